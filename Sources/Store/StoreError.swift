@@ -1,10 +1,10 @@
-/// Why the store cannot be opened. ``description`` is printed after "cannot " and, for most errors, ends with what the
-/// operator can do.
+/// Why the store cannot be opened or used. The operator reads the word "cannot" followed by ``description``. Most
+/// descriptions end with what the operator can do.
 package enum StoreError: Error, Equatable, Sendable, CustomStringConvertible {
-    /// The file's schema version, `schema`, is newer than that of this program, `known`.
+    /// `schema`, the file's schema version, is newer than `known`, the schema version of this program.
     case newer(path: String, schema: Int, known: Int)
-    /// The file's schema version is older than that of this program. An error only when the store is opened for
-    /// reading: opening it for writing migrates it.
+    /// `schema`, the file's schema version, is older than `known`, the schema version of this program. This is an error
+    /// only when the store is opened for reading: opening it for writing migrates the file.
     case older(path: String, schema: Int, known: Int)
     /// Another gateway or another program has locked the file. `by` names the process (`process 7`); nil if unknown.
     case inUse(path: String, by: String?)
@@ -16,14 +16,16 @@ package enum StoreError: Error, Equatable, Sendable, CustomStringConvertible {
     case unreachable(path: String, detail: String)
     /// The disk is full.
     case full(path: String)
-    /// The tokens of `devices` devices are encrypted with a key whose id, `key`, is not configured.
+    /// The store contains push tokens that are encrypted with a key whose id, `key`, is not configured. `devices` is
+    /// the number of devices with such tokens.
     case keyMissing(path: String, key: String, devices: Int)
-    /// A key with the id `key` is configured, but it does not decrypt the tokens that were encrypted under this id.
+    /// A key with the id `key` is configured, but it does not decrypt the push tokens that were encrypted under this
+    /// id. `devices` is the number of devices with such tokens.
     case keyWrong(path: String, key: String, devices: Int)
     /// Another database error.
     case failed(path: String, DatabaseError)
 
-    /// Classifies a database error that occurs while the store is opened.
+    /// Maps a database error to the reason that the operator gets.
     package init(_ error: DatabaseError, path: String) {
         self =
             switch error.kind {
@@ -55,11 +57,13 @@ package enum StoreError: Error, Equatable, Sendable, CustomStringConvertible {
         case .full(let path):
             "open \(path): the disk is full. Free some space, then try again."
         case .keyMissing(let path, let key, let devices):
-            "open \(path): it contains \(devices) devices encrypted with the key '\(key)', which store.encryption_keys does not "
-                + "list. Add the key after the first one; their tokens are then re-encrypted with the first. \(Self.ifLost(key))"
+            "open \(path): the tokens of \(devices) devices are encrypted with the key '\(key)', which store.encryption_keys "
+                + "does not list. Add the key after the first one; the tokens are then re-encrypted with the first. "
+                + Self.ifLost(key)
         case .keyWrong(let path, let key, let devices):
-            "open \(path): it contains \(devices) devices encrypted with a key other than '\(key)' in store.encryption_keys. "
-                + "Restore the old key under this id, and give a new key a new id. \(Self.ifLost(key))"
+            "open \(path): the tokens of \(devices) devices are encrypted with an earlier key '\(key)', but "
+                + "store.encryption_keys lists a different key under this id. Restore the earlier key under this id, and "
+                + "give the new key another id. \(Self.ifLost(key))"
         case .failed(let path, let error):
             "use \(path): \(error)"
         }
@@ -67,7 +71,7 @@ package enum StoreError: Error, Equatable, Sendable, CustomStringConvertible {
 
     /// What the operator can do if a key is lost.
     private static func ifLost(_ key: String) -> String {
-        "If the key is lost, delete the devices (DELETE FROM devices WHERE key_id = '\(key)'): they register again when their "
-            + "apps start."
+        "If the key that encrypted the tokens is lost, delete these devices (DELETE FROM devices WHERE key_id = '\(key)'): each "
+            + "device registers again when its app starts."
     }
 }

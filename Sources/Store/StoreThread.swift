@@ -1,22 +1,22 @@
 import Threads
 
-/// Starts the store's threads. Each thread creates its own state, so no other thread ever uses that state.
+/// Starts the store's threads. Each thread creates the state that it works on, so no other thread ever uses this state.
 enum StoreThread {
     /// Starts a thread that calls `open` and then `run`. Returns as soon as `open` has returned.
     /// - Parameters:
     ///   - open: creates the thread's state.
-    ///   - run: the thread's loop.
+    ///   - run: the thread's loop. The thread ends when it returns.
     /// - Throws: the error of `open`; the thread has then ended.
-    static func start<Owner>(
-        name: String, open: @escaping @Sendable () throws(StoreError) -> Owner, run: @escaping @Sendable (Owner) -> Void
+    static func start<State>(
+        name: String, open: @escaping @Sendable () throws(StoreError) -> State, run: @escaping @Sendable (State) -> Void
     ) throws(StoreError) -> Thread {
         let opened = StartBarrier(1)
         let failure = Lock<StoreError?>(nil)
         let thread = Thread(name: name) {
             do throws(StoreError) {
-                let owner = try open()
+                let state = try open()
                 opened.arriveAndWait()
-                run(owner)
+                run(state)
             } catch {
                 failure.withLock { $0 = error }
                 opened.arriveAndWait()

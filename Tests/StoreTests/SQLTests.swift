@@ -148,11 +148,11 @@ import Testing
         _ = try notifications.deleteExpired(before: 0, most: 1)
         _ = try executor.sequences.next(channel: "driver-42", now: noon)
         _ = try executor.sequences.unread(channel: "driver-42")
-        try executor.sequences.countDown(1, channel: "driver-42")
+        try executor.sequences.subtractUnread(1, channel: "driver-42")
         _ = try executor.sequences.deleteExpired(before: 0, most: 1)
         let step = NotificationStep("received", of: "N", at: noon, subject: "driver:42")
         _ = try steps.record(step, isStray: false)
-        _ = try steps.orphans(of: "driver:42")
+        _ = try steps.strayCount(of: "driver:42")
         _ = try steps.clearDetails(of: "driver:42")
         _ = try steps.steps(of: "N")
         _ = try steps.deleteExpired(before: 0, most: 1)
@@ -238,7 +238,7 @@ import Testing
         _ = try erasures.first()
         _ = try erasures.waiting()
         try erasures.restart(driver("42"), names: [], lastID: "")
-        try erasures.advance(driver("42"), to: "", answersTo: 0, names: [])
+        try erasures.advance(driver("42"), to: "", responseCursor: 0, names: [])
         try erasures.remove(driver("42"))
     }
 }

@@ -74,7 +74,7 @@ import Testing
             #expect(throws: DatabaseError.self) {
                 try database.each("SELECT number FROM things") { row throws(DatabaseError) in
                     seen += 1
-                    throw .misread("a number", doing: row.sql)
+                    throw .unreadable("a number", doing: row.sql)
                 }
             }
         }

@@ -165,7 +165,7 @@ import Threads
             try executor.transaction { () throws(DatabaseError) in
                 _ = try executor.execute(assign("A", to: "42"), now: noon)
                 sqlite3_progress_handler(handle, 1, { _ in 1 }, nil)
-                throw .misread("a row", doing: "failing")
+                throw .unreadable("a row", doing: "failing")
             }
         }
         sqlite3_progress_handler(handle, 0, nil, nil)

@@ -82,7 +82,7 @@ import Threads
         if case .inUse = error {} else { Issue.record("\(String(describing: error))") }
         #expect(throws: StoreError.self) {
             try WriterHarness(onOpen: { (_: CommandExecutor) throws(DatabaseError) in
-                throw .misread("a row", doing: "starting")
+                throw .unreadable("a row", doing: "starting")
             })
         }
         harness.stop()

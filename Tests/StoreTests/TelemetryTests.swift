@@ -53,9 +53,9 @@ import Testing
                 #expect(try executor.execute(telemetry("N\(number)", by: driver("42")), now: noon).status == 200)
             }
         }
-        #expect(try executor.count("notification_steps") == 1_000 && executor.orphansRefused == 5)
+        #expect(try executor.count("notification_steps") == 1_000 && executor.strayStepsRefused == 5)
         _ = try executor.commit(telemetry(id, by: driver("42")))
         _ = try executor.commit(telemetry("N2000", by: driver("43")))
-        #expect(try executor.count("notification_steps") == 1_002 && executor.orphansRefused == 5)
+        #expect(try executor.count("notification_steps") == 1_002 && executor.strayStepsRefused == 5)
     }
 }

@@ -4,7 +4,7 @@
 /// statement by the literal's address, in about ten nanoseconds.
 package final class Database {
     let connection: SQLiteConnection
-    /// The store's path, for errors.
+    /// The path of the store's file, for error messages.
     package let path: String
     private var statements: [UInt: SQLiteStatement] = [:]
     private var isInTransaction = false
@@ -57,14 +57,14 @@ package final class Database {
         return statement
     }
 
-    /// The texts of all cached statements.
+    /// The texts of all cached statements. Only tests use it.
     var preparedSQL: [String] { statements.values.map(\.sql) }
 
     /// Runs one statement without parameters. The statement is not cached.
     package func run(_ sql: String) throws(DatabaseError) { try connection.execute(sql) }
 
     /// The number of rows changed since the connection was opened, including changes that were rolled back.
-    var changes: Int64 { connection.totalChangedRows }
+    var totalChangedRows: Int64 { connection.totalChangedRows }
 
     // MARK: Transactions
 
@@ -73,8 +73,8 @@ package final class Database {
     func transaction<Result>(
         _ mode: TransactionMode = .writing, _ body: () throws(DatabaseError) -> Result
     ) throws(DatabaseError) -> Result {
-        precondition(!isInTransaction, "nested transaction")
-        // A failed rollback may have left a transaction open. While it is open, no other transaction can begin.
+        precondition(!isInTransaction, "a transaction must not begin inside another transaction")
+        // If an earlier rollback failed, its transaction is still open, and BEGIN would fail.
         connection.rollBack()
         try run(SQLDialect.begin(mode))
         isInTransaction = true

@@ -35,9 +35,9 @@ package struct DatabaseError: Error, Equatable, Sendable, CustomStringConvertibl
         self.doing = doing
     }
 
-    /// A row contains a value that Fleetwire does not write.
+    /// The error for a row that contains a value that Fleetwire does not write.
     /// - Parameter value: a name for the value, such as `the status 'lost'`.
-    static func misread(_ value: String, doing: String) -> DatabaseError {
+    static func unreadable(_ value: String, doing: String) -> DatabaseError {
         DatabaseError(.damaged, code: "Database error", message: "cannot read \(value)", doing: doing)
     }
 
@@ -46,7 +46,8 @@ package struct DatabaseError: Error, Equatable, Sendable, CustomStringConvertibl
     /// True if the reason is a lock of another process or session.
     var isBusy: Bool { kind == .busy }
 
-    /// True if a retry may succeed: after the disk has space again or another process has released its lock.
+    /// True if a later retry may succeed, for example when the disk has space again or another process has released its
+    /// lock.
     package var isTransient: Bool {
         switch kind {
         case .busy, .full, .unreachable, .temporary: true

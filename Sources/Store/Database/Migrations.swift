@@ -1,4 +1,4 @@
-/// A step from one schema version to the next. There are no steps back.
+/// A step from one schema version to the next. There are no migrations to an older version.
 struct Migration {
     /// The schema version after the step.
     let version: Int
@@ -45,7 +45,7 @@ struct Migrations {
         }
     }
 
-    /// The schema version of the file; 0 if the file is empty.
+    /// The schema version of the file; 0 if the file has no tables.
     private func version(of database: Database) throws(StoreError) -> Int {
         let tables: [String]
         var version = 0

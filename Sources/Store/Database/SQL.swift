@@ -38,11 +38,11 @@ enum SQLValue {
     static func utf8(_ value: [UInt8]?) -> SQLValue { value.map { .utf8($0) } ?? .null }
 }
 
-/// A row of a result. Valid only inside the closure that receives it. Columns count from 0.
+/// A row that a statement returns. Valid only inside the closure that receives it. Column numbers start at 0.
 struct Row {
     let statement: SQLiteStatement
 
-    /// The statement's text, for errors.
+    /// The statement's text, for error messages.
     var sql: String { statement.sql }
 
     func isNull(_ column: Int32) -> Bool { statement.isNull(column) }

@@ -20,7 +20,7 @@ enum SQLDialect {
     /// reading.
     static func begin(_ mode: TransactionMode) -> String {
         switch mode {
-        // IMMEDIATE locks the database at once. Without it, the first change does so and can fail with BUSY.
+        // IMMEDIATE locks the database at once. Without it, the first change would lock it, and could fail with BUSY.
         case .writing: "BEGIN IMMEDIATE"
         case .reading: "BEGIN"
         }

@@ -3,8 +3,9 @@ extension Schema {
     static let push = devices + outbox + badges + erasures
 
     private static let devices = [
-        // Devices and their owners. `sealed` is the device token, encrypted with the key `key_id`. `masked` consists of
-        // the token's first and last characters and may be shown.
+        // Devices. `owner` is the user who registered the device, such as `driver:42`. `sealed` is the device's push
+        // token, encrypted with the key `key_id`. `masked` consists of the token's first and last characters; responses
+        // and logs may contain it.
         """
         CREATE TABLE devices (
             id TEXT NOT NULL PRIMARY KEY, provider TEXT NOT NULL, platform TEXT, environment TEXT, owner TEXT NOT NULL,
@@ -14,7 +15,8 @@ extension Schema {
         "CREATE INDEX devices_by_owner ON devices (owner, id)",
         "CREATE INDEX devices_by_age ON devices (last_seen_at)",
         "CREATE INDEX devices_by_key ON devices (key_id, id)",
-        // The bookings that a customer's JWT listed when the customer last registered a device.
+        // The bookings that a customer's JWT listed when the customer last registered a device. `owner` is the
+        // customer.
         """
         CREATE TABLE device_bookings (reference TEXT NOT NULL, owner TEXT NOT NULL, PRIMARY KEY (reference, owner))
         """,
@@ -23,9 +25,10 @@ extension Schema {
     ]
 
     private static let outbox = [
-        // Push jobs: one row for each pair of a notification and a device. `number` identifies the job; `turn` is its
-        // position in the queue of its lane. `collapse_key` is copied from the notification, or NULL if the
-        // notification's key is its own id, so that nothing supersedes it.
+        // Push jobs: one row for each pair of a notification and a device. `number` identifies the job. `lane` names
+        // the queue that sends it (`PushLane`), and `turn` is its position in this queue. `settled_at` is when the job
+        // ended; NULL while it is open. A job is superseded by a newer job with the same recipient and `collapse_key`.
+        // The key is copied from the notification. It is NULL if nothing can supersede the notification.
         """
         CREATE TABLE push_jobs (
             number BIGINT NOT NULL PRIMARY KEY, lane TEXT NOT NULL, notification_id TEXT NOT NULL, device_id TEXT NOT NULL,
@@ -33,28 +36,29 @@ extension Schema {
             attempts BIGINT NOT NULL, reason TEXT, message_id TEXT, queued_at BIGINT NOT NULL, expires_at BIGINT NOT NULL,
             settled_at BIGINT, UNIQUE (notification_id, device_id))
         """,
-        // There are a thousand ended jobs per open one, so these indexes contain only open jobs. In the first two, the
-        // column `state` is constant. It is there so that SQLite can count rows without reading the table: the index
-        // must contain every column of the query.
+        // There are about a thousand ended jobs for each open job, so the next three indexes contain only open jobs. In
+        // the first two of them, the column `state` is constant. They contain it so that SQLite can count jobs without
+        // reading the table: for this, an index must contain every column of the query.
         "CREATE INDEX push_jobs_ready ON push_jobs (lane, turn, number, state) WHERE state = 'queued'",
         "CREATE INDEX push_jobs_waiting ON push_jobs (lane, due_at, number, state) WHERE state = 'waiting'",
         "CREATE INDEX push_jobs_open ON push_jobs (recipient, lane, turn) WHERE settled_at IS NULL",
-        // For finding a newer job that supersedes another one. Contains the open and the ended jobs of orders and
-        // routes.
+        // For finding a newer job that supersedes another job. Contains open and ended jobs, but only those of orders
+        // and routes.
         """
         CREATE INDEX push_jobs_news ON push_jobs (recipient, collapse_key, notification_id) WHERE collapse_key IS NOT NULL
         """,
         "CREATE INDEX push_jobs_ageing ON push_jobs (lane, expires_at) WHERE settled_at IS NULL",
-        // Notifications for all drivers whose push jobs are not all created yet. Jobs exist for the owners up to
-        // `after_owner`.
+        // Broadcasts: notifications for all drivers. A row exists until all push jobs of the broadcast have been
+        // created. The drivers up to and including `after_owner` have their jobs. The driver `excepted` gets no job.
         """
         CREATE TABLE push_audiences (
             notification_id TEXT NOT NULL PRIMARY KEY, excepted TEXT, entity TEXT, after_owner TEXT NOT NULL)
         """,
     ]
 
-    /// `unread` is updated with each change, so that computing a badge reads one row. `seen_at` is the time of the
-    /// recipient's first action on the notification.
+    /// The badge of a push is the number of the recipient's unread notifications. `unread` is this number per channel.
+    /// Each command that changes the number updates it, so that computing a badge reads only one row. `seen_at` is the
+    /// time of the recipient's first action on the notification (view, accept or dismiss).
     private static let badges = [
         "ALTER TABLE notifications ADD COLUMN seen_at BIGINT",
         "ALTER TABLE channel_sequences ADD COLUMN unread BIGINT NOT NULL DEFAULT 0",
@@ -63,8 +67,8 @@ extension Schema {
         UPDATE channel_sequences SET unread = (SELECT COUNT(*) FROM notifications
             WHERE notifications.channel = channel_sequences.channel AND read_at IS NULL AND seen_at IS NULL)
         """,
-        // `stray` is 1 if the step's notification is not in the log. The index is for counting such steps of a subject,
-        // and for erasing a subject's steps.
+        // `stray` is 1 if the notification on which the device reported is not in the log. The index is for counting
+        // the stray steps of a subject, and for erasing a subject's steps.
         "ALTER TABLE notification_steps ADD COLUMN stray BIGINT NOT NULL DEFAULT 0",
         "CREATE INDEX notification_steps_by_subject ON notification_steps (subject, stray)",
     ]

@@ -32,8 +32,8 @@ enum Schema {
             created_at BIGINT NOT NULL, updated_at BIGINT NOT NULL)
         """,
         "CREATE INDEX orders_by_booking ON orders (booking_id) WHERE booking_id IS NOT NULL",
-        // There are a hundred ended orders and routes per open one, so open and ended rows have separate partial
-        // indexes.
+        // There are about a hundred ended orders and routes for each open one, so open and ended rows have separate
+        // partial indexes.
         "CREATE INDEX orders_open ON orders (driver_id, created_at) WHERE status NOT IN ('completed', 'cancelled')",
         "CREATE INDEX routes_open ON routes (driver_id, created_at) WHERE status NOT IN ('completed', 'cancelled')",
         "CREATE INDEX orders_final ON orders (updated_at) WHERE status IN ('completed', 'cancelled')",
@@ -56,8 +56,9 @@ enum Schema {
             channel TEXT NOT NULL PRIMARY KEY, last BIGINT NOT NULL, passing BIGINT NOT NULL, used_at BIGINT NOT NULL)
         """,
         "CREATE INDEX channel_sequences_passing ON channel_sequences (used_at) WHERE passing = 1",
-        // What happened to a notification, as the device of `subject` reported it. `at` is when the gateway received
-        // the report, `told_at` the time in the report. No foreign key: devices also report unknown ids.
+        // What happened to a notification, as the device of the user `subject` reported it. `at` is when the gateway
+        // received the report; `told_at` is the time that the report contained. There is no foreign key, because
+        // devices also report on notifications that are not in the log.
         """
         CREATE TABLE notification_steps (
             notification_id TEXT NOT NULL, step TEXT NOT NULL, subject TEXT NOT NULL, at BIGINT NOT NULL, told_at TEXT,

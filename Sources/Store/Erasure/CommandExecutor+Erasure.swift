@@ -6,16 +6,17 @@ import JSON
 extension CommandExecutor {
     /// Erases a driver or customer:
     ///
-    /// 1. In this transaction: deletes the person's devices, preferences, bookings and stored responses, and cancels
-    ///    unsent pushes. Clears the person's name in orders and routes, notes and positions in the audit log, and
-    ///    details of notification steps. All of these rows are found by the person's id.
+    /// 1. In this transaction: deletes the person's devices, preferences and stored responses, and the list of the
+    ///    person's bookings, and cancels unsent pushes. Clears the person's name in orders and routes, the person's
+    ///    notes and positions in the audit log, and the details of the notification steps that the person's devices
+    ///    reported. All of these rows are found by the person's id.
     /// 2. In background slices (``eraseSome()``): searches the notification log and other people's stored responses,
     ///    and redacts the person's name and addresses there (``Redaction``, ``NameRedaction``). ``ErasureTable`` stores
     ///    the progress.
-    /// 3. When the orders and routes that were open at the request have ended (``resumeErasures()``): clears rows as in
-    ///    step 1 and repeats step 2. Until then, these orders and routes keep the data that is needed to carry them
-    ///    out.
-    /// 4. After each search: a checkpoint, which removes the old content from the write-ahead log.
+    /// 3. When the orders and routes that were open at the time of the request have ended (``resumeErasures()``):
+    ///    clears rows as in step 1 and repeats step 2. Until then, an open order keeps its addresses, because the
+    ///    driver needs them.
+    /// 4. After each search: runs a checkpoint, which removes the old content from the write-ahead log.
     ///
     /// The audit log keeps the person's actions under the person's id. For admins and ops only step 1 and the
     /// checkpoint apply: notifications do not contain their names.
@@ -67,25 +68,28 @@ extension CommandExecutor {
 
     // MARK: Search
 
-    /// The most notifications that a slice searches. It also searches about as many stored responses.
+    /// The most notifications that a slice searches. A slice also searches about as many stored responses.
     private static let sliceMax = 500
 
-    /// Redacts a slice of the notification log and of the stored responses for the oldest erasure.
-    /// - Returns: false if there is no erasure.
+    /// Searches a slice of the notification log and of the stored responses for the oldest erasure whose search is not
+    /// done, and redacts the person's data there.
+    /// - Returns: false if no erasure has anything left to search.
     func eraseSome() throws(DatabaseError) -> Bool {
         guard let erasure = try erasures.first() else { return false }
-        let answersTo = try redactResponses(erasure)
+        let responseCursor = try redactResponses(erasure)
         let cursor = try redactNotifications(erasure)
-        if answersTo == nil, cursor == nil {
+        if responseCursor == nil, cursor == nil {
             try finish(erasure)
         } else {
             try erasures.advance(
-                erasure.person, to: cursor ?? erasure.lastID, answersTo: answersTo ?? erasure.answersTo, names: erasure.names)
+                erasure.person, to: cursor ?? erasure.lastID, responseCursor: responseCursor ?? erasure.responseCursor,
+                names: erasure.names)
         }
         return true
     }
 
-    /// - Returns: the last notification that was searched; nil if the search is complete.
+    /// Redacts the person's data in the next slice of the notification log.
+    /// - Returns: the id of the last notification that was searched; nil if the search is complete.
     private func redactNotifications(_ erasure: ErasureTable.Erasure) throws(DatabaseError) -> String? {
         let person = erasure.person
         let bookings = person.role == .customer ? try orders.references(ofCustomer: person.id) : []
@@ -97,12 +101,12 @@ extension CommandExecutor {
         return rows.count == Self.sliceMax ? rows.last?.id : nil
     }
 
-    /// Redacts the person in stored responses to other people. The responses stay stored under their idempotency keys,
-    /// so no request is executed twice.
-    /// - Returns: the time of the last response that was searched; nil if the search is complete.
+    /// Redacts the person's data in the next slice of the stored responses to other people. The responses stay stored
+    /// under their idempotency keys, so that a repeated request is still not executed twice.
+    /// - Returns: when the last response that was searched was stored; nil if the search is complete.
     private func redactResponses(_ erasure: ErasureTable.Erasure) throws(DatabaseError) -> Int64? {
         let redaction = Redaction(of: erasure.person, named: [], bookings: [])
-        let rows = try idempotency.rowsToRedact(after: erasure.answersTo, about: Self.sliceMax)
+        let rows = try idempotency.rowsToRedact(after: erasure.responseCursor, about: Self.sliceMax)
         for row in rows {
             if let body = redaction.redacted(response: row.body) { try idempotency.replaceBody(of: row, by: body) }
         }
@@ -114,18 +118,21 @@ extension CommandExecutor {
         backgroundTasks.insert(.checkpoint)
     }
 
-    // MARK: Orders and routes open at the request
+    // MARK: Orders and routes that were open at the time of the request
 
+    /// Whether an order or route of the person that existed at the time of the request is still open.
     private func hasOpen(_ erasure: ErasureTable.Erasure) throws(DatabaseError) -> Bool {
         let person = erasure.person
         if try orders.hasOpen(of: person, createdUntil: erasure.requestedAt) { return true }
         return person.role == .driver ? try routes.hasOpen(ofDriver: person.id, createdUntil: erasure.requestedAt) : false
     }
 
-    /// Restarts each waiting erasure if none of the person's orders and routes that were open at the request is open
-    /// now. For a customer, one ended order that still contains the name or an address is enough.
+    /// Restarts the search of each waiting erasure whose person has no order or route left that was open at the time of
+    /// the request. A customer's erasure is restarted earlier if one of these orders has ended and still contains the
+    /// customer's name or an address.
     ///
-    /// The restarted search covers the whole log, because every action on an open order writes the person's name again.
+    /// The restarted search covers the whole log, because each action on an open order may have written notifications
+    /// with the person's name since the first search.
     func resumeErasures() throws(DatabaseError) {
         for erasure in try erasures.waiting() {
             if try hasOpen(erasure), try !hasEndedOrderToClear(erasure) { continue }

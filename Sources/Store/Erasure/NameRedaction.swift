@@ -1,22 +1,24 @@
 import JSON
 
-/// Redacts a person in JSON: sets given members to null, and replaces the person's names in all other strings.
+/// Redacts a person's data in JSON: sets given members to null, and replaces the person's names in the other strings,
+/// except in ``machineReadable`` members.
 struct NameRedaction {
     /// The text that replaces a name.
     private static let placeholder = Array("[erased]".utf8)
     /// The length of the shortest name to replace, in Unicode scalars. Shorter names would match inside unrelated
     /// words.
     private static let lengthMin = 3
-    /// Members that programs evaluate. If such a value contains a name, that is a coincidence, so it stays unchanged.
+    /// Members that programs evaluate, such as ids. Their values stay unchanged: if one of them contains a name, that
+    /// is a coincidence.
     private static let machineReadable: [StaticString] = [
         "type", "event", "action", "status", "step", "notificationId", "correlationId", "driverId", "driver_id", "customerId",
         "bookingId", "bookingReference", "orderId", "orderRef", "reference", "routeId", "routeNumber", "dropId", "batchId",
         "batchNumber",
     ]
 
-    /// The names in UTF-8, longest first, because a name may be part of a longer one.
+    /// The names in UTF-8, longest first: a name may be part of a longer one, which must be replaced as a whole.
     private let names: [[UInt8]]
-    /// Returns the members to clear in a nested object.
+    /// Returns the members of a nested object to set to null.
     private let fieldsOfNested: (UnsafeRawBufferPointer) throws -> [StaticString]
     private var json = JSONWriter(capacity: 512)
     private var hasChanged = false

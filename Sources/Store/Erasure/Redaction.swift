@@ -2,20 +2,21 @@ import Access
 import JSON
 import Primitives
 
-/// Redacts a person in notifications and stored responses.
+/// Redacts a person's data in notifications and stored responses.
 ///
 /// A notification that contains a person's name also shows who the person is:
-/// - A driver is identified by `driverId` or `driver_id` in the data. Without either (as in notifications to
-///   customers), the driver is the actor, because drivers report their own progress, or the owner of the channel.
+/// - A driver is identified by `driverId` or `driver_id` in the data. If the data has neither member (as in
+///   notifications to customers), the driver is the actor, because drivers report their own progress, or the owner of
+///   the channel.
 /// - A customer is identified by `customerId` in the data, as the owner of the channel, or by the reference of one of
 ///   the customer's orders in the data or in the channel's name.
 ///
-/// Correlation ids identify nobody: a dispatcher's tool may use one id for many actions.
+/// Correlation ids are not used: a dispatcher's tool may send one id with actions that concern different people.
 struct Redaction {
     private let person: Identity
-    /// The person's known names. The name in a notification is added to them when that notification is redacted.
+    /// The person's known names. A notification is redacted with these names and with the name that it contains itself.
     private let names: [String]
-    /// The references of the customer's orders, each with whether all orders of the reference have ended.
+    /// For each booking reference of the customer's orders: whether all orders with this reference have ended.
     private let bookings: [Identifier: Bool]
 
     init(of person: Identity, named names: [String], bookings: [(reference: String, isFinal: Bool)]) {
@@ -34,7 +35,8 @@ struct Redaction {
     }
 
     /// Redacts a stored response. Each order and route in the response contains the id of its driver, and each order
-    /// that of its customer. The addresses of open orders are cleared, too: apps do not navigate by a stored response.
+    /// that of its customer. The addresses of open orders are cleared, too: a stored response is not what the driver's
+    /// app navigates by.
     /// - Returns: the redacted response; nil if nothing changes.
     func redacted(response: [UInt8]) -> [UInt8]? {
         let (id, role) = (person.id, person.role)
@@ -48,6 +50,7 @@ struct Redaction {
         }
     }
 
+    /// The members to set to null; empty if the notification does not concern the person.
     private func fields(_ row: NotificationTable.RedactionRow, _ facts: Facts) -> [StaticString] {
         let isOwnChannel = row.channel.isSame(as: person.channel)
         switch person.role {
@@ -65,7 +68,8 @@ struct Redaction {
         }
     }
 
-    /// Addresses stay until the order has ended.
+    /// The members to set to null in a customer's data. Addresses stay until the order has ended, because the driver
+    /// needs them.
     private static func customerFields(hasEnded: Bool) -> [StaticString] {
         hasEnded ? ["customerName", "pickupAddress", "dropoffAddress"] : ["customerName"]
     }

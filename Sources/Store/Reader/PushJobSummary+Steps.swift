@@ -11,8 +11,8 @@ extension PushJobTable.PushJobSummary {
         return steps
     }
 
-    /// - Parameter isLast: true for the job's latest step. It includes the attempts, the reason and the provider's
-    ///   message id.
+    /// - Parameter isLast: true for the job's latest step. Only this step includes the attempts, the reason and the
+    ///   provider's message id.
     private func step(_ step: String, of notificationID: String, at: Int64, isLast: Bool) -> NotificationStep {
         var detail = JSONWriter()
         detail.object {

@@ -25,7 +25,7 @@ final class QueryExecutor {
     }
 
     /// Executes a query.
-    /// - Returns: a failure if the query names something that does not exist.
+    /// - Returns: a failure if the query names an order, a route or a notification that does not exist.
     func execute(_ query: Query) throws(DatabaseError) -> Result<QueryResult, RuleError> {
         // One snapshot of all tables: a result must not mix the states before and after a concurrent commit.
         try database.transaction(.reading) { () throws(DatabaseError) in
@@ -59,17 +59,19 @@ final class QueryExecutor {
     private func jobs(_ driverID: String) throws(DatabaseError) -> [OpenJob] {
         let openOrders = try orders.open(driverID: driverID).map { (OpenJob.order($0.order), $0.createdAt) }
         let openRoutes = try routes.open(driverID: driverID).map { (OpenJob.route($0.route), $0.createdAt) }
-        return (openOrders + openRoutes).sorted { $0.1 < $1.1 }.map(\.0)  // the sort is stable
+        // The sort is stable: of jobs created in the same millisecond, orders come before routes.
+        return (openOrders + openRoutes).sorted { $0.1 < $1.1 }.map(\.0)
     }
 
     // MARK: Notifications
 
     /// The most notifications in one response.
-    private static let limitMax = 200
+    private static let pageMax = 200
 
+    /// A page of notifications, newest first.
     /// - Parameters:
     ///   - channel: nil for the notifications of all channels.
-    ///   - before: the id of the notification after which the page starts; nil to start with the newest.
+    ///   - before: the page contains only notifications older than the one with this id; nil to start with the newest.
     private func page(
         _ channel: String?, _ before: String?, _ limit: Int
     ) throws(DatabaseError) -> Result<[LoggedNotification], RuleError> {
@@ -80,14 +82,14 @@ final class QueryExecutor {
                 return .failure(RuleError(.invalid, "before: no such notification"))
             }
         }
-        let limit = min(max(limit, 1), Self.limitMax)
+        let limit = min(max(limit, 1), Self.pageMax)
         if let channel {
             return .success(try notifications.newest(channel: channel, before: last?.sequence, limit: limit))
         }
         return .success(try notifications.newest(before: last?.notification.id, limit: limit))
     }
 
-    /// The most push jobs in a history. A broadcast to all drivers may have more.
+    /// The most push jobs in a history. A broadcast to all drivers may have more; the history omits the others.
     private static let summariesMax = 1_000
 
     private func notificationHistory(_ id: String) throws(DatabaseError) -> Result<QueryResult, RuleError> {
@@ -95,11 +97,12 @@ final class QueryExecutor {
             return .failure(RuleError(.unknown, "Notification \(id) not found"))
         }
         var steps = [NotificationStep("created", of: id, at: logged.notification.createdAt)]
-        // Added first: within a millisecond, the end of a push precedes the telemetry of its device.
+        // Push steps are added before telemetry, and the sort below is stable: within one millisecond, the end of a
+        // push precedes the telemetry of its device.
         for summary in try pushes.summaries(ofNotification: id, most: Self.summariesMax) { steps += summary.steps(of: id) }
         steps += try self.steps.steps(of: id)
         if let readAt = logged.readAt { steps.append(NotificationStep("read", of: id, at: readAt)) }
-        steps.sort { $0.at < $1.at }  // the sort is stable
+        steps.sort { $0.at < $1.at }
         return .success(.notificationHistory(logged, steps))
     }
 

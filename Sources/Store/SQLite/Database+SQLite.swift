@@ -1,8 +1,8 @@
-/// What a power failure may lose. A crash of the process loses no commit in either case.
+/// Which commits a power failure may lose. A crash of the process loses no commit with either setting.
 package enum Durability: String, CaseIterable, Sendable {
-    /// Nothing: each commit waits for the disk.
+    /// None: each commit waits until the disk has stored it.
     case full
-    /// Up to all commits since the last checkpoint. The file stays consistent.
+    /// The commits since the last checkpoint, at most. The file stays consistent.
     case normal
 }
 
@@ -42,7 +42,8 @@ extension Database {
         self.init(try SQLiteConnection(path: path, access, file: file), path: path)
     }
 
-    /// Moves the write-ahead log into the file and truncates it, so that the file alone is the store.
+    /// Moves the write-ahead log into the database file and truncates the log, so that the database file alone contains
+    /// the whole store.
     /// - Parameter waiting: if true, waits up to a second for readers. If false, moves as much as possible, and throws
     ///   an error with `isBusy` if a reader prevents the rest.
     func checkpoint(waiting: Bool = true) throws(DatabaseError) { try connection.checkpoint(waiting: waiting) }

@@ -4,14 +4,15 @@ import CSQLite
 final class SQLiteConnection {
     enum Access { case writing, reading }
 
-    /// Milliseconds to wait for a lock.
+    /// Milliseconds to wait until another connection releases its lock.
     private static let busyTimeout: Int32 = 1000
 
     let handle: OpaquePointer
-    /// The file's lock. It is released after the connection is closed, because no other gateway may write before that.
+    /// The lock that keeps other gateways from writing; nil for a connection without it. It is released only after the
+    /// connection is closed.
     private let file: StoreFile?
 
-    /// Opens a file, which must exist.
+    /// Opens an existing file.
     init(path: String, _ access: Access, file: StoreFile? = nil) throws(DatabaseError) {
         var handle: OpaquePointer?
         // NOMUTEX: only one thread uses the connection. EXRESCODE: all results are extended codes.
@@ -31,27 +32,28 @@ final class SQLiteConnection {
     }
 
     deinit {
-        // sqlite3_close_v2 closes when the last statement is finalized; sqlite3_close would fail and leak the
-        // connection.
+        // sqlite3_close_v2 closes the connection when its last statement is finalized. While there is a statement,
+        // sqlite3_close would fail and leak the connection.
         sqlite3_close_v2(handle)
     }
 
     /// Turns on the write-ahead log. This changes the file, so the caller checks first that it is a Fleetwire store.
     func setUpWriting(_ durability: Durability) throws(DatabaseError) {
-        // WAL mode is stored in the file. On a file system without shared memory the result is another mode, not an
-        // error.
+        // WAL mode is stored in the file. On a file system without shared memory, the pragma returns another mode
+        // instead of an error.
         var mode = ""
         try prepare("PRAGMA journal_mode = WAL").run([]) { row throws(DatabaseError) in mode = row.string(0) }
         guard mode == "wal" else {
             throw DatabaseError(
                 sqlite: SQLITE_CANTOPEN, message: "this file system does not support a write-ahead log", doing: "opening")
         }
-        // "In WAL mode when synchronous is NORMAL, the WAL file is synchronized before each checkpoint" only.
+        // FULL syncs the log after each commit, NORMAL only at checkpoints: "In WAL mode when synchronous is NORMAL,
+        // the WAL file is synchronized before each checkpoint".
         try execute("PRAGMA synchronous = \(durability == .full ? "FULL" : "NORMAL")")
         try execute("PRAGMA wal_autocheckpoint = 4000")  // pages: a checkpoint starts at 16 MiB
         // Overwrites deleted content with zeros, so that erased data cannot be read from free pages of the file.
         try execute("PRAGMA secure_delete = ON")
-        // Bytes. A long read can make the log larger than that; SQLite truncates it afterwards.
+        // 64 MiB. A long read can make the log larger; SQLite truncates the log to this size afterwards.
         try execute("PRAGMA journal_size_limit = 67108864")
     }
 
@@ -68,8 +70,9 @@ final class SQLiteConnection {
 
     /// Rolls back the open transaction, if there is one. Ignores errors.
     ///
-    /// "If the transaction has already been rolled back automatically by the error response, then the ROLLBACK command
-    /// will fail with an error": this can happen after FULL, IOERR, NOMEM and BUSY.
+    /// After FULL, IOERR, NOMEM and BUSY, SQLite may already have rolled the transaction back: "If the transaction has
+    /// already been rolled back automatically by the error response, then the ROLLBACK command will fail with an
+    /// error".
     func rollBack() {
         if sqlite3_get_autocommit(handle) == 0 { sqlite3_exec(handle, "ROLLBACK", nil, nil, nil) }
     }

@@ -70,8 +70,8 @@ final class SQLiteStatement {
             return bytes.withUnsafeBytes { bindText($0, at: index) }
         case .blob(let bytes):
             return bytes.withUnsafeBytes { buffer in
-                // "If the third parameter is a NULL pointer then sqlite3_bind_null() is invoked": the address of an
-                // empty array is NULL.
+                // For an empty array, `baseAddress` is nil, and sqlite3_bind_blob would bind NULL: "If the third
+                // parameter is a NULL pointer then sqlite3_bind_null() is invoked".
                 buffer.isEmpty
                     ? sqlite3_bind_zeroblob(handle, index, 0)
                     : csqlite_bind_blob(handle, index, buffer.baseAddress, Int32(buffer.count))
@@ -79,7 +79,7 @@ final class SQLiteStatement {
         }
     }
 
-    /// Passes the length, because text may contain NUL.
+    /// Binds text with its length, because text may contain U+0000, which ends a C string.
     private func bindText(_ text: UnsafeRawBufferPointer, at index: Int32) -> Int32 {
         guard let start = text.baseAddress else { return csqlite_bind_text(handle, index, "", 0) }
         return csqlite_bind_text(handle, index, start.assumingMemoryBound(to: CChar.self), Int32(text.count))

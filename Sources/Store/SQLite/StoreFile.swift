@@ -12,8 +12,8 @@ final class StoreFile {
         self.path = path
         lock = try Self.takeLock(path)
         do throws(StoreError) {
-            // The file is created before SQLite opens it: closing this descriptor later would drop all POSIX locks that
-            // the process has on the file.
+            // Creates the file and closes the descriptor before SQLite opens the file. Closing any descriptor of the
+            // file while SQLite has it open would release SQLite's POSIX locks on it.
             close(try Self.open(path, of: path))
         } catch {
             close(lock)
@@ -38,13 +38,15 @@ final class StoreFile {
         return descriptor
     }
 
+    /// Opens a file for reading and writing, and creates it if it is missing.
+    /// - Parameter path: the database's path, for the error message.
     private static func open(_ file: String, of path: String) throws(StoreError) -> Int32 {
         let descriptor = Glibc.open(file, O_RDWR | O_CREAT | O_CLOEXEC, 0o600)
         guard descriptor >= 0 else { throw .unreachable(path: path, detail: "\(file): \(text(errno))") }
         return descriptor
     }
 
-    /// Creates the missing directories of a path (0700).
+    /// Creates the missing directories of a path (mode 0700).
     static func makeDirectory(of path: String) throws(StoreError) {
         var end = path.startIndex
         while let slash = path[end...].firstIndex(of: "/") {
@@ -67,7 +69,8 @@ final class StoreFile {
         _ = text.withCString { pwrite(descriptor, $0, strlen($0), 0) }
     }
 
-    /// The text that the gateway with the lock wrote: `process 7`; nil if the file contains no text.
+    /// The text that the gateway that has the lock wrote into the lock file: `process 7`; nil if the file contains no
+    /// text.
     private static func holder(_ descriptor: Int32) -> String? {
         var bytes = [UInt8](repeating: 0, count: 40)
         let count = pread(descriptor, &bytes, bytes.count, 0)

@@ -1,6 +1,6 @@
 import FleetRules
 
-/// The audit log: who did what, when.
+/// The audit log: which user executed which action, and when.
 struct AuditTable {
     let database: Database
 
@@ -15,7 +15,7 @@ struct AuditTable {
     }
 
     /// Appends an entry.
-    /// - Parameter id: greater than all existing ids. Entries are sorted by it.
+    /// - Parameter id: a ULID greater than the ids of all existing entries, because entries are read in id order.
     func append(_ entry: AuditEntry, id: String) throws(DatabaseError) {
         var order: String?
         var route: String?
@@ -33,7 +33,8 @@ struct AuditTable {
 
     private static let insert = SQL("INSERT INTO audit (\(columns)) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)")
 
-    /// Calls `each` for every entry of an order or route, oldest first. Does nothing for `.fleet`.
+    /// Calls `each` for every entry of an order or route, oldest first. Does nothing for `.fleet`, which is
+    /// neither.
     func entries(of subject: AuditEntry.Subject, _ each: (AuditEntry) -> Void) throws(DatabaseError) {
         let body: (Row) throws(DatabaseError) -> Void = { row throws(DatabaseError) in each(try AuditEntry(row: row)) }
         switch subject {

@@ -1,4 +1,4 @@
-/// The last sequence number of each channel, and its number of unread notifications.
+/// The last sequence number of each channel, and the channel's number of unread notifications.
 struct ChannelSequenceTable {
     let database: Database
 
@@ -12,7 +12,7 @@ struct ChannelSequenceTable {
             ON CONFLICT (channel) DO UPDATE SET last = channel_sequences.last + 1, used_at = excluded.used_at, \
             unread = channel_sequences.unread + 1 RETURNING last
             """, .string(channel), .integer(passing ? 1 : 0), .integer(now), as: { $0.integer(0) })
-        guard let last else { throw .misread("the new sequence number", doing: "advancing a channel's sequence") }
+        guard let last else { throw .unreadable("the new sequence number", doing: "advancing a channel's sequence") }
         return last
     }
 
@@ -23,16 +23,18 @@ struct ChannelSequenceTable {
                 "SELECT unread FROM channel_sequences WHERE channel = ?", .string(channel), as: { $0.integer(0) }) ?? 0)
     }
 
-    /// Reduces the unread count: `count` notifications were read, acted upon or deleted.
-    func countDown(_ count: Int, channel: String) throws(DatabaseError) {
+    /// Subtracts `count` from a channel's number of unread notifications. Call it when so many unread notifications
+    /// were read, acted upon or deleted.
+    func subtractUnread(_ count: Int, channel: String) throws(DatabaseError) {
         guard count > 0 else { return }
         try database.change(
             "UPDATE channel_sequences SET unread = unread - ? WHERE channel = ?", .integer(count), .string(channel))
     }
 
-    /// Deletes channels of bookings that were not used since `cutoff`, at most `most`. The cutoff must be well before
-    /// the cutoff for notifications: a channel that is used again starts at 1, so no notification with an old number
-    /// may be left.
+    /// Deletes the rows of at most `most` booking and tracking channels that were last used before `cutoff`. This must
+    /// be well before the cutoff for notifications: if a deleted channel is used again, its sequence starts at 1, so
+    /// none of its earlier notifications may be left.
+    /// - Returns: the number of deleted rows.
     func deleteExpired(before cutoff: Int64, most: Int) throws(DatabaseError) -> Int {
         try database.change(
             """

@@ -1,4 +1,5 @@
-/// The bookings of customers, as listed in the JWT with which a customer last registered a device.
+/// The bookings of customers, for pushes to the customers of a booking. A customer's bookings are those in the JWT with
+/// which the customer last registered a device.
 struct DeviceBookingTable {
     /// The most bookings stored per customer.
     private static let bookingsMax = 100
@@ -23,6 +24,7 @@ struct DeviceBookingTable {
     }
 
     /// Removes a customer's bookings if the customer has no devices.
+    /// - Parameter owner: ``Identity/key`` of the customer.
     func removeIfNoDevices(_ owner: String) throws(DatabaseError) {
         try database.change(
             """

@@ -1,10 +1,11 @@
 import Crypto
 import FleetRules
 
-/// The devices. The id of a row is a digest of the device token, so a token has one row, whichever user registers it.
+/// The devices. The id of a row is a digest of the device token, so a token has one row, whichever user registers it. A
+/// device is seen when its app registers it, the first time or again (`last_seen_at`).
 ///
 /// A row with values that Fleetwire does not write is skipped and reported in ``UnreadableRows``: such a row must not
-/// make an action fail.
+/// make a command fail.
 struct DeviceTable {
     private static let columns = """
         id, provider, platform, environment, owner, device_id, masked, registered_at, last_seen_at
@@ -14,7 +15,8 @@ struct DeviceTable {
     let database: Database
     var unreadableRows = UnreadableRows()
 
-    /// The id of a token's row: the first half of SHA-256 over the provider's name, a colon and the token.
+    /// The id of a token's row: the first half of SHA-256 over the provider's name, a colon and the token, in
+    /// hexadecimal digits.
     static func id(of token: DeviceToken) -> String {
         StableID.digits(of: "\(token.provider.rawValue):\(token.text)")
     }
@@ -41,7 +43,8 @@ struct DeviceTable {
 
     private static let selectByName = SQL("\(select) WHERE owner = ? AND device_id = ? AND id <> ? ORDER BY id")
 
-    /// A push destination: a device without the data that only sending needs.
+    /// A device to which a push job can be addressed, without the data that is needed only for sending, such as the
+    /// token.
     struct Address {
         let owner: String
         let id: String
@@ -56,16 +59,17 @@ struct DeviceTable {
         ).compactMap { $0 }
     }
 
-    /// The devices of some drivers, complete for each driver.
+    /// The devices of some drivers. It contains all devices of each of these drivers.
     struct DriversPage {
         let devices: [Address]
-        /// Nil on the last page.
+        /// ``Identity/key`` of the last driver of the page, after whom the next page starts. Nil on the last page.
         let lastOwner: String?
     }
 
-    /// The next page of all drivers' devices, sorted by owner and id, at most `most` rows. A driver's devices are never
-    /// split over two pages: otherwise a device that gets another token between two pages could be missing in both
-    /// pages, or be in both.
+    /// The next page of all drivers' devices that were seen at `since` or later, sorted by owner and id, at most `most`
+    /// rows. A driver's devices are never split over two pages: otherwise a device whose token, and so whose id,
+    /// changes between two pages could be missing in both pages, or be in both.
+    /// - Parameter owner: ``DriversPage/lastOwner`` of the previous page.
     func reachableDrivers(after owner: String, since: Int64, most: Int) throws(DatabaseError) -> DriversPage {
         // ';' follows ':' in ASCII, so the range contains exactly the keys of drivers.
         let rows = try database.all(
@@ -110,7 +114,7 @@ struct DeviceTable {
         try database.change("DELETE FROM devices WHERE id = ?", .string(id))
     }
 
-    /// Removes a device unless it was seen at `moment` or later. If it was seen after `now`, it is removed too: such a
+    /// Removes a device if it was last seen before `moment`. Also removes it if it was last seen after `now`: such a
     /// time only shows that the clock was set back.
     /// - Returns: the removed device; nil if none was removed.
     func remove(id: String, ifSeenBefore moment: Int64, now: Int64) throws(DatabaseError) -> StoredDevice? {
@@ -120,8 +124,8 @@ struct DeviceTable {
     private static let deleteIfUnseen = SQL(
         "DELETE FROM devices WHERE id = ? AND (last_seen_at < ? OR last_seen_at > ?) RETURNING \(columns)")
 
-    /// Removes at most `most` devices not seen since `cutoff`, the least recently seen first.
-    /// - Returns: the removed devices, without unreadable rows.
+    /// Removes at most `most` devices that were last seen before `cutoff`, the least recently seen first.
+    /// - Returns: the removed devices, except those whose rows are unreadable.
     func removeUnseen(since cutoff: Int64, most: Int) throws(DatabaseError) -> [StoredDevice] {
         try database.all(Self.deleteStale, .integer(cutoff), .integer(most), as: device).compactMap { $0 }
     }
@@ -134,7 +138,8 @@ struct DeviceTable {
 
     // MARK: Encrypted tokens
 
-    /// At most `most` devices whose tokens are encrypted with a key and whose ids are greater than `id`, in id order.
+    /// The encrypted tokens of at most `most` devices in id order: the devices whose tokens are encrypted with the key
+    /// `keyID`, and whose ids are greater than `id`.
     func sealed(keyID: String, after id: String, most: Int) throws(DatabaseError) -> [(id: String, sealed: [UInt8])] {
         try database.all(
             "SELECT id, sealed FROM devices WHERE key_id = ? AND id > ? ORDER BY id LIMIT ?",
@@ -142,6 +147,9 @@ struct DeviceTable {
     }
 
     /// Replaces a device's encrypted token.
+    /// - Parameters:
+    ///   - sealed: the token, encrypted again.
+    ///   - keyID: the key that encrypted `sealed`.
     func seal(id: String, _ sealed: [UInt8], keyID: String) throws(DatabaseError) {
         try database.change(
             "UPDATE devices SET sealed = ?, key_id = ? WHERE id = ?", .blob(sealed), .string(keyID), .string(id))

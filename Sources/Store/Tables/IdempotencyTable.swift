@@ -4,7 +4,7 @@ struct IdempotencyTable {
     static let lifetime: Int64 = 48 * 3600 * 1000
 
     struct StoredResponse {
-        /// A digest of the request. A request with the same key but another digest is a different request.
+        /// A digest of the request. A later request with the same key but another digest is not a repetition of it.
         let digest: [UInt8]
         let status: Int
         let body: [UInt8]
@@ -12,7 +12,7 @@ struct IdempotencyTable {
 
     let database: Database
 
-    /// The stored response to the request with a key; nil if there is none or it has expired.
+    /// The stored response to the request with the idempotency key `key`; nil if there is none or it has expired.
     /// - Parameter subject: ``Identity/key`` of the user. Two users may use the same key.
     func response(subject: String, key: String, now: Int64) throws(DatabaseError) -> StoredResponse? {
         try database.first(
@@ -23,7 +23,7 @@ struct IdempotencyTable {
 
     /// Stores the response to a request.
     func store(_ response: StoredResponse, subject: String, key: String, now: Int64) throws(DatabaseError) {
-        // Conflicts only with a response that has expired and is not deleted yet.
+        // A row with this key exists only if its response has expired and is not deleted yet.
         try database.change(
             """
             INSERT INTO idempotency (subject, key, digest, status, body, created_at) VALUES (?, ?, ?, ?, ?, ?) \
@@ -48,8 +48,9 @@ struct IdempotencyTable {
         let storedAt: Int64
     }
 
-    /// Responses stored after a moment, oldest first: `count` of them, and any others of the same millisecond as the
-    /// last. The responses of one millisecond must not be split, because the next call continues after it.
+    /// Responses stored after the time `after`, oldest first: the first `count` of them, and any others that were
+    /// stored in the same millisecond as the last. All responses of one millisecond must be in one result, because the
+    /// next call continues after this millisecond.
     func rowsToRedact(after: Int64, about count: Int) throws(DatabaseError) -> [RedactionRow] {
         try database.all(
             """
@@ -70,7 +71,7 @@ struct IdempotencyTable {
 
     // MARK: Retention
 
-    /// Deletes responses older than ``lifetime``.
+    /// Deletes at most `most` responses that are at least ``lifetime`` old, the oldest first.
     /// - Returns: the number of deleted responses.
     func deleteExpired(now: Int64, most: Int) throws(DatabaseError) -> Int {
         try database.change(

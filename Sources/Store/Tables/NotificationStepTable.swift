@@ -1,12 +1,13 @@
 import FleetRules
 
-/// The steps in the histories of notifications, as devices reported them.
+/// The steps in the histories of notifications, as devices reported them: for example, that a notification was received
+/// or accepted. A step is stray if its notification is not in the log.
 struct NotificationStepTable {
     let database: Database
 
     /// Stores a step, unless the same subject has already reported the same step of the notification.
-    /// - Parameter isStray: true if the notification is not in the log.
-    /// - Returns: false if the subject has reported the step before.
+    /// - Parameter isStray: true if the step's notification is not in the log.
+    /// - Returns: true if the step was stored; false if the subject has reported it before.
     func record(_ step: NotificationStep, isStray: Bool) throws(DatabaseError) -> Bool {
         try database.change(
             """
@@ -16,15 +17,15 @@ struct NotificationStepTable {
             .string(step.reportedAt), .utf8(step.detail), .integer(isStray ? 1 : 0)) > 0
     }
 
-    /// The number of a subject's steps for notifications that are not in the log.
-    func orphans(of subject: String) throws(DatabaseError) -> Int {
+    /// The number of stray steps that a subject has reported.
+    func strayCount(of subject: String) throws(DatabaseError) -> Int {
         Int(
             try database.first(
                 "SELECT COUNT(*) FROM notification_steps WHERE subject = ? AND stray = 1", .string(subject),
                 as: { $0.integer(0) }) ?? 0)
     }
 
-    /// Clears the details of a subject's steps.
+    /// Clears the details of the steps that a subject has reported.
     /// - Returns: the number of steps that had details.
     func clearDetails(of subject: String) throws(DatabaseError) -> Int {
         try database.change(
@@ -46,8 +47,10 @@ struct NotificationStepTable {
             })
     }
 
-    /// Deletes steps reported before `cutoff`, the oldest first, at most `most`. Their notifications have been deleted
-    /// already or were never in the log.
+    /// Deletes steps reported before `cutoff`, the oldest first, at most `most`. Retention deletes notifications
+    /// together with their steps, so the notifications of these steps have been deleted already or were never in the
+    /// log.
+    /// - Returns: the number of deleted steps.
     func deleteExpired(before cutoff: Int64, most: Int) throws(DatabaseError) -> Int {
         try database.change(
             """

@@ -1,6 +1,6 @@
 import FleetRules
 
-/// The log of notifications. Read marks, replay and push use it.
+/// The log of notifications.
 struct NotificationTable {
     private static let columns = """
         id, channel, sequence, event, data, correlation_id, actor, action, created_at, expires_at, collapse_key, read_at
@@ -60,9 +60,9 @@ struct NotificationTable {
     // MARK: Read marks
 
     /// Counts of notifications that were marked read or deleted.
-    struct Change {
+    struct ChangeCounts {
         var count = 0
-        /// Those of them that were unread before.
+        /// How many of the `count` notifications were unread before: neither read nor acted upon.
         var unread = 0
 
         mutating func add(wasUnread: Bool) {
@@ -71,12 +71,12 @@ struct NotificationTable {
         }
     }
 
-    /// Marks a channel's notifications as read: those in `ids`, or all if `ids` is nil. Ignores notifications of other
-    /// channels and those that are marked already.
-    func markRead(_ ids: [String]?, channel: String, now: Int64) throws(DatabaseError) -> Change {
-        // The statements return `seen_at` itself: SQLite 3.40 evaluates "RETURNING seen_at IS NULL" wrongly where
-        // another column is NOT NULL.
-        var change = Change()
+    /// Marks a channel's notifications as read: those whose ids are in `ids`, or all if `ids` is nil. Ignores
+    /// notifications of other channels and those that are already marked as read.
+    func markRead(_ ids: [String]?, channel: String, now: Int64) throws(DatabaseError) -> ChangeCounts {
+        // The statements return `seen_at` instead of "seen_at IS NULL": SQLite 3.40 evaluates this expression wrongly
+        // in RETURNING if another column is declared NOT NULL.
+        var change = ChangeCounts()
         let add: (Row) throws(DatabaseError) -> Void = { row in change.add(wasUnread: row.isNull(0)) }
         guard let ids else {
             try database.each(
@@ -93,7 +93,7 @@ struct NotificationTable {
     }
 
     /// Records the first action of a channel's owner on a notification.
-    /// - Returns: true if the notification was unread.
+    /// - Returns: true if the notification was unread before. False if it is not on this channel.
     func markSeen(_ id: String, channel: String, now: Int64) throws(DatabaseError) -> Bool {
         try database.first(
             "UPDATE notifications SET seen_at = ? WHERE id = ? AND channel = ? AND seen_at IS NULL RETURNING read_at",
@@ -128,11 +128,11 @@ struct NotificationTable {
 
     /// Deletes notifications created before `cutoff`, the oldest first, at most `most`. Also deletes their steps.
     /// - Returns: the counts of deleted notifications, by channel.
-    func deleteExpired(before cutoff: Int64, most: Int) throws(DatabaseError) -> [String: Change] {
+    func deleteExpired(before cutoff: Int64, most: Int) throws(DatabaseError) -> [String: ChangeCounts] {
         try database.change(Self.deleteSteps, .integer(cutoff), .integer(most))
-        var changes: [String: Change] = [:]
+        var changes: [String: ChangeCounts] = [:]
         try database.each(Self.deleteOld, .integer(cutoff), .integer(most)) { row in
-            changes[row.string(0), default: Change()].add(wasUnread: row.isNull(1) && row.isNull(2))
+            changes[row.string(0), default: ChangeCounts()].add(wasUnread: row.isNull(1) && row.isNull(2))
         }
         return changes
     }

@@ -19,14 +19,15 @@ struct OrderTable {
 
     private static let selectByCode = SQL("\(select) WHERE code = ?")
 
-    /// Finds the order for a job id that the driver's app sent. The id is an order's code or a booking's id; an order
-    /// with this code has precedence.
+    /// Finds the order for a job id that an app of the driver `driverID` sent. The id is an order's code or a booking's
+    /// id. If an order has this code, the booking's orders are ignored.
     func order(job id: String, driverID: String) throws(DatabaseError) -> Order? {
         if let order = try order(code: id) { return order }
         return try database.first(Self.selectByBooking, .string(id), .string(driverID), as: Order.init(row:))
     }
 
-    // A booking may have several orders. Those of this driver are preferred, then open orders, then the newest one.
+    // A booking may have several orders. The first of them is used in this order: orders of this driver before others,
+    // then open orders before ended ones, then newer orders before older ones.
     private static let selectByBooking = SQL(
         """
         \(select) WHERE booking_id = ? ORDER BY CASE WHEN driver_id = ? THEN 0 ELSE 1 END, \
@@ -93,7 +94,7 @@ struct OrderTable {
             "UPDATE orders SET driver_name = NULL WHERE driver_id = ? AND driver_name IS NOT NULL", .string(id))
     }
 
-    /// Clears a customer's name, and the addresses of orders that ended.
+    /// Clears a customer's name, and the addresses of those of the customer's orders that have ended.
     /// - Returns: the number of orders that contained the name.
     func clearName(ofCustomer id: String) throws(DatabaseError) -> Int {
         let count = try database.change(
@@ -143,7 +144,8 @@ struct OrderTable {
             """, .string(id), .integer(moment), as: { _ in true }) ?? false
     }
 
-    /// The references of a customer's orders, and whether each order has ended.
+    /// The booking reference of each of a customer's orders (the order's code if it has no reference), and whether the
+    /// order has ended.
     func references(ofCustomer id: String) throws(DatabaseError) -> [(reference: String, isFinal: Bool)] {
         try database.all(
             "SELECT COALESCE(booking_reference, code), status FROM orders WHERE customer_id = ?", .string(id),
@@ -170,7 +172,7 @@ extension Row {
     /// - Throws: ``DatabaseError`` of kind `damaged` if the status is unknown.
     func status(_ column: Int32) throws(DatabaseError) -> JobStatus {
         guard let status = JobStatus(rawValue: string(column)) else {
-            throw .misread("the status '\(string(column))'", doing: sql)
+            throw .unreadable("the status '\(string(column))'", doing: sql)
         }
         return status
     }

@@ -5,7 +5,7 @@ import JSON
 struct PreferenceTable {
     let database: Database
 
-    /// The stored JSON; nil if there is none.
+    /// A user's preferences as stored JSON; nil if none are stored.
     func json(of owner: String) throws(DatabaseError) -> [UInt8]? {
         try database.first("SELECT json FROM preferences WHERE owner = ?", .string(owner), as: { $0.bytes(0) })
     }

@@ -6,11 +6,12 @@ struct PushBroadcastTable {
     /// A broadcast and its progress.
     struct Broadcast {
         let notificationID: String
-        /// ``Identity/key`` of a driver to whom the broadcast is not pushed, because the same action sends that driver
-        /// another notification.
+        /// ``Identity/key`` of a driver to whom the broadcast is not pushed, because the same action sends this driver
+        /// another notification. Nil if it is pushed to all drivers.
         let except: String?
         let entity: PushIntent.Entity?
-        /// ``Identity/key`` of the last driver whose jobs have been created.
+        /// ``Identity/key`` of the last driver for whom push jobs have been created; `driver:` at the start. Jobs are
+        /// created in the order of these keys.
         let afterOwner: String
     }
 
@@ -38,7 +39,7 @@ struct PushBroadcastTable {
             })
     }
 
-    /// Stores the progress of a broadcast.
+    /// Stores the progress of a broadcast: `owner` is the last driver for whom push jobs have been created.
     func advance(_ id: String, to owner: String) throws(DatabaseError) {
         try database.change(
             "UPDATE push_audiences SET after_owner = ? WHERE notification_id = ?", .string(owner), .string(id))

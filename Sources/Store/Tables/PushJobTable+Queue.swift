@@ -1,6 +1,6 @@
 import FleetRules
 
-/// The queue of each lane: next jobs, due retries, expired jobs. Each query uses an index.
+/// The queue of each push lane (``PushLane``): the next jobs, due retries, expired jobs. Each query uses an index.
 extension PushJobTable {
     // MARK: Next jobs
 
@@ -39,7 +39,7 @@ extension PushJobTable {
         }
     }
 
-    /// The next jobs of a lane in the order of their turns, at most `most`.
+    /// At most `most` queued jobs of a lane, in the order in which the lane sends them: by turn (``FairQueueing``).
     func next(_ lane: PushLane, most: Int) throws(DatabaseError) -> [Candidate] {
         try database.all(Self.next, .string(lane.rawValue), .integer(most), as: Candidate.init(row:))
     }
@@ -56,21 +56,22 @@ extension PushJobTable {
         WHERE job.lane = ? AND job.state = 'queued' ORDER BY job.turn, job.number LIMIT ?
         """)
 
-    /// An SQL condition: a newer job may have been sent before this one. Turns keep a recipient's jobs in order. The
-    /// exceptions are jobs that a lane has returned or will retry, and jobs created later than their notification
-    /// (broadcasts). The query searches for newer jobs only in these cases.
+    /// An SQL condition: a newer job for the same recipient may have been sent before this job. Usually this cannot
+    /// happen, because turns keep a recipient's jobs in order. The exceptions are jobs that were queued again after a
+    /// failed attempt, and jobs created later than their notification (broadcasts). The query searches for newer jobs
+    /// only in these cases.
     private static let mayBeOvertaken = """
         job.attempts > 0 OR job.reason IS NOT NULL OR job.queued_at > notifications.created_at
         """
 
-    /// Leases a job to its lane. Counts an attempt, which is subtracted if the lane reports that it did not try to
-    /// send.
+    /// Leases a job to its lane, and counts an attempt. The attempt is subtracted again if the lane reports a result
+    /// that does not count as an attempt (``PushOutcome/wasTried``).
     func lease(_ number: Int64) throws(DatabaseError) {
         try database.change(
             "UPDATE push_jobs SET state = 'sending', attempts = attempts + 1 WHERE number = ?", .integer(number))
     }
 
-    /// Ends a queued job.
+    /// Ends a queued job without sending it.
     func drop(_ number: Int64, _ state: PushState, reason: String?, now: Int64) throws(DatabaseError) {
         try database.change(
             "UPDATE push_jobs SET state = ?, reason = ?, settled_at = ? WHERE number = ?",
@@ -79,11 +80,11 @@ extension PushJobTable {
 
     // MARK: Expiry and retries
 
-    /// Marks unsent jobs of a lane as expired if their notification has expired, at most `most`.
-    /// - Returns: the number of expired jobs.
+    /// Ends at most `most` unsent jobs of a lane whose notifications have expired.
+    /// - Returns: the number of jobs that ended.
     func expire(_ lane: PushLane, now: Int64, most: Int) throws(DatabaseError) -> Int {
-        // Jobs that are being sent do not expire here. The index contains them too: they are too few to justify another
-        // index.
+        // Jobs that are being sent do not expire here. The index that finds expired jobs contains them, too: they are
+        // too few to justify another index.
         try database.change(
             """
             UPDATE push_jobs SET state = 'expired', settled_at = ? WHERE number IN (SELECT number FROM push_jobs \
@@ -92,7 +93,7 @@ extension PushJobTable {
             """, .integer(now), .string(lane.rawValue), .integer(now), .integer(most))
     }
 
-    /// Jobs whose retry is due, at most `most`, the earliest due time first.
+    /// At most `most` jobs of a lane whose retry is due, the earliest due time first.
     func due(_ lane: PushLane, now: Int64, most: Int) throws(DatabaseError) -> [(number: Int64, recipient: String)] {
         try database.all(
             """
@@ -101,7 +102,7 @@ extension PushJobTable {
             """, .string(lane.rawValue), .integer(now), .integer(most), as: { row in (row.integer(0), row.string(1)) })
     }
 
-    /// Sets all due times that are after `moment` to `moment`. Used when the clock was set back.
+    /// Sets the due times of a lane's retries that are after `moment` to `moment`. Used when the clock was set back.
     func advanceDueTimes(_ lane: PushLane, to moment: Int64) throws(DatabaseError) {
         try database.change(
             "UPDATE push_jobs SET due_at = ? WHERE lane = ? AND state = 'waiting' AND due_at > ?",
@@ -122,7 +123,7 @@ extension PushJobTable {
             .string(lane.rawValue), as: { $0.integer(0) })
     }
 
-    /// The turn of the next job; nil if the queue is empty.
+    /// The turn of the next job of a lane; nil if no job is queued.
     func firstTurn(_ lane: PushLane) throws(DatabaseError) -> Int64? {
         try database.first(
             "SELECT turn FROM push_jobs WHERE lane = ? AND state = 'queued' ORDER BY turn, number LIMIT 1",
@@ -131,7 +132,8 @@ extension PushJobTable {
 
     // MARK: Depth
 
-    /// The number of queued and waiting jobs, and when the oldest of them was queued. Reads an index entry per job.
+    /// The number of a lane's queued and waiting jobs, and when the oldest of them was queued. The time that this takes
+    /// is proportional to the number of jobs: it reads an index entry for each job.
     func measure(_ lane: PushLane) throws(DatabaseError) -> (depth: Int, oldestAt: Int64?) {
         var depth = 0
         var oldest: Int64?

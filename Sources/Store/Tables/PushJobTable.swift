@@ -1,13 +1,13 @@
 import FleetRules
 import Primitives
 
-/// A push job's state. Only a lane's report makes a job `accepted`; the store itself can end a job as `failed`,
-/// `expired` or `cancelled`.
+/// A push job's state. A job that is `queued`, `waiting` or `sending` is open; in all other states it has ended. Only a
+/// lane's report makes a job `accepted`; the store itself can end a job as `failed`, `expired` or `cancelled`.
 enum PushState: String {
     case queued
     /// Waits for a retry at its due time.
     case waiting
-    /// Leased to a lane.
+    /// Leased to a lane, which sends it (``PushLane``).
     case sending
     case accepted, failed, expired, cancelled
 }
@@ -21,7 +21,8 @@ struct PushJobTable {
         try database.first("SELECT MAX(number) FROM push_jobs", as: { $0.integer(0) }) ?? 0
     }
 
-    /// Queues the jobs that lanes were sending when the process was killed: their results are lost.
+    /// Queues again the jobs that lanes were sending when the process ended: their results are lost. Call it at the
+    /// start.
     func requeueSending() throws(DatabaseError) {
         try database.change("UPDATE push_jobs SET state = 'queued' WHERE settled_at IS NULL AND state = 'sending'")
     }
@@ -32,7 +33,7 @@ struct PushJobTable {
     struct NewPushJob {
         let notificationID: String
         let entity: PushIntent.Entity?
-        /// A newer job with the same key supersedes this one. If nil, no job does.
+        /// A newer job for the same recipient with the same key supersedes this job. If nil, nothing supersedes it.
         let collapseKey: String?
         let device: DeviceTable.Address
         let queuedAt: Int64
@@ -64,8 +65,8 @@ struct PushJobTable {
     /// The effect of a lane's result on a job.
     enum UpdateResult {
         case ended
-        /// The job is queued or waiting, in this lane. It may be another lane than the one that reported the result.
-        /// Nil if the stored lane is unknown.
+        /// The job is queued or waiting in this lane. It may be another lane than the one that reported the result, if
+        /// the device was registered anew during the attempt. Nil if the stored lane is unknown.
         case open(PushLane?)
         /// The job was not `sending`: its result has been reported before.
         case unchanged
@@ -107,10 +108,12 @@ struct PushJobTable {
         return count > 0 ? .ended : .unchanged
     }
 
-    /// The attempts to subtract: 1 if the lane did not try to send, because the lease has counted an attempt; else 0.
+    /// The number of attempts to subtract: 1 if the result does not count as an attempt, because the lease has counted
+    /// one already; otherwise 0.
     private static func uncounted(_ outcome: PushOutcome) -> SQLValue { .integer(outcome.wasTried ? 0 : 1) }
 
-    /// Queues a job again that failed with the token of `deviceID`, if the job has been moved to another token since.
+    /// Queues a job again if its attempt with the token of `deviceID` failed and the job was moved to another device
+    /// row during the attempt.
     /// - Returns: the lane of the job; nil if the job still has `deviceID`, or if the stored lane is unknown.
     func requeue(_ number: Int64, ifNotFor deviceID: String, reason: String) throws(DatabaseError) -> PushLane? {
         try database.first(
@@ -125,8 +128,8 @@ struct PushJobTable {
 
     // MARK: Stale jobs
 
-    /// Cancels a job that a lane returned, if its device was removed or has another owner by now, or if a newer job
-    /// supersedes it.
+    /// Cancels a job that a lane has reported and that is still open, if its device was removed or has another owner by
+    /// now, or if a newer job supersedes it.
     /// - Returns: true if the job was cancelled.
     func cancelIfStale(_ number: Int64, now: Int64) throws(DatabaseError) -> Bool {
         try database.change(Self.cancelIfStale, .integer(now), .integer(number)) > 0
@@ -145,8 +148,11 @@ struct PushJobTable {
         EXISTS (SELECT 1 FROM devices WHERE devices.id = push_jobs.device_id AND devices.owner = push_jobs.recipient)
         """
 
-    /// An SQL condition: the recipient has a newer job of the same order or route, for which `condition` is true. By
-    /// default, the newer job may have any state: even if its push failed, this job is out of date.
+    /// An SQL condition: the recipient has a newer job for the same order or route, and `condition` is true.
+    /// - Parameters:
+    ///   - job: the alias of the job's row in the SQL statement.
+    ///   - condition: an SQL condition on the job and on the newer job, whose alias is `newer`. By default, the newer
+    ///     job may have any state: even if its push failed, the older job is out of date.
     static func isSuperseded(_ job: String, and condition: String = "TRUE") -> String {
         """
         EXISTS (SELECT 1 FROM push_jobs AS newer WHERE newer.recipient = \(job).recipient \
@@ -154,9 +160,9 @@ struct PushJobTable {
         """
     }
 
-    /// An SQL condition: a newer job is sent before this one, or already was. A job that waits for a retry is sent
-    /// after all newer jobs. A job that its lane returned has its old place in the queue again, so only newer jobs that
-    /// have left the queue precede it.
+    /// An SQL condition: the newer job was sent before this job, or will be. A job that waits for a retry is sent after
+    /// all newer jobs. A job that its lane returned without an attempt has its old place in the queue again, so only
+    /// newer jobs that have left the queue precede it.
     private static let isOvertaken = "(push_jobs.state = 'waiting' OR newer.state NOT IN ('queued', 'waiting'))"
 
     // MARK: Device changes
@@ -180,10 +186,10 @@ struct PushJobTable {
         ).compactMap { $0 }
     }
 
-    /// Moves the open jobs of a device to another device, except where that device already has a job of the same
-    /// notification. A job that is being sent is moved too; the current attempt still uses the old device.
-    /// - Parameter shift: what to add to the turns: the current turn of the new device's lane minus that of the old
-    ///   device's lane.
+    /// Moves the open jobs of a device to another device, except if that device already has a job of the same
+    /// notification. A job that is being sent is moved, too; its current attempt still uses the old device.
+    /// - Parameter shift: the number to add to the jobs' turns: the current turn of the new device's lane minus that of
+    ///   the old device's lane.
     func transfer(
         of recipient: String, from old: String, to new: DeviceTable.Address, shift: Int64
     ) throws(DatabaseError) {
@@ -206,7 +212,7 @@ struct PushJobTable {
 
     // MARK: History and retention
 
-    /// A job as a notification's history shows it.
+    /// A job, with what the history of its notification contains.
     struct PushJobSummary {
         /// Nil if the stored lane is unknown.
         let lane: PushLane?
@@ -232,7 +238,7 @@ struct PushJobTable {
             """, .string(id), .integer(most),
             as: { row throws(DatabaseError) in
                 guard let state = PushState(rawValue: row.string(3)) else {
-                    throw .misread("the state '\(row.string(3))'", doing: row.sql)
+                    throw .unreadable("the state '\(row.string(3))'", doing: row.sql)
                 }
                 return PushJobSummary(
                     lane: Self.lane(row), recipient: row.string(1), device: row.string(2), state: state,
@@ -241,7 +247,7 @@ struct PushJobTable {
             })
     }
 
-    /// Ends unsent jobs whose stored lane does not exist as failed, at most `most`.
+    /// Marks at most `most` unsent jobs as failed: jobs whose stored lane is unknown.
     /// - Returns: the recipient of each job.
     func failJobsOfUnknownLanes(now: Int64, most: Int) throws(DatabaseError) -> [String] {
         try database.all(Self.failJobsOfUnknownLanes, .integer(now), .integer(most), as: { $0.string(0) })
@@ -255,11 +261,12 @@ struct PushJobTable {
         RETURNING recipient
         """)
 
-    /// Deletes jobs of notifications created before `cutoff`, at most `most`. Open jobs are not deleted: they must end
-    /// first, so that their end is counted and reported.
+    /// Deletes at most `most` ended jobs of notifications created before `cutoff`. Open jobs are not deleted: they must
+    /// end first, so that their end is counted and reported.
     /// - Returns: the number of deleted jobs.
     func deleteExpired(before cutoff: Int64, most: Int) throws(DatabaseError) -> Int {
-        // Compares notification ids instead of times: an id begins with the time, and there is an index of the ids.
+        // Compares notification ids with the least id of the cutoff's millisecond: an id begins with its time, and
+        // there is an index of the notification ids.
         var least = ULIDSource(random: { 0 })
         return try database.change(
             """
@@ -278,8 +285,8 @@ extension PushIntent.Entity {
         }
     }
 
-    /// Nil if the text has neither prefix. Compares bytes: a combining character after the colon would form one
-    /// Character with the colon.
+    /// Nil if the text has neither prefix. Compares bytes instead of Characters: if the id begins with a combining
+    /// mark, the mark and the colon are one Character, which differs from a colon.
     init?(stored text: String) {
         if text.utf8.starts(with: "job:".utf8) {
             self = .job(String(Substring(text.utf8.dropFirst(4))))

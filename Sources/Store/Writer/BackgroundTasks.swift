@@ -1,22 +1,23 @@
 import FleetRules
 
 /// Work that is too large for one transaction. A command or the start of the process causes it. The writer does the
-/// work in slices between batches, until nothing is left. Each slice is a transaction that also stores the progress, so
-/// nothing is lost if the process is killed.
+/// work in slices between batches of commands, until nothing is left. Each slice is a transaction that also stores the
+/// progress, so nothing is lost if the process is killed.
 enum BackgroundTask: String, CaseIterable {
-    /// Creates the push jobs of notifications for all drivers.
+    /// Creates the push jobs of broadcasts, which are notifications for all drivers.
     case broadcasts
-    /// Redacts an erased person in the notification log and in stored responses.
+    /// Redacts the data of erased people in the notification log and in stored responses.
     case erasures
     /// Re-encrypts device tokens with the current key if they are encrypted with an older key.
     case seals
-    /// Moves the write-ahead log into the database file and truncates it: until then the log contains the erased data.
+    /// Moves the write-ahead log into the database file and truncates the log, because the log still contains the data
+    /// that an erasure has removed from the database.
     case checkpoint
 }
 
 extension CommandExecutor {
     /// Runs one slice of a task. Removes the task from ``backgroundTasks`` if nothing is left to do.
-    /// - Returns: the lanes that have new jobs.
+    /// - Returns: the push lanes that have new jobs.
     func runSlice(of task: BackgroundTask, now: Int64) throws(DatabaseError) -> Set<PushLane> {
         if task == .checkpoint {
             try database.checkpoint(waiting: false)
@@ -37,30 +38,30 @@ extension CommandExecutor {
 
     // MARK: Device keys
 
-    /// The most devices per slice.
+    /// The most tokens that a slice re-encrypts.
     private static let sealsMax = 500
 
     /// Encrypts the next slice of device tokens with the current key instead of an older one.
     /// - Returns: false if the tokens of all older keys have been handled.
     private func resealSome() throws(DatabaseError) -> Bool {
         let keys = outbox.keys
-        let (keyIndex, after) = resealed
+        let (keyIndex, after) = resealProgress
         guard keyIndex < keys.olderIDs.count else { return false }
         let keyID = keys.olderIDs[keyIndex]
         let old = try outbox.devices.sealed(keyID: keyID, after: after, most: Self.sealsMax)
         for (id, sealed) in old {
-            // A token that cannot be decrypted stays as it is: its next push fails as `device_unreadable`.
+            // A token that cannot be decrypted stays as it is: the device's next push fails as `device_unreadable`.
             guard let token = keys.open(sealed, keyID: keyID, deviceID: id) else { continue }
             try outbox.devices.seal(id: id, keys.seal(token, deviceID: id), keyID: keys.currentID)
         }
-        // If the commit fails, these tokens keep the older key until the next start. It is configured, so it decrypts
-        // them.
-        resealed = old.count < Self.sealsMax ? (keyIndex + 1, "") : (keyIndex, old[old.count - 1].id)
+        // If the commit fails, these tokens stay encrypted with the older key until the next start of the process. This
+        // is harmless: the older key is configured, so pushes to these devices work.
+        resealProgress = old.count < Self.sealsMax ? (keyIndex + 1, "") : (keyIndex, old[old.count - 1].id)
         return true
     }
 }
 
-/// The background tasks whose last run failed. Each pauses while the others go on.
+/// The background tasks whose last run failed. Each of them pauses; the other tasks continue.
 struct BackgroundTaskFailures {
     /// Milliseconds from a failure to the next attempt.
     private static let pause: Int64 = 5_000
@@ -74,12 +75,12 @@ struct BackgroundTaskFailures {
         return now < until && until - now <= Self.pause
     }
 
-    /// Forgets the failures of a task. Call it when the task has succeeded.
+    /// Deletes the record of a task's failure. Call it when the task has succeeded.
     mutating func remove(_ task: String) { failures[task] = nil }
 
     /// Records a failure and pauses the task.
-    /// - Parameter isExpected: true if the failure is no defect. Such a failure is not reported.
-    /// - Returns: true if the failure must be reported. Until the task succeeds, only its first defect is reported.
+    /// - Parameter isExpected: true if the failure occurs in normal operation. Such a failure is not reported.
+    /// - Returns: true if the failure must be reported. Until the task succeeds, only its first unexpected failure is.
     mutating func record(_ task: String, isExpected: Bool, at now: Int64) -> Bool {
         let wasReported = failures[task]?.isReported ?? false
         failures[task] = (now + Self.pause, wasReported || !isExpected)

@@ -1,8 +1,8 @@
 import FleetRules
 
 extension Command.Action {
-    /// The action's name in metrics and in the operator's log. Also used in the notification log if the command writes
-    /// no audit entry.
+    /// The action's name in metrics and in the operator's log. It is also the action of the command's notifications in
+    /// the notification log if the command writes no audit entry.
     package var name: String {
         switch self {
         case .order(let action): action.kind.name

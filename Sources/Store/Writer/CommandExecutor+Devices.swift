@@ -3,7 +3,8 @@ import FleetRules
 
 /// Registers devices and stores preferences.
 extension CommandExecutor {
-    /// The most devices per user. If a user registers another one, the device seen longest ago is removed.
+    /// The most devices per user. If a user registers one more, the user's device whose last registration is
+    /// oldest is removed.
     static let devicesMax = 20
 
     func execute(_ action: DeviceRegistration, _ command: Command, _ now: Int64) throws(DatabaseError) -> CommandResult {
@@ -37,12 +38,14 @@ extension CommandExecutor {
         if actor.role == .customer { try outbox.bookings.replace(of: device.owner, by: actor.bookings) }
     }
 
-    /// What to add to a job's turn when it moves to another lane.
+    /// The number to add to a job's turn when the job moves to another lane. Turns count from each lane's current turn,
+    /// so the job keeps its distance to the current turn.
     private func turnOffset(from old: PushLane, to new: PushLane) -> Int64 {
         outbox.turns.current(new) - outbox.turns.current(old)
     }
 
-    /// A new token of a known device (same `deviceId`) replaces its old token and takes over its jobs.
+    /// If the app has registered a new token with the `deviceId` of a registered device, replaces the old token: moves
+    /// its jobs to the new token, and removes the old row.
     private func replaceOldToken(
         by device: StoredDevice, _ now: Int64, _ result: inout CommandResult
     ) throws(DatabaseError) {
@@ -50,7 +53,8 @@ extension CommandExecutor {
         for old in try outbox.devices.devices(of: device.owner, named: name, but: device.id) {
             try outbox.jobs.transfer(
                 of: device.owner, from: old.id, to: device.address, shift: turnOffset(from: old.lane, to: device.lane))
-            // The jobs that were not transferred: the new token already has jobs of the same notifications.
+            // Cancels the jobs that were not transferred because the new token already has jobs of the same
+            // notifications.
             try outbox.cancel(of: device.owner, deviceID: old.id, reason: "replaced", now: now)
             try outbox.devices.remove(id: old.id)
             result.lanes.insert(device.lane)
@@ -58,7 +62,7 @@ extension CommandExecutor {
         }
     }
 
-    /// Removes a user's devices beyond ``devicesMax``, those seen longest ago first.
+    /// Removes a user's devices beyond ``devicesMax``: those whose last registration is oldest.
     /// - Parameter newest: the device that was just registered. It is kept even if its time is the oldest because the
     ///   clock was set back.
     private func removeExcess(
@@ -72,8 +76,8 @@ extension CommandExecutor {
         }
     }
 
-    /// Ignores unknown tokens and other users' tokens. The response is the same, so it does not reveal whether a token
-    /// is registered.
+    /// Removes a device of the user. Ignores unknown tokens and other users' tokens. The response is the same in all
+    /// cases, so it does not reveal whether a token is registered.
     private func unregister(
         _ action: DeviceRegistration, _ actor: Identity, _ now: Int64, _ result: inout CommandResult
     ) throws(DatabaseError) {
@@ -100,8 +104,8 @@ extension CommandExecutor {
 }
 
 extension StoredDevice {
-    /// The device as registered now. Fields that the app omitted keep their stored values if the owner is the same. An
-    /// omitted platform keeps its value in any case.
+    /// The device as registered now. If the owner is the same, the time of the first registration and an omitted name
+    /// keep their stored values. An omitted platform keeps its stored value even if the owner is another.
     fileprivate init(_ action: DeviceRegistration, owner: String, insteadOf known: StoredDevice?, now: Int64) {
         let own = known.flatMap { $0.owner.isSame(as: owner) ? $0 : nil }
         self.init(

@@ -2,22 +2,27 @@ import FleetRules
 
 /// Deletes old rows.
 extension CommandExecutor {
-    /// The kinds of rows that retention handles, in this order: push jobs are deleted before their notifications.
-    /// Preferences are not deleted until their owner is erased.
+    /// The kinds of rows that retention handles, in this order, so that push jobs are deleted before their
+    /// notifications. Retention does not delete preferences; only the erasure of their owner does.
     enum RetentionKind: CaseIterable {
-        case idempotency, pushes, notifications, steps, audit, orders, routes, channels
-        /// Devices that were not registered again for `push.stale_days`.
+        /// Stored responses to requests with an `Idempotency-Key`.
+        case idempotency
+        case pushes, notifications, steps, audit, orders, routes
+        /// The sequence numbers of booking and tracking channels.
+        case channels
+        /// Devices that were not registered again within `push.stale_days` days.
         case devices
-        /// Deletes nothing: expires the overdue jobs of lanes that are not enabled.
+        /// Deletes nothing: ends the expired push jobs of lanes that are not enabled, and fails the jobs of unknown
+        /// lanes.
         case overdue
-        /// Deletes nothing: restarts erasures that waited for the end of open orders and routes.
+        /// Deletes nothing: restarts the erasures that waited until open orders and routes had ended.
         case erasures
     }
 
     /// Deletes rows of one kind.
     /// - Parameters:
-    ///   - lifetime: the age in milliseconds at which rows are deleted. Stored responses, devices and channels have
-    ///     other ages.
+    ///   - lifetime: the age in milliseconds at which rows are deleted. Other ages apply to stored responses, devices
+    ///     and channels.
     ///   - limit: the most rows to delete. The steps of deleted notifications are deleted too and do not count.
     ///   - removed: the deleted devices are appended to it.
     /// - Returns: the number of deleted rows; for `overdue`, the number of jobs that ended.
@@ -33,7 +38,7 @@ extension CommandExecutor {
         case .audit: return try auditTable.deleteExpired(before: cutoff, most: limit)
         case .orders: return try orders.deleteExpired(before: cutoff, most: limit)
         case .routes: return try routes.deleteExpired(before: cutoff, most: limit)
-        // A channel's last number must be kept longer than all notifications with numbers of this channel.
+        // A channel's last sequence number must be kept longer than all notifications of the channel.
         case .channels: return try sequences.deleteExpired(before: now - max(lifetime * 2, Self.year), most: limit)
         case .devices:
             let stale = try deleteStaleDevices(now, limit)
@@ -51,13 +56,13 @@ extension CommandExecutor {
         }
     }
 
-    /// A year in milliseconds.
+    /// A leap year in milliseconds.
     private static let year: Int64 = 366 * 86_400_000
 
     private func deleteNotifications(before cutoff: Int64, _ limit: Int) throws(DatabaseError) -> Int {
         var count = 0
         for (channel, change) in try notifications.deleteExpired(before: cutoff, most: limit) {
-            try sequences.countDown(change.unread, channel: channel)
+            try sequences.subtractUnread(change.unread, channel: channel)
             count += change.count
         }
         return count

@@ -22,13 +22,13 @@ package final class CommandExecutor {
     let outbox: PushOutbox
     /// Limits and push policy. Changed between transactions only.
     var rules: NotificationRules
-    /// The tasks that may have something to do.
+    /// The tasks that may have something to do. At the start these are all tasks.
     var backgroundTasks = Set(BackgroundTask.allCases)
     /// Progress of ``BackgroundTask/seals``: the index of the key in ``DeviceKeys/olderIDs``, and the id of the last
     /// device that was handled.
-    var resealed = (keyIndex: 0, after: "")
-    /// The number of telemetry events that were not stored because of ``orphansMax``.
-    var orphansRefused = 0
+    var resealProgress = (keyIndex: 0, after: "")
+    /// The number of telemetry events that were not stored because of ``strayStepsMax``.
+    var strayStepsRefused = 0
     private let encode: CommandResponse.Encoder
     private var planner: DispatchPlanner
     private var auditIDs: ULIDSource
@@ -46,7 +46,8 @@ package final class CommandExecutor {
         idempotency = IdempotencyTable(database: database)
         erasures = ErasureTable(database: database)
         outbox = try PushOutbox(database, options, notifications, sequences)
-        // Ids must increase even if the clock was set back while the gateway was down: the logs are read in id order.
+        // Ids must increase even if the clock was set back while the gateway was down, because the logs are read in id
+        // order.
         planner = DispatchPlanner(ids: options.ids.continued(after: try notifications.lastID()))
         auditIDs = options.ids.continued(after: try auditTable.lastID())
     }
@@ -56,7 +57,7 @@ package final class CommandExecutor {
         do throws(DatabaseError) {
             return try database.transaction(.writing, body)
         } catch {
-            _ = outbox.drainFinished()  // discards them: their end was rolled back
+            _ = outbox.drainFinished()  // discards the jobs that ended in this transaction: it was rolled back
             throw error
         }
     }
@@ -134,7 +135,7 @@ package final class CommandExecutor {
         CommandResult(body: encode(response, command.correlationID))
     }
 
-    /// - Returns: the lanes that have new jobs.
+    /// - Returns: the push lanes that have new jobs.
     private func write(_ plan: DispatchPlan, _ command: Command, _ now: Int64) throws(DatabaseError) -> Set<PushLane> {
         if let order = plan.order { try orders.store(order, now: now) }
         if let route = plan.route { try routes.store(route, now: now) }

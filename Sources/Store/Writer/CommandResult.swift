@@ -4,7 +4,7 @@ import FleetRules
 package struct CommandResult: Equatable, Sendable {
     /// The response's JSON.
     package let body: [UInt8]
-    /// In the order in which they are published.
+    /// The notifications to publish, in the order of publication.
     package let notifications: [Notification]
     /// The order's new state; nil if no order changed.
     package let order: Order?

@@ -1,9 +1,9 @@
 import FleetRules
 
-/// What the writer publishes after a transaction, committed or failed. `Gateway/CommitPublisher` defines the order of
-/// publication.
+/// What the writer publishes after a transaction, whether the transaction was committed or failed.
+/// `Gateway/CommitPublisher` defines the order of publication.
 package struct Commit: Sendable {
-    /// The jobs that lanes get in reply to their reports, in the order of the reports.
+    /// The jobs that push lanes get in reply to their reports, in the order of the reports.
     package var leases: [PushLease] = []
     /// Reports whose results were not written. The lanes send them again later.
     package var rejectedReports: [PushReport] = []
@@ -11,9 +11,9 @@ package struct Commit: Sendable {
     package var replies: [(request: CommandRequest, reply: CommandReply)] = []
     /// Lanes with new jobs besides those in ``leases`` and ``replies``.
     package var wake: Set<PushLane> = []
-    /// The jobs of each lane that failed, ended unsent, or were queued again for a new token.
+    /// For each lane: its jobs that failed, that ended unsent, or that were queued again for a new token.
     package var finished: [PushLane: FinishedPushes] = [:]
-    /// Devices that retention removed because they were not registered again for `push.stale_days`.
+    /// Devices that retention removed because they were not registered again within `push.stale_days` days.
     package var removed: [RemovedDevice] = []
 
     var isEmpty: Bool {

@@ -2,8 +2,8 @@ import Crypto
 import Glibc
 
 extension DeviceKeys {
-    /// The key used if none is configured: 32 bytes in base64 in a file beside the database (mode 0600), created at the
-    /// first start. A copy of the database alone does not reveal the tokens.
+    /// The key that is used if none is configured: 32 bytes in base64 in a file beside the database (mode 0600),
+    /// created at the first start. Without this file, a copy of the database does not reveal the device tokens.
     /// - Throws: ``StoreError`` if the file can neither be read nor created, or contains no key.
     package static func development(besideDatabase path: String) throws(StoreError) -> DeviceKeys {
         try StoreFile.makeDirectory(of: path)
@@ -13,7 +13,7 @@ extension DeviceKeys {
         if let created = try create(file, of: path) { bytes = created } else { bytes = try read(file, of: path) }
         guard let key = AESGCMKey(bytes) else {
             throw .unreachable(
-                path: path, detail: "\(file): expected 32 bytes in base64; without the right key all devices must register again")
+                path: path, detail: "\(file): expected 32 bytes in base64. Restore the file, or all devices must register again")
         }
         return DeviceKeys([("development", key)])
     }
@@ -51,8 +51,8 @@ extension DeviceKeys {
         return draft
     }
 
-    /// Syncs the directory, so that the file's name survives a power failure: tokens encrypted with the key survive it,
-    /// too.
+    /// Syncs the directory, so that the key file's name survives a power failure. Otherwise tokens that are encrypted
+    /// with the key could survive without the key.
     private static func syncDirectory(of file: String, of path: String) throws(StoreError) {
         let directory = file.lastIndex(of: "/").map { String(file[...$0]) } ?? "."
         let descriptor = Glibc.open(directory, O_RDONLY | O_DIRECTORY | O_CLOEXEC)

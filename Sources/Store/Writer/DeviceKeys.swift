@@ -1,6 +1,7 @@
 import Crypto
 
-/// The keys that encrypt device tokens. The first encrypts; the others only decrypt tokens that were encrypted earlier.
+/// The keys that encrypt device tokens. The first key encrypts; the others only decrypt tokens that were encrypted
+/// earlier.
 package struct DeviceKeys: Sendable {
     private let keys: [(id: String, key: AESGCMKey)]
 
@@ -17,7 +18,8 @@ package struct DeviceKeys: Sendable {
     /// The ids of the keys that only decrypt.
     var olderIDs: [String] { keys.dropFirst().map(\.id) }
 
-    /// Encrypts a token and binds it to its device: copied into another row, it cannot be decrypted.
+    /// Encrypts a token and binds it to its device: if the result is copied into another device's row, it cannot be
+    /// decrypted there.
     func seal(_ token: String, deviceID: String) -> [UInt8] {
         keys[0].key.seal(Array(token.utf8), authenticating: Array(deviceID.utf8))
     }
@@ -33,8 +35,8 @@ package struct DeviceKeys: Sendable {
 }
 
 extension DeviceKeys {
-    /// Rejects a store with device tokens that these keys do not decrypt: pushes to these devices would fail one by
-    /// one.
+    /// Rejects a store with device tokens that these keys do not decrypt. Without this check, the gateway would start,
+    /// and each push to these devices would fail.
     /// - Throws: ``StoreError/keyMissing(path:key:devices:)``, ``StoreError/keyWrong(path:key:devices:)``.
     func check(against database: Database) throws(StoreError) {
         let table = DeviceTable(database: database)
@@ -53,8 +55,9 @@ extension DeviceKeys {
         if let failure { throw failure }
     }
 
-    /// Whether the key with this id decrypts one of the first 20 tokens that were encrypted under the id. If not, it is
-    /// a different key with the same id. Tries several tokens because a row may be damaged.
+    /// Whether the key with this id decrypts at least one of the first 20 tokens that were encrypted under the id. If
+    /// not, the key is missing, or it is a different key with the same id. Tries several tokens because a row may be
+    /// damaged.
     private func opensAny(_ id: String, _ table: DeviceTable) throws(DatabaseError) -> Bool {
         try table.sealed(keyID: id, after: "", most: 20).contains { device in
             open(device.sealed, keyID: id, deviceID: device.id) != nil

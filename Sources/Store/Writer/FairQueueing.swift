@@ -3,10 +3,12 @@ import FleetRules
 /// Start-time fair queueing (Goyal, Vin, Cheng 1996): the order in which lanes send push jobs. A job's `turn` is the
 /// paper's start tag; a lane's current turn is its virtual time.
 ///
-/// A new job gets the lane's current turn, or the turn after its recipient's last open job, whichever is later. So the
-/// recipients take turns, and ten thousand pushes for one driver do not delay the first push for another driver.
+/// A new job gets the lane's current turn, or the turn after its recipient's last open job, whichever is later. So a
+/// lane alternates between recipients, and ten thousand pushes for one driver do not delay the first push for another
+/// driver.
 struct FairQueueing {
-    /// The current turns. They only advance: a rolled-back transaction leaves a gap, which is harmless.
+    /// The lanes' current turns. They only advance: if a transaction is rolled back, its turns stay unused, which is
+    /// harmless.
     private var turns: [PushLane: Int64] = [:]
 
     /// The turn of the job that was leased to the lane last.

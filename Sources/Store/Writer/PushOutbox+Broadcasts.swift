@@ -1,13 +1,13 @@
 import FleetRules
 
-/// Notifications for all drivers. Such a notification is stored as one broadcast row; the writer creates its push jobs
-/// in slices, between other transactions.
+/// Broadcasts: notifications for all drivers. A broadcast is stored as one row; the writer creates its push jobs in
+/// slices, between other transactions.
 extension PushOutbox {
     /// The most devices in one slice.
     static let expansionMax = 500
 
     /// Creates the next slice of jobs of the oldest broadcast.
-    /// - Returns: whether there was a broadcast, and the lanes that have new jobs.
+    /// - Returns: whether there was a broadcast, and the push lanes that have new jobs.
     func expandBroadcast(now: Int64) throws(DatabaseError) -> (foundWork: Bool, woken: Set<PushLane>) {
         guard let broadcast = try broadcasts.first() else { return (false, []) }
         guard let notification = try notifications.notification(id: broadcast.notificationID)?.notification,

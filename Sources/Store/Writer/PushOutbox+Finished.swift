@@ -1,6 +1,6 @@
 import FleetRules
 
-/// Jobs that end in the store without being sent: cancelled, expired, failed.
+/// Push jobs that the store ends without sending them: as cancelled, expired or failed.
 extension PushOutbox {
     /// Cancels the unsent jobs of a recipient: those for one device, or all of them if `deviceID` is nil. Returns their
     /// number.
@@ -11,7 +11,7 @@ extension PushOutbox {
         return cancelled.count
     }
 
-    /// Marks unsent jobs of a lane as expired if their notification has expired. Returns their number, at most `limit`.
+    /// Ends unsent jobs of a lane whose notifications have expired. Returns their number, at most `limit`.
     func expire(_ lane: PushLane, now: Int64, limit: Int) throws(DatabaseError) -> Int {
         let expired = try jobs.expire(lane, now: now, most: limit)
         count(expired, as: .expired, in: lane)
@@ -32,14 +32,14 @@ extension PushOutbox {
 
     func countRetry(in lane: PushLane) { finished[lane, default: FinishedPushes()].retried += 1 }
 
-    /// Returns and clears the finished jobs. Call it after each commit.
+    /// Returns and clears ``finished``. Call it after each commit.
     func drainFinished() -> [PushLane: FinishedPushes] {
         defer { finished = [:] }
         return finished
     }
 
-    /// Ends jobs whose lane does not exist as failed. Only a row that was edited by hand can have such a lane. Returns
-    /// the number of jobs, at most `limit`.
+    /// Marks jobs as failed whose stored lane is unknown. Only a row that was edited by hand can have such a lane.
+    /// Returns the number of jobs, at most `limit`.
     func failJobsOfUnknownLanes(now: Int64, limit: Int) throws(DatabaseError) -> Int {
         let recipients = try jobs.failJobsOfUnknownLanes(now: now, most: limit)
         if let first = recipients.first { unreadableRows.add("the lane of a push", of: first) }

@@ -1,24 +1,24 @@
 import Access
 import FleetRules
 
-/// Reports of lanes: records results, and leases the next jobs.
+/// Handles the reports of push lanes: records the results of their jobs, and leases the next jobs to them.
 extension PushOutbox {
-    /// The most jobs that one report expires, and the most due retries that it queues. The next report handles the
-    /// rest.
-    private static let turnoverMax = 500
-    /// Milliseconds for which a count of the queue is reused.
+    /// The most expired jobs that the handling of one report ends, and the most due retries that it queues. The
+    /// handling of the next report continues with the others.
+    private static let changedJobsMax = 500
+    /// Milliseconds for which a counted queue depth is reused.
     private static let depthLifetime: Int64 = 2_000
 
-    /// Milliseconds. If the clock was set back by more, waiting jobs get an earlier due time; they would otherwise wait
-    /// until the clock reaches their old due time.
+    /// Milliseconds. If the clock was set back by more than this, waiting jobs get an earlier due time. Otherwise they
+    /// would wait until the clock reaches their old due time.
     private static let clockSlack: Int64 = 1_000
-    /// The longest time until the new due time, in milliseconds.
+    /// Milliseconds from now to the latest due time that a job has after the clock was set back.
     private static let waitAfterSetBack: Int64 = 5_000
 
     /// The reply to a lane's report.
     struct ReportReply {
         var lease: PushLease
-        /// Other lanes that have new jobs.
+        /// Lanes other than the reporting one that have new jobs.
         var woken: Set<PushLane> = []
     }
 
@@ -28,7 +28,7 @@ extension PushOutbox {
         let lane = report.lane
         var reply = ReportReply(lease: PushLease(lane: lane))
         for outcome in report.outcomes { try record(outcome, now, &reply) }
-        reply.lease.dropped = try expire(lane, now: now, limit: Self.turnoverMax)
+        reply.lease.dropped = try expire(lane, now: now, limit: Self.changedJobsMax)
         try queueDueRetries(lane, now)
         reply.lease.nextDueAt = try jobs.nextDueAt(lane)
         if report.capacity > 0 { try claim(lane, most: report.capacity, now, &reply.lease) }
@@ -80,11 +80,12 @@ extension PushOutbox {
 
     /// Queues the jobs whose retry is due. Each job gets a turn after its recipient's last open job: otherwise a
     /// thousand retries for one recipient would delay all other recipients. The turn is also after the lane's current
-    /// turn: otherwise a stopped lane would use the same job for every probe of its provider.
+    /// turn: otherwise a stopped lane, which probes its provider with the next job, would always probe with the same
+    /// one.
     private func queueDueRetries(_ lane: PushLane, _ now: Int64) throws(DatabaseError) {
         if now < lastReportAt - Self.clockSlack { try jobs.advanceDueTimes(lane, to: now + Self.waitAfterSetBack) }
         lastReportAt = now
-        for (number, recipient) in try jobs.due(lane, now: now, most: Self.turnoverMax) {
+        for (number, recipient) in try jobs.due(lane, now: now, most: Self.changedJobsMax) {
             try jobs.queueRetry(number, turn: max(try nextTurn(of: recipient, in: lane), turns.current(lane) + 1))
         }
     }
@@ -110,7 +111,7 @@ extension PushOutbox {
         }
     }
 
-    /// Why a candidate is not sent.
+    /// Why a queued job is ended without sending it.
     private enum DropReason: Error {
         case expired
         case cancelled(reason: String)
@@ -170,9 +171,9 @@ extension PushOutbox {
                 preferences: decodedPreferences(candidate.preferences, of: candidate.recipient)))
     }
 
-    /// The recipient's number of unread notifications, including `notification`. If the notification is on the
-    /// recipient's own channel, that channel's count includes it already, unless it has been read. If it is on another
-    /// channel, it adds 1.
+    /// The recipient's number of unread notifications, including `notification`. If `notification` is on the
+    /// recipient's own channel, the channel's number of unread notifications includes it already, unless it has been
+    /// read. If it is on another channel, it adds 1.
     private func badge(of recipient: String, with notification: Notification) throws(DatabaseError) -> Int {
         guard let channel = Identity(key: recipient)?.channel else { return 1 }
         let unread = try sequences.unread(channel: channel)

@@ -14,9 +14,9 @@ final class PushOutbox {
     let notifications: NotificationTable
     let sequences: ChannelSequenceTable
     let keys: DeviceKeys
-    /// The enabled lanes. Devices of other lanes get no jobs.
+    /// The enabled push lanes (``PushLane``). Devices of other lanes get no jobs.
     let lanes: Set<PushLane>
-    /// Milliseconds without a new registration after which a device gets no pushes (`push.stale_days`).
+    /// A device gets no pushes if its last registration is older than this, in milliseconds (`push.stale_days`).
     let staleAfter: Int64
     let unreadableRows = UnreadableRows()
     /// The queue depths as last counted.
@@ -25,8 +25,10 @@ final class PushOutbox {
     /// Jobs finished since the last ``drainFinished()``, by lane.
     var finished: [PushLane: FinishedPushes] = [:]
 
-    /// The number of the last job. Only advances: a rolled-back transaction leaves a gap, which is harmless.
+    /// The number of the last job. It only advances: if a transaction is rolled back, its numbers stay unused, which is
+    /// harmless.
     private var lastNumber: Int64
+    /// The order in which each lane sends its jobs.
     var turns = FairQueueing()
     /// When a lane last reported, in wall-clock milliseconds since 1970. Detects a clock that was set back.
     var lastReportAt = Int64.min / 2
@@ -36,7 +38,7 @@ final class PushOutbox {
         let at: Int64
         /// Queued and waiting jobs.
         let depth: Int
-        /// When the oldest of them was queued; nil if there is none.
+        /// When the oldest of these jobs was queued, in milliseconds since 1970; nil if there is none.
         let oldestAt: Int64?
     }
 
@@ -84,7 +86,7 @@ final class PushOutbox {
         return woken
     }
 
-    /// A notification to create jobs for.
+    /// A notification for which jobs are created, with the order or route that it concerns.
     struct Draft {
         let notification: Notification
         let entity: PushIntent.Entity?
@@ -128,6 +130,7 @@ extension Notification {
 }
 
 extension String {
-    /// Compares bytes. Swift's `==` compares canonical equivalence, and two equivalent strings can be two ids.
+    /// Whether both strings have the same bytes. Swift's `==` is also true for strings with different bytes that are
+    /// canonically equivalent, and these can be two different ids.
     func isSame(as other: String) -> Bool { utf8.elementsEqual(other.utf8) }
 }

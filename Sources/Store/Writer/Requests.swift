@@ -1,6 +1,6 @@
 import FleetRules
 
-/// Where a reply goes: the event loop, and the waiting HTTP request there.
+/// Where a reply goes: to a waiting HTTP request on an event loop.
 package struct ReplyAddress: Equatable, Sendable {
     /// The index of the event loop.
     package let loop: Int
@@ -28,7 +28,8 @@ package struct CommandRequest: Equatable, Sendable {
 package enum CommandReply: Equatable, Sendable {
     /// 200: the command was executed.
     case committed(CommandResult)
-    /// The stored response to the request that used the same idempotency key first. Nothing was written.
+    /// The stored response to the first request with this idempotency key, which the command repeats. Nothing was
+    /// written.
     case replayed(status: Int, body: [UInt8])
     /// 400, 403, 404 or 409: a rule forbids the command. Nothing was written.
     case rejected(RuleError)
@@ -60,7 +61,7 @@ package enum QueryReply: Equatable, Sendable {
 }
 
 extension RuleError {
-    /// The HTTP status of the kind.
+    /// The HTTP status of the error's kind.
     package var status: Int {
         switch kind {
         case .invalid: 400

@@ -13,14 +13,14 @@ struct RetentionSchedule {
     /// Milliseconds until the next slice, after a slice that failed.
     private static let pauseAfterFailure: Int64 = 5_000
 
-    /// The age in milliseconds at which rows are deleted.
+    /// The age in milliseconds at which rows are deleted (`store.retention_days`).
     private let lifetime: Int64
     /// The kinds of rows that are left in the current round.
     private var kinds: ArraySlice<CommandExecutor.RetentionKind> = []
     /// The end of the pause in milliseconds since 1970.
     private var pausedUntil = Int64.min
     /// Whether the current round has deleted nothing and had no failure.
-    private var isClean = true
+    private var isIdle = true
 
     init(days: Int) { lifetime = Int64(days) * 86_400_000 }
 
@@ -34,7 +34,7 @@ struct RetentionSchedule {
     ) throws(DatabaseError) -> (deleted: Int, removed: [RemovedDevice]) {
         if kinds.isEmpty {
             kinds = CommandExecutor.RetentionKind.allCases[...]
-            isClean = true
+            isIdle = true
         }
         guard let kind = kinds.first else { return (0, []) }
         let count: Int
@@ -47,13 +47,13 @@ struct RetentionSchedule {
         } catch {
             // Continues with the other kinds. The next round tries this kind again.
             kinds.removeFirst()
-            isClean = false
+            isIdle = false
             pausedUntil = now + Self.pauseAfterFailure
             throw error
         }
-        if count > 0 { isClean = false }
+        if count > 0 { isIdle = false }
         if count < Self.rowsMax { kinds.removeFirst() }
-        if kinds.isEmpty, isClean { pausedUntil = now + Self.pause }
+        if kinds.isEmpty, isIdle { pausedUntil = now + Self.pause }
         return (count, removed)
     }
 }

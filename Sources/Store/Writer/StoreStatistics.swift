@@ -13,16 +13,17 @@ package struct StoreStatistics: Equatable, Sendable {
     package internal(set) var leased = 0
     /// Commits per bucket; not cumulative.
     package internal(set) var commitBuckets = [Int](repeating: 0, count: commitBounds.count + 1)
-    /// The sum of the times from the begin of each transaction to the end of its commit, in nanoseconds.
+    /// The sum of the durations of these commits, each from the start of its transaction to the end of its commit, in
+    /// nanoseconds.
     package internal(set) var commitNanoseconds: UInt64 = 0
     /// Commands that got 503 because the store was not writable (disk full, file locked).
     package internal(set) var unavailable = 0
-    /// Commands and reports that caused an error although they were executed alone. This is a bug.
+    /// Commands and reports that caused an error although each had a transaction of its own. Each is a bug.
     package internal(set) var failed = 0
-    /// Rows that retention deleted, and overdue jobs of lanes that are not enabled, which retention ended.
+    /// Rows that retention deleted, and push jobs of lanes that are not enabled or unknown, which retention ended.
     package internal(set) var deleted = 0
-    /// Telemetry events that were not stored because their user has reported too many unknown notifications.
-    package internal(set) var orphansRefused = 0
+    /// Telemetry events that were not stored because their user has reported on too many unknown notifications.
+    package internal(set) var strayStepsRefused = 0
     /// Commands and reports that wait in the queue.
     package internal(set) var queueDepth = 0
 

@@ -12,9 +12,9 @@ package final class StoreWriter: Sendable {
     package struct Options: Sendable {
         /// The database file.
         package var path: String
-        /// What a power failure may lose.
+        /// Which commits a power failure may lose.
         package var durability = Durability.full
-        /// The days that rows are kept, at least 1.
+        /// The number of days for which old rows are kept, at least 1.
         package var retentionDays = 30
         /// Limits and push policy, until ``StoreWriter/use(_:)`` replaces them.
         package var rules = NotificationRules()
@@ -24,7 +24,7 @@ package final class StoreWriter: Sendable {
         package var keys: DeviceKeys
         /// The enabled push lanes.
         package var lanes: Set<PushLane> = []
-        /// The days after which a device gets no more pushes unless its app registers it again, at least 1.
+        /// The number of days after its last registration in which a device gets pushes, at least 1.
         package var staleDays = 270
         /// Encodes responses. Called on the writer's thread, in the command's transaction.
         package var encode: CommandResponse.Encoder
@@ -49,7 +49,8 @@ package final class StoreWriter: Sendable {
         case report(PushReport)
     }
 
-    /// Places in the queue for reports, beyond ``Options/queueMax``. A lane has one report in flight.
+    /// Places in the queue for reports of push lanes, beyond ``Options/queueMax``. Each lane has at most one report in
+    /// the queue.
     private static let reportsMax = 64
 
     private let queue: WorkQueue<Request>
@@ -96,7 +97,7 @@ package final class StoreWriter: Sendable {
     /// full, or after ``stop()``.
     package func post(_ report: PushReport) -> Bool { queue.post(.report(report)) }
 
-    /// Replaces the rules, from the next batch on.
+    /// Replaces the rules. The new rules apply from the next batch of requests on.
     package func use(_ rules: NotificationRules) { newRules.withLock { $0 = rules } }
 
     /// The counts since the start, and the current queue depth.

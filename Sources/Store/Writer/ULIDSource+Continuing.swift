@@ -1,11 +1,11 @@
 import Primitives
 
 extension ULIDSource {
-    /// A copy whose ids are all greater than `id`. If `id` is nil or not a ULID, an unchanged copy.
+    /// A copy of this source whose next ids are all greater than `id`. If `id` is nil or not a ULID, an unchanged copy.
     func continued(after id: String?) -> ULIDSource {
         guard let id, ULID.isWellFormed(id) else { return self }
         var source = self
-        // One millisecond later: within the same millisecond the random part could be smaller.
+        // Uses up an id of the millisecond after `id`: an id of the same millisecond could have a smaller random part.
         _ = source.next(at: Self.time(of: id) + 1)
         return source
     }

@@ -1,5 +1,5 @@
-/// Collects unreadable rows for the operator's log. A defect can affect one row or all rows, so each kind of row is
-/// reported only once, with the owner of the first unreadable row.
+/// Collects unreadable rows for the operator's log. One cause can make a single row unreadable or all rows of a kind,
+/// so each kind is reported only once, with the owner of its first unreadable row.
 final class UnreadableRows {
     private var reported: Set<String> = []
     private var pending: [String] = []

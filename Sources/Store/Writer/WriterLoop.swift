@@ -6,7 +6,8 @@ import Threads
 struct WriterLoop {
     /// Under load, a slice of retention runs once per this many batches.
     private static let batchesPerRetention = 4
-    /// The longest time to wait for a request, in milliseconds. Then the loop checks retention and background tasks.
+    /// The longest time to wait for a request, in milliseconds. After it, the loop checks whether retention or a
+    /// background task is due.
     private static let waitMax: Int64 = 1000
 
     private let executor: CommandExecutor
@@ -19,7 +20,7 @@ struct WriterLoop {
     private let batchMax: Int
     private var retention: RetentionSchedule
     private var taskFailures = BackgroundTaskFailures()
-    /// Commands that got 503 in the current outage; nil if the store can be written.
+    /// The number of commands that got 503 since the store could no longer be written; nil while it can be written.
     private var refusedInOutage: Int?
 
     init(
@@ -83,11 +84,11 @@ struct WriterLoop {
     /// Executes requests in one transaction. If one of them makes the transaction fail, executes each request in a
     /// separate transaction.
     private mutating func execute(_ batch: [StoreWriter.Request]) -> Commit {
-        let changesBefore = executor.database.changes
+        let changesBefore = executor.database.totalChangedRows
         do throws(DatabaseError) {
             let commit = try executeInTransaction(batch)
             // A commit without changes succeeds on a full disk, too, so it does not prove that the outage is over.
-            if executor.database.changes != changesBefore { endOutage() }
+            if executor.database.totalChangedRows != changesBefore { endOutage() }
             return commit
         } catch {
             if error.isTransient { return refuse(batch, error) }
@@ -114,12 +115,12 @@ struct WriterLoop {
             return commit
         }
         let nanoseconds = Clock.monotonicNanoseconds() - start
-        // Drain after each commit: if a later transaction fails, its rollback discards all finished jobs that have not
-        // been drained.
+        // Drain after each commit: if a later transaction fails, `CommandExecutor.transaction` discards all finished
+        // jobs that have not been drained.
         commit.finished = executor.outbox.drainFinished()
         counts.withLock {
             $0.count(commit, nanoseconds: nanoseconds)
-            $0.orphansRefused = executor.orphansRefused
+            $0.strayStepsRefused = executor.strayStepsRefused
         }
         return commit
     }
@@ -180,7 +181,7 @@ struct WriterLoop {
     }
 
     private mutating func record(_ error: DatabaseError, of task: String, _ now: Int64) {
-        // A checkpoint that waits for a reader is no defect.
+        // In normal operation, a checkpoint fails while a reader is active.
         let isExpected = task == BackgroundTask.checkpoint.rawValue && error.isBusy
         let isFirst = taskFailures.record(task, isExpected: isExpected, at: now)
         if isFirst { onEvent(.backgroundTaskFailed(error, kind: task)) }

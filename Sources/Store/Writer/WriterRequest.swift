@@ -1,8 +1,9 @@
 import FleetRules
 
 extension StoreWriter.Request {
-    /// The approximate number of rows that one transaction writes at most. An announcement may notify a thousand
-    /// drivers, and a command must not wait until hundreds of announcements are committed.
+    /// The limit of the rows that one transaction writes, as estimated by ``rows``; a single request may exceed it. An
+    /// announcement may notify a thousand drivers, and a command must not wait until hundreds of announcements are
+    /// committed.
     private static let rowsMax = 2_000
 
     /// Splits a batch into transactions. The requests keep their order.
