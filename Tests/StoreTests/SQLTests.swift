@@ -184,7 +184,9 @@ import Testing
         _ = try devices.reachableDrivers(after: "", since: 0, most: 1)
         _ = try devices.remove(id: "d", ifSeenBefore: 0, now: noon)
         _ = try devices.removeUnseen(since: 0, most: 1)
-        for row in try devices.sealed(keyID: "k1", after: "", most: 1) { try devices.seal(id: row.id, row.sealed, keyID: "k1") }
+        for row in try devices.sealedTokens(keyID: "k1", after: "", most: 1) {
+            try devices.replaceSealedToken(of: row.id, by: row.sealed, keyID: "k1")
+        }
         try bookings.replace(of: "customer:7", by: ["B"])
         _ = try bookings.owners(of: "B")
         try bookings.removeIfNoDevices("customer:7")

@@ -145,6 +145,8 @@ extension CommandExecutor {
         }
     }
 
+    /// Whether an order of a customer that existed at the time of the request has ended and still contains the
+    /// customer's name or an address. False for drivers.
     private func hasEndedOrderToClear(_ erasure: ErasureTable.Erasure) throws(DatabaseError) -> Bool {
         guard erasure.person.role == .customer else { return false }
         return try orders.hasEndedOrderToClear(ofCustomer: erasure.person.id, createdUntil: erasure.requestedAt)

@@ -21,7 +21,8 @@ final class SQLiteConnection {
         guard let handle else {
             throw DatabaseError(sqlite: SQLITE_NOMEM, message: "out of memory", doing: "opening")
         }
-        // "Whether or not an error occurs when it is opened, resources … should be released": deinit releases them.
+        // "Whether or not an error occurs when it is opened, resources … should be released": deinit releases them,
+        // also if the check below throws an error.
         self.handle = handle
         self.file = file
         try check(result, doing: "opening")

@@ -140,7 +140,7 @@ struct DeviceTable {
 
     /// The encrypted tokens of at most `most` devices in id order: the devices whose tokens are encrypted with the key
     /// `keyID`, and whose ids are greater than `id`.
-    func sealed(keyID: String, after id: String, most: Int) throws(DatabaseError) -> [(id: String, sealed: [UInt8])] {
+    func sealedTokens(keyID: String, after id: String, most: Int) throws(DatabaseError) -> [(id: String, sealed: [UInt8])] {
         try database.all(
             "SELECT id, sealed FROM devices WHERE key_id = ? AND id > ? ORDER BY id LIMIT ?",
             .string(keyID), .string(id), .integer(most), as: { row in (row.string(0), row.bytes(1)) })
@@ -150,7 +150,7 @@ struct DeviceTable {
     /// - Parameters:
     ///   - sealed: the token, encrypted again.
     ///   - keyID: the key that encrypted `sealed`.
-    func seal(id: String, _ sealed: [UInt8], keyID: String) throws(DatabaseError) {
+    func replaceSealedToken(of id: String, by sealed: [UInt8], keyID: String) throws(DatabaseError) {
         try database.change(
             "UPDATE devices SET sealed = ?, key_id = ? WHERE id = ?", .blob(sealed), .string(keyID), .string(id))
     }

@@ -247,7 +247,7 @@ struct PushJobTable {
             })
     }
 
-    /// Marks at most `most` unsent jobs as failed: jobs whose stored lane is unknown.
+    /// Marks unsent jobs as failed if their stored lane is unknown, at most `most`.
     /// - Returns: the recipient of each job.
     func failJobsOfUnknownLanes(now: Int64, most: Int) throws(DatabaseError) -> [String] {
         try database.all(Self.failJobsOfUnknownLanes, .integer(now), .integer(most), as: { $0.string(0) })

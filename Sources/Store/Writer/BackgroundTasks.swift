@@ -39,7 +39,7 @@ extension CommandExecutor {
     // MARK: Device keys
 
     /// The most tokens that a slice re-encrypts.
-    private static let sealsMax = 500
+    private static let resealMax = 500
 
     /// Encrypts the next slice of device tokens with the current key instead of an older one.
     /// - Returns: false if the tokens of all older keys have been handled.
@@ -48,15 +48,15 @@ extension CommandExecutor {
         let (keyIndex, after) = resealProgress
         guard keyIndex < keys.olderIDs.count else { return false }
         let keyID = keys.olderIDs[keyIndex]
-        let old = try outbox.devices.sealed(keyID: keyID, after: after, most: Self.sealsMax)
+        let old = try outbox.devices.sealedTokens(keyID: keyID, after: after, most: Self.resealMax)
         for (id, sealed) in old {
             // A token that cannot be decrypted stays as it is: the device's next push fails as `device_unreadable`.
             guard let token = keys.open(sealed, keyID: keyID, deviceID: id) else { continue }
-            try outbox.devices.seal(id: id, keys.seal(token, deviceID: id), keyID: keys.currentID)
+            try outbox.devices.replaceSealedToken(of: id, by: keys.seal(token, deviceID: id), keyID: keys.currentID)
         }
         // If the commit fails, these tokens stay encrypted with the older key until the next start of the process. This
         // is harmless: the older key is configured, so pushes to these devices work.
-        resealProgress = old.count < Self.sealsMax ? (keyIndex + 1, "") : (keyIndex, old[old.count - 1].id)
+        resealProgress = old.count < Self.resealMax ? (keyIndex + 1, "") : (keyIndex, old[old.count - 1].id)
         return true
     }
 }

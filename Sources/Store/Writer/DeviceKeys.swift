@@ -59,7 +59,7 @@ extension DeviceKeys {
     /// not, the key is missing, or it is a different key with the same id. Tries several tokens because a row may be
     /// damaged.
     private func opensAny(_ id: String, _ table: DeviceTable) throws(DatabaseError) -> Bool {
-        try table.sealed(keyID: id, after: "", most: 20).contains { device in
+        try table.sealedTokens(keyID: id, after: "", most: 20).contains { device in
             open(device.sealed, keyID: id, deviceID: device.id) != nil
         }
     }

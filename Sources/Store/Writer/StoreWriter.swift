@@ -2,8 +2,8 @@ import FleetRules
 import Primitives
 import Threads
 
-/// The one thread that writes to the store: executes the queued commands in one transaction, commits, and publishes the
-/// result.
+/// The one thread that writes to the store. It executes the queued commands and the reports of push lanes, many
+/// of them per transaction, and publishes their results after the commit.
 ///
 /// Group commit: a disk sync takes milliseconds and a statement microseconds, so all requests that arrive during one
 /// commit share the next one.
