@@ -12,14 +12,16 @@ import Testing
         try read("auth: {jwt: \(map)}", environment, files: Self.files).get().auth.jwt
     }
 
-    @Test("A single issuer may have no key; it then accepts no token", arguments: ["", "~", "{}", "[{}]", "{algorithm: HS256}"])
+    @Test(
+        "A single issuer without a secret or key is permitted, and accepts no token",
+        arguments: ["", "~", "{}", "[{}]", "{algorithm: HS256}"])
     func disabled(map: String) throws {
         let entries = try jwt(map)
         #expect(entries == [Settings.JWT()])
         #expect(!entries[0].isEnabled)
     }
 
-    @Test("Every key of an issuer sets its field")
+    @Test("Every configuration key of an issuer sets its field")
     func everyKey() throws {
         var expected = Settings.JWT()
         expected.secret = "hunter2"

@@ -68,7 +68,7 @@ import Testing
         #expect(try catalogue("a: {data_type: new_job, lifetime: 2m}").entry(for: "a")?.lifetimeSeconds == 120)
     }
 
-    @Test("Every choice is accepted")
+    @Test("Every push mode, priority and collapse rule is accepted")
     func choices() throws {
         for push in NotificationCatalogue.PushMode.allCases {
             #expect(try catalogue("a: {push: \(push.rawValue)}").entry(for: "a")?.push == push)
@@ -81,7 +81,7 @@ import Testing
         }
     }
 
-    @Test("The catalogue's path is relative to the configuration file, and paths in the catalogue to the catalogue")
+    @Test("The catalogue's path is relative to the configuration file; paths in the catalogue are relative to the catalogue")
     func relative() throws {
         let settings = try read(
             "notifications: {file: texts/n.yaml}", ["SOUND": "bell"],
@@ -126,7 +126,7 @@ import Testing
         #expect(lines == example.lines)
     }
 
-    @Test("All errors are reported at once: of the configuration file, of variables, and then of the catalogue")
+    @Test("All errors are reported at once, first those of the configuration file, then of variables, then of the catalogue")
     func order() {
         #expect(
             problems(

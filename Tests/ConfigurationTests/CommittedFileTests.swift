@@ -6,10 +6,14 @@ import Yams
 
 /// config/fleetwire.yaml documents the configuration, so it must have every key with its default.
 @Suite struct CommittedFileTests {
+    /// The committed configuration file.
     static let path = #filePath.replacing("Tests/ConfigurationTests/CommittedFileTests.swift", with: "config/fleetwire.yaml")
 
     static let cataloguePath = path.replacing("fleetwire.yaml", with: "notifications.yaml")
+    /// The value of `STORE_KEY`, to which the commented-out alternative of `store.encryption_keys` refers: 32 bytes in
+    /// base64.
     static let storeKey = "AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8="
+    /// The development secret: `auth.jwt.secret` in the committed file.
     static let secret = "development-secret-change-me-0123456789"
 
     @Test("The committed file has the default values, except fleet.app and the development secret")
@@ -58,7 +62,7 @@ import Yams
         #expect(settings == expected)
     }
 
-    @Test("Every key with a value has a comment on its line")
+    @Test("Every key that has a value on its line also has a comment there")
     func comments() throws {
         let lines = try TextFile.content(of: Self.path).split(separator: "\n")
         for line in lines where Line(line)?.hasValue == true {

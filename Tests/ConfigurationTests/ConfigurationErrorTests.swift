@@ -3,7 +3,7 @@ import Testing
 @testable import Configuration
 
 @Suite struct ConfigurationErrorTests {
-    /// A text and the lines of the error that it causes.
+    /// A configuration file's text, and the lines of the error that it causes.
     struct Case: Sendable, CustomTestStringConvertible {
         let yaml: String
         let lines: [String]
@@ -185,7 +185,7 @@ import Testing
             ])
     }
 
-    @Test("An unreadable file is reported at the variable that names it; a missing second TLS file, in the configuration file")
+    @Test("An unreadable TLS file is reported at its variable; a missing TLS path is reported in the configuration file")
     func tlsVariables() {
         #expect(
             problems("server: {}", ["FLEETWIRE_SERVER_TLS_KEY": "none"])
@@ -207,7 +207,7 @@ import Testing
         #expect(problems("apps:\n" + apps).count == SettingsReader.problemsMax)
     }
 
-    /// Each case has a part of its error's only line. `hunter2`, whole or in part, is the secret.
+    /// Each case contains a part of the only line of its error. Nothing of the secret `hunter2` may be in that line.
     @Test(
         "No error shows a secret",
         arguments: [

@@ -59,7 +59,9 @@ import Testing
         #expect(try read("channels: []").get().channels == [])
     }
 
-    @Test("Every access is accepted; some require a pattern that ends in *", arguments: ChannelPolicy.Access.allCases)
+    @Test(
+        "Every kind of access is accepted; some kinds require a pattern that ends in *",
+        arguments: ChannelPolicy.Access.allCases)
     func access(access: ChannelPolicy.Access) throws {
         let rules = try read("channels: [{pattern: \"a-*\", access: \(access.rawValue)}]").get().channels
         #expect(rules == [Settings.ChannelRule(pattern: "a-*", access: access)])
@@ -68,7 +70,7 @@ import Testing
         #expect(lines == (access.needsWildcard ? ["c.yaml:1: channels[0].pattern: \(expected)"] : []))
     }
 
-    @Test("The default rules are those for the channels of existing client apps")
+    @Test("The default rules give each fleet channel the access on which existing apps rely")
     func defaults() {
         let rules = Settings.ChannelRule.defaults
         #expect(

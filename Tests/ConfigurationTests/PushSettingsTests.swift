@@ -33,7 +33,7 @@ import Testing
         }
     }
 
-    @Test("Every key sets its field; file keys also set the file's content")
+    @Test("Every key sets its field; a key that names a file also sets the field with the file's content")
     func everyKey() throws {
         let map = """
             {mode: fallback, stale_days: 30,

@@ -2,7 +2,8 @@ import Testing
 
 @testable import Configuration
 
-/// Reads YAML as the file `c.yaml`. Returns the settings or the error. `files` are the files that the YAML may name.
+/// Reads YAML as the file `c.yaml`. Returns the settings or the error. `files` are the contents of the files that the
+/// YAML may name, by path.
 func read(
     _ yaml: String, _ environment: [String: String] = [:], files: [String: String] = [:]
 ) -> Result<Settings, ConfigurationErrors> {
@@ -24,7 +25,7 @@ func problems(
     }
 }
 
-/// An integer key: its path, its value in the settings, and its range.
+/// A configuration key whose value is an integer: its path, its value in the settings, and its range.
 struct IntegerKey: Sendable, CustomTestStringConvertible {
     let path: String
     let value: @Sendable (Settings) -> Int
@@ -32,7 +33,7 @@ struct IntegerKey: Sendable, CustomTestStringConvertible {
 
     var testDescription: String { path }
 
-    /// A file that sets only this key.
+    /// A file that sets this key to `number`, and nothing else except the required keys of an app.
     func yaml(_ number: String) -> String {
         let parts = path.split(separator: ".")
         let inner = parts.dropFirst().reversed().reduce(number) { "{\($1): \($0)}" }

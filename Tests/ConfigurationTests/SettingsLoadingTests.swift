@@ -16,7 +16,7 @@ import Testing
             }
         }
 
-        deinit { try? FileManager.default.removeItem(atPath: path) }  // at worst the system cleans up
+        deinit { try? FileManager.default.removeItem(atPath: path) }  // if this fails, the system cleans /tmp later
     }
 
     private func problem(_ file: String) -> String? {

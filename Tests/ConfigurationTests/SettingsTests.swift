@@ -41,7 +41,7 @@ import Testing
     }
 
     @Test(
-        "A text that sets no value gives the defaults",
+        "A file that sets no value gives the defaults",
         arguments: ["", "\n", "# a comment", "---", "~", "{}", "server:", "server: {}\nlog: ~", "\u{FEFF}log: {}"])
     func nothing(yaml: String) {
         #expect(read(yaml) == .success(Settings()))
@@ -132,7 +132,7 @@ import Testing
         #expect(try read(yaml).get().apps[0].secrets == list)
     }
 
-    @Test("Every level, format and close code is accepted")
+    @Test("Every log level, log format and close code is accepted")
     func choices() throws {
         for code in [4100, 4004] {
             let yaml = "apps: [{id: a, key: b, secret: c, limits: {over_quota_close: \(code)}}]"

@@ -12,7 +12,7 @@ import Testing
     }
 
     @Test(
-        "The nearest name has the most similar last part; among equal last parts, it is most similar as a whole",
+        "The nearest name has the most similar last part; of several such names, it is the one most similar as a whole",
         arguments: [
             ("server.prot", "server.port"), ("port", "server.port"), ("tls.keys", "tls.key"), ("apps[1].ky", "apps[1].key"),
             ("sever", "server"),

@@ -112,7 +112,7 @@ import Testing
         "-----BEGIN \(label)-----\nQUJD+/0=\nAAAA\n-----END \(label)-----\n"
     }
 
-    @Test("A rule accepts exactly what it describes", arguments: cases)
+    @Test("A rule accepts its good strings and rejects its bad ones", arguments: cases)
     func rule(_ example: Case) {
         for text in example.good { #expect(example.rule.accepts(text), "\(example.name) \(text)") }
         for text in example.bad { #expect(!example.rule.accepts(text), "\(example.name) \(text)") }

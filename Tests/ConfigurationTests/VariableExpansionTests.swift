@@ -17,7 +17,7 @@ import Testing
     }
 
     @Test(
-        "References are replaced, but not those in the result",
+        "References are replaced once: a reference in the inserted text stays as it is",
         arguments: [
             ("plain", "plain"), ("", ""), ("${NAME}", "value"), ("a${NAME}b${NAME}", "avaluebvalue"), ("${_a1}", ""),
             ("$${NAME}", "${NAME}"), ("$$${NAME}", "$${NAME}"), ("$NAME $ $$ {NAME}", "$NAME $ $$ {NAME}"), ("$", "$"),

@@ -33,7 +33,7 @@ import Testing
         "subscription_count", "notification_failed", "device_removed",
     ]
 
-    @Test("Every event is accepted", arguments: names)
+    @Test("Every event name is accepted", arguments: names)
     func event(event: String) throws {
         #expect(try webhooks("[{url: https://a, events: [\(event)]}]")[0].events == [event])
     }

@@ -3,6 +3,7 @@ import Testing
 
 @Suite struct AESGCMKeyTests {
     static let secret = [UInt8](0..<32)
+    /// A plaintext, and the id of the database row in which it is stored. The row's id is the authenticated data.
     static let (plaintext, row) = (Array("a device's token".utf8), Array("devices/7".utf8))
 
     /// Test cases 13, 14 and 16 of the specification of Galois/Counter Mode that its authors submitted to NIST. Each
@@ -77,7 +78,7 @@ import Testing
         #expect(key.open(Array(empty.dropLast()), authenticating: Self.row) == nil)
     }
 
-    @Test func rejectsOtherKeysAndContexts() throws {
+    @Test func rejectsOtherKeysAndAuthenticatedData() throws {
         let key = try #require(AESGCMKey(Self.secret))
         let other = try #require(AESGCMKey([1] + Self.secret.dropFirst()))
         let sealed = key.seal(Self.plaintext, authenticating: Self.row)

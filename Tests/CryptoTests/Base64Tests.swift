@@ -29,7 +29,7 @@ import Testing
         "Zm-v", "Zm_v", "Zm.v", "Zm9\0", "Zmé9", "Zm 9", "Zm9\n", "{}{}",  // characters outside the alphabet
         "    ", "Zm9v    ", "    Zm9v", "Zm9v\n\n\n\n", "\nZm8=\n\n\n", "Zm9v----", "----", "\tZg==\r\n\t",  // white space
         "====", "A===", "Zg==Zg==", "=m9v", "Z=9v", "Zm=v", "Zm9=Zm9v",  // only padding, padding not at the end
-        "Zh==", "Zm9=", "AB==", "//9=",  // bits beyond the last byte
+        "Zh==", "Zm9=", "AB==", "//9=",  // non-zero bits beyond the last byte
     ]) func rejectsOtherEncodings(text: String) {
         #expect(Base64.bytes(of: text) == nil)
     }

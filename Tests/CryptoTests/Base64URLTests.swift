@@ -28,7 +28,7 @@ import Testing
     @Test(arguments: [
         "Zg==", "Zm8=", "=", "Zm9v=", "Zm+v", "Zm/v", "Zm9v\n", " Zm9v", "Zm 9v", "Zm.v", "Zm9v\0", "Zmév",  // other bytes
         "A", "Zm9vY", "AAAAA",  // impossible lengths
-        "Zh", "Zv", "Zm9", "Zm_", "_x", "__9",  // bits beyond the last byte
+        "Zh", "Zv", "Zm9", "Zm_", "_x", "__9",  // non-zero bits beyond the last byte
     ]) func rejectsOtherEncodings(text: String) {
         #expect(Base64URL.bytes(text) == nil)
     }

@@ -74,7 +74,7 @@ import Testing
         #expect(key.verifies(vector.signature, of: vector.text), "\(vector.name)")
     }
 
-    /// A re-initialised context must keep no state of the previous string.
+    /// A key computes all its signatures in one context, which must keep no state of the previous string.
     @Test func repeatedSignaturesAreEqual() {
         let key = HMACKey(secret: Self.pusherSecret)
         let others = ["", "a", String(repeating: "b", count: 63), String(repeating: "c", count: 64), "é\0"]
@@ -92,6 +92,7 @@ import Testing
         }
     }
 
+    /// The signature of `1234.1234:private-foobar` with ``pusherSecret``.
     static let right = "58df8b0c36d6982b82c3ecf6b4662e34fe8c25bba48f5369f135bf843651c3a4"
     static let wrong: [(name: String, signature: String)] = [
         ("empty", ""), ("upper case", right.uppercased()), ("one digit in upper case", "58Df" + right.dropFirst(4)),

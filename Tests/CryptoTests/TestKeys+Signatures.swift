@@ -70,7 +70,7 @@ extension TestKeys {
         -----END PUBLIC KEY-----
         """
 
-    /// RSA, 1,024 bits: too short.
+    /// An RSA key of 1,024 bits, which is too short.
     static let rsa1024 = """
         -----BEGIN PUBLIC KEY-----
         MIGfMA0GCSqGSIb3DQEBAQUAA4GNADCBiQKBgQCn/WwdpWQRTSD0jXhuIfAiL/sb
@@ -96,7 +96,7 @@ extension TestKeys {
         -----END PUBLIC KEY-----
         """
 
-    /// A private key where a public key is expected.
+    /// The private key of ``otherP256``. Tests also pass it where a public key is expected.
     static let privateP256 = """
         -----BEGIN PRIVATE KEY-----
         MIGHAgEAMBMGByqGSM49AgEGCCqGSM49AwEHBG0wawIBAQQg9pjoIxxGe4/4hbPr

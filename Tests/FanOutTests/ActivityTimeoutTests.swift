@@ -1,8 +1,9 @@
 import FanOut
 import Testing
 
-/// Pinging and closing silent connections, and the rate limit of client events (protocol points P4, E9).
+/// When the server pings and closes a silent connection (protocol point P4), and the rate limit of client events (E9).
 @Suite struct ActivityTimeoutTests {
+    /// `silence`: seconds since the client's last frame. `hasPinged`: whether the server has pinged since that frame.
     static let actions: [(silence: Int, hasPinged: Bool, action: ActivityTimeout.Action)] = [
         (0, false, .wait), (120, false, .wait), (149, false, .wait), (150, false, .ping), (1_000, false, .ping),
         (150, true, .wait), (179, true, .wait), (180, true, .close), (1_000, true, .close), (0, true, .wait),
@@ -25,7 +26,7 @@ import Testing
 
     // MARK: Rate limit
 
-    /// The number of events, out of `count`, that the limit permits at `now`.
+    /// The number of events, out of `count`, that the limit permits at `now`, which is in milliseconds.
     private func permitted(_ count: Int, of limit: inout EventRateLimit, perSecond: Int, now: Int64) -> Int {
         (0..<count).reduce(0) { permitted, _ in permitted + (limit.consume(perSecond: perSecond, now: now) ? 1 : 0) }
     }
@@ -43,6 +44,7 @@ import Testing
         #expect(permitted(5, of: &limit, perSecond: 3, now: 60_000) == 3)
     }
 
+    /// In ten seconds at ten events per second, the limit permits 100 events, and the burst of ten at the start.
     @Test func e9LongRunStaysAtTheRate() {
         var limit = EventRateLimit(perSecond: 10, now: 0)
         let sent = (Int64(0)..<10_000).reduce(0) { $0 + permitted(1, of: &limit, perSecond: 10, now: $1) }

@@ -50,7 +50,7 @@ import Testing
     @Test func w2UserIsOnlineWhileAConnectionIsOpen() {
         var users = UserDirectory()
         let (x, y, z) = (socket("1.0"), socket("2.0"), socket("3.0"))
-        #expect(users.signIn(user("anna", watching: ["bert", "anna"]), x) == [x], "a user who watches themselves is a watcher")
+        #expect(users.signIn(user("anna", watching: ["bert", "anna"]), x) == [x], "a user may watch themselves")
         #expect(users.isOnline("anna") && !users.isOnline("bert"))
         #expect(users.signIn(user("bert"), y) == [x])
         #expect(users.signIn(user("bert"), z) == [])
@@ -64,6 +64,8 @@ import Testing
 
     // MARK: Counts
 
+    /// `isDue`: whether a channel's count waits to be sent. `starts`: whether it is sent at `now`, in milliseconds. An
+    /// interval of five seconds also starts if no count is due, as at 0 and at 30,000.
     @Test func n1CountsAreFiveSecondsApart() {
         var throttle = SubscriptionCountThrottle()
         let times: [(now: Int64, isDue: Bool, starts: Bool)] = [

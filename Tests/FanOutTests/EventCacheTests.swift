@@ -9,7 +9,7 @@ import Testing
 
     private func frame(_ text: String) -> Frame { Frame(text: Array(text.utf8)) }
 
-    /// An event costs its frame, its channel's name and 128 bytes of overhead.
+    /// The bytes that an event uses in the cache: its frame, its channel's name and 128 bytes of overhead.
     private func cost(_ channel: String, _ text: String) -> Int { channel.utf8.count + frame(text).bytes.count + 128 }
 
     private func cached(_ channel: String, at now: Int64 = 0) -> Frame? { cache.event(on: name(channel), at: now)?.frame }
@@ -116,23 +116,27 @@ import Testing
             #expect(cached("cache-a", at: now) != nil && cached("cache-b", at: now) != nil)
         }
         #expect(cache.evictions == 0)
-        #expect(stored("bytes") as? Int == 2 * cost)
+        #expect(property("bytes") as? Int == 2 * cost)
     }
 
+    /// `ages` contains an element for each call of `store` until stale elements are removed.
     @Test mutating func busyChannelUsesBoundedMemory() throws {
         store("1", on: "cache-quiet")
         for _ in 0..<10_000 { store("2", on: "cache-busy") }
-        let ages = try #require(stored("ages") as? [(channel: ChannelName, serial: UInt64)])
+        let ages = try #require(property("ages") as? [(channel: ChannelName, serial: UInt64)])
         #expect(ages.count < 100)
         #expect(cached("cache-quiet") == frame("1") && cached("cache-busy") == frame("2"))
     }
 
+    /// One event is stored per minute, so at most 30 events have not expired. `ages` may contain about as many elements
+    /// that were dropped and not yet removed.
     @Test mutating func manyChannelsAreAddedAndRemoved() throws {
         for index in 0..<5_000 { store("1", on: "cache-\(index)", at: Int64(index) * 60_000) }
-        let ages = try #require(stored("ages") as? [(channel: ChannelName, serial: UInt64)])
+        let ages = try #require(property("ages") as? [(channel: ChannelName, serial: UInt64)])
         #expect(ages.count <= 70)
         #expect(cached("cache-4999", at: 4_999 * 60_000) != nil && cached("cache-4960", at: 4_999 * 60_000) == nil)
     }
 
-    private func stored(_ label: String) -> Any? { Mirror(reflecting: cache).children.first { $0.label == label }?.value }
+    /// A private property of the cache.
+    private func property(_ label: String) -> Any? { Mirror(reflecting: cache).children.first { $0.label == label }?.value }
 }

@@ -6,7 +6,7 @@ import PusherProtocol
 // Fixtures for tests of the fleet channels.
 
 extension AppRules {
-    /// An application with all kinds of fleet channels, and open ones (`lobby-*`).
+    /// An application with all kinds of fleet channels, and with open channels (`lobby-*`).
     static var fleet: AppRules {
         var rules = AppRules()
         rules.policy = ChannelPolicy([
@@ -20,7 +20,7 @@ extension AppRules {
 
 func driver(_ id: String, name: String? = nil) -> Identity { Identity(role: .driver, id: id, name: name) }
 
-/// A user as the sign-in endpoint signs it.
+/// A user whose `user_data` contains `bookings`, as `/pusher/user-auth` signs it for customers.
 func user(_ id: String, bookings: [String]) -> SignedInUser {
     var json = JSONWriter()
     json.raw(#"{"id":"#)
@@ -38,7 +38,7 @@ func user(_ id: String, bookings: [String]) -> SignedInUser {
     return user
 }
 
-/// The error that a driver gets whose job was reassigned or has ended.
+/// The error that a driver gets for a subscription to `channel` after the job was reassigned or has ended.
 func ended(_ channel: String) -> Frame {
     error("Your subscription to \(channel) has ended: the job is no longer assigned to you")
 }
@@ -61,12 +61,13 @@ extension Hub {
 
     enum Outcome { case joined, rejected }
 
-    /// Subscribes; opens the connection if necessary.
+    /// Subscribes the connection `socket` to `channel`. Opens the connection first if it is not open.
     mutating func join(_ socket: SocketID, _ channel: String, app: AppIndex = 0) -> Outcome {
         if !isOpen(socket) { _ = apply(.opened(socket, app: app)) }
         return apply(.subscribe(socket, grant(channel))).contains(.send(succeeded(channel), to: socket)) ? .joined : .rejected
     }
 
-    /// An open connection gets an error if it unsubscribes from an unknown channel; a closed one gets nothing.
+    /// Whether the connection is open. The function unsubscribes it from an unknown channel, which causes an error for
+    /// an open connection and nothing for a closed one.
     private mutating func isOpen(_ socket: SocketID) -> Bool { !apply(.unsubscribe(socket, name("no-such-channel"))).isEmpty }
 }

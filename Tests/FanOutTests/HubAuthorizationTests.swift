@@ -21,7 +21,7 @@ import Testing
         "customer-42", "customer-7",
     ]
 
-    @Test(arguments: plainRights.indices) mutating func plainChannelsRequireAPermittedSignedInUser(index: Int) {
+    @Test(arguments: plainRights.indices) mutating func onlyPermittedUsersMaySubscribeToPlainChannels(index: Int) {
         let (id, bookings, allowed) = Self.plainRights[index]
         hub.assign("A", "R1", to: "42")
         _ = hub.apply(.opened(x, app: 0), .signin(x, user(id, bookings: bookings)))
@@ -34,7 +34,8 @@ import Testing
         #expect(hub.channelCount == allowed.count, "a denied subscription creates no channel")
     }
 
-    @Test(arguments: fleetChannels) mutating func anonymousConnectionsAreDeniedPlainChannels(channel: String) {
+    /// The identity of an admin, recorded when `/pusher/auth` signed a channel, does not replace the sign-in.
+    @Test(arguments: fleetChannels) mutating func plainChannelsRequireASignIn(channel: String) {
         let text = "Subscribing to \(channel) needs a signed-in user: sign in, or subscribe to private-\(channel)"
         _ = hub.apply(.opened(x, app: 0), .identify(x, Identity(role: .admin, id: "1")))
         #expect(hub.apply(.subscribe(x, grant(channel))) == [.send(error(text, code: 4009), to: x)])
@@ -59,7 +60,9 @@ import Testing
         #expect(!hub.mayJoin(Identity(role: .admin, id: "1"), name("driver-42"), app: 1))
     }
 
-    /// Ids are compared as bytes. A user id that does not have the form `role:id` gives no permissions.
+    /// User ids are compared as bytes, so a driver whose id is the Kelvin sign is not the driver K. A user id with
+    /// nothing after `driver:` gives no permissions, although the pattern `own` has no `*`, so that the part of the
+    /// name that must equal the id is empty, too.
     @Test mutating func canonicallyEquivalentIdIsAnotherUser() {
         var rules = AppRules()
         rules.policy = ChannelPolicy([.init("own", .ownDriver), .init("tracking-*", .booking)])
@@ -74,15 +77,16 @@ import Testing
 
     // MARK: Signed channels
 
-    private static let jobForms = ["private-tracking-R1", "private-booking-R1", "private-encrypted-tracking-R1"]
+    /// Signed channels of the job with the reference R1.
+    private static let signedJobChannels = ["private-tracking-R1", "private-booking-R1", "private-encrypted-tracking-R1"]
 
-    @Test(arguments: jobForms) mutating func identifiedDriverMaySubscribeWhileAssigned(channel: String) {
+    @Test(arguments: signedJobChannels) mutating func identifiedDriverMaySubscribeWhileAssigned(channel: String) {
         hub.assign("A", "R1", to: "42")
         _ = hub.apply(.opened(x, app: 0), .identify(x, driver("42")))
         #expect(hub.join(x, channel) == .joined)
     }
 
-    @Test(arguments: jobForms) mutating func signatureIsRejectedAfterReassignment(channel: String) {
+    @Test(arguments: signedJobChannels) mutating func signatureIsRejectedAfterReassignment(channel: String) {
         hub.assign("A", "R1", to: "42")
         _ = hub.apply(.opened(x, app: 0), .identify(x, driver("42")))
         #expect(hub.assign("A", "R1", to: "7") == [])
@@ -109,12 +113,13 @@ import Testing
         #expect(hub.join(x, "private-tracking-R2") == .joined, "the signed-in user counts as well")
     }
 
-    @Test mutating func backendSignatureIsNotChecked() {
-        for channel in Self.jobForms + ["private-driver-42", "private-news", "private-admin-channel"] {
+    /// A connection without an identity got its signature from a backend, which decides by its own rules.
+    @Test mutating func policyDoesNotApplyToBackendSignatures() {
+        for channel in Self.signedJobChannels + ["private-driver-42", "private-news", "private-admin-channel"] {
             #expect(hub.join(x, channel) == .joined)
         }
         _ = hub.apply(.opened(y, app: 0), .identify(y, driver("42")))
-        #expect(hub.join(y, "private-driver-7") == .joined, "only job channels are checked")
+        #expect(hub.join(y, "private-driver-7") == .joined, "for an identified driver, only channels of jobs are checked")
         #expect(hub.join(y, "private-admin-channel") == .joined)
     }
 
@@ -174,6 +179,7 @@ import Testing
     }
 }
 
+/// Connections on the loops 0, 1 and 2: a socket id's second number is 2^24 times the loop, plus the slot.
 private let x = socket("1.0")
 private let y = socket("2.16777216")
 private let z = socket("3.33554432")

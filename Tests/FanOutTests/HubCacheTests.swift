@@ -100,7 +100,9 @@ import Testing
         _ = hub.apply(.tick(1_000))
         let late = [socket("9.200"), socket("9.201")]
         for socket in late {
-            #expect(hub.apply(.opened(socket, app: 0), .subscribe(socket, grant("news"))).count == 2, "not sent at once")
+            #expect(
+                hub.apply(.opened(socket, app: 0), .subscribe(socket, grant("news"))).count == 2,
+                "join and subscription_succeeded, but no count yet")
         }
         #expect(hub.apply(.tick(4_999)) == [])
         #expect(hub.apply(.tick(6_000)) == [Delivery(0, .fanOut(count(102, "news"), 0, except: nil))])
@@ -115,7 +117,7 @@ import Testing
         let sockets = crowd(101)
         for socket in sockets { _ = hub.apply(.closed(socket)) }
         _ = hub.apply(.opened(x, app: 0), .subscribe(x, grant("sport")))
-        #expect(hub.apply(.tick(60_000)) == [], "another channel uses the slot now")
+        #expect(hub.apply(.tick(60_000)) == [], "the slot of the due count belongs to another channel now")
     }
 
     // MARK: Quotas
@@ -150,5 +152,6 @@ import Testing
     }
 }
 
+/// Connections on the loops 0 and 1: a socket id's second number is 2^24 times the loop, plus the slot.
 private let x = socket("1.1000")
 private let y = socket("2.16777216")

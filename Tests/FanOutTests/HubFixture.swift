@@ -34,7 +34,8 @@ func user(_ id: String, watching watchlist: [String] = []) -> SignedInUser {
     return user
 }
 
-/// A grant for a subscription. `id` is the member on a presence channel, and the user on a server-to-user channel.
+/// A grant for a subscription. `id` is the member's id on a presence channel, and the signed-in user's id on a
+/// server-to-user channel.
 func grant(_ channel: String, as id: String? = nil, info: String? = nil) -> SubscriptionGrant {
     var channelData: String?
     if let id, name(channel).isPresence {
@@ -53,7 +54,7 @@ func grant(_ channel: String, as id: String? = nil, info: String? = nil) -> Subs
     guard
         let grant = try? request.grant(
             to: socket("1.0"), key: "key", limits: Limits(), user: user, verify: { _, _ in true })
-    else { preconditionFailure("the subscription is rejected") }
+    else { preconditionFailure("the fixture's subscription was rejected") }
     return grant
 }
 
@@ -61,7 +62,7 @@ func succeeded(_ channel: String) -> Frame { ServerMessage.subscriptionSucceeded
 
 func error(_ text: String, code: Int? = nil) -> Frame { ServerMessage.error(ProtocolError(text, code: code)) }
 
-/// An effect as the loop receives it.
+/// An instruction of the hub, and the event loop that receives it.
 struct Delivery: Equatable {
     let loop: Int
     let instruction: Instruction
@@ -76,7 +77,7 @@ struct Delivery: Equatable {
 }
 
 extension Hub {
-    /// The effects of `inputs`, one after the other.
+    /// Applies `inputs` in order and returns all their effects.
     mutating func apply(_ inputs: Input...) -> [Delivery] {
         var effects: [Effect] = []
         for input in inputs { apply(input, &effects) }

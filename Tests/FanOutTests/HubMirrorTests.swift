@@ -2,12 +2,13 @@ import FanOut
 import PusherProtocol
 import Testing
 
-/// Mirrored channels: a client event on one of them is sent to the subscribers of both, each time with the name of the
-/// channel to which the client subscribed.
+/// A fleet channel and its `private-` form mirror each other, such as `driver-42` and `private-driver-42`: a client
+/// event on one of the two is sent to the subscribers of both. Each subscriber's frame names the channel of its
+/// subscription.
 @Suite struct HubMirrorTests {
     private var hub = Hub(loopCount: 3, apps: [.fleet, AppRules()])
 
-    /// All connections are signed in as an admin.
+    /// Opens a connection, signs it in as an admin, and subscribes it to the channels.
     private mutating func join(_ socket: SocketID, _ channels: String..., app: AppIndex = 0) {
         _ = hub.apply(.opened(socket, app: app), .signin(socket, user("admin:1")))
         for channel in channels {
@@ -72,7 +73,8 @@ import Testing
             hub.apply(clientEvent(x, "private-driver-42")) == [Delivery(0, .fanOut(frame("private-driver-42"), 0, except: x))])
     }
 
-    /// The REST API mirrors the events of backends, because it must check the mailboxes of both channels first.
+    /// The REST API publishes the events of backends on both channels itself: before it publishes, it must check that
+    /// the mailboxes of both channels' loops have room.
     @Test mutating func publishIsNotMirroredByTheHub() {
         join(x, "private-driver-42", "driver-42")
         let publication = Hub.Publication(channel: name("driver-42"), frame: frame("driver-42"))
@@ -84,6 +86,7 @@ extension Instruction {
     fileprivate var isJoin: Bool { if case .join = self { true } else { false } }
 }
 
+/// Connections on the loops 0, 1 and 2: a socket id's second number is 2^24 times the loop, plus the slot.
 private let x = socket("1.0")
 private let y = socket("2.16777216")
 private let z = socket("3.33554432")

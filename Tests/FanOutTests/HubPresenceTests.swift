@@ -122,10 +122,13 @@ import Testing
         #expect(hub.apply(.clientEvent(y, wave, on: room)) == [.send(rejected, to: y)], "only another connection is subscribed")
         _ = hub.apply(.opened(w, app: 1), .subscribe(w, grant("presence-room", as: "bert")))
         _ = hub.apply(.closed(x))
-        #expect(hub.apply(.clientEvent(y, wave, on: room)) == [.send(rejected, to: y)], "only a connection of the other app is")
+        #expect(
+            hub.apply(.clientEvent(y, wave, on: room)) == [.send(rejected, to: y)],
+            "only a connection of the other app is subscribed")
     }
 }
 
+/// Connections on the loops 0, 1, 2 and 0: a socket id's second number is 2^24 times the loop, plus the slot.
 private let x = socket("1.0")
 private let y = socket("2.16777216")
 private let z = socket("3.33554432")

@@ -63,7 +63,7 @@ import Testing
                 #expect(history.isListening(id) == isExpected, "seed \(seed), step \(step), driver \(id)")
             }
         }
-        try #require(results.count == 2)
+        try #require(results.count == 2, "the random steps must lead to both results")
     }
 }
 
@@ -79,7 +79,7 @@ private struct History {
     private struct Record {
         var channels: [Int: String] = [:]
         var user: String?
-        /// The last four identities, oldest first.
+        /// The last four identities that the connection was given, oldest first. The hub keeps no more than four.
         var identities: [Identity] = []
     }
 

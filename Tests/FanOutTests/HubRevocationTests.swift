@@ -24,7 +24,7 @@ import Testing
             hub.assign("A", "R1", to: "7") == [
                 Delivery(0, .leave(0, x)), .send(ended("tracking-R1"), to: x),
                 Delivery(0, .leave(2, x)), .send(ended("private-booking-R1"), to: x),
-            ], "in the order of subscribing, and nothing else")
+            ], "in the order of subscribing; other subscriptions stay")
         #expect(hub.subscriptionCount == 2)
         #expect(hub.join(x, "tracking-R1") == .rejected)
         #expect(hub.assign("A", "R1", to: nil) == [], "sent once")
@@ -134,7 +134,8 @@ import Testing
         #expect(hub.assign("B", "R9", to: "42") == [Delivery(0, .leave(0, x)), .send(ended("private-tracking-R1"), to: x)])
     }
 
-    /// This applies even to a subscription that the policy denies: a backend signed it, and the driver lost no access.
+    /// The policy denies drivers a presence channel, but a backend signed this subscription. It stays as long as the
+    /// driver has one of the two orders, because the driver has lost no access until then.
     @Test mutating func keepingOneOfTwoOrdersKeepsAccess() {
         hub.assign("A", "R1", to: "42")
         hub.assign("B", "R1", to: "42")
@@ -188,7 +189,7 @@ import Testing
     // MARK: Identifying
 
     @Test mutating func identifyingHasNoEffects() {
-        #expect(hub.apply(.identify(x, driver("42"))) == [], "not open")
+        #expect(hub.apply(.identify(x, driver("42"))) == [], "the connection is not open")
         #expect(hub.apply(.opened(x, app: 0), .identify(x, driver("42")), .identify(x, driver("42"))) == [])
         #expect(hub.apply(.identify(socket("5.4294967295"), driver("42"))) == [])
     }
@@ -199,7 +200,7 @@ import Testing
         _ = hub.apply(.closed(x))
         let successor = socket("77.0")
         #expect(hub.join(successor, "private-tracking-R1") == .joined)
-        #expect(hub.assign("A", "R1", to: nil) == [], "the slot has another connection")
+        #expect(hub.assign("A", "R1", to: nil) == [], "the connection that now has the slot has no identity")
         #expect(hub.join(successor, "private-booking-R1") == .joined, "a backend signed the subscription")
         #expect(hub.apply(.identify(x, driver("42"))) == [])
         #expect(hub.join(successor, "private-tracking-R2") == .joined)
@@ -213,7 +214,7 @@ import Testing
         #expect(hub.assign("A", "R1", to: nil) == [])
     }
 
-    /// One driver with two tokens that differ in the name.
+    /// Two tokens of one driver can differ in the name. Their identities count as two, but are the same driver.
     @Test mutating func driverCanBeIdentifiedTwice() {
         hub.assign("A", "R1", to: "42")
         identified(x, driver("42"), driver("42", name: "Anna"), driver("1"), driver("2"), on: ["private-tracking-R1"])
@@ -221,8 +222,8 @@ import Testing
         #expect(hub.assign("A", "R1", to: "7") == [Delivery(0, .leave(0, x)), .send(ended("private-tracking-R1"), to: x)])
     }
 
-    /// After an identity is removed, the hub could not end its subscriptions when the driver loses the job later. So
-    /// they end at once.
+    /// If the hub kept the subscriptions that a removed identity permitted, it could not end them when that driver
+    /// loses the job later. So these subscriptions end together with the identity.
     @Test mutating func removedIdentityLosesItsSubscriptions() {
         hub.assign("A", "R1", to: "42")
         hub.assign("B", "R2", to: "1")
@@ -255,9 +256,10 @@ import Testing
     }
 }
 
+/// Connections on the loops 0, 1 and 2: a socket id's second number is 2^24 times the loop, plus the slot.
 private let x = socket("1.0")
 private let y = socket("2.16777216")
 private let z = socket("3.33554432")
-/// On the same loop as `x`.
+/// A connection on the same loop as `x`.
 private let w = socket("4.1")
 private let event = Frame(text: Array("event".utf8))

@@ -191,8 +191,8 @@ import Testing
         }
     }
 
-    /// A loop outside the range of ``LoopSet`` would get no events.
-    @Test func tooManyLoopsTrap() async {
+    /// A hub needs a loop, and ``LoopSet`` cannot contain more than `loopsMax`: the others would get no events.
+    @Test func loopCountOutsideTheRangeTraps() async {
         await #expect(processExitsWith: .failure) { _ = Hub(loopCount: LoopSet.loopsMax + 1, apps: [AppRules()]) }
         await #expect(processExitsWith: .failure) { _ = Hub(loopCount: 0, apps: [AppRules()]) }
     }
@@ -207,10 +207,11 @@ import Testing
 
 // MARK: Fixtures
 
+/// Connections on the loops 0, 1 and 63: a socket id's second number is 2^24 times the loop, plus the slot.
 private let x = socket("1.0")
 private let y = socket("2.16777216")
 private let z = socket("3.1056964608")
-/// On the same loop as `x`.
+/// A connection on the same loop as `x`.
 private let w = socket("4.1")
 private let event = Frame(text: Array("event".utf8))
 

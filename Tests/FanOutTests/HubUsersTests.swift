@@ -38,7 +38,7 @@ import Testing
         #expect(signIn(y, anna) == [.send(success(anna), to: y), .send(state, to: y)])
     }
 
-    @Test mutating func w2WatchersGetFirstAndLastConnection() {
+    @Test mutating func w2WatchersAreNotifiedOfTheFirstAndLastConnection() {
         let anna = user("anna", watching: ["bert"])
         let bert = user("bert")
         _ = signIn(x, anna)
@@ -101,7 +101,7 @@ import Testing
         #expect(hub.occupiedChannels(app: 0, prefix: "").isEmpty, "server-to-user channels are not listed")
     }
 
-    /// By the `==` of Swift's strings the Kelvin sign equals K. User ids are compared as bytes.
+    /// Swift's `==` treats the Kelvin sign and K as equal strings. User ids are compared as bytes instead.
     @Test mutating func u5CanonicallyEquivalentUserIdsHaveSeparateChannels() {
         _ = hub.apply(.opened(x, app: 0), .subscribe(x, grant("#server-to-user-K", as: "K")))
         _ = hub.apply(.opened(y, app: 0), .subscribe(y, grant("#server-to-user-\u{212A}", as: "\u{212A}")))
@@ -133,6 +133,7 @@ import Testing
     }
 }
 
+/// Connections on the loops 0, 1 and 2: a socket id's second number is 2^24 times the loop, plus the slot.
 private let x = socket("1.0")
 private let y = socket("2.16777216")
 private let z = socket("3.33554432")

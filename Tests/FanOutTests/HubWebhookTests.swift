@@ -16,7 +16,7 @@ import Testing
         return rules
     }
 
-    /// The webhook events of `inputs`.
+    /// The webhook events of `inputs`, each with the app to which it belongs.
     private mutating func webhookEvents(_ inputs: Hub.Input...) -> [AppWebhookEvent] {
         var effects: [Hub.Effect] = []
         var recorded: [AppWebhookEvent] = []
@@ -34,6 +34,7 @@ import Testing
         return events
     }
 
+    /// Connections on the loops 0 and 1: the second number of a socket id is 2^24 times the loop, plus the slot.
     private let x = socket("1.0")
     private let y = socket("2.\(1 << 24)")
     private let room = name("presence-room")
@@ -70,7 +71,7 @@ import Testing
         _ = events(.signin(y, user("driver:42")))
         #expect(
             events(.subscribe(y, grant("driver-42")))
-                == [.channelOccupied(name("driver-42")), .subscriptionCount(name("driver-42"), 1)], "a mirror is its own channel")
+                == [.channelOccupied(name("driver-42")), .subscriptionCount(name("driver-42"), 1)], "a mirror has its own events")
         #expect(events(.clientEvent(x, event, on: own)) == [.clientEvent(event, on: own, from: x, userID: nil)])
     }
 

@@ -2,7 +2,8 @@ import FanOut
 import PusherProtocol
 import Testing
 
-/// The writes that a loop's instructions cause, as a table of turns.
+/// The writes that a loop's instructions cause. Each row is a turn: the instructions that the event loop applies in one
+/// pass, at whose end it flushes.
 @Suite struct LoopFanOutTests {
     /// A turn and its writes: `forced` by a change of a channel's subscribers, or `flushed` at the end of the turn.
     struct Turn: Sendable, CustomTestStringConvertible {
@@ -77,7 +78,7 @@ import Testing
 
     static let order = [
         Turn(
-            "events A1 B1 A2: a subscriber of both channels gets this order, the others the joined frames of one channel",
+            "events A1 B1 A2: a subscriber of both channels gets them in this order, one of A gets A1 A2, one of B gets B1",
             [
                 .join(a, x), .join(b, x), .join(a, y), .join(b, z),
                 .fanOut(a1, a, except: nil), .fanOut(b1, b, except: nil), .fanOut(a2, a, except: nil),
@@ -98,14 +99,14 @@ import Testing
             ],
             flushed: [Write(x, s1, a1, a2)]),
         Turn(
-            "if only one channel has events, all its subscribers share the frame, whatever else they subscribe to",
+            "if only one channel has events, all its subscribers get the same frames, whatever else they subscribe to",
             [.join(a, x), .join(b, x), .join(a, y), .fanOut(a1, a, except: nil), .fanOut(a2, a, except: nil)],
             flushed: [Write(x, a1, a2), Write(y, a1, a2)]),
     ]
 
     static let exclusion = [
         Turn(
-            "an excluded connection gets all other events, the others get all",
+            "an excluded connection gets all other events, the other connections get every event",
             [.join(a, x), .join(a, y), .fanOut(a1, a, except: x), .fanOut(a2, a, except: nil)],
             flushed: [Write(y, a1, a2), Write(x, a2)]),
         Turn(
@@ -140,7 +141,7 @@ import Testing
         #expect(writes[0].address == writes[1].address)
     }
 
-    @Test func connectionsWithEqualGatheredFramesShareBytes() {
+    @Test func connectionsWithTheSameSubscriptionsShareBytes() {
         var loop = LoopFanOut(x, y)
         let joins: [Instruction] = [.join(a, x), .join(b, x), .join(a, y), .join(b, y)]
         let writes = loop.apply(joins + [.fanOut(a1, a, except: nil), .fanOut(b1, b, except: nil)]) + loop.flush()
@@ -204,6 +205,7 @@ import Testing
 
 // MARK: Fixtures
 
+/// The slots of two channels, A and B.
 private let a = 0
 private let b = 1
 private let x = socket(salt: 1, slot: 0)

@@ -2,7 +2,7 @@ import FanOut
 import PusherProtocol
 import Testing
 
-/// The action that a client's message causes. `sig` is a valid signature of any text.
+/// The action that a client's message causes. These tests accept `sig` as a valid signature of any text.
 @Suite struct MessageActionTests {
     private let anna = socket("1.0")
 

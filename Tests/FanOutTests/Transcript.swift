@@ -5,7 +5,7 @@ import Foundation
 ///
 /// | Line | Meaning |
 /// |---|---|
-/// | `# comment` | ignored, as an empty line |
+/// | `# comment` | ignored, like an empty line |
 /// | `+ anna` | a client named anna connects with key `key1`; `+ anna key2`: to the other application |
 /// | `> anna: TEXT` | anna sends a message |
 /// | `! channel event "data"` | a backend publishes; the data is a JSON string, sent as written |
@@ -20,15 +20,18 @@ import Foundation
 /// | `% subscription counts` | … send subscription counts |
 /// | `% presence members 2` | … permit two members per presence channel |
 /// | `% cache bytes 300` | … cache at most 300 bytes of events |
-/// | `< anna: TEXT` | what anna gets from the actions above, back to the previous `<` line; `closed 4009`: the
-/// connection closes |
+/// | `< anna: TEXT` | a message that anna gets from the actions since the last step (see below) |
+/// | `< anna: closed 4009` | the server closes anna's connection with the code 4009 |
+///
+/// A step is a group of actions and the `<` lines after it, which list everything that the clients get from these
+/// actions.
 ///
 /// The replay fails if a client gets a frame that is not listed, does not get a listed frame, or gets frames in another
 /// order. `$anna` in a message is anna's socket id. Names are lower-case letters and can be reused after a close. The
 /// first message of a connection (`pusher:connection_established`) is not listed: the hub does not send it.
 ///
-/// The signature of a string is `sig(STRING)`, with colons written as slashes because a signature contains none:
-/// `key1:sig($anna/private-news)`. Where the signature does not matter, `key1:right` is valid for any text.
+/// The signature of a string is `sig(STRING)`, with colons written as slashes because a signature must not contain a
+/// colon: `key1:sig($anna/private-news)`. Where the signature does not matter, `key1:right` is valid for any text.
 ///
 /// Consecutive actions may share a turn, at whose end events are sent. A pong or an error is sent at once, so the order
 /// of an event and a pong or error of the same client is not defined: put a `<` line between the two actions.
@@ -44,9 +47,9 @@ struct Transcript: Sendable {
         case pass(milliseconds: Int64)
     }
 
-    /// Actions and the messages that each client gets from them.
+    /// Actions, and the messages that each client must get from them.
     struct Step: Sendable {
-        /// The line of the first action.
+        /// The line number of the first action, from 1.
         let line: Int
         var actions: [Action] = []
         var expected: [String: [String]] = [:]
@@ -100,6 +103,7 @@ struct Transcript: Sendable {
             key: match.5.map(String.init) ?? "key1")
     }
 
+    /// Applies a line such as `% client events` to `rules`. Returns false if the line is no such setting.
     private static func change(_ rules: inout AppRules, as line: Substring) -> Bool {
         switch line {
         case "% client events": rules.clientEvents = true

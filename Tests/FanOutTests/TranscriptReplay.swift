@@ -22,14 +22,15 @@ struct TranscriptReplay {
     private var now: Int64 = 0
     private var loops: [LoopFanOut]
     private var mailboxes: [[Instruction]]
-    /// Connections to close at the end of the turn.
+    /// Connections that the server closes at the end of the turn, and the close codes.
     private var closing: [(socket: SocketID, code: CloseCode)] = []
     private var slots: [Slots]
     private var random = WeylSequence()
 
     /// The clients by name. A client remains here after its connection has closed.
     private var clients: [String: Client] = [:]
-    /// The client's name of each open connection; empty for a stranger.
+    /// The client's name of each open connection. It is empty for a stranger: one of the connections that a line such
+    /// as `+ 100 strangers on news` opens.
     private var open: [SocketID: String] = [:]
     private var strangers: [SocketID] = []
     /// The messages that each client got in this step.
@@ -98,7 +99,7 @@ struct TranscriptReplay {
     }
 
     private mutating func open(_ app: AppIndex) -> SocketID {
-        // Loops in turn, as the listener assigns connections.
+        // Connections go to the loops in turn, as the listener assigns them.
         let loop = open.count % loops.count
         let socket = SocketID(loop: loop, slot: slots[loop].allocate(), using: &random)
         loops[loop].open(socket)

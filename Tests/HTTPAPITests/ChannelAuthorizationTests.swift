@@ -63,10 +63,10 @@ import Testing
         #expect(rotated.granted == channelAuthorization(authRequest("private-x"))?.granted)
     }
 
-    /// The connection may belong to another node, or not exist. Signing does no harm: the signature is valid for no
-    /// other connection.
+    /// A well-formed socket id is signed even if no connection can have it. That does no harm: the signature is valid
+    /// for this socket id only.
     @Test(arguments: ["0.1", "01.2", "1.02", "4294967296.1", "1.4294967296", "99999999999999999999.99999999999999999999"])
-    func signsSocketIDsOfOtherNodes(socket: String) throws {
+    func signsSocketIDsThatNoServerCanIssue(socket: String) throws {
         let authorization = try #require(channelAuthorization(authRequest("private-x", socket)))
         #expect(authorization.socket == nil && authorization.granted.status == 200)
     }

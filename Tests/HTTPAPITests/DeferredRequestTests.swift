@@ -2,7 +2,7 @@ import HTTP
 import HTTPAPI
 import Testing
 
-/// A deferred request is equal to the original, and is routed in the same way.
+/// A deferred request waits for an issuer's keys. It is equal to the original request, and is routed in the same way.
 @Suite struct DeferredRequestTests {
     private func deferred(_ call: FleetCall) -> DeferredRequest { call.withRequest { DeferredRequest($0) } }
 

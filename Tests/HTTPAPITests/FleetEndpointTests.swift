@@ -66,7 +66,7 @@ import Testing
         }
         + ["assign-driver", "unassign", "cancel", "drops/D1/remove"].map { action("/api/admin/routes/R1/\($0)") }
 
-    /// `others`, and GET and HEAD without a body.
+    /// The methods of an endpoint that can be read: GET and HEAD, each without a body, in addition to `others`.
     private static func read(_ others: [HTTPRequest.Method: String] = [:]) -> [HTTPRequest.Method: String] {
         others.merging([.get: "", .head: ""]) { $1 }
     }

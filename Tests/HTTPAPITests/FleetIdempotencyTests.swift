@@ -43,7 +43,8 @@ import Testing
         }
     }
 
-    private static let repeatable: [(HTTPRequest.Method, String, String, Role)] = [
+    /// Valid requests that write: method, path, body, and the role of the token.
+    private static let writes: [(HTTPRequest.Method, String, String, Role)] = [
         (.post, "/api/admin/orders/A1/assign-driver", #"{"driverId":"1"}"#, .admin), (.put, "/api/admin/orders/A1", "", .admin),
         (.post, "/api/admin/routes/R1/drops/D1/remove", "", .admin), (.put, "/api/admin/routes/R1", "", .admin),
         (.post, "/api/admin/notifications", #"{"type":"DRIVER_APPROVED","to":{"all":true}}"#, .admin),
@@ -57,7 +58,7 @@ import Testing
         (.delete, "/api/admin/people/driver/42", "", .admin),
     ]
 
-    @Test(arguments: repeatable)
+    @Test(arguments: writes)
     func acceptsAKeyForEveryWrite(method: HTTPRequest.Method, path: String, body: String, role: Role) {
         let key = FleetCall(method, path, body, as: role).with(.idempotencyKey, "k").command?.idempotencyKey
         #expect(key?.text == "k" && key?.digest.count == 32)

@@ -3,7 +3,8 @@ import HTTP
 import HTTPAPI
 import Testing
 
-/// Access to `/api/ops/*` without a JWT: with the metrics token, or from this machine if none is configured.
+/// Access to `/api/ops/*` without a JWT: with the metrics token or, if no metrics token is configured, from this
+/// machine.
 @Suite struct FleetOpsTests {
     private func call(_ path: String = "/api/ops/stats", _ fields: [HTTPRequest.Field: String] = [:], isLoopback: Bool = true)
         -> FleetCall
@@ -50,11 +51,11 @@ import Testing
         #expect(isStats(call(), metricsToken: ""))
         #expect(call(isLoopback: false).status() == 401)
         for path in ["/api/ops/notifications", "/api/ops/notifications/N1", "/api/ops/x"] {
-            #expect(call(path).status() == 401, "notifications require a JWT")
+            #expect(call(path).status() == 401, "only statistics and the push report are available without a JWT")
         }
     }
 
-    /// Like the statistics, the push report contains no personal data.
+    /// The push report contains no personal data, so it has the same access rules as the statistics.
     @Test func pushReportHasTheAccessRulesOfStats() {
         #expect(isPushReport(call("/api/ops/push")))
         #expect(isPushReport(FleetCall(.head, "/api/ops/push", as: .ops)) && isPushReport(FleetCall(.get, "/api/ops/push")))
@@ -66,7 +67,8 @@ import Testing
         }
     }
 
-    /// A browser on this machine may send requests for a web page of any origin.
+    /// A browser on this machine may send requests for a web page of any origin. So a request with a cookie, an origin
+    /// or an Authorization header needs a JWT or the metrics token.
     @Test(
         arguments: [
             (.cookie, "session=x"), (.cookie, "a=b"), (.authorization, "Bearer "),
@@ -77,7 +79,8 @@ import Testing
         #expect(call("/api/ops/notifications", [field: value]).status() == 401)
     }
 
-    /// Both the metrics token and the loopback address permit `/api/ops/*` only.
+    /// The metrics token and the loopback address replace a JWT on two paths below `/api/ops/`, and on no other path of
+    /// the fleet's API.
     @Test(arguments: [
         "/api/admin/orders/A1", "/api/driver/jobs", "/pusher/auth", "/api/opsx/stats", "/api//ops/stats", "/api/x", "/app-x",
         "/api/auth/x", "/api/Ops/stats",
@@ -112,7 +115,7 @@ import Testing
 
     // MARK: Paging of notifications, also for drivers
 
-    /// The query parameter, and the limit that it sets; nil: it is rejected.
+    /// Values of the query parameter `limit`, and the limit that each sets; nil if the value is rejected.
     private static let limits: [(String, Int?)] = [
         ("1", 1), ("50", 50), ("200", 200), ("0", nil), ("201", nil), ("-1", nil), ("", nil), ("x", nil), ("1.0", nil),
         (" 1", nil),

@@ -81,7 +81,8 @@ import Testing
         #expect(Self.call(body).refusal == "400 Expected \(refusal)")
     }
 
-    /// The test's look-up accepts `../UTC`, so its rejection shows that the name is checked first.
+    /// The look-up of time zones in these tests accepts `../UTC`. The request is rejected because the router first
+    /// checks which characters the name contains.
     @Test(arguments: [
         "../UTC", "Europe/Nowhere", "Europe/London\\u0000", "", "europe/london", "é", String(repeating: "x", count: 65),
     ])

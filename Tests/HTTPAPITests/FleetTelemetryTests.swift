@@ -2,7 +2,7 @@ import FleetRules
 import HTTPAPI
 import Testing
 
-/// Telemetry of notifications, and read marks.
+/// Telemetry, by which an app reports what a driver did with a notification, and read marks.
 @Suite struct FleetTelemetryTests {
     /// A valid event, changed: each member in `changes` is set to this JSON, or removed if nil.
     static func event(_ changes: [String: String?] = [:]) -> String {

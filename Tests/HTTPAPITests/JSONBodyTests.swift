@@ -163,7 +163,7 @@ import Testing
         #expect(FleetCall(.put, "/api/admin/routes/R1", #"{"earningsAdjustment":\#(number)}"#).action == .route(route))
     }
 
-    /// Because of such a number, the apps' decoders would reject the whole event.
+    /// The apps decode a number as Double. A number beyond its range would make them reject the whole event.
     @Test(arguments: ["1e400", "-1e400", "1e999999999999999999999"]) func rejectsNumbersBeyondDouble(number: String) {
         let call = FleetCall(.put, "/api/admin/orders/A1", #"{"totalGBP":\#(number)}"#)
         #expect(call.refusal == "400 Expected \"totalGBP\" to be a number")

@@ -139,7 +139,7 @@ import Testing
         #expect(reply(call) == refused(401, "Missing parameter: auth_signature"))
     }
 
-    /// Errors about the body are for signed requests only.
+    /// An unsigned request gets no error about its body.
     @Test(arguments: ["", "{", "[]", #"{"name":1}"#]) func checksTheSignatureBeforeTheBody(body: String) {
         #expect(reply(Call(body)) == refused(401, "Missing parameter: auth_signature"))
     }

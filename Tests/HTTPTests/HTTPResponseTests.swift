@@ -75,6 +75,7 @@ import Testing
         (405, "Method Not Allowed"), (409, "Conflict"), (411, "Length Required"), (413, "Content Too Large"),
         (426, "Upgrade Required"), (431, "Request Header Fields Too Large"), (501, "Not Implemented"),
         (503, "Service Unavailable"),
+        // Any other status.
         (299, "Unknown"),
     ]
 

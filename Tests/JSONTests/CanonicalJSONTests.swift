@@ -61,7 +61,8 @@ import Testing
 
     // MARK: Names
 
-    /// Swift's == compares strings by canonical equivalence. Member names in JSON differ if any code point differs.
+    /// Swift's `==` treats canonically equivalent strings as equal. Member names in JSON differ if any code point
+    /// differs.
     @Test func comparesNamesAsBytes() throws {
         let kelvin = try canonical("{\"K\":1,\"\u{212A}\":2}")
         #expect(Array(kelvin.utf8) == Array("{\"K\":1e0,\"\u{212A}\":2e0}".utf8))

@@ -61,7 +61,7 @@ import Testing
         }
     }
 
-    /// For Swift's `==` the Kelvin sign equals K.
+    /// Swift's `==` treats the Kelvin sign and K as equal strings. `equals` compares bytes instead.
     @Test func equalsComparesBytes() throws {
         for json in ["\"\u{212A}ey\"", #""\u212Aey""#] { #expect(try !read(json) { $0.equals("Key") }, "\(json)") }
     }

@@ -92,7 +92,7 @@ import Testing
         #expect(present == #"{"string":"a","int":1,"bool":true,"number":2e3,"bytes":[]}"#)
     }
 
-    /// The writer can write members without braces around them. They are later copied into an object.
+    /// Members can be written without braces around them, to be copied into an object later.
     @Test func writesMembersWithoutBraces() {
         #expect(written { $0.member("a", 1) } == #""a":1"#)
         let text = written {
@@ -102,8 +102,8 @@ import Testing
         #expect(text == #""a":1,"b":2"#)
     }
 
-    /// A string that ends with an opening brace has a quote behind it, so its brace does not count as the start of an
-    /// object.
+    /// The writer omits the comma if the last byte is an opening brace or bracket. A string that ends with a brace does
+    /// not cause that: the string's closing quote follows the brace.
     @Test func separatesAfterStringsThatEndWithBraces() {
         let text = written {
             $0.object {

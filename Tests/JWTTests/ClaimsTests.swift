@@ -138,7 +138,8 @@ import Testing
         #expect(try refusal(#""\u212A""#, TestTokens.secret, issuers) == "Unknown issuer \u{212A}")
         #expect(try refusal(nil, TestTokens.secret, issuers) == "The token lacks iss")
         #expect(try refusal("\"" + String(repeating: "i", count: 500) + "\"", other, issuers)?.utf8.count ?? 0 < 130)
-        // An issuer without a name accepts all other tokens, but not those of a configured issuer.
+        // An issuer without a name accepts tokens with any `iss`, or none, except the `iss` of another configured
+        // issuer.
         let withAny = issuers + [TokenIssuer(algorithm: .hs256, keys: .secret(other + "!"))]
         for iss in [nil, #""C""#, #""""#, #""k""#] { #expect(try refusal(iss, other + "!", withAny) == nil) }
         #expect(try refusal(#""K""#, other + "!", withAny) == "The token's signature is wrong")

@@ -8,7 +8,7 @@ import Testing
         TokenIssuer.firebase(projectID: "fleet-test", certificatesURL: "https://google.example/certificates", role: .driver)
     ]
 
-    /// Verifies a token with two certificates in the cache: `fb1` is that of the key that signed the tokens.
+    /// Verifies a token with two certificates in the cache: `fb1` belongs to the key that signed the tokens.
     static func verify(_ token: String, now: Int64 = TestKeys.now) throws -> VerificationResult {
         let cache = IssuerKeyCache(issuers: issuers)
         try cache.store(
@@ -22,7 +22,8 @@ import Testing
         try TestTokens.refusal(TestTokens.token(TestTokens.claims([("role", nil)] + changes)), [secretProfile(role)])
     }
 
-    /// The identity of such a token; nil if it is not valid. `role` is the configured role.
+    /// The identity of a token with the Firebase profile, signed with a secret; nil if the token is not valid. `role`
+    /// is the configured role.
     static func identity(_ changes: [(String, String?)], role: Role = .driver) throws -> Identity? {
         try TestTokens.identity(TestTokens.token(TestTokens.claims([("role", nil)] + changes)), [secretProfile(role)])
     }

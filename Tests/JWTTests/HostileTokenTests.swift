@@ -74,7 +74,8 @@ import Testing
         #expect(try TestTokens.refusal(TestTokens.token(header: header))?.hasSuffix(reason) == true)
     }
 
-    /// RFC 7515 section 4.1.11, and RFC 7797's `b64`, which changes the signed bytes.
+    /// A recipient must reject extensions in `crit` that it does not support (RFC 7515 section 4.1.11). One of them is
+    /// `b64`, which changes the signed bytes (RFC 7797).
     @Test(arguments: [#"["b64"]"#, #"["exp"]"#, "[]", "null", #""alg""#, #"["alg"]"#, "false"])
     func rejectsCriticalExtensions(crit: String) throws {
         let header = "{\"alg\":\"HS256\",\"b64\":false,\"crit\":\(crit)}"

@@ -190,7 +190,7 @@ import Threads
         let cache = IssuerKeyCache(issuers: Self.issuers)
         let verifier = try TokenVerifier(issuers: Self.issuers, keyCache: cache)
         #expect(verifier.verify(TestKeys.rs256, now: TestTokens.now) == .needsKeys(issuer: 0))
-        #expect(verifier.verify(TestKeys.rs256Nameless, now: TestTokens.now) == .needsKeys(issuer: 0))
+        #expect(verifier.verify(TestKeys.rs256WithoutKeyID, now: TestTokens.now) == .needsKeys(issuer: 0))
         #expect(verifier.verify(TestKeys.es256, now: TestTokens.now) == .needsKeys(issuer: 1))
         try cache.store(KeyDocuments.set(KeyDocuments.rsa("old")), for: 0)
         #expect(verifier.verify(TestKeys.rs256, now: TestTokens.now) == .needsKeys(issuer: 0))
@@ -200,6 +200,6 @@ import Threads
             return
         }
         let refused = VerificationResult.refused("The token names no key (kid), and its issuer has several")
-        #expect(verifier.verify(TestKeys.rs256Nameless, now: TestTokens.now) == refused)
+        #expect(verifier.verify(TestKeys.rs256WithoutKeyID, now: TestTokens.now) == refused)
     }
 }

@@ -28,14 +28,14 @@ import Testing
 
     @Test func verifiesTokensWithTheirIssuersKeys() throws {
         #expect(try Self.verify(TestKeys.rs256) == Self.driver)
-        #expect(try Self.verify(TestKeys.rs256Nameless) == Self.driver, "the issuer has only one key")
+        #expect(try Self.verify(TestKeys.rs256WithoutKeyID) == Self.driver, "the issuer has only one key")
         #expect(try Self.verify(TestKeys.es256) == Self.driver)
     }
 
     @Test func keyIDDoesNotFindAnotherIssuersKey() throws {
-        #expect(try Self.verify(TestKeys.borrowedName) == .needsKeys(issuer: 0), "other1 is not a key of rsa.example")
+        #expect(try Self.verify(TestKeys.foreignKeyID) == .needsKeys(issuer: 0), "other1 is not a key of rsa.example")
         #expect(
-            try Self.verify(TestKeys.borrowedKey) == .refused("The token's alg ES256 is refused: expected RS256"))
+            try Self.verify(TestKeys.foreignKey) == .refused("The token's alg ES256 is refused: expected RS256"))
     }
 
     @Test func ignoresKeysInTheToken() throws {
@@ -61,7 +61,7 @@ import Testing
         for pem in [TestKeys.rsa, TestKeys.rsaCertificate] {
             let issuer = TokenIssuer(algorithm: .rs256, keys: .pem(pem), issuer: "https://rsa.example")
             #expect(try TestTokens.identity(TestKeys.rs256, [issuer]) != nil)
-            #expect(try TestTokens.identity(TestKeys.rs256Nameless, [issuer]) != nil)
+            #expect(try TestTokens.identity(TestKeys.rs256WithoutKeyID, [issuer]) != nil)
         }
         for pem in [TestKeys.p256, TestKeys.p256Certificate] {
             let issuer = TokenIssuer(algorithm: .es256, keys: .pem(pem), issuer: "https://ec.example")

@@ -62,7 +62,7 @@ extension TestKeys {
         """
 
     /// Like ``rs256``, without a `kid`.
-    static let rs256Nameless = """
+    static let rs256WithoutKeyID = """
         eyJhbGciOiJSUzI1NiJ9.eyJpc3MiOiJodHRwczovL3JzYS5leGFtcGxlIiwic3ViIjoiNDIiLCJyb2xlIjoiZHJpdmVyIiwiZXh\
         wIjoxODAwMDAzNjAwfQ.e19JTc2i0xt_vW3RwGM6kxbNEvbjnTm0NSA--WTYk06LDut-SzQzIgcE5OgsrnQ4DaPUMj09TQuRx73Q\
         pHYlEwry9ywLuhjPYHZXobvC5ifUbabFWWWOrdEhI6xr1cErKMalKubrz-91DzKxhV_zGVzbI_4Md6cST7NL2xIhUiHZN5Fihs3g\
@@ -85,14 +85,14 @@ extension TestKeys {
         """
 
     /// A token whose `iss` is https://rsa.example, but which is signed by the key `ec1` of https://ec.example.
-    static let borrowedKey = """
+    static let foreignKey = """
         eyJhbGciOiJFUzI1NiIsImtpZCI6ImVjMSJ9.eyJpc3MiOiJodHRwczovL3JzYS5leGFtcGxlIiwic3ViIjoiNDIiLCJyb2xlIjo\
         iZHJpdmVyIiwiZXhwIjoxODAwMDAzNjAwfQ.zrlIMjwBKLoK1d8vuYxXP_WOvjOChRvRFbjGIo-PwyDCIkJ_Vu4oLT2NQKw7acoi\
         u6yrrQsY2fMQBUDa-4CIcw
         """
 
     /// A token whose `iss` is https://rsa.example, but which is signed by the key `other1` of another issuer.
-    static let borrowedName = """
+    static let foreignKeyID = """
         eyJhbGciOiJSUzI1NiIsImtpZCI6Im90aGVyMSJ9.eyJpc3MiOiJodHRwczovL3JzYS5leGFtcGxlIiwic3ViIjoiNDIiLCJyb2x\
         lIjoiZHJpdmVyIiwiZXhwIjoxODAwMDAzNjAwfQ.F1z5nh-HieZH4yR1NYeoSl6XO_2fYBz5voyziDqDBxfwkICZHboQYL2EcVSr\
         rSW1JVrMZC9xMG1ebDkWGAEHHGif2IzPPryKP7K_09p1mBidF5wmLYob_iQlbuyYZeplAh-kdwWd3FZWFabQNsLwpa515YAgdKfk\

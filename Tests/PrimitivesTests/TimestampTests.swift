@@ -12,7 +12,7 @@ import Testing
         (1_740_787_200_000, "2025-03-01T00:00:00.000Z"), (1_353_088_179_000, "2012-11-16T17:49:39.000Z"),
         (1_795_253_400_123, "2026-11-21T09:30:00.123Z"), (2_147_483_648_000, "2038-01-19T03:14:08.000Z"),
         (4_107_542_400_000, "2100-03-01T00:00:00.000Z"), (253_402_300_799_999, "9999-12-31T23:59:59.999Z"),
-        // Milliseconds count upwards before 1970, too.
+        // Before 1970, too, the fraction counts forwards: -1 millisecond is .999 of the second before.
         (-1, "1969-12-31T23:59:59.999Z"), (-999, "1969-12-31T23:59:59.001Z"), (-1000, "1969-12-31T23:59:59.000Z"),
         (-1001, "1969-12-31T23:59:58.999Z"), (-2_203_891_200_000, "1900-03-01T00:00:00.000Z"),
         (-62_135_596_800_000, "0001-01-01T00:00:00.000Z"),
@@ -35,7 +35,7 @@ import Testing
             (1_735_689_599_005, "2024-12-31T23:59:59.005Z"), (-62_167_219_200_000, "0000-01-01T00:00:00.000Z"),
             (253_402_300_799_999, "9999-12-31T23:59:59.999Z"),
         ] as [(Int64, String)])
-    func writesBothFormsAndAcceptsThem(_ milliseconds: Int64, _ text: String) {
+    func writesMillisecondsOrWholeSecondsAndAcceptsBoth(_ milliseconds: Int64, _ text: String) {
         #expect(Timestamp.iso8601(milliseconds: milliseconds) == text)
         #expect(Timestamp.wholeSeconds(milliseconds: milliseconds) == text.dropLast(5) + "Z")
         #expect(Timestamp.isISO8601(text))

@@ -4,7 +4,7 @@ import Testing
 @Suite struct ChannelNameTests {
     private static let lengthMax = Limits().nameLength
 
-    /// Protocol point S8.
+    /// The characters of which a channel name may consist (protocol point S8).
     private static let allowed = Set("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-=@,.;".unicodeScalars)
 
     @Test func acceptsOnlyTheAlphabet() {
@@ -110,8 +110,8 @@ import Testing
         }
     }
 
-    /// By the `==` of Swift's strings the Kelvin sign equals K, and both forms of é are equal. User ids are compared as
-    /// bytes.
+    /// Swift's `==` treats the Kelvin sign and K as equal strings, and also both forms of é. User ids are compared as
+    /// bytes instead.
     @Test func u5CanonicallyEquivalentUserIdsDiffer() {
         for (one, other) in [("K", "\u{212A}"), ("é", "e\u{301}")] {
             let names = [one, other].compactMap { ChannelName("#server-to-user-" + $0, lengthMax: 200) }

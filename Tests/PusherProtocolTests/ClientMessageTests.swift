@@ -150,8 +150,8 @@ import Testing
         #expect(throws: ProtocolError("Invalid JSON at byte 93: nested deeper than 64 levels")) { try decode(text) }
     }
 
-    /// To quote a name must not be expensive: the name of an unknown event may be as long as a message, and so may a
-    /// single character with combining marks.
+    /// An error quotes only the beginning of a long name: the name of an unknown event may be as long as a message, and
+    /// so may a single character of it with combining marks.
     @Test(arguments: ["x", "é", "😀", "\u{301}", "e\u{301}", "\u{0}"])
     func truncatesLongTextInErrors(piece: String) throws {
         var name = ""

@@ -18,7 +18,7 @@ import Testing
         // Escapes.
         (#"{"user_id":"\u0061\"\\\/\n\ud83d\ude00"}"#, "a\"\\/\n😀", nil), (#"{"user\u005fid":"a"}"#, "a", nil),
         (#"{"user_id":"a","user_info":{"\u00e9":"\/"}}"#, "a", #"{"\u00e9":"\/"}"#),
-        // A space is a valid id.
+        // A space and 0 are valid ids.
         (#"{"user_id":" "}"#, " ", nil), (#"{"user_id":"0"}"#, "0", nil),
         // The last of repeated members counts.
         (#"{"user_id":"a","user_info":1,"user_id":"b","user_info":2}"#, "b", "2"),

@@ -9,7 +9,7 @@ extension ServerMessageTests {
         PresenceMember(id: id, info: info.map { Array($0.utf8) })
     }
 
-    /// The members of a message's data, which must be a string.
+    /// The JSON members of a message's data, which must be a string.
     private func data(of message: Frame) throws -> [JSONValue] {
         let header = message.bytes[1] < 126 ? 2 : message.bytes[1] == 126 ? 4 : 10
         let outer = try JSONValue.members(of: Array(message.bytes.dropFirst(header)))
@@ -39,7 +39,7 @@ extension ServerMessageTests {
                         + #""data":"{\"presence\":{\"ids\":[],\"hash\":{},\"count\":0}}"}"#))
     }
 
-    /// Values that must be escaped twice.
+    /// The ids and the info contain characters that are escaped twice: the data is JSON in a string.
     @Test func r1MemberListRoundTrips() throws {
         let ids = ["\"", "\\", "\n\0\u{1F}", "é😀", "</script>", "12345678901234567890", "a\\\"b", ""]
         let info = #"{"\"\\\/\b\f\n\r\t\u0000\ud83d":["é😀",{"a":{}},-1.5e+3,null]}"#
@@ -138,7 +138,7 @@ extension ServerMessageTests {
 
     // MARK: Pings
 
-    @Test func p4PingIsFrameAndEvent() {
+    @Test func p4PingIsAPingFrameAndAnEvent() {
         let event = frame(#"{"event":"pusher:ping","data":{}}"#)
         #expect(ServerMessage.ping.bytes == [0x89, 0x04] + Array("life".utf8) + event.bytes)
         #expect(ServerMessage.ping.messageCount == 1)

@@ -2,7 +2,7 @@ import Testing
 
 @testable import PusherProtocol
 
-/// Checking an `auth` value, `KEY:SIGNATURE`, whatever the signature authorizes.
+/// Checking an `auth` value, `KEY:SIGNATURE`, be it for a subscription or for a sign-in.
 @Suite struct SignedAuthTests {
     private func check(_ auth: String?, key: String = "key1") throws(ProtocolError) {
         try SignedAuth(auth, purpose: "signin").check("text", key: key) { $0 == "text" && $1 == "sig" }

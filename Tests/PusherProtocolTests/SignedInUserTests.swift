@@ -2,7 +2,8 @@ import PusherProtocol
 import TestSupport
 import Testing
 
-/// Verifying and decoding a sign-in (protocol points U1, U2, W1, W3). `sig` is a valid signature of any text.
+/// Verifying and decoding a sign-in (protocol points U1, U2, W1, W3). By default, these tests accept `sig` as a valid
+/// signature of any text.
 @Suite struct SignedInUserTests {
     private func user(
         _ userData: String, auth: String = "key1:sig", infoBytes: Int = 1_024,

@@ -25,7 +25,7 @@ import Testing
         #expect(request([("auth_signature2", "0")]) == "POST\n/apps/1001/events\nauth_signature2=0")
     }
 
-    /// Protocol points A1, A10.
+    /// The signed text has each parameter's key in lower case and its value unchanged (protocol points A1, A10).
     @Test func lowercasesKeysOnly() {
         #expect(request([("Zeta", "A,b%2C é&="), ("ALPHA", "Z")]) == "POST\n/apps/1001/events\nalpha=Z&zeta=A,b%2C é&=")
     }
@@ -36,7 +36,7 @@ import Testing
         #expect(SigningText.subscription(socket, channel) == "12.34:private-a")
     }
 
-    /// Protocol points R7, U1.
+    /// The signed data is `channel_data` (protocol point R7) or `user_data` (U1), byte for byte.
     @Test func signingTextEndsWithTheSignedData() throws {
         let socket = try #require(SocketID("12.34"))
         let channel = try #require(ChannelName("presence-a", lengthMax: 200))

@@ -33,7 +33,7 @@ import Testing
         #expect(names.count == 1_000)
     }
 
-    /// Protocol point C3, the check of every server SDK: `\A\d+\.\d+\z`.
+    /// Texts that do not match `\A\d+\.\d+\z`, with which every server SDK checks a socket id (protocol point C3).
     static let illFormed = [
         "", ".", "1", "1.", ".1", "1.2.3", "1..2", ".1.2", "1.2.", "1,2", "a.b", "1.b", "0x1.2", "-1.2", "1.-2", "+1.2", "1.+2",
         " 1.2", "1.2 ", "1 .2", "1.2\n", "\n1.2", "1.2\0", "1e3.2", "\u{661}.\u{662}", "1.\u{301}2", "1.2\u{301}", "１.２", "null",
@@ -45,7 +45,7 @@ import Testing
     }
 
     @Test(arguments: ["4294967296.1", "1.4294967296", "99999999999999999999.1", "0.1", "007.1", "1.00", "1.01"])
-    func rejectsIdsItCannotHaveIssued(text: String) {
+    func rejectsIdsThatNoServerCanIssue(text: String) {
         #expect(SocketID.isWellFormed(text))
         #expect(SocketID(text) == nil)
     }

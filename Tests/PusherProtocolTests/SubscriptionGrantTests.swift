@@ -2,8 +2,8 @@ import PusherProtocol
 import TestSupport
 import Testing
 
-/// What a subscription requires. `sig` is a valid signature of any text: the tests check its position in `auth`, and
-/// which text is verified.
+/// What a subscription requires. By default, these tests accept `sig` as a valid signature of any text; they check its
+/// position in `auth`, and which text is verified.
 @Suite struct SubscriptionGrantTests {
     private static let socket: SocketID = {
         var dice = SplitMix(seed: 1)
@@ -20,6 +20,7 @@ import Testing
             .grant(to: Self.socket, key: key, limits: limits, user: user, verify: verify)
     }
 
+    /// Fails the test: a signature is verified although the request needs none or has an earlier error.
     private func never(_ text: String, _ signature: Substring) -> Bool {
         Issue.record("verified \(signature) of \(text)")
         return true
@@ -64,7 +65,7 @@ import Testing
         #expect(asked == ["\(Self.socket.salt).\(Self.socket.place):private-a;b=c", "0123abcdef"])
     }
 
-    /// On other channels `channel_data` has no meaning and must not be part of the signed text.
+    /// Only on presence channels is `channel_data` part of the signed text. On private channels it has no meaning.
     @Test func ignoresChannelDataOnPrivateChannels() throws {
         var asked: [String] = []
         _ = try grant("private-a", auth: "key1:s", channelData: "{}") { text, _ in
@@ -89,7 +90,7 @@ import Testing
         #expect(throws: ProtocolError(message, code: 4009)) { try grant("private-a", auth: auth, verify: never) }
     }
 
-    /// By the `==` of Swift's strings the Kelvin sign equals K. Keys are compared as bytes.
+    /// Swift's `==` treats the Kelvin sign and K as equal strings. Keys are compared as bytes instead.
     @Test func comparesTheKeyAsBytes() {
         #expect(throws: ProtocolError.self) { try grant("private-a", auth: "\u{212A}1:sig", key: "K1", verify: never) }
     }

@@ -70,7 +70,7 @@ import Threads
         }
     }
 
-    /// Like a loop, the reader drains only after a wake-up. A missing wake-up would make this test time out.
+    /// Like an event loop, the reader drains only after a wake-up. A missing wake-up would make this test time out.
     @Test(.timeLimit(.minutes(1))) func losesNoMessageAndKeepsEachSendersOrder() {
         let senders = 4
         let messagesEach = 20_000

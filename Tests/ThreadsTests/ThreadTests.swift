@@ -26,6 +26,7 @@ import Threads
         #expect(isDone.withLock { $0 })
     }
 
+    /// Linux limits a thread's name to 15 bytes.
     @Test(arguments: ["loop-0", "a", "fifteen-letters"]) func setsTheThreadsName(name: String) {
         let seen = Lock("")
         Thread(name: name) { seen.withLock { $0 = Self.ownName() } }.join()
