@@ -144,7 +144,7 @@ import Testing
         #expect(policy.isOpen(channel("A1")))
     }
 
-    @Test func emptyPolicyFollowsPusher() {
+    @Test func withoutRulesPlainChannelsAreOpenAndSignedOnesAreNot() {
         let policy = ChannelPolicy([])
         #expect(policy.isOpen(channel("driver-42")))
         #expect(policy.permission(for: driver, on: channel("private-driver-42")) == .denied)

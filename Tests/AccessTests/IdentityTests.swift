@@ -44,7 +44,7 @@ import Testing
         }
     }
 
-    @Test func bookingsAreReferences() {
+    @Test func bookingReferencesAre1To150CharactersOfChannelNames() {
         #expect(Identity.isReference("BK-2026.001"))
         #expect(!Identity.isReference(""))
         #expect(!Identity.isReference("BK 1"))

@@ -131,6 +131,7 @@ import Testing
         #expect(problems("", ["PATH": "/bin", "FLEETWIRE_CONFIG": "c.yaml", "fleetwire_x": ""]) == [])
     }
 
+    /// A reader that has read `yaml`, and so has registered every variable that it looked up.
     private func reading(_ yaml: String) -> SettingsReader {
         let expansion = VariableExpansion(environment: [:], directory: "", readFile: UnreadableFile.missing)
         let reader = SettingsReader(file: "c.yaml", expansion: expansion)

@@ -17,14 +17,14 @@ import Foundation
 /// | `x 42` | a backend terminates the connections of user 42; `x 42 app key2`: in the other application |
 /// | `~ 5000` | 5,000 milliseconds pass |
 /// | `% client events` | before the first action: the applications permit client events |
-/// | `% subscription counts` | … send subscription counts |
-/// | `% presence members 2` | … permit two members per presence channel |
-/// | `% cache bytes 300` | … cache at most 300 bytes of events |
-/// | `< anna: TEXT` | a message that anna gets from the actions since the last step (see below) |
+/// | `% subscription counts` | likewise: the applications send subscription counts |
+/// | `% presence members 2` | likewise: they permit two members per presence channel |
+/// | `% cache bytes 300` | likewise: they cache at most 300 bytes of events |
+/// | `< anna: TEXT` | a message that anna gets from the actions of the step (see below) |
 /// | `< anna: closed 4009` | the server closes anna's connection with the code 4009 |
 ///
-/// A step is a group of actions and the `<` lines after it, which list everything that the clients get from these
-/// actions.
+/// A step consists of one or more actions and the `<` lines after them, which list everything that the clients get from
+/// these actions.
 ///
 /// The replay fails if a client gets a frame that is not listed, does not get a listed frame, or gets frames in another
 /// order. `$anna` in a message is anna's socket id. Names are lower-case letters and can be reused after a close. The
@@ -33,8 +33,9 @@ import Foundation
 /// The signature of a string is `sig(STRING)`, with colons written as slashes because a signature must not contain a
 /// colon: `key1:sig($anna/private-news)`. Where the signature does not matter, `key1:right` is valid for any text.
 ///
-/// Consecutive actions may share a turn, at whose end events are sent. A pong or an error is sent at once, so the order
-/// of an event and a pong or error of the same client is not defined: put a `<` line between the two actions.
+/// The event loop sends events at the end of a turn, but a pong or an error at once. The actions of a step may share
+/// one turn or have a turn each, so within a step the order of an event and a pong or error of one client is not
+/// defined. To define it, put a `<` line between the two actions.
 struct Transcript: Sendable {
     enum Action: Sendable {
         case connect(String, key: String)

@@ -3,7 +3,8 @@ import PusherProtocol
 
 /// Replays a transcript on a hub and loops, as a gateway does, but without sockets and threads.
 struct TranscriptReplay {
-    /// When the loops flush. Clients must get the same frames in both cases.
+    /// Whether the loops flush after every action or only after every step. Clients must get the same frames in both
+    /// cases.
     enum Turn: CaseIterable, Sendable {
         case everyAction, everyStep
     }

@@ -71,6 +71,7 @@ import Testing
     @Test(arguments: ["-1", "0.5", "1.0", "1e2", "9223372036854775808", "1e999999999999999999999"])
     func rejectsCountsThatAreNotIntegersOfAtLeastZero(value: String) {
         for field in ["bookingsCount", "dropsCount"] {
+            // The last call is `PUT /api/admin/routes/R1`.
             let call = Self.call(Self.routeCalls[4], field, value)
             #expect(call.refusal == "400 Expected \"\(field)\" to be an integer of at least 0")
         }

@@ -42,6 +42,7 @@ import Testing
     }
 
     @Test func unequalNumbersHaveDifferentForms() throws {
+        // Exponents near 2^40 and 2^63, and beyond: they must be neither rounded nor cut off.
         let numbers = [
             "0", "1", "-1", "10", "0.1", "1e400", "1e401", "-1e400", "1e-400", "1e-401", "9007199254740992", "9007199254740993",
             "0.1000000000000000055511151231257827", "1e1099511627775", "1e1099511627776", "1e1099511627777",

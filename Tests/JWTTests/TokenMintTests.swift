@@ -14,6 +14,7 @@ import Testing
             for: identity, secret: TestTokens.secret, issuer: "dev", audience: "fleet", issuedAt: TestTokens.now,
             lifetimeSeconds: 3600)
         #expect(try TestTokens.identity(token, issuers) == identity)
+        // The verifier tolerates a minute of clock skew at both ends of the lifetime of 3,600 s.
         #expect(try TestTokens.identity(token, issuers, now: TestTokens.now + 3659) == identity)
         #expect(try TestTokens.refusal(token, issuers, now: TestTokens.now + 3660)?.hasPrefix("The token expired at ") == true)
         #expect(try TestTokens.refusal(token, issuers, now: TestTokens.now - 61)?.contains("iat") == true)

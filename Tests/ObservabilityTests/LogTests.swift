@@ -100,7 +100,7 @@ import Threads
             #expect(line.utf8.last == 0x0A && line.utf8.dropLast().allSatisfy { $0 >= 0x20 })
         }
         let first = try fields(lines[0])
-        // Compared as bytes, because == on strings compares canonical equivalence.
+        // Compared as bytes, because `==` treats canonically equivalent strings as equal.
         #expect(first["event"]?.text.map { Array($0.utf8) } == Array(text.utf8))
         #expect(first["field"]?.text.map { Array($0.utf8) } == Array(text.utf8))
         #expect(first["end"] == .number(1) && first.count == 5)

@@ -58,7 +58,7 @@ import Testing
 
     @Test(arguments: values) func escapesLabelValues(value: String, escaped: String) {
         let sample = "m{l=\"\(escaped)\"} 1\n"
-        // Compared as bytes, because == on strings compares canonical equivalence.
+        // Compared as bytes, because `==` treats canonically equivalent strings as equal.
         #expect(Array(text(labels: [("l", value)]).utf8) == Array("# HELP m h\n# TYPE m gauge\n\(sample)".utf8))
     }
 }

@@ -75,7 +75,7 @@ import Testing
         ("presence-private-cache-a", false), ("presence-encrypted-cache-a", false), ("#server-to-user-cache-a", false),
     ]
 
-    @Test(arguments: caches) func k1FourPrefixesAreCacheChannels(name: String, isCache: Bool) {
+    @Test(arguments: caches) func k1FourPrefixesMakeACacheChannel(name: String, isCache: Bool) {
         #expect(ChannelName(name, lengthMax: Self.lengthMax)?.isCache == isCache)
     }
 

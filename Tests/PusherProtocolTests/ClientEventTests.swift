@@ -3,6 +3,8 @@ import Testing
 
 /// The checks of a client event before the hub gets it (protocol section E).
 @Suite struct ClientEventTests {
+    /// The channel of a client event that passes all checks. Throws the error of the first check that fails. A name may
+    /// have 30 characters, and the data 10 bytes.
     private func target(
         _ name: String = "client-e", on channel: String = "private-a", data: String = "null", isEnabled: Bool = true
     ) throws(ProtocolError) -> String {
@@ -70,7 +72,7 @@ import Testing
         }
     }
 
-    @Test func e10DisabledPrecedesOtherErrors() {
+    @Test func e10DisabledClientEventsAreReportedFirst() {
         let error = ProtocolError("To send client events, you must enable this feature in the application's configuration")
         for channel in ["private-a", "a", ""] { #expect(throws: error) { try target(on: channel, isEnabled: false) } }
     }
