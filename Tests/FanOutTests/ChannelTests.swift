@@ -35,7 +35,7 @@ import Testing
         #expect(presence.leave("anna") == true)
         #expect(!presence.contains("anna") && presence.members == [member("bert")])
         #expect(presence.join(member("anna", info: "2")) == true)
-        #expect(presence.members == [member("bert"), member("anna", info: "2")], "in the order of joining")
+        #expect(presence.members == [member("bert"), member("anna", info: "2")], "members are in the order of joining")
     }
 
     @Test func leaveWithoutJoinTraps() async {

@@ -36,7 +36,7 @@ import Testing
         store("1", on: "cache-a", at: 5)
         #expect(cache.event(on: name("cache-a"), at: 5)?.expiry == 5 + Self.halfAnHour)
         #expect(cached("cache-a", at: 4 + Self.halfAnHour) == frame("1"))
-        #expect(cached("cache-a", at: 5 + Self.halfAnHour) == nil, "not returned although not yet removed")
+        #expect(cached("cache-a", at: 5 + Self.halfAnHour) == nil, "an expired event is not returned, even before it is removed")
         cache.expire(at: 4 + Self.halfAnHour)
         #expect(cached("cache-a", at: 5) == frame("1"))
         cache.expire(at: 5 + Self.halfAnHour)

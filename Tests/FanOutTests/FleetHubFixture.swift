@@ -48,12 +48,12 @@ extension Hub.Input {
         .assignment(Hub.JobAssignment(orderCode: code, reference: reference, driverID: driverID), app: app)
     }
 
-    /// Ends an order.
+    /// The order ends: no driver is assigned to it any longer.
     static func end(_ code: String, _ reference: String) -> Hub.Input { .assigned(code, reference, nil) }
 }
 
 extension Hub {
-    /// Assigns or unassigns an order.
+    /// Assigns an order to a driver, or to no driver if `driverID` is nil.
     @discardableResult
     mutating func assign(_ code: String, _ reference: String, to driverID: String?, app: AppIndex = 0) -> [Delivery] {
         apply(.assigned(code, reference, driverID, app: app))

@@ -106,7 +106,7 @@ import Testing
         }
         #expect(hub.apply(.tick(4_999)) == [])
         #expect(hub.apply(.tick(6_000)) == [Delivery(0, .fanOut(count(102, "news"), 0, except: nil))])
-        #expect(hub.apply(.tick(20_000)) == [], "sent once")
+        #expect(hub.apply(.tick(20_000)) == [], "each count is sent once")
         _ = hub.apply(.unsubscribe(sockets[0], name("news")))
         #expect(
             hub.apply(.unsubscribe(sockets[1], name("news"))).last == Delivery(0, .fanOut(count(100, "news"), 0, except: nil)))

@@ -70,7 +70,7 @@ import Testing
 /// Random connections that subscribe, are identified, lose jobs and close, with a naive record of each.
 private struct History {
     static let ids = ["1", "2"]
-    /// Slots 0 to 2 of two loops.
+    /// Socket ids for the slots 0 to 2 of the loops 0 and 1: the second number is 2^24 times the loop, plus the slot.
     private static let sockets = [0, 1, 2, 16_777_216, 16_777_217, 16_777_218].map { socket("1.\($0)") }
     private static let channels =
         ["driver-1", "private-driver-1", "driver-2", "private-driver-2", "private-tracking-R", "lobby-1"]

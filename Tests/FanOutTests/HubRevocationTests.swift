@@ -27,7 +27,7 @@ import Testing
             ], "in the order of subscribing; other subscriptions stay")
         #expect(hub.subscriptionCount == 2)
         #expect(hub.join(x, "tracking-R1") == .rejected)
-        #expect(hub.assign("A", "R1", to: nil) == [], "sent once")
+        #expect(hub.assign("A", "R1", to: nil) == [], "the error is sent once")
     }
 
     @Test(arguments: ["private-tracking-R1", "private-booking-R1", "private-encrypted-tracking-R1"])

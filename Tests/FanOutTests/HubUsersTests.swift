@@ -59,7 +59,9 @@ import Testing
 
     @Test mutating func w2OwnSigninIsNotSentTwice() {
         let anna = user("anna", watching: ["anna"])
-        #expect(signIn(x, anna) == [.send(success(anna), to: x), .send(online("anna"), to: x)], "the initial state only")
+        #expect(
+            signIn(x, anna) == [.send(success(anna), to: x), .send(online("anna"), to: x)],
+            "the watchlist's initial state, and no event about anna's own sign-in")
         #expect(signIn(y, anna) == [.send(success(anna), to: y), .send(online("anna"), to: y)])
         #expect(hub.apply(.closed(y)) == [])
         #expect(hub.apply(.closed(x)) == [])

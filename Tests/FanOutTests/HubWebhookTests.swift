@@ -60,8 +60,8 @@ import Testing
         let event = ClientEvent(name: "client-e", channel: "presence-room", data: Array(#""d""#.utf8))
         _ = events(.opened(x, app: 0), .opened(y, app: 0), .subscribe(x, grant("presence-room", as: "anna")))
         #expect(events(.clientEvent(x, event, on: room)) == [.clientEvent(event, on: room, from: x, userID: "anna")])
-        #expect(events(.clientEvent(y, event, on: room)) == [], "not subscribed")
-        #expect(events(.clientEvent(socket("9.\(2 << 24)"), event, on: room)) == [], "not open")
+        #expect(events(.clientEvent(y, event, on: room)) == [], "y is not subscribed")
+        #expect(events(.clientEvent(socket("9.\(2 << 24)"), event, on: room)) == [], "the connection is not open")
     }
 
     @Test mutating func v7MirroredClientEventIsRecordedOnce() {

@@ -19,7 +19,7 @@ extension JSONReaderTests {
         #expect(read.map(\.raw) == written.map(\.bytes))
         #expect(read.map(\.kind) == written.map(\.kind))
         #expect(read.map(\.text) == written.map(\.text))
-        // A slice is itself a complete text.
+        // The bytes of a value are themselves a complete JSON text.
         for value in written where value.kind == .object { try expectSame(JSONValue.members(of: value.bytes), value.children) }
         for value in written where value.kind == .array { try expectSame(JSONValue.elements(of: value.bytes), value.children) }
     }

@@ -56,7 +56,7 @@ import Testing
     }
 
     static let rejected = [
-        // Not exactly one array.
+        // Texts that are not exactly one array.
         Rejected("", "expected an array", at: 0), Rejected(" \n", "expected an array", at: 2),
         Rejected("{}", "expected an array", at: 0), Rejected("1", "expected an array", at: 0),
         Rejected(#"  "[]""#, "expected an array", at: 2), Rejected("\u{FEFF}[]", "expected an array", at: 0),

@@ -15,7 +15,7 @@ import Testing
 
     // MARK: Valid messages
 
-    /// Protocol point P1: the client libraries send different data in a ping.
+    /// The client libraries send different data in a ping (protocol point P1).
     @Test(arguments: [#","data":{}"#, #","data":"{}""#, #","data":"""#, #","data":null"#, "", #","data":7"#, #","data":[]"#])
     func decodesAPingWithAnyData(data: String) throws {
         #expect(try decode(#"{"event":"pusher:ping"\#(data)}"#) == .ping)
@@ -36,7 +36,7 @@ import Testing
         // Invalid channel names are decoded. `SubscriptionRequest.grant` rejects them.
         (#"{"event":"pusher:subscribe","data":{"channel":""}}"#, SubscriptionRequest(channel: "")),
         (##"{"event":"pusher:subscribe","data":{"channel":"#\u00e9\n"}}"##, SubscriptionRequest(channel: "#é\n")),
-        // Any order, white space, escaped names, and unknown members.
+        // Members may have any order, white space around them, and escapes in their names. Unknown members are ignored.
         (
             "\r\n{ \"data\" : { \"x\" : [ {} ] , \"ch\\u0061nnel\" : \"a\" } ,\t\"id\" : 1, \"ev\\u0065nt\" : \"pusher\\u003asubscribe\" } ",
             SubscriptionRequest(channel: "a")

@@ -96,6 +96,8 @@ import Testing
         let more = try user(#"{"id":"a","watchlist":[\#(list(ids))]}"#)
         #expect(more.watchlist == Array(ids.prefix(100)) && more.isWatchlistTruncated)
         let doubled = try user(#"{"id":"a","watchlist":[\#(list(["u1"] + ids))]}"#)
-        #expect(doubled.watchlist == Array(ids.prefix(99)) && doubled.isWatchlistTruncated, "truncated, then deduplicated")
+        #expect(
+            doubled.watchlist == Array(ids.prefix(99)) && doubled.isWatchlistTruncated,
+            "the list is truncated before duplicates are removed")
     }
 }
