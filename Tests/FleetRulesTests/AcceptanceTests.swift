@@ -4,6 +4,7 @@ import Testing
 
 @Suite struct AcceptanceTests {
     private static let context = RulesFixture.context(by: RulesFixture.driver)
+    /// The only statuses that a route can have.
     private static let routeStatuses: [JobStatus] = [.available, .assigned, .accepted, .cancelled]
 
     /// - Parameter driver: the order's driver; nil: none. Driver 42 accepts the order.
@@ -69,7 +70,8 @@ import Testing
         #expect(route == RuleError(.unknown, "Route not found"))
     }
 
-    /// For Swift's `==` the Kelvin sign equals the letter K. If it compared ids, another driver could accept the job.
+    /// Swift's `==` considers the Kelvin sign (U+212A) and the letter K equal. If ids were compared with `==`, the
+    /// driver with the other id could accept the job.
     @Test func comparesDriverIDsAsBytes() throws {
         var planner = RulesFixture.planner()
         let other = RulesFixture.context(by: Identity(role: .driver, id: "\u{212A}"))
@@ -100,7 +102,7 @@ import Testing
         }
     }
 
-    @Test func otherVersionIsAConflict() {
+    @Test func rejectsAnExpectedVersionThatDiffers() {
         var planner = RulesFixture.planner()
         let stale = RulesFixture.context(by: RulesFixture.driver, expectedVersion: 4)
         let job = ruleError { () throws(RuleError) in try planner.accept(order: RulesFixture.order(), stale) }

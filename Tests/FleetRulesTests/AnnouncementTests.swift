@@ -25,6 +25,8 @@ import Testing
         #expect(error?.kind == .invalid && error?.text == #"Expected "to.drivers" to contain at least one driver id"#)
     }
 
+    /// Each row: the data of the request, and the members that the event keeps: all except `notificationId` and
+    /// `correlationId`, whose values the gateway sets.
     @Test(arguments: [
         ("{}", ""), (#" { "a" : 1.50 , "b":"\u0041\/" } "#, #""a":1.50,"b":"\u0041\/","#),
         (#"{"notificationId":1,"correlationId":{"a":[]}}"#, ""),

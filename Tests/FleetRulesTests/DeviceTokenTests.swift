@@ -11,7 +11,7 @@ import Testing
         }
     }
 
-    @Test func acceptsAPNsTokensOfAnyEvenLength() throws {
+    @Test func acceptsAPNsTokensOf16To400Digits() throws {
         for count in [16, 64, 160, 400] {
             let token = try DeviceToken.apns(String(repeating: "aF", count: count / 2), .sandbox)
             #expect(token.text == String(repeating: "af", count: count / 2))
@@ -28,7 +28,7 @@ import Testing
         #expect(isRejected { () throws(RuleError) in try DeviceToken.apns(text) })
     }
 
-    @Test func acceptsOnlyPrintableFCMTokens() throws {
+    @Test func acceptsFCMTokensOf1To4096PrintableASCIICharacters() throws {
         let token = try DeviceToken.fcm("dXz:APA91b_-", .android)
         #expect(token.lane == .fcm && token.environment == nil && token.platform == .android)
         #expect(try DeviceToken.fcm(String(repeating: "x", count: 4_096)).platform == nil)

@@ -18,7 +18,8 @@ import Testing
         #expect(EventNames.event(ofType: type) == event)
     }
 
-    /// The names of the catalogue's entries, an event, and the name of the entry for it; nil: there is none.
+    /// Each row: the names of the catalogue's entries, an event, and the name of the event's entry; nil: no entry
+    /// applies to the event.
     private static let cases: [(names: [String], event: String, entry: String?)] = [
         (["job-assigned", "new_job", "JOB_ASSIGNED"], "job-assigned", "job-assigned"),
         (["new_job", "JOB_ASSIGNED"], "job-assigned", "JOB_ASSIGNED"),

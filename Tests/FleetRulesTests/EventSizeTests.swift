@@ -33,14 +33,14 @@ import Testing
         #expect(error(action, for: order)?.text.hasPrefix(#"Field "dropoffAddress" "#) == true)
     }
 
-    @Test func countsNumbersAsSent() {
+    @Test func countsNumbersWithAllTheirDigits() {
         var action = RulesFixture.orderAction(.assign(to: "42"))
         action.changes.totalGBP = .set(JSONNumber(text: "1" + String(repeating: "0", count: 11_000)))
         #expect(error(action)?.text.hasPrefix(#"Field "totalGBP" "#) == true)
     }
 
-    /// The promise of the check: after an accepted update every action succeeds, even with the longest ids and the
-    /// longest correlation id.
+    /// The check of an update's size guarantees that every action after an accepted update succeeds, even with the
+    /// longest ids and the longest correlation id.
     @Test func storedFieldsFitEveryLaterEvent() throws {
         let longest = String(repeating: "9", count: 150)
         var low = 8_000
@@ -88,8 +88,8 @@ import Testing
         #expect(error?.kind == .invalid && error?.text.hasPrefix(#"Field "driverName" "#) == true)
     }
 
-    /// After the limit was lowered, a stored field may be too long. A request that does not set it is rejected only if
-    /// its own events are too large.
+    /// A stored field may be too long if the limit was lowered after the field was stored. A request that does not set
+    /// the field is rejected only if an event of this very request is too large.
     @Test func rejectsARequestWithoutFieldsOnlyForItsOwnEvents() throws {
         var order = RulesFixture.order()
         order.pickupAddress = Self.address

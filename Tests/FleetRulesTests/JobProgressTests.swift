@@ -61,7 +61,8 @@ import Testing
         #expect(ended?.text == "Cannot transition from completed to arrived. The job is completed.")
     }
 
-    /// - Parameter driver: the order's driver; nil: none. Driver 42 reports the step.
+    /// - Parameter driver: the order's driver; nil: none. Driver 42 reports the step. In `\u{FF14}2` the digit 4 is a
+    ///   full-width character, so this driver is not 42.
     @Test(arguments: JobStatus.allCases, ["43", nil, "4", "\u{FF14}2"] as [String?])
     func rejectsOtherDriversJobs(_ status: JobStatus, _ driver: String?) {
         var planner = RulesFixture.planner()

@@ -6,9 +6,10 @@ import Testing
     /// The result of an action on an order that is neither completed nor cancelled.
     struct Row: Sendable, CustomTestStringConvertible {
         enum Expectation: Sendable {
-            /// The status after the action (nil: unchanged), the driver after it, and the published events.
+            /// The status after the action (nil: unchanged), the id and the name of the driver after it (nil: none),
+            /// and the published events.
             case planned(JobStatus?, driver: String?, name: String?, [String])
-            /// Only fields are stored.
+            /// The action stores the request's fields and has no other effect.
             case stored
             case rejected(RuleError.Kind, String)
         }
@@ -87,7 +88,7 @@ import Testing
     }
 
     @Test(arguments: JobStatus.allCases, table)
-    func everyActionInEveryStatus(_ status: JobStatus, _ row: Row) throws {
+    func hasTheExpectedResultInEveryStatus(_ status: JobStatus, _ row: Row) throws {
         var planner = RulesFixture.planner()
         let order = RulesFixture.order(status, driver: row.driver, name: row.driver == nil ? nil : "Stored")
         var action = RulesFixture.orderAction(row.kind, fallback: row.fallback, reason: "why")
@@ -162,7 +163,7 @@ import Testing
         #expect(plan.responseText.contains(#""version":5"#))
     }
 
-    /// Swift's `==` considers the two names equal.
+    /// The stored name has an é, the new one an e with a combining accent. Swift's `==` considers these names equal.
     @Test func updateStoresACanonicallyEqualNameWithOtherBytes() throws {
         var planner = RulesFixture.planner()
         var order = RulesFixture.order()

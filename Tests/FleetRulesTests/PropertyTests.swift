@@ -91,7 +91,7 @@ import Testing
         #expect(lastID > "", "no plan contained a notification")
     }
 
-    /// All notifications are JSON with increasing ids, and their fields decode to the order's fields.
+    /// Checks that all notifications are JSON with increasing ids, and that their fields decode to the order's fields.
     private func check(_ plan: DispatchPlan, _ context: CommandContext, _ lastID: inout String) throws {
         #expect(try member("success", of: Array(plan.responseText.utf8)) == "true")
         if let details = plan.audit?.details { _ = try members(details) }

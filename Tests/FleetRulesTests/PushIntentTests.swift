@@ -17,7 +17,8 @@ import Testing
             rules: Dictionary(uniqueKeysWithValues: personal.map { ($0, rule(.personal)) } + never.map { ($0, rule(.never)) }))
     }()
 
-    /// `event > audience, entity` of each push.
+    /// Describes each push as `event > audience, entity`. The entity is what the app shows when the user taps the push;
+    /// `-` if there is none.
     private func pushed(_ plan: DispatchPlan) -> [String] {
         plan.pushes.map { push in
             let event = plan.notifications.first { $0.id == push.notificationID }?.event ?? "-"
@@ -43,14 +44,14 @@ import Testing
         ),
         (.update, "42", []),
     ])
-    func pushesTheFirstEventToEachRecipient(
+    func pushesOnlyTheFirstEventForEachRecipient(
         _ kind: OrderAction.Kind, _ driver: String?, _ expected: [String]
     ) throws {
         let action = RulesFixture.orderAction(kind)
         #expect(try pushed(action, for: RulesFixture.order(driver == nil ? .available : .assigned, driver: driver)) == expected)
     }
 
-    @Test func pushesOfRoutesOpenTheRoute() throws {
+    @Test func pushesOfRouteActionsHaveTheRouteAsEntity() throws {
         var planner = RulesFixture.planner()
         func pushed(_ kind: RouteAction.Kind) throws -> [String] {
             let action = RulesFixture.routeAction(kind, fallback: "9")

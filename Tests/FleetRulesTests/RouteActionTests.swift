@@ -3,7 +3,8 @@ import Testing
 
 @Suite struct RouteActionTests {
     private enum Expectation {
-        /// The status after the action (nil: unchanged), the driver after it, and the published events.
+        /// The status after the action (nil: unchanged), the id and the name of the driver after it (nil: none), and
+        /// the published events.
         case planned(JobStatus?, driver: String?, name: String?, [String])
         case rejected(RuleError.Kind, String)
     }
@@ -44,7 +45,7 @@ import Testing
     ]
 
     @Test(arguments: JobStatus.allCases, kinds)
-    func everyActionInEveryStatus(_ status: JobStatus, _ row: (kind: RouteAction.Kind, fallbacks: [String?])) throws {
+    func hasTheExpectedResultInEveryStatus(_ status: JobStatus, _ row: (kind: RouteAction.Kind, fallbacks: [String?])) throws {
         for driver in [nil, "42"] {
             for fallback in row.fallbacks { try check(row.kind, in: status, driver, fallback) }
         }

@@ -7,7 +7,7 @@ import Testing
 
 /// Values that the tests of the rules share: a time, an admin, a driver, and an order and a route with all fields set.
 enum RulesFixture {
-    /// 2026-11-21T09:30:00.123Z
+    /// 2026-11-21T09:30:00.123Z, in milliseconds since 1970.
     static let now: Int64 = 1_795_253_400_123
     static let admin = Identity(role: .admin, id: "1", name: "Ada")
     static let driver = Identity(role: .driver, id: "42", name: "Dan Driver")
@@ -56,7 +56,7 @@ enum RulesFixture {
         return action
     }
 
-    /// A planner whose notification ids have no random part.
+    /// A planner whose notification ids have 0 as their random part.
     static func planner() -> DispatchPlanner { DispatchPlanner(ids: ULIDSource(random: { 0 })) }
 }
 

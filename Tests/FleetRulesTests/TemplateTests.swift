@@ -23,7 +23,7 @@ import Testing
     }
 
     @Test(
-        "A syntax error names the character",
+        "A syntax error gives the position of the character that causes it",
         arguments: [
             ("{", "expected a } after the { at character 1, or {{ for a plain {"),
             ("é: {name", "expected a } after the { at character 4, or {{ for a plain {"),

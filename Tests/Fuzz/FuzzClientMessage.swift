@@ -11,11 +11,13 @@ public func fuzzClientMessage(_ start: UnsafePointer<UInt8>?, _ count: Int) -> C
     return 0
 }
 
+/// The connection that sends each message.
 private let socket: SocketID = {
     guard let socket = SocketID("7.1") else { fatalError("7.1 is not a socket id") }
     return socket
 }()
 
+/// A signed-in user.
 private let anna = try? SigninRequest(auth: "key1:ok", userData: #"{"id":"anna","user_info":{"n":1}}"#)
     .user(on: socket, key: "key1", limits: Limits()) { _, _ in true }
 

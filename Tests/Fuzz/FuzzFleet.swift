@@ -101,9 +101,9 @@ private func checkRouteAction(_ action: RouteAction?) {
     }
 }
 
-/// Replaces the time zone database: accepts names of even length.
+/// Replaces the time zone database: accepts names of even length, so that both results occur.
 private func checkZone(_ name: String) -> Bool {
-    invariant((1...64).contains(name.utf8.count), "a time zone is looked up by 1 to 64 bytes")
+    invariant((1...64).contains(name.utf8.count), "a time zone that is looked up has a name of 1 to 64 bytes")
     invariant(
         name.utf8.allSatisfy { $0 != UInt8(ascii: ".") && $0 > 0x20 && $0 < 0x7F },
         "a time zone's name cannot be a path out of the database")

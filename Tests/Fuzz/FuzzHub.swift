@@ -34,11 +34,14 @@ private struct World {
     private var hub = Hub(loopCount: 1, apps: [])
     private var loops: [LoopFanOut]
     private var mailboxes: [[Instruction]]
+    /// The free slots of each loop.
     private var vacant: [[Int]]
 
     private var model: Model
     private var closed: [SocketID] = []
+    /// The connections that the hub instructed a loop to close.
     private var closeInstructed: Set<SocketID> = []
+    /// The bytes that each open connection has received.
     private var received: [SocketID: [UInt8]] = [:]
     private var published = 0
     private var random = WeylSequence()

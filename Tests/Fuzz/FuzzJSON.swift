@@ -1,7 +1,7 @@
 import JSON
 
 /// Reads any bytes as JSON. Invariants: nothing crashes, accepted input is UTF-8, its slices lie within it, each object
-/// or array in it is accepted by itself, and strings survive writing and reading.
+/// or array in it is also accepted when read alone, and a string that is written and read again is unchanged.
 @_cdecl("LLVMFuzzerTestOneInput")
 public func fuzzJSON(_ start: UnsafePointer<UInt8>?, _ count: Int) -> CInt {
     let text = UnsafeRawBufferPointer(start: start, count: count)

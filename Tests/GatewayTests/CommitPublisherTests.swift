@@ -41,6 +41,8 @@ import Threads
 
     // MARK: Events
 
+    /// Here `private-driver-42` is the mirror of `driver-42`: it has the same events, but requires a signed
+    /// subscription.
     @Test func publishesAnEventOnTheChannelAndItsMirror() throws {
         let plain = try subscriber(of: "driver-42", loop: 0)
         let signed = try subscriber(of: "private-driver-42", loop: 1)
@@ -75,7 +77,7 @@ import Threads
                 request: 1),
             makeReply(notifications: [notification("driver-1", "d")], request: 2), makeReply(request: 3),
         ])
-        // Of an event (`{"event":"a",…`), only its name.
+        // An event (`{"event":"a",…`) is reduced to its name, which has one letter here.
         let received = messages(to: 0).map { $0.hasPrefix("reply") ? $0 : String($0.dropFirst(10).prefix(1)) }
         #expect(received == ["a", "b", "c", "reply 1 200", "d", "reply 2 200", "reply 3 200"])
     }
@@ -133,8 +135,9 @@ import Threads
 
     // MARK: Pushes
 
-    /// A reply may report that a device has a new owner. The device's lane then drops the old owner's jobs, so it must
-    /// have received all jobs of the commit before.
+    /// A reply may report that a device has a new owner. The lane (the worker that sends the device's pushes) then
+    /// drops the old owner's jobs. To drop all of them, it must already have received the jobs that this commit leases
+    /// to it.
     @Test func publishesLeasesBeforeReplies() {
         func device(_ id: String) -> RemovedDevice {
             RemovedDevice(id: id, owner: "driver:42", provider: .fcm, maskedToken: "…", reason: "stale")
@@ -190,7 +193,7 @@ import Threads
         #expect(counts[4] == ["failed 1"])
     }
 
-    @Test func logsEachActionInALine() {
+    @Test func logsOneLinePerAction() {
         publish([
             makeReply(notifications: [notification("x", "e")]), makeReply(action: telemetry), makeReply(.unavailable("full")),
         ])
@@ -240,13 +243,14 @@ import Threads
         return order
     }
 
+    /// Whether the hub permits the driver to subscribe to the channel on which booking B1 is tracked.
     private func mayTrack(_ driver: String) throws -> Bool {
         let channel = try #require(ChannelName("private-tracking-B1", lengthMax: 200))
         return hub.read { $0.mayJoin(Identity(role: .driver, id: driver), channel, app: 1) }
     }
 
-    /// Opens a connection and subscribes it to the channel. If the channel is not private, also signs in a user, which
-    /// such a channel requires here. Discards the messages that this causes.
+    /// Opens a connection and subscribes it to the channel. If the channel is not private, first signs in a user,
+    /// because ``policy`` admits only signed-in users to its public channels. Discards the messages that this causes.
     private func subscriber(of channel: String, loop: Int, app: AppIndex = 1) throws -> SocketID {
         var random = SystemRandomNumberGenerator()
         let slot = hub.read { $0.statistics(app: 0).connections + $0.statistics(app: 1).connections }

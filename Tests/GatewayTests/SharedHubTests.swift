@@ -35,7 +35,7 @@ import Webhooks
         #expect(try publish("elsewhere"))
     }
 
-    @Test func appliesJoinsLeavesAndClosesToFullMailboxes() throws {
+    @Test func appliesSubscribesAndClosesEvenIfAMailboxIsFull() throws {
         let (_, far) = try subscribers()
         fill(loop: 1)
         hub.apply(.subscribe(far, try grant("another", to: far)), from: 1)

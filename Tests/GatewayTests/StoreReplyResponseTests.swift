@@ -34,7 +34,7 @@ import Testing
         #expect(CommandReply.failed(text).response(in: envelope) == .json(500, body.utf8))
     }
 
-    @Test func hintsToRetryIfUnavailable() {
+    @Test func asksTheClientToRetryIfTheStoreIsUnavailable() {
         for response in [
             CommandReply.unavailable("busy").response(in: .success), QueryReply.unavailable("busy").response(in: .success),
         ] {

@@ -3,14 +3,15 @@ import Testing
 @testable import HTTPClient
 
 @Suite struct HTTPClientErrorTests {
-    /// The codes of failed name resolution, of failed connecting or TLS, of a connection lost in the handshake, of an
-    /// abort by one of our callbacks, and of a time-out while connecting.
+    /// libcurl's error codes for failed name resolution, for a failed connection or TLS handshake, for a connection
+    /// lost in the handshake, for an abort by one of the client's callbacks, and for a time-out while connecting.
     @Test(arguments: [1, 3, 5, 6, 7, 16, 28, 35, 42, 52, 55, 56, 58, 60, 77, 91, 92] as [UInt32])
     func unwrittenRequestIsNotSent(code: UInt32) {
         #expect(HTTPClientError(code: code, text: "text", writes: 0) == .notSent("text"))
     }
 
-    /// Also if libcurl lost the connection with the written request and was refused a second one (code 7).
+    /// The codes include 7 (connection refused): libcurl may lose the connection on which it wrote the request, and
+    /// then be refused a second one.
     @Test(arguments: [7, 18, 23, 35, 42, 52, 55, 56, 92, 95] as [UInt32])
     func writtenRequestIsLost(code: UInt32) {
         #expect(HTTPClientError(code: code, text: "text", writes: 1) == .lost("text"))

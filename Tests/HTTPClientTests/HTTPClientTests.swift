@@ -7,7 +7,7 @@ import Testing
     @Test(arguments: [
         ("https://issuer.example/keys", "https"), ("https://127.0.0.1:8443/", "https"), ("HTTPS://issuer.example", "https"),
         ("http://127.0.0.1:8080/keys", "http"), ("http://[::1]:8080/keys", "http"), ("http://localhost/keys?a=b#c", "http"),
-    ]) func allowsAuthenticatedURLs(url: String, scheme: String) throws {
+    ]) func allowsHTTPSAndPlainHTTPOnLoopback(url: String, scheme: String) throws {
         #expect(try HTTPClient.checkAuthenticated(url) == scheme)
     }
 
@@ -81,7 +81,8 @@ private final class OneShotServer {
     private let state: State
     private var thread = pthread_t()
 
-    /// Only one thread at a time uses it: the server's thread until ``join()`` returns, then the test's thread.
+    /// Only one thread at a time uses this object: the server's thread until ``join()`` returns, then the test's
+    /// thread.
     private final class State {
         let listener = LoopbackListener(isNonBlocking: false)
         let response: [UInt8]

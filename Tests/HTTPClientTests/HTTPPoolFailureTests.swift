@@ -21,7 +21,7 @@ import Testing
         #expect(!text.isEmpty)
     }
 
-    /// After a 2xx status, the server has processed the request.
+    /// After a 2xx status, the server has processed the request, so an incomplete body is not an error.
     @Test func incomplete2xxIsAResponse() {
         let raw = "HTTP/1.1 200 OK\r\nContent-Length: 10\r\n\r\nshort"
         let response = Result<HTTPClientResponse, HTTPClientError>.success(

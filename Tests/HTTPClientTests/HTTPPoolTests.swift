@@ -64,7 +64,7 @@ import Testing
         #expect(posted.hasSuffix("\r\n\r\n" + body))
     }
 
-    /// The kernel grants twice the configured size; the pool uses only the configured size.
+    /// The kernel grants a send buffer of twice the configured size, but the pool uses only the configured size.
     @Test func startsOnlyWhatFitsTheSendBuffer() {
         let server = ScriptedServer { _ in .bytes(Self.ok) }
         let pool = HTTPPool(

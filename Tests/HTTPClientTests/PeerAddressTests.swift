@@ -4,7 +4,7 @@ import Testing
 @testable import HTTPClient
 
 @Suite struct PeerAddressTests {
-    /// The first and last address of each block.
+    /// Addresses of each reserved block, mostly its first and its last one.
     @Test(arguments: [
         "0.0.0.0", "0.255.255.255", "10.0.0.0", "10.255.255.255", "100.64.0.0", "100.127.255.255", "127.0.0.1",
         "127.255.255.255", "169.254.0.0", "169.254.169.254", "169.254.255.255", "172.16.0.0", "172.31.255.255", "192.0.0.0",
@@ -20,7 +20,7 @@ import Testing
         #expect(!(try #require(PeerAddress(text: text))).isPublic)
     }
 
-    /// The address before and after each block.
+    /// The addresses just before and just after the reserved blocks, and some other public addresses.
     @Test(arguments: [
         "1.0.0.0", "9.255.255.255", "11.0.0.0", "100.63.255.255", "100.128.0.0", "126.255.255.255", "128.0.0.0",
         "169.253.255.255", "169.255.0.0", "172.15.255.255", "172.32.0.0", "191.255.255.255", "192.0.1.0", "192.0.1.255",

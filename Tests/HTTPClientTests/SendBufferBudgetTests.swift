@@ -22,7 +22,8 @@ import Testing
         #expect(buffers.room() == room)
     }
 
-    /// libcurl closes sockets that are still connecting without a callback, and the kernel reuses their descriptors.
+    /// When libcurl closes a socket that is still connecting, it does not call the callback for closed sockets. The
+    /// kernel may then reuse the socket's descriptor.
     @Test func dropsReusedDescriptors() {
         let buffers = SendBufferBudget(bytesEach: 262_144)
         let (own, other) = (newSocket(), newSocket())
@@ -38,7 +39,7 @@ import Testing
         #expect(buffers.room() == room)
     }
 
-    @Test func withoutASizeThereIsNoBudget() {
+    @Test func withoutASizeTheRoomIsUnlimited() {
         let buffers = SendBufferBudget(bytesEach: nil)
         let own = newSocket()
         defer { close(own) }

@@ -25,8 +25,9 @@ struct APNsTokenTests {
     }
 
     /// - Parameters:
-    ///   - tick: the monotonic clock. Without a `step`, the wall clock is ahead of it by a constant.
-    ///   - step: by how much the wall clock was set forward; negative: back.
+    ///   - tick: the time of the monotonic clock in milliseconds. The wall clock differs from it by a constant, plus
+    ///     `step`.
+    ///   - step: by how many milliseconds the wall clock was set forward; negative if it was set back.
     private func time(_ tick: Int64, setBy step: Int64 = 0) -> CredentialTime {
         CredentialTime(clock: 1_700_000_000_999 + tick + step, tick: tick)
     }
@@ -77,8 +78,8 @@ struct APNsTokenTests {
             "the first token has expired by the monotonic clock")
     }
 
-    /// A token whose issue time is wrong is replaced. Connections that carried it a moment ago must not carry its
-    /// replacement, too.
+    /// A token whose issue time is wrong is replaced. A connection that carried the token less than 20 minutes ago must
+    /// not carry the replacement, too, so it is outdated.
     @Test(arguments: [-120 * minute, -2 * minute, 45 * minute]) func largeClockChangeIssuesAnotherTokenAndOutdatesConnections(
         _ step: Int64
     ) throws {
@@ -89,7 +90,7 @@ struct APNsTokenTests {
         #expect(token.current(at: time(10, setBy: step)).generation == 1)
         #expect(token.outdatesConnections(withGeneration: 0, at: time(10, setBy: step)), "also for the other lane")
         #expect(!token.outdatesConnections(withGeneration: 1, at: time(10, setBy: step)))
-        // The clock is set right again. A token that was issued two minutes in the past stays valid.
+        // The clock is set right again. A token whose issue time is now two minutes in the past stays valid.
         #expect(token.outdatesConnections(withGeneration: 1, at: time(20)) == (step != -2 * Self.minute))
         #expect(token.current(at: time(45 * Self.minute + 10)).generation == 2)
     }

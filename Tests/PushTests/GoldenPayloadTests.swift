@@ -3,8 +3,9 @@ import Foundation
 import Push
 import Testing
 
-/// The payloads for each event of the contract, byte for byte: `Golden/payloads.txt`, reviewed like code. Each
-/// paragraph is an event with its entity and collapse key, the event's data, APNs' payload, and FCM's message.
+/// Compares the payloads of each event that the contract with the apps specifies with `Golden/payloads.txt`, byte for
+/// byte. The file is reviewed like code. Each paragraph has four lines: the event with its entity and collapse key, the
+/// event's data, the payload for APNs, and the message for FCM.
 @Suite struct GoldenPayloadTests {
     @Test func everyEventOfTheContractMatchesTheGoldenFile() throws {
         let file = URL(filePath: #filePath).deletingLastPathComponent().appending(path: "Golden/payloads.txt")

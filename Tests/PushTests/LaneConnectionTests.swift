@@ -5,9 +5,11 @@ import Testing
 
 @testable import Push
 
-/// Congestion control: window, retired connections, pauses and probes.
+/// How a lane adapts to its provider: the number of requests in flight (the window), connections that it retires,
+/// pauses, and the probe requests that end a pause. A setback starts a new epoch, and results of requests from earlier
+/// epochs are ignored.
 struct LaneConnectionTests {
-    /// Jobs 1 to `count` in flight, all started now; no report under way.
+    /// A lane with jobs 1 to `count` in flight, all started now, and without a report under way.
     private func makeFixture(inFlight count: Int64, window: Int = 64) -> LaneFixture {
         var fixture = LaneFixture(window: window)
         fixture.warmUp(Int(count))
@@ -62,7 +64,7 @@ struct LaneConnectionTests {
         #expect(fixture.drainReport()?.capacity == 1)
         fixture.supply(LaneFixture.jobs(21...21))
         #expect(fixture.drainSent() == [21])
-        // The other nineteen are of the earlier epoch: they neither widen the window nor narrow it.
+        // The other nineteen requests are of the earlier epoch: their results neither widen the window nor narrow it.
         for number in Int64(2)...20 { fixture.complete(number, .failure(.lost("stream"))) }
         fixture.performEffects()
         #expect(fixture.drainReport()?.capacity == 0)
@@ -151,7 +153,7 @@ struct LaneConnectionTests {
         #expect(fixture.renewals.isEmpty, "a new token would cause the same error again")
     }
 
-    /// The next connection would probably get the same error.
+    /// If the first response on a connection is this error, the next connection would probably get the error, too.
     @Test func tooManyTokensAsFirstResponsePauses() {
         var fixture = LaneFixture()
         fixture.performEffects()

@@ -66,8 +66,8 @@ struct LaneResultTests {
         #expect(fixture.drainReport()?.outcomes == [PushOutcome(job, .expired, wasTried: true)])
     }
 
-    /// A retry-after of hours is honoured; a notification that does not live so long expires. The notification lives
-    /// for a day. `range`: milliseconds until the retry; nil: the notification expires.
+    /// A retry-after of hours is honoured. A notification that would expire before the retry expires at once; here its
+    /// lifetime is a day. `range`: milliseconds until the retry; nil: the notification expires.
     @Test(
         arguments: [
             (.retry(reason: "UNAVAILABLE", after: 7_200_000), 7_200_000...7_230_000),
@@ -99,7 +99,8 @@ struct LaneResultTests {
         #expect(fixture.drainReport()?.outcomes == [PushOutcome(job, later, wasTried: true)])
     }
 
-    /// The lane sends nothing during the pause, and the retry-after may be a proxy's.
+    /// The lane sends nothing during a pause, so a long one needs an operator's attention: the retry-after may come
+    /// from a proxy instead of the provider.
     @Test(arguments: [(3_600_000, 0), (3_600_001, 1), (Int64.max, 1)] as [(Int64, Int)])
     func onlyPausesOfMoreThanAnHourRaiseAnAlarm(_ retryAfter: Int64, _ alarmCount: Int) {
         var fixture = LaneFixture()
@@ -126,7 +127,8 @@ struct LaneResultTests {
         #expect(fixture.lane.status.state == .running && fixture.lane.status.inFlight == 0)
     }
 
-    /// A setback between a report and its lease leaves more jobs in hand than can be sent.
+    /// Jobs in hand are leased, but not yet sent. A setback between a report and its lease leaves more jobs in hand
+    /// than the lane may send.
     @Test func lostDevicesJobsInHandAreReturned() {
         var fixture = LaneFixture(window: 2)
         fixture.warmUp(1)
@@ -174,7 +176,7 @@ struct LaneResultTests {
         #expect(fixture.drainSent() == [5])
     }
 
-    @Test func deadDevicesJobsAreReturnedBeforeTheDeviceIsCleared() {
+    @Test func deadDevicesJobsAreReturnedBeforeTheLaneForgetsTheDevice() {
         var fixture = LaneFixture(window: 2)
         fixture.warmUp(1)
         let removal = DeviceRemoval(reason: "Unregistered", ifSeenBefore: 50)

@@ -12,7 +12,7 @@ private struct LaneWorld {
         case leased
     }
 
-    /// A narrow window is often full; a wide one has many jobs in hand when a fault occurs.
+    /// A narrow window is often full. With a wide one, many jobs are leased when a fault occurs.
     let windowMax: Int
     let seed: UInt64
     var rng: SplitMix
@@ -20,7 +20,7 @@ private struct LaneWorld {
     var weights: [Int]
     var lane: Lane
     var now: Int64 = 1_000_000
-    /// The jobs that have not ended.
+    /// The state of each job that has not ended, by job number.
     var states: [Int64: State] = [:]
     var jobs: [Int64: PushJob] = [:]
     /// The number of the next job.
@@ -56,7 +56,7 @@ private struct LaneWorld {
 
     // MARK: One step
 
-    /// - Parameter isCalm: without new jobs and faults.
+    /// - Parameter isCalm: whether the step queues no jobs and causes no faults.
     mutating func step(isCalm: Bool) {
         let kind = Int.random(in: 0..<10, using: &rng)
         switch kind {
@@ -103,7 +103,7 @@ private struct LaneWorld {
         expect(false, "the lane still has effects after ten turns")
     }
 
-    /// Performs an effect. Returns true if it caused events.
+    /// Performs an effect. Returns true if this caused an input to the lane, so that the lane may have further effects.
     mutating func perform(_ effect: Lane.Effect) -> Bool {
         expect(!isFinished, "effects after the lane has finished")
         switch effect {
@@ -115,7 +115,7 @@ private struct LaneWorld {
         case .send(let job, _):
             expect(inFlight[job.number] == nil, "\(job.number) is in flight twice")
             expect(states[job.number] == .leased, "\(job.number) is sent without a lease")
-            expect(!removed.contains(job.device.id), "\(job.number) is sent to a dead device")
+            expect(!removed.contains(job.device.id), "\(job.number) is sent to a removed device")
             inFlight[job.number] = job
         case .renewCredential(let generation):
             if generation < credential || Bool.random(using: &rng) {

@@ -4,7 +4,8 @@ import Testing
 
 @testable import Push
 
-/// Configuration errors, and poison jobs, which cause the same responses.
+/// A configuration error stops the lane. A poison job is a job that the provider refuses with such an error although
+/// the configuration is right: the lane rejects the job instead of stopping again.
 struct LaneStopTests {
     @Test func stoppedLaneReturnsItsJobsAndProbes() {
         var fixture = LaneFixture()
@@ -24,7 +25,7 @@ struct LaneStopTests {
         fixture.supply([])
         for _ in 1...5 {
             fixture.pass(5_000)
-            #expect(fixture.drainReport()?.capacity == 0, "a report without room or results")
+            #expect(fixture.drainReport()?.capacity == 0, "the report requests no jobs and has no results")
             fixture.supply([])
         }
         fixture.pass(5_000)

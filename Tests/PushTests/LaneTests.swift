@@ -3,7 +3,7 @@ import HTTPClient
 import Push
 import Testing
 
-/// The lane and the store: leased, sent, reported and returned jobs.
+/// What a lane and the store exchange: leased, reported and returned jobs.
 struct LaneTests {
     @Test func newConnectionStartsWithOneRequest() {
         var fixture = LaneFixture()
@@ -76,7 +76,7 @@ struct LaneTests {
         #expect(fixture.drainReport()?.outcomes == report?.outcomes)
     }
 
-    /// The status counts the unconfirmed results as queued.
+    /// Results that the store has not confirmed count as queued jobs in the status.
     @Test func statusShowsThatTheStoreCannotWrite() {
         var fixture = LaneFixture()
         fixture.warmUp(2)

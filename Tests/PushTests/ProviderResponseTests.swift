@@ -58,7 +58,8 @@ import Testing
         #expect(Self.result(200, "") == .accepted(messageID: nil))
     }
 
-    /// APNs' 200 has no body, and APNs does not redirect.
+    /// These responses come from a proxy or from a wrong address: APNs' own 200 has no body, and APNs does not
+    /// redirect.
     @Test(arguments: [
         (200, "<html>Sign in</html>"), (200, #"{"reason":"BadDeviceToken"}"#), (204, ""), (302, ""), (308, "x"),
     ])
@@ -168,8 +169,8 @@ import Testing
         #expect(Self.result(status, body) == .configurationError(reason: reason, newConnection: true))
     }
 
-    /// If BadRequest names fields, the token is invalid only if no other field is named. `rejected`: the field in the
-    /// reason of the rejected push, empty if the reason names none; nil: the token is invalid.
+    /// If a BadRequest detail names fields, the token is invalid only if `message.token` is the only one. `rejected`:
+    /// the field in the reason of the rejected push, empty if the reason names none; nil: the token is invalid.
     @Test(
         arguments: [
             (["message.token"], true, nil), (["message.token"], false, nil),
@@ -196,7 +197,7 @@ import Testing
         #expect(Self.result(400, Self.body("INVALID_ARGUMENT", details)) == expected)
     }
 
-    /// FCM gives the same error code as for an invalid token.
+    /// For a message that is too large, FCM gives the same error code as for an invalid token.
     @Test func tooLargeMessageKeepsTheToken() {
         let body = #"""
             {"error":{"code":400,"message":"Android message is too big","status":"INVALID_ARGUMENT",
@@ -227,7 +228,8 @@ import Testing
         }
     }
 
-    /// Tokens contain digits, reasons do not.
+    /// A response may quote the device token, which must not become the reason. Tokens contain digits, and reasons do
+    /// not, so a text with digits is not used as a reason.
     @Test func quotedTokensAreNotReasons() {
         let token = String(repeating: "a1", count: 32)
         let body = #"{"error":{"status":"\#(token)","details":[]}}"#
@@ -285,7 +287,7 @@ import Testing
 }
 
 @Suite struct RequestErrorTests {
-    @Test func areRetried() {
+    @Test func requestErrorsAreRetried() {
         #expect(SendResult(.notSent("refused")) == .retry(reason: "not sent: refused", after: nil))
         #expect(SendResult(.lost("code 18")) == .retry(reason: "connection lost: code 18", after: nil))
         #expect(SendResult(.timedOut) == .retry(reason: "timed out", after: nil))

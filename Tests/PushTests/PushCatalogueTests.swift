@@ -3,7 +3,7 @@ import Push
 import Testing
 
 @Suite struct PushCatalogueTests {
-    /// `name`: of the entry; nil: there is none.
+    /// `name`: the name of the event's entry; nil: the event has no entry.
     @Test(arguments: [
         ("job-assigned", "job-assigned"),  // the entry has the event's name
         ("new-batch-available", "NEW_BATCH_AVAILABLE"),  // the entry is the type published as this event
@@ -26,7 +26,7 @@ import Testing
         #expect(catalogue.entry(ofEvent: "route-cancelled") == nil)
     }
 
-    /// Of two types published as the same event, every process must use the same one.
+    /// If two types are published as the same event, every process must use the entry of the same type.
     @Test func usesTheFirstTypeInSortOrder() {
         let catalogue = PushFixture.makeCatalogue(PushFixture.entry("new_zone"), PushFixture.entry("NEW_ZONE"))
         #expect(catalogue.entry(ofEvent: "new-zone")?.name == "NEW_ZONE")

@@ -5,7 +5,7 @@ import Testing
 
 /// A fixed time, a device of each kind, and jobs for them.
 enum PushFixture {
-    /// 2026-11-21T09:30:00.123Z
+    /// 2026-11-21T09:30:00.123Z, in milliseconds since 1970.
     static let now: Int64 = 1_795_253_400_123
     static let catalogue = PushCatalogue(.builtIn, mode: .mirror)
     static let apns = APNsAddress(host: "api.push.apple.com", port: 443, topic: "uk.example.driver")
@@ -32,7 +32,7 @@ enum PushFixture {
     }
 
     /// The message of a job.
-    /// - Throws: if the decision is not to send the job.
+    /// - Throws: ``UnexpectedDecision`` if the decision is anything but to send the job.
     static func message(
         _ job: PushJob, catalogue: PushCatalogue = catalogue, _ location: SourceLocation = #_sourceLocation
     ) throws -> PushMessage {

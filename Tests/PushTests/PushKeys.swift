@@ -1,6 +1,6 @@
 /// Keys generated for these tests.
 enum PushKeys {
-    /// In Apple's format: P-256.
+    /// A P-256 key, in the format in which Apple issues APNs keys.
     static let p256 = """
         -----BEGIN PRIVATE KEY-----
         MIGHAgEAMBMGByqGSM49AgEGCCqGSM49AwEHBG0wawIBAQQgbjScaYm9XxRoqzyG
@@ -16,7 +16,7 @@ enum PushKeys {
         -----END PUBLIC KEY-----
         """
 
-    /// In Google's format: RSA, 2,048 bits.
+    /// An RSA key of 2,048 bits, in the format of the key in Google's service account files.
     static let rsa = """
         -----BEGIN PRIVATE KEY-----
         MIIEvQIBADANBgkqhkiG9w0BAQEFAASCBKcwggSjAgEAAoIBAQDW7cVsUUAqzhra

@@ -14,14 +14,14 @@ import Testing
         #expect(message.eventFields.allSatisfy { !$0.isRequired })
     }
 
-    /// The limit is higher than the number of fields that fit into a push.
+    /// Only the first 256 fields of an event's data are read: a push has no room for so many fields of usual length.
     @Test func readsALimitedNumberOfFields() throws {
         let data = "{" + (0..<300).map { "\"\($0)\":\($0)" }.joined(separator: ",") + "}"
         let message = try PushFixture.message(PushFixture.job("job-assigned", data))
         #expect(message.eventFields.map(\.name) == (0..<256).map(String.init))
     }
 
-    @Test func contractFieldsReplaceEventFields() throws {
+    @Test func fieldsOfThePushReplaceEventFieldsOfTheSameName() throws {
         let data = #"""
             {"type":"x","event":"x","notificationId":"x","entityId":"x","jobId":"x","title":"x","message":"Hi","t\u0079pe":"y","a":"1","a":"2"}
             """#
@@ -114,7 +114,7 @@ import Testing
     @Test(arguments: [
         ("order:A-1", "order:A-1"), ("N-1", "N-1"),
         ("order:" + String(repeating: "x", count: 58), "order:" + String(repeating: "x", count: 58)),
-        // The hash is the first half of the key's SHA-256, here from sha256sum.
+        // The hash is the first half of the key's SHA-256, here computed with the tool sha256sum.
         ("order:" + String(repeating: "x", count: 59), "sha256:66d595ef79cd0d9c697cb0071c7bf14f"),
         ("route:\u{e9}", "sha256:9ff9b22c0f3a453f8237854235d48582"), ("a b", "sha256:c8687a08aa5d6ed2044328fa6a697ab8"),
     ])
@@ -124,8 +124,8 @@ import Testing
         #expect(message.collapseID.utf8.count <= 64)
     }
 
-    /// There are only four keys, whatever types the catalogue has. `name`: nil for a notification that supersedes no
-    /// other.
+    /// FCM allows four collapse keys per device at a time. So there are only four, whatever types the catalogue has.
+    /// `name`: the FCM collapse key; nil for a notification that supersedes no other.
     @Test(arguments: [
         ("job-assigned", "order:A", "new_job"), ("job-cancelled", "order:A", "job_update"),
         ("driver-arrival", "order:A", "job_update"), ("order-cancelled", "order:A", "job_update"),

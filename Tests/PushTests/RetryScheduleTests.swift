@@ -26,8 +26,8 @@ import Testing
         #expect(RetrySchedule.delay(afterAttempts: attempts, retryAfter: retryAfter, using: &high) == most)
     }
 
-    /// A generator that always gives the same extreme. The lower one is not 0: the standard library would reject 0, to
-    /// avoid bias, and draw again forever.
+    /// A generator that always gives the same extreme value. The lower extreme is not 0: to avoid bias, the standard
+    /// library would reject 0 and draw again forever.
     private struct Fixed: RandomNumberGenerator {
         let value: UInt64
 

@@ -3,7 +3,7 @@ import Push
 import TestSupport
 import Testing
 
-/// Messages are cut to the provider's 4,096 bytes.
+/// Both providers limit a push to 4,096 bytes. Longer messages are cut.
 @Suite struct TruncationTests {
     @Test func messagesThatFitAreNotChanged() throws {
         var message = try message()
@@ -70,7 +70,7 @@ import Testing
         #expect(try object.object("aps.alert")["title"] == object["title"])
     }
 
-    /// The other fields are cut or dropped instead, as long as that is enough.
+    /// The other fields are cut or dropped instead of the required ones, as long as that is enough.
     @Test func requiredFieldsStayWhole() throws {
         let reference = String(repeating: "R", count: 150)
         let data = #"""
@@ -87,7 +87,8 @@ import Testing
         }
     }
 
-    /// A zone that was cut would be another zone. A reason is free text and may be cut.
+    /// A zone's name that was cut could be the name of another zone, so it is required. A reason is free text and may
+    /// be cut.
     @Test(
         arguments: [
             ("new-batch-available", ["batchId", "batchNumber", "zone", "orderCount"]),
@@ -214,7 +215,7 @@ extension SplitMix {
     ]
 
     /// A text, mostly short, sometimes far too long for a push.
-    /// - Parameter isShort: always at most 60 characters.
+    /// - Parameter isShort: whether the text has at most 60 characters.
     fileprivate mutating func text(isShort: Bool = false) -> String {
         let count = Int.random(in: 0...[3, 20, 60, isShort ? 60 : 4_000].randomElement(using: &self)!, using: &self)
         let kinds = (0..<3).map { _ in Self.characters.randomElement(using: &self)! }

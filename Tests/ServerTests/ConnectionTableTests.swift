@@ -6,7 +6,7 @@ import Testing
 
 @Suite struct ConnectionTableTests {
     /// A stand-in for libwebsockets' handle, which the table never dereferences.
-    private func handle(_ number: Int) -> OpaquePointer { OpaquePointer(bitPattern: number)! }  // not 0
+    private func handle(_ number: Int) -> OpaquePointer { OpaquePointer(bitPattern: number)! }  // nil only for 0
 
     @Test func socketIDHasLoopAndSlot() {
         var table = ConnectionTable()

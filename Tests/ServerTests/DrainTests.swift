@@ -6,7 +6,9 @@ import Testing
 
 @Suite struct DrainTests {
     struct Case: Sendable {
+        /// The number of connections to close.
         let sockets: Int
+        /// The time within which all connections are closed; 0: at once.
         let seconds: Int
         /// The number of waves that may contain connections: 20 per second.
         var waves: Int { max(1, seconds * 20) }

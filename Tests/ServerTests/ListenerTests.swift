@@ -76,7 +76,7 @@ import Testing
     }
 
     @Test func recognisesLoopbackClientsOverIPv6() throws {
-        guard let listener = try? Listener(host: "::", port: 0) else { return }  // this machine has no IPv6
+        guard let listener = try? Listener(host: "::", port: 0) else { return }  // a machine without IPv6 cannot run this test
         defer { listener.stop() }
         for host in ["::1", "127.0.0.1"] {
             let client = try connected(listener, host: host)
@@ -87,7 +87,7 @@ import Testing
         }
     }
 
-    /// A socket must not block its loop, and a child process must not inherit it.
+    /// A socket must not block the event loop that uses it, and a child process must not inherit the socket.
     @Test func acceptedSocketsAreNonBlockingCloseOnExecAndWithoutDelay() throws {
         let listener = try Listener(host: "127.0.0.1", port: 0)
         defer { listener.stop() }

@@ -6,7 +6,7 @@ import Testing
 @Suite struct PendingResponsesTests {
     private func response(_ number: Int) -> PendingResponses.PendingResponse {
         PendingResponses.PendingResponse(
-            wsi: OpaquePointer(bitPattern: number)!,  // not 0
+            wsi: OpaquePointer(bitPattern: number)!,  // nil only for 0
             withoutBody: false, isLast: false, correlationID: "c\(number)")
     }
 

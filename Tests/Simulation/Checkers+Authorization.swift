@@ -2,7 +2,7 @@ import Access
 import FanOut
 import PusherProtocol
 
-/// Compares permissions and statistics with the model's.
+/// Compares the hub's permissions and statistics with the model's.
 extension Checkers {
     mutating func check(
         assignmentsAfter input: Hub.Input, _ effects: [Hub.Effect], against model: ReferenceModel

@@ -74,7 +74,7 @@ struct WireMessage: CustomStringConvertible {
         bytes = rest.dropFirst(header).prefix(length)
     }
 
-    /// Whether the message may concern other users. Most messages do not and need not be parsed.
+    /// Whether the message may concern other users. Most messages do not, so they need not be parsed.
     var concernsOthers: Bool {
         guard bytes.starts(with: Self.beginning), case let kind = bytes.dropFirst(Self.beginning.count).first else {
             return false
@@ -99,7 +99,7 @@ struct WireMessage: CustomStringConvertible {
     private static let presenceEnd = Array(#"}}"}"#.utf8)
 }
 
-/// A server event whose data is a JSON string, parsed as a client does.
+/// A server event whose data is a JSON string, parsed as a client would parse it.
 private struct Message: CustomStringConvertible {
     private(set) var event = ""
     private(set) var channel = ""

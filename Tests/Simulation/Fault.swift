@@ -5,7 +5,7 @@ import PusherProtocol
 package struct Fault {
     /// Replaces an input to the hub; returns nil to drop it.
     package var input: (Hub.Input) -> Hub.Input? = { $0 }
-    /// Changes the webhook events of an input.
+    /// Changes the webhook events that the hub records for an input.
     package var webhookEvents: (_ events: inout [AppWebhookEvent]) -> Void = { _ in }
     /// Changes the content of a mailbox at each drain.
     package var mailbox: (_ loop: Int, _ instructions: inout [Instruction]) -> Void = { _, _ in }

@@ -21,7 +21,7 @@ struct Scenario {
     let loopCount: Int
     let apps: [AppRules]
     let connectionsMax: Int
-    /// The mailbox size beyond which publishes to its loop are rejected.
+    /// The number of instructions in a loop's mailbox above which publishes to that loop are rejected.
     let highWater: Int
     let channels: [ChannelName]
     let users: SimulatedUsers

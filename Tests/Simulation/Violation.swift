@@ -4,9 +4,9 @@ package struct Violation: Error, Equatable, CustomStringConvertible {
     package let seed: UInt64
     /// The number of the step, from 1.
     package let step: Int
-    /// The step.
+    /// A description of the step.
     package let failedStep: String
-    /// What was wrong after it.
+    /// What was wrong after the step.
     package let problem: String
 
     /// Reads like `seed 1, step 34, closed(12.3): connection 12.3 received … expected …`.

@@ -116,7 +116,8 @@ struct World {
         try drain(loop, most: .max)
     }
 
-    /// The room rule: a publish is rejected as a whole before it is applied. Nothing else is rejected.
+    /// The room rule: if one of the mailboxes that a publish requires is too full, the publish is rejected as a whole
+    /// before it is applied. Nothing else is rejected.
     private func hasRoom(for input: Hub.Input) -> Bool {
         guard case .publish(let publications, let app, _) = input else { return true }
         return publications.allSatisfy { publication in
@@ -190,7 +191,7 @@ struct World {
             for publication in publications { try check(publication.channel) }
         case .closed, .tick, .assignment: try checkAllChannels()
         }
-        // Channels that were not involved must be unchanged: check one of them per step, in turn.
+        // Channels that the input does not concern must be unchanged. For speed, each step checks one channel, in turn.
         nextChannel = (nextChannel + 1) % scenario.channels.count
         try check(scenario.channels[nextChannel])
     }

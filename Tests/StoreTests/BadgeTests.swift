@@ -4,11 +4,12 @@ import Testing
 
 @testable import Store
 
-/// The app's badge: updated with each change, and equal to the number of unread notifications.
+/// The badge is the number on the app's icon, which each push contains: the number of the person's unread
+/// notifications. The store updates this number with each change instead of counting.
 @Suite struct BadgeTests {
     private let store = TemporaryStore()
 
-    /// Leases all queued jobs and returns the badge of the last one.
+    /// Leases the queued jobs (at most 100) and returns the badge of the last one; nil if there is no job.
     private func badge(_ executor: CommandExecutor, at now: Int64 = noon) throws -> Int? {
         try executor.claim(100, at: now).last?.badge
     }
@@ -22,7 +23,8 @@ import Testing
             ids += try executor.commit(announce(to: "42")).notifications.map(\.id)
             #expect(try badge(executor) == expected)
         }
-        // The number of unread notifications: pushes one more, subtracts it from its badge, and marks it as read.
+        // Measures the number of unread notifications: pushes one more, subtracts 1 from the badge of this push, and
+        // marks the new notification as read.
         let next = {
             let id = try executor.commit(announce(to: "42")).notifications[0].id
             let badge = try badge(executor)
@@ -59,6 +61,8 @@ import Testing
         #expect(try badge(executor) == 1)
     }
 
+    /// The store counts the unread notifications of the channel `customer-7`. The third push is about a notification of
+    /// the booking's channel, so the badge is one higher than that count.
     @Test func includesTheNotificationOfAnotherChannel() throws {
         let executor = try store.pushing()
         _ = try executor.commit(register(fcm("a"), by: customer("7", bookings: ["A"])))

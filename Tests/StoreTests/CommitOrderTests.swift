@@ -20,9 +20,10 @@ import Threads
             })
     }
 
-    /// `CommitPublisher` publishes the leases of a commit before its replies. Here the report leases a job for a
-    /// device, and the next command of the same transaction gives the device a new owner. In the reverse order, the
-    /// lane would first drop the device's jobs, then get this one, and send it to the new owner.
+    /// `CommitPublisher` publishes the leases of a commit before its replies. Here a lane's report leases a job for a
+    /// device, and the next command of the same transaction gives the device a new owner. If the reply were published
+    /// before the lease, the lane would first drop the device's jobs, then receive the leased job, and send it to the
+    /// new owner.
     @Test func commitContainsLeaseAndReplyOfItsTransaction() throws {
         let barrier = StartBarrier(1)
         let commits = Lock<[Commit]>([])
@@ -43,7 +44,8 @@ import Threads
         #expect(last.leases.map(\.jobs.count) == [1] && last.replies.count == 1)
     }
 
-    /// The slice of the broadcast fails, but the erasure still runs. After the pause, the broadcast's job is created.
+    /// The background task that creates the push jobs of a broadcast fails, but the task of an erasure still runs. A
+    /// failed task pauses for five seconds; then the job is created.
     @Test func failingBackgroundTaskDoesNotStopOthers() throws {
         do {
             let executor = try store.pushing()
@@ -77,7 +79,7 @@ import Threads
     }
 
     /// The transaction of two commands fails. Then each command is executed alone, and only the second fails.
-    @Test func publishesFinishedJobsIfTheNextTransactionFails() throws {
+    @Test func publishesEndedJobsOnceIfAnotherCommandOfTheBatchFails() throws {
         let barrier = StartBarrier(1)
         let harness = try harness(
             onOpen: { (executor: CommandExecutor) throws(DatabaseError) in

@@ -60,7 +60,7 @@ import Testing
         let reader = try Database.open(readingFrom: store.path)
         #expect(try reader.dump("SELECT COUNT(*) FROM schema_migrations") == ["3"])
         #expect(throws: DatabaseError.self) { try reader.run("DELETE FROM orders") }
-        _ = try open()  // the open reader does not prevent it
+        _ = try open()  // while the reader is still open
     }
 
     @Test func reportsLockOfAnotherProgramAsInUse() throws {
@@ -87,7 +87,7 @@ import Testing
     @Test func rejectsCorruptFile() throws {
         do { try open().checkpoint() }
         var bytes = store.bytes()
-        for index in 100..<min(4096, bytes.count) { bytes[index] = 0xFF }  // the schema's page after the file header
+        for index in 100..<min(4096, bytes.count) { bytes[index] = 0xFF }  // the first page, except the file header
         store.write(bytes)
         let error = #expect(throws: StoreError.self) { try open() }
         #expect(error == .damaged(path: store.path, detail: "database disk image is malformed"))

@@ -3,15 +3,15 @@ import Testing
 
 @testable import Store
 
-/// The key that is used if none is configured. Its file is created completely or not at all, and only once, even if
-/// several processes start at the same time.
+/// The key that encrypts device tokens if none is configured. Its file is created completely or not at all, and only
+/// once, even if several processes start at the same time.
 @Suite struct DevelopmentKeyTests {
     private let store = TemporaryStore()
     private var file: String { store.path + ".key" }
 
     private func key() throws(StoreError) -> DeviceKeys { try .development(besideDatabase: store.path) }
 
-    /// Whether the development key decrypts the encrypted text `token`.
+    /// Whether `keys` decrypts `sealed`, with the development key, to the text `token`.
     private func opens(_ keys: DeviceKeys, _ sealed: [UInt8]) -> Bool {
         keys.open(sealed, keyID: "development", deviceID: "d") == "token"
     }
@@ -35,7 +35,7 @@ import Testing
         #expect(stat(file, &status) == 0 && status.st_mode & 0o777 == 0o600 && status.st_nlink == 1 && status.st_size == 45)
     }
 
-    /// Each process finds no file or a complete one: one creates it, the others read it.
+    /// Each start finds either no key file or a complete one: one start creates the file, the others read it.
     @Test func concurrentStartsShareOneKey() async throws {
         for _ in 0..<200 {
             let store = TemporaryStore()
@@ -48,7 +48,7 @@ import Testing
         }
     }
 
-    /// A process killed while it creates the key leaves no file or a complete one.
+    /// A process that is killed while it creates the key leaves either no file or a complete one.
     @Test func fileIsNeverIncomplete() async throws {
         var sizes: Set<Int> = []
         for _ in 0..<100 {

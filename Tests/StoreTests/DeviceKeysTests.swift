@@ -18,6 +18,7 @@ import Testing
         }
     }
 
+    /// Starts a writer with these keys, and stops it.
     private func start(_ keys: DeviceKeys) throws(StoreError) {
         let harness = try WriterHarness(store, changing: { $0.keys = keys })
         harness.stop()
@@ -29,9 +30,9 @@ import Testing
         _ = try executor.commit(announce(to: "7"))
         #expect(try executor.claim().map(\.device.token) == [fcm("7")])
         #expect(try devicesByKey() == ["k1|1201"])
-        _ = try executor.runBackgroundSlice(at: noon)  // removes the task for broadcasts: there are none
-        _ = try executor.runBackgroundSlice(at: noon)  // removes the task for erasures
-        for left in [701, 201] {
+        _ = try executor.runBackgroundSlice(at: noon)  // ends the task for broadcasts, because there are none
+        _ = try executor.runBackgroundSlice(at: noon)  // ends the task for erasures, because there are none
+        for left in [701, 201] {  // each slice re-encrypts 500 tokens
             _ = try executor.runBackgroundSlice(at: noon)
             #expect(try devicesByKey() == ["k1|\(left)", "k2|\(1201 - left)"])
         }

@@ -11,7 +11,7 @@ import Testing
         try store.response(to: .devices(person)).get()
     }
 
-    @Test func responseBodiesMatchTheApps() throws {
+    @Test func responseBodiesAreThoseThatTheAppsExpect() throws {
         let executor = try store.pushing()
         let me = driver("42")
         #expect(
@@ -52,7 +52,7 @@ import Testing
         _ = try executor.commit(register(fcm("a", .android), by: driver("42"), deviceID: "pixel"))
         _ = try executor.commit(register(fcm("a"), by: driver("42")))
         #expect(try executor.database.dump("SELECT platform, device_id FROM devices") == ["android|pixel"])
-        // Another owner registers the same token: the name that the former owner's app gave is removed.
+        // Another owner registers the same token: the device id that the former owner's app sent is removed.
         _ = try executor.commit(register(fcm("a"), by: driver("43")))
         #expect(try executor.database.dump("SELECT platform, device_id FROM devices") == ["android|-"])
     }
@@ -109,7 +109,7 @@ import Testing
         #expect(try executor.claim(9, .apns).count == 1 && executor.claim(9, .fcm).isEmpty)
     }
 
-    @Test func changedEnvironmentMovesJobsToTheLaneOfTheNewOne() throws {
+    @Test func changedEnvironmentMovesJobsToItsLane() throws {
         let executor = try store.pushing()
         let token = "abcdef0123456789"
         _ = try executor.commit(register(apns(token), by: driver("42")))
@@ -120,7 +120,7 @@ import Testing
         #expect(try executor.claim(9, .apnsSandbox).map(\.device.token) == [apns(token, .sandbox)])
     }
 
-    @Test func removesTheLeastRecentlySeenBeyondTheLimit() throws {
+    @Test func removesTheLeastRecentlySeenDeviceBeyondTheLimit() throws {
         let executor = try store.pushing()
         for number in 10..<30 { _ = try executor.commit(register(fcm("\(number)"), by: driver("42")), at: noon + Int64(number)) }
         _ = try executor.commit(register(fcm("10"), by: driver("42")), at: noon + 40)  // seen again

@@ -6,7 +6,7 @@ import FleetRules
 
 func customer(_ id: String, bookings: [String] = []) -> Identity { Identity(role: .customer, id: id, bookings: bookings) }
 
-/// An FCM token. Its text is `token-of-phone-of-` and `text`.
+/// An FCM token. The token's text is `token-of-phone-of-` followed by `text`.
 func fcm(_ text: String, _ platform: DeviceToken.Platform? = nil) -> DeviceToken {
     DeviceToken(provider: .fcm, platform: platform, environment: nil, text: "token-of-phone-of-\(text)")
 }
@@ -32,7 +32,7 @@ func announce(to drivers: String..., of type: String = "HELLO") -> Command {
 
 let announceToAll = command(.announce(Announcement(type: "HELLO", audience: .everyDriver, data: Array("{}".utf8))))
 
-/// Rules by which each notification is pushed and expires after an hour.
+/// Rules by which the notifications of these tests are pushed and expire after an hour.
 let pushingRules: NotificationRules = {
     let names = [
         "job-assigned", "job-removed", "job-cancelled", "order-removed", "HELLO", "driver-removed", "driver_arrival",

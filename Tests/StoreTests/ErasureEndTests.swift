@@ -12,7 +12,8 @@ import Testing
 
     private func erase(_ role: Role, _ id: String) -> Command { command(.erase(role, id: id), correlationID: "c-e") }
 
-    /// Assigns an order of customer 7; name and addresses are in the order and in its notifications.
+    /// Assigns a new order of customer 7 to driver 42. The order and its notifications contain the customer's name and
+    /// addresses.
     private func place(_ code: String, _ executor: CommandExecutor, key: String? = nil, at now: Int64 = noon) throws {
         var changes = OrderChanges()
         changes.customerID = .set("7")
@@ -29,7 +30,7 @@ import Testing
         try executor.runBackgroundTasks()
     }
 
-    /// Every text in every table.
+    /// The content of all tables, one row per line.
     private func everything(_ executor: CommandExecutor) throws -> String {
         let tables = try executor.database.dump("SELECT name FROM sqlite_master WHERE type = 'table' ORDER BY name")
         return try tables.flatMap { try executor.database.dump("SELECT * FROM \($0)") }.joined(separator: "\n")

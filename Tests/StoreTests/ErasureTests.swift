@@ -15,13 +15,14 @@ import Testing
     /// A driver with a name.
     private func named(_ id: String, _ name: String) -> Identity { Identity(role: .driver, id: id, name: name) }
 
-    /// Every text in every table.
+    /// The content of all tables, one row per line.
     private func everything(_ executor: CommandExecutor) throws -> String {
         let tables = try executor.database.dump("SELECT name FROM sqlite_master WHERE type = 'table' ORDER BY name")
         return try tables.flatMap { try executor.database.dump("SELECT * FROM \($0)") }.joined(separator: "\n")
     }
 
-    /// Two drivers, each with a device, an order reported as arrived, a route, telemetry and preferences.
+    /// Creates data of the drivers Ann (42) and Bob (43): for each a device, an order whose driver has reported the
+    /// arrival, a route, telemetry and preferences.
     private func drive(_ executor: CommandExecutor) throws {
         for (code, one) in [("A", named("42", "Ann")), ("B", named("43", "Bob"))] {
             _ = try executor.commit(register(fcm("phone-\(one.id)"), by: one))
@@ -119,7 +120,8 @@ import Testing
         #expect(try everything(executor).split(separator: "\n").filter { !$0.contains("erase") } == before)
     }
 
-    /// The log is searched in slices. After a restart, the search continues where the killed process stopped.
+    /// The log of notifications is searched for the person's data in slices. After a restart, the search continues
+    /// where the killed process stopped.
     @Test func continuesAfterARestart() throws {
         do {
             let executor = try store.executor()
@@ -139,7 +141,7 @@ import Testing
         var left: [String] = []
         for _ in 0..<3 {
             let executor = try store.executor()
-            _ = try executor.runBackgroundSlice(at: noon)  // removes the task for broadcasts: there are none
+            _ = try executor.runBackgroundSlice(at: noon)  // ends the task for broadcasts, because there are none
             left.append(try count(executor, "Ann"))
             _ = try executor.runBackgroundSlice(at: noon)
         }
@@ -177,7 +179,7 @@ import Testing
             (#"{"driverName":null}"#, "driver-42", "admin:1", nil),
             (#"{"driver\u004eame":"x"}"#, "driver-42", "admin:1", #"{"driver\u004eame":null}"#),
             (#"{}"#, "driver-42", "driver:42", nil),
-            // The person's names in other strings are replaced.
+            // In the following rows other strings contain the person's names, which are replaced.
             (
                 #"{"message":"Hello Zeb Quix, Zeb!","driverName":null,"n":1}"#, "driver-42", "admin:1",
                 #"{"message":"Hello [erased], [erased]!","driverName":null,"n":1}"#

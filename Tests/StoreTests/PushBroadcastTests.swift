@@ -59,8 +59,10 @@ import Testing
         #expect(try executor.database.dump("SELECT COUNT(DISTINCT device_id) FROM push_jobs") == ["1201"])
     }
 
-    /// The driver has two devices at the end of a page. If the page ended between them, the second one would not be in
-    /// it, and after the replacement its new token would be before the end of the page, so no page would contain it.
+    /// A slice reads one page of devices, sorted by owner and device id. Driver x has two devices at the end of the
+    /// first page. If the page ended between them, the second device would be left to the next page. But then its token
+    /// is replaced, and the id of the new token sorts before the end of the first page, so neither page would contain
+    /// the device.
     @Test func tokenReplacedDuringExpansionIsNotMissed() throws {
         let executor = try store.pushing()
         try executor.runBackgroundTasks()

@@ -85,7 +85,7 @@ import Threads
 
     private static let data = Array(#"{"title":"New batch","text":"\#(String(repeating: "x", count: 200))"}"#.utf8)
 
-    /// Executes announcements and prints the microseconds of CPU per notification.
+    /// Executes announcements. Prints and returns the microseconds of CPU time per notification.
     private func time(_ executor: CommandExecutor, of label: String, _ announcement: (Int) -> Announcement) throws -> Double {
         let start = Self.threadNanoseconds()
         for batch in 0..<(Self.pushes / 1_000) {

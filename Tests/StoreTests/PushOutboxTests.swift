@@ -269,7 +269,8 @@ import Testing
         #expect(try executor.count("notifications") == 1)
     }
 
-    /// An open job is not deleted, even if it is older than the retention time. It must end first, which is counted.
+    /// An open job is not deleted, even if it is older than the retention time. It must end first, so that its end is
+    /// counted.
     @Test func retentionKeepsOpenJobs() throws {
         let executor = try executor(driver("42"))
         for _ in 0..<3 { _ = try executor.commit(announce(to: "42")) }

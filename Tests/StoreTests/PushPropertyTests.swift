@@ -59,7 +59,7 @@ import Testing
         /// The state of each job at the last check, by job number.
         private var states: [String: String] = [:]
         /// The numbers of jobs that were leased.
-        private var tried: Set<String> = []
+        private var leased: Set<String> = []
         private var jobCount = 0
 
         init(executor: CommandExecutor) { self.executor = executor }
@@ -125,7 +125,7 @@ import Testing
             let rows = try executor.database.dump("SELECT number, state FROM push_jobs")
             for row in rows {
                 let parts = row.split(separator: "|").map(String.init)
-                if parts[1] == "sending" { tried.insert(parts[0]) }
+                if parts[1] == "sending" { leased.insert(parts[0]) }
                 let before = states.updateValue(parts[1], forKey: parts[0])
                 if let before { try #require(next[before]?.contains(parts[1]) == true, "\(before) -> \(parts[1])") }
             }
@@ -137,7 +137,7 @@ import Testing
                 SELECT number FROM push_jobs WHERE state = 'queued' \
                 AND NOT EXISTS (SELECT 1 FROM devices WHERE devices.id = push_jobs.device_id AND owner = recipient)
                 """
-            try #require(try executor.database.dump(stale).allSatisfy(tried.contains))
+            try #require(try executor.database.dump(stale).allSatisfy(leased.contains))
         }
 
         /// Sends all open jobs, and checks that they end.

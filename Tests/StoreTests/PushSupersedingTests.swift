@@ -17,7 +17,7 @@ import Testing
         return executor
     }
 
-    /// The state, reason and end of each job; `-` if there is no reason or end.
+    /// The state, the reason and the end time of each job; `-` for a missing reason or end time.
     private func states(_ executor: CommandExecutor) throws -> [String] {
         try executor.database.dump(
             "SELECT state, COALESCE(reason, '-'), COALESCE(settled_at, '-') FROM push_jobs ORDER BY number")
@@ -73,7 +73,7 @@ import Testing
         #expect(executor.outbox.drainFinished()[.fcm]?.cancelled == 1)
     }
 
-    /// The process is killed when the lane has reported the newer job, but not the older one.
+    /// The process is killed after the lane has reported the newer job, but not the older one.
     @Test func restartSendsOnlyTheNewest() throws {
         do {
             let executor = try executor()
@@ -100,7 +100,7 @@ import Testing
         #expect(try states(executor)[0] == "cancelled|superseded|\(noon + 50)")
     }
 
-    @Test func otherKeysAndRecipientsSupersedeNothing() throws {
+    @Test func jobsWithAnotherCollapseKeyOrRecipientSupersedeNothing() throws {
         let executor = try executor()
         _ = try executor.commit(register(fcm("43"), by: driver("43")))
         _ = try executor.commit(assign("A", to: "42"))
@@ -108,7 +108,7 @@ import Testing
         let jobs = try executor.claim()
         _ = try executor.commit(assign("B", to: "42"))
         _ = try executor.commit(announce(to: "42"))
-        _ = try executor.commit(assign("A", to: "43"))  // 42 gets job-removed, which supersedes nothing here
+        _ = try executor.commit(assign("A", to: "43"))  // 42 gets job-removed, which collapses with nothing
         try executor.report(jobs.map { PushOutcome($0, .retry(at: noon + 50, reason: "503"), wasTried: true) })
         #expect(try executor.claim(at: noon + 50).count == 6)
     }

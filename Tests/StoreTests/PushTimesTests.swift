@@ -24,7 +24,7 @@ import Testing
         #expect(try executor.report(capacity: 1, at: earlier + 5_000).jobs.map(\.number) == [job.number])
     }
 
-    @Test func newestDeviceIsKeptEvenIfItsTimeIsTheOldest() throws {
+    @Test func newestDeviceIsKeptEvenIfItsRegistrationTimeIsTheOldest() throws {
         let executor = try store.pushing()
         for index in 0..<CommandExecutor.devicesMax {
             _ = try executor.commit(register(fcm("\(index)"), by: driver("42")), at: noon)
@@ -34,7 +34,7 @@ import Testing
         #expect(try executor.database.dump("SELECT masked FROM devices").contains(fcm("new").masked))
     }
 
-    @Test func invalidTokenIsRemovedEvenIfItsTimeIsInTheFuture() throws {
+    @Test func invalidTokenIsRemovedEvenIfItWasLastSeenInTheFuture() throws {
         let executor = try executor(driver("42"))
         _ = try executor.commit(announce(to: "42"))
         let job = try executor.claim()[0]
@@ -67,7 +67,8 @@ import Testing
         #expect(executor.outbox.drainFinished().isEmpty)
     }
 
-    /// No command cancels a job that is being sent. The job is cancelled when its lane returns it.
+    /// No command cancels a job that is being sent. The job is cancelled when its lane returns it. `hasNewOwner`:
+    /// whether another driver registers the device; otherwise its owner unregisters it.
     @Test(arguments: [true, false]) func returnedJobOfAFormerOwnerIsCancelled(hasNewOwner: Bool) throws {
         let executor = try store.pushing()
         _ = try executor.commit(register(fcm("a"), by: driver("42")))

@@ -16,6 +16,7 @@ import Testing
         return executor
     }
 
+    /// Queues `count` jobs for a driver, in one transaction.
     private func flood(_ executor: CommandExecutor, _ count: Int, to driver: String) throws {
         try executor.transaction { () throws(DatabaseError) in
             for _ in 0..<count { _ = try executor.execute(announce(to: driver), now: noon) }

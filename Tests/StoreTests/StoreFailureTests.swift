@@ -8,7 +8,7 @@ import Threads
 /// Errors of the disk and of statements: each transaction is committed completely or changes nothing, and the store
 /// works again afterwards.
 @Suite struct StoreFailureTests {
-    /// A trigger that makes commands fail for orders whose code begins with POISON, like a violated constraint.
+    /// A trigger that makes commands fail for orders whose code begins with POISON, as a violated constraint would.
     private static let poison = """
         CREATE TRIGGER poison BEFORE INSERT ON audit WHEN NEW.order_code LIKE 'POISON%' \
         BEGIN SELECT RAISE(ABORT, 'poisoned'); END

@@ -11,7 +11,7 @@ import Threads
 @Suite(.serialized, .enabled(if: getenv("FLEETWIRE_MEASURE") != nil)) struct StoreMeasurement {
     private static let count = 40_000
 
-    /// Announcements to five drivers, and assignments with three events, each with a stored response.
+    /// Measures announcements to five drivers, and assignments with three events. Each has a stored response.
     @Test(arguments: Durability.allCases) func actionsPerSecond(_ durability: Durability) throws {
         for name in ["five notifications", "assign"] {
             let store = TemporaryStore()

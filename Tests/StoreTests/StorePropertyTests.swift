@@ -105,7 +105,7 @@ private struct Model {
         #expect(try executor.count("orders") == orders.count)
         #expect(try executor.count("notifications") == channels.values.map(\.count).reduce(0, +))
         for (channel, ids) in channels {
-            // No gaps, in commit order, and no number twice.
+            // The sequence numbers of a channel are 1, 2, 3, … in commit order.
             let rows = "SELECT id, sequence FROM notifications WHERE channel = '\(channel)' ORDER BY sequence"
             #expect(try executor.database.dump(rows) == ids.enumerated().map { "\($1)|\($0 + 1)" })
         }

@@ -52,7 +52,7 @@ import Threads
         harness.stop()
     }
 
-    @Test func stopExecutesQueuedCommandsAndMovesTheLogIntoTheFile() throws {
+    @Test func stopExecutesQueuedCommandsAndMovesTheWriteAheadLogIntoTheFile() throws {
         let harness = try WriterHarness()
         for number in 0..<300 { harness.post(assign("A\(number)", to: "42"), request: number) }
         harness.stop()

@@ -70,7 +70,7 @@ final class WriterHarness: Sendable {
     /// The next leases; fewer if they do not arrive in ten seconds.
     func leases(_ count: Int) -> [PushLease] { Self.take(count, from: leases) }
 
-    /// The next sets of ``Commit/wake``; fewer if they do not arrive in ten seconds.
+    /// The next sets of lanes to wake (``Commit/wake``); fewer if they do not arrive in ten seconds.
     func wakes(_ count: Int) -> [Set<PushLane>] { Self.take(count, from: wakes) }
 
     private static func take<Item>(_ count: Int, from queue: WorkQueue<Item>) -> [Item] {

@@ -1,6 +1,6 @@
 /// Public keys made for the tests and used nowhere else.
 package enum TestKeys {
-    /// RSA, 2,048 bits; its exponent is 65537.
+    /// An RSA key of 2,048 bits with the exponent 65537.
     package static let rsa = """
         -----BEGIN PUBLIC KEY-----
         MIIBIjANBgkqhkiG9w0BAQEFAAOCAQ8AMIIBCgKCAQEAu/Aem+1C69dVJF0Z+evh
@@ -42,7 +42,7 @@ package enum TestKeys {
         -----END CERTIFICATE-----
         """
 
-    /// EC on the curve P-256.
+    /// An EC key on the curve P-256.
     package static let p256 = """
         -----BEGIN PUBLIC KEY-----
         MFkwEwYHKoZIzj0CAQYIKoZIzj0DAQcDQgAEaaAHHe+8esC39CjOWLlPdFfNlX0q

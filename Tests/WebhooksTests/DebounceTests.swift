@@ -3,7 +3,7 @@ import Testing
 
 @testable import Webhooks
 
-/// V5: a change that is reverted within three seconds causes no webhook.
+/// Protocol point V5: a change that is reverted within three seconds causes no webhook.
 @Suite struct DebounceTests {
     /// Events and the expected webhooks, by their time in milliseconds.
     struct Scenario: Sendable, CustomTestStringConvertible {
@@ -24,7 +24,7 @@ import Testing
                 (7, AppWebhookEvent(app: 0, .cacheMiss(name("cache-a")))),
             ]),
         Scenario(
-            testDescription: "a vacated channel is sent three seconds later",
+            testDescription: "a vacated event is sent three seconds later",
             input: [(0, occupied("a")), (10, vacated("a"))], expected: [(0, occupied("a")), (3_010, vacated("a"))]),
         Scenario(
             testDescription: "a channel occupied again within three seconds causes neither event",
@@ -69,7 +69,7 @@ import Testing
         #expect(debounce.count == 0)
     }
 
-    @Test func sendsAtOnceAtCapacity() {
+    @Test func sendsVacatedEventsAtOnceAtCapacity() {
         var debounce = Debounce()
         for index in 0..<Debounce.capacity { #expect(debounce.handle(vacated("a\(index)"), at: 0) == nil) }
         #expect(debounce.count == Debounce.capacity)

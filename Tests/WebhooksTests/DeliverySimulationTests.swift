@@ -30,7 +30,8 @@ private struct Simulation {
         let endpoint: WebhookEndpoint
         /// Percent of requests that the endpoint accepts.
         var acceptance: Int
-        /// All events that the endpoint must receive, in order. Events that its full queue refuses are not among them.
+        /// All events that the endpoint must receive, in order. Events that were refused because the endpoint's queue
+        /// was full are not among them.
         var expected: [String] = []
         /// The number of expected events that were delivered or dropped.
         var completed = 0
@@ -53,7 +54,9 @@ private struct Simulation {
     private let eventsMax: Int
     /// The occupied channels, as `APP CHANNEL`.
     private var occupied: Set<String> = []
+    /// Vacated events that are not sent yet, because their three seconds are not over. The oldest is first.
     private var delayed: [DelayedEvent] = []
+    /// The count in the last `subscription_count` event. Each such event has another count, so that no two are equal.
     private var lastCount = 0
     private var refused = 0
 

@@ -2,7 +2,8 @@ import Testing
 
 @testable import Webhooks
 
-/// Requests to an endpoint: one at a time, in order, retried for five minutes.
+/// Requests to an endpoint: one at a time, in order, retried for five minutes. `v2` and `v10` in test names are
+/// protocol points.
 @Suite struct EndpointQueueTests {
     private var queue = EndpointQueue(isBatching: false)
 

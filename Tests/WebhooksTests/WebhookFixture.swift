@@ -3,7 +3,7 @@ import PusherProtocol
 
 @testable import Webhooks
 
-/// Values for the webhook tests.
+/// A channel name. The process ends if `text` is not a valid one.
 func name(_ text: String) -> ChannelName {
     guard let name = ChannelName(text, lengthMax: 200) else { preconditionFailure("\"\(text)\" is not a channel name") }
     return name

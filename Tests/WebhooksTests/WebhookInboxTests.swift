@@ -4,7 +4,7 @@ import Testing
 
 @testable import Webhooks
 
-/// The queue to the worker: in order, bounded, with a wake-up.
+/// The queue of webhook events for the worker. It keeps their order, is bounded, and wakes the worker.
 @Suite struct WebhookInboxTests {
     private let inbox = WebhookInbox()
 

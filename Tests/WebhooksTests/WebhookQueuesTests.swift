@@ -3,7 +3,7 @@ import Testing
 
 @testable import Webhooks
 
-/// Distribution to endpoints, counts, and reports for the log.
+/// How events are distributed to the endpoints and counted, and what is reported for the log.
 @Suite struct WebhookQueuesTests {
     private var queues = WebhookQueues([endpoint()])
 
@@ -93,7 +93,8 @@ import Testing
         for number in 1...7 { queues.handle(subscriptionCount(number), at: moment(0)) }
         #expect(queues.counts.refused == 3)
         #expect(queues.drainReports() == [.full(label)])
-        // Room for one event only: the episode continues.
+        // The queue has room for one event only, so the episode continues: it ends when at least half of the queue is
+        // free.
         _ = sent(at: 0)
         queues.complete(1, problem: nil, at: 0, jitter: 0)
         for number in 8...9 { queues.handle(subscriptionCount(number), at: moment(0)) }
@@ -107,7 +108,7 @@ import Testing
         #expect(queues.counts.refused == 4)
     }
 
-    @Test mutating func closeSendsDelayedEventsWithoutLinger() {
+    @Test mutating func closeSendsDelayedEventsWithoutLingering() {
         queues = WebhookQueues([endpoint(batch: true)])
         queues.handle(vacated("a"), at: moment(0))
         queues.handle(subscriptionCount(1), at: moment(0))

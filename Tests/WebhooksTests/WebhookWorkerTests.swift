@@ -74,7 +74,7 @@ import Threads
         #expect(worker.statistics.counts.dropped == 1)
     }
 
-    /// When the gateway closes its connections after the abort, they cause further events.
+    /// The gateway closes its connections after the abort. These closes cause further events.
     @Test func eventsAfterAbortDrainAreDroppedAndCounted() {
         let unreachable = WebhookEndpoint(
             appIndex: 0, key: "key1", secret: "secret1", url: "http://127.0.0.1:9/", events: .all, batch: true,
