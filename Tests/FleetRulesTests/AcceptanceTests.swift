@@ -9,7 +9,7 @@ import Testing
 
     /// - Parameter driver: the order's driver; nil: none. Driver 42 accepts the order.
     @Test(arguments: JobStatus.allCases, ["42", "43", nil])
-    func acceptingAnOrderInEveryStatus(_ status: JobStatus, _ driver: String?) throws {
+    func acceptingAnOrderHasTheExpectedResultInEveryStatus(_ status: JobStatus, _ driver: String?) throws {
         var planner = RulesFixture.planner()
         let order = RulesFixture.order(status, driver: driver, name: driver == nil ? nil : "Stored")
         if status.isFinal || driver == "43" {
@@ -38,7 +38,7 @@ import Testing
 
     /// - Parameter driver: the route's driver; nil: none. Driver 42 accepts the route.
     @Test(arguments: routeStatuses, ["42", "43", nil])
-    func acceptingARouteInEveryStatus(_ status: JobStatus, _ driver: String?) throws {
+    func acceptingARouteHasTheExpectedResultInEveryStatus(_ status: JobStatus, _ driver: String?) throws {
         var planner = RulesFixture.planner()
         let route = RulesFixture.route(status, driver: driver, name: driver == nil ? nil : "Stored")
         if status.isFinal || driver == "43" {

@@ -2,6 +2,7 @@ import FleetRules
 import Testing
 
 @Suite struct BuiltInCatalogueTests {
+    /// The names of all entries: events for drivers and customers, then types of announcements.
     static let allNames = [
         "job-assigned", "job-removed", "order-removed", "schedule-updated", "job-available-again", "job-cancelled",
         "job-removed-from-list", "tracking-stopped", "driver-removed", "route-cancelled", "route-unassigned",

@@ -7,6 +7,8 @@ import Testing
 
 /// Checks invariants of every plan in random histories of one order and one route, with arbitrary texts.
 @Suite struct PropertyTests {
+    /// The pieces of which random texts consist. Many of them must be escaped in JSON, or show whether texts keep their
+    /// bytes.
     private static let pieces = [
         "\"", "\\", "\n", "\u{0}", "\u{1F}", "\u{7F}", "é", "e\u{301}", "😀", "\u{FFFD}", "\u{2028}", "</script>", "{", "}", ",",
         "null", "a", " ", "日本", "\u{10FFFF}", "'", "\\u0000",

@@ -51,7 +51,7 @@ import Testing
         }
     }
 
-    @Test(arguments: JobStatus.allCases) func assigningTheSameDriverInEveryStatus(_ status: JobStatus) throws {
+    @Test(arguments: JobStatus.allCases) func assigningTheSameDriverHasTheExpectedResult(_ status: JobStatus) throws {
         try check(.assign(to: "42", name: "New"), in: status, "42", nil)
     }
 

@@ -21,7 +21,9 @@ import Threads
     private let hub: SharedHub
     private let publisher: CommitPublisher
     private let counters = FleetCounters()
+    /// The lines of the log.
     private let lines = Lock<[String]>([])
+    /// The ids of the devices that were reported as removed, in the order of the reports.
     private let removed = Lock<[String]>([])
 
     init() throws {
@@ -220,6 +222,7 @@ import Threads
         publisher.publish(Commit(replies: replies))
     }
 
+    /// A command and its reply. By default, an admin has cancelled order A1, and the reply goes to loop 0.
     private func makeReply(
         _ reply: CommandReply? = nil, notifications: [Notification] = [], order: Order? = nil,
         action: Command.Action? = nil, loop: Int = 0, request: Int = 7

@@ -17,7 +17,7 @@ import Testing
         #expect(HTTPClientError(code: code, text: "text", writes: 1) == .lost("text"))
     }
 
-    @Test func goAwayIsNotSentAfterOneWriteAndATimeOutIsTimedOut() {
+    @Test func goAwayAfterOneWriteMeansNotSentAndATimeOutMeansTimedOut() {
         #expect(HTTPClientError(code: 16, text: "text", writes: 1) == .notSent("text"), "CURLE_HTTP2: GOAWAY")
         #expect(
             HTTPClientError(code: 16, text: "text", writes: 2) == .lost("text"), "the first write may have been processed")

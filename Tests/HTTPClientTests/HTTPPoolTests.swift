@@ -3,6 +3,7 @@ import HTTPClient
 import Testing
 
 @Suite struct HTTPPoolTests {
+    /// A complete response with the body `ok`.
     static let ok = "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok"
 
     /// Options that allow plain HTTP and have a long time-out for slow machines.

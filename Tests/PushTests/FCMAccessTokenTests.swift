@@ -32,7 +32,7 @@ struct FCMAccessTokenTests {
 
     private let token = Fixture()
 
-    @Test func isFetchedOnceAndUsedUntilItExpires() {
+    @Test func tokenIsFetchedOnceAndUsedUntilItExpires() {
         #expect(token.current(at: 0) == nil)
         #expect(!token.claimFetch(at: 0), "no request needs a token")
         #expect(token.requestRenewal(after: -1, at: 0) == .requested)

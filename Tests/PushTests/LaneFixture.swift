@@ -13,7 +13,9 @@ struct LaneFixture {
     var decide: (PushJob) -> PushDecision = { .send(LaneFixture.message(of: $0)) }
     /// The events emitted since the last ``drainEvents()``.
     var events: [LaneEvent] = []
+    /// The numbers of the jobs sent since the last ``drainSent()``.
     private(set) var sent: [Int64] = []
+    /// The last report since the last ``drainReport()``; nil if there is none.
     private(set) var report: PushReport?
     /// How often the connections were retired.
     private(set) var retired = 0

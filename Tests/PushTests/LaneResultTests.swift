@@ -275,7 +275,7 @@ struct LaneResultTests {
         fixture.performEffects()
         #expect(fixture.lane.status.state == .stopped)
         #expect(fixture.events.contains(.alarm("apns: stopped until the configuration is fixed: check the clock")))
-        // A probe that fails for the same reason requests a renewal again, which may be granted by then.
+        // A probe that fails for the same reason requests another renewal, which may be granted this time.
         fixture.respond(2, .accepted(messageID: nil))
         fixture.supply([])
         _ = (fixture.drainReport(), fixture.drainSent())

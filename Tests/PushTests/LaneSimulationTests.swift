@@ -25,7 +25,7 @@ private struct LaneWorld {
     var jobs: [Int64: PushJob] = [:]
     /// The number of the next job.
     var next: Int64 = 1
-    /// The job of each request in flight, by its number.
+    /// The job of each request in flight, by job number.
     var inFlight: [Int64: PushJob] = [:]
     /// The report to which the store has not replied yet.
     var underway: PushReport?
@@ -192,7 +192,7 @@ private struct LaneWorld {
             let result = isCalm ? .success(.accepted(messageID: nil)) : result(of: job)
             if result == .failure(.timedOut) { now += 2_000 }
             complete(number, result)
-            // The lane handles this result alone, or together with the next in one turn.
+            // The lane handles this result alone, or together with the next result in one turn.
             if Bool.random(using: &rng) { performEffects() }
         }
     }

@@ -181,7 +181,7 @@ import Testing
             (["message.token", "validate_only"], true, "message.token"), (["", "message.token"], true, "(unreadable)"),
             ([], true, ""),
         ] as [([String], Bool, String?)])
-    func badRequestInvalidatesTheTokenOnlyIfAlone(_ fields: [String], _ hasErrorCode: Bool, _ rejected: String?) {
+    func tokenIsInvalidOnlyIfBadRequestNamesNoOtherField(_ fields: [String], _ hasErrorCode: Bool, _ rejected: String?) {
         let violations = fields.map { #"{"field":"\#($0)","description":"bad"}"# }.joined(separator: ",")
         var details = [#"{"@type":"type.googleapis.com/google.rpc.BadRequest","fieldViolations":[\#(violations)]}"#]
         if hasErrorCode {

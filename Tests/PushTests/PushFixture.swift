@@ -3,7 +3,7 @@ import JSON
 import Push
 import Testing
 
-/// A fixed time, a device of each kind, and jobs for them.
+/// A fixed time, a device of each provider, and jobs for these devices.
 enum PushFixture {
     /// 2026-11-21T09:30:00.123Z, in milliseconds since 1970.
     static let now: Int64 = 1_795_253_400_123

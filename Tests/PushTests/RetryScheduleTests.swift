@@ -8,7 +8,7 @@ import Testing
             (1_000_000, 60_000),
             (.max, 60_000), (-1, 1_000),
         ] as [(Int, Int64)])
-    func doublesUpToAMinute(_ attempts: Int, _ least: Int64) {
+    func delayDoublesUpToAMinute(_ attempts: Int, _ least: Int64) {
         var (low, high) = (Fixed(value: 1 << 40), Fixed(value: .max))
         #expect(RetrySchedule.delay(afterAttempts: attempts, using: &low) == least)
         #expect(RetrySchedule.delay(afterAttempts: attempts, using: &high) == least + least / 2)
@@ -20,7 +20,7 @@ import Testing
             (0, 60_000, 60_000, 90_000), (0, 0, 1_000, 1_500), (6, 5_000, 60_000, 90_000), (0, 3_600_000, 3_600_000, 3_630_000),
             (0, -1, 1_000, 1_500),
         ] as [(Int, Int64, Int64, Int64)])
-    func neverSoonerThanRetryAfter(_ attempts: Int, _ retryAfter: Int64, _ least: Int64, _ most: Int64) {
+    func delayIsNotShorterThanRetryAfter(_ attempts: Int, _ retryAfter: Int64, _ least: Int64, _ most: Int64) {
         var (low, high) = (Fixed(value: 1 << 40), Fixed(value: .max))
         #expect(RetrySchedule.delay(afterAttempts: attempts, retryAfter: retryAfter, using: &low) == least)
         #expect(RetrySchedule.delay(afterAttempts: attempts, retryAfter: retryAfter, using: &high) == most)

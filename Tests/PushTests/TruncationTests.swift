@@ -116,7 +116,7 @@ import Testing
         #expect(object["type"] == "NEW_BATCH_AVAILABLE")
     }
 
-    /// Each argument is one grapheme cluster.
+    /// Each argument is one grapheme cluster, so a cut text contains it completely or not at all.
     @Test(arguments: ["👩‍👩‍👧‍👦", "🇬🇧", "👍🏽", "e\u{301}\u{323}", "漢", "한", "กำ", "नि", "\r\n", "\"", "\u{1}", "\\"])
     func cutsBetweenGraphemeClusters(_ character: String) throws {
         var message = try message()
@@ -134,7 +134,7 @@ import Testing
         }
     }
 
-    /// A letter with very many accents is one grapheme cluster.
+    /// A letter with very many accents is one grapheme cluster. If it does not fit, it is dropped, not cut.
     @Test func dropsAClusterThatDoesNotFit() throws {
         var message = try message()
         message.eventFields = [PushMessage.Field("note", "a" + text("\u{301}", 4_000))]

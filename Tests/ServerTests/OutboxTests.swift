@@ -98,8 +98,8 @@ import Testing
         return (frames.count, try #require(fields.first { $0.label == "head" }?.value as? Int))
     }
 
-    /// The number of frames that the last `next()` moved within the array: all that remain if it removed the sent ones
-    /// from the front, otherwise 0.
+    /// The number of frames that the last `next()` moved within the array: if it removed the sent frames from the front
+    /// of the array, all frames that remain; otherwise 0.
     private func moves(_ outbox: Outbox) throws -> Int {
         let (frames, sent) = try storage(outbox)
         return sent == 0 ? frames : 0

@@ -18,6 +18,7 @@ struct AssignmentChecker {
     }
 
     private var assignments: [Order: Assignment] = [:]
+    /// The assignments that have ended and have not begun again.
     private var losses: Set<Assignment> = []
 
     /// Records an input and its effects, and checks the promises. Call it after the model has applied the input.

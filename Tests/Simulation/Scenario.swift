@@ -7,13 +7,18 @@ import TestSupport
 struct Scenario {
     /// The kinds of steps that a seed weighs. To simulate a new feature, add its kinds here, including its wrong uses.
     enum Kind: CaseIterable {
+        /// `arrive` opens a connection and subscribes it at once. `replace` closes a connection and opens another in
+        /// its slot.
         case open, close, replace, arrive
         case subscribe, subscribeAgain, unsubscribe, unsubscribeWithoutSubscription
         case publish, publishToMany, publishExcept
         case clientEvent, clientEventWithoutSubscription
         case signin, signinAgain, terminate
+        /// `tick` advances the time by at most six seconds, `tickFar` by ten minutes or more, so that cached events
+        /// expire.
         case tick, tickFar
         case identify, identifyDriver, assign, endJob, publishToMirrors
+        /// An input of a connection that is already closed.
         case sendAfterClose
         case drain, drainPartly, flush, settle
     }

@@ -25,7 +25,7 @@ func unregister(_ token: DeviceToken, by owner: Identity) -> Command {
     command(.device(DeviceRegistration(.unregister, token, endpoint: .fcmToken)), by: owner)
 }
 
-/// Notifies each of the drivers on their own channel.
+/// An announcement to each of the drivers, on the driver's own channel.
 func announce(to drivers: String..., of type: String = "HELLO") -> Command {
     command(.announce(Announcement(type: type, audience: .drivers(drivers), data: Array("{}".utf8))))
 }

@@ -17,7 +17,7 @@ import Testing
         }
     }
 
-    @Test func isExpandedInSlices() throws {
+    @Test func broadcastIsExpandedInSlices() throws {
         let executor = try store.pushing()
         try executor.runBackgroundTasks()
         try fill(executor, 1_200)
@@ -35,7 +35,7 @@ import Testing
         #expect(try executor.database.dump("SELECT turn, COUNT(*) FROM push_jobs GROUP BY turn") == ["0|1200", "1|1"])
     }
 
-    @Test func continuesAfterAKill() throws {
+    @Test func expansionContinuesAfterAKill() throws {
         do {
             let executor = try store.pushing()
             try executor.runBackgroundTasks()

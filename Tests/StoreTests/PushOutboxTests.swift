@@ -119,7 +119,7 @@ import Testing
         for _ in 0..<3 { _ = try executor.commit(announce(to: "42")) }
         let job = try executor.claim(1)[0]
         let removal = { (moment: Int64) in DeviceRemoval(reason: "Unregistered", ifSeenBefore: moment) }
-        // The device was registered again after the provider's report: it is not removed.
+        // The provider's report is older than the device's last registration, so the device is not removed.
         var lease = try executor.report([
             PushOutcome(job, .failed(reason: "Unregistered"), wasTried: true, removal: removal(noon))
         ])

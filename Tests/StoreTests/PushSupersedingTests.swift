@@ -113,7 +113,7 @@ import Testing
         #expect(try executor.claim(at: noon + 50).count == 6)
     }
 
-    /// First attempts are sent in order: the device receives both and shows the later one.
+    /// First attempts are sent in order, so the device receives both notifications and shows the later one.
     @Test func firstAttemptsAreSentInOrder() throws {
         let executor = try executor()
         _ = try executor.commit(assign("A", to: "42"))

@@ -52,7 +52,7 @@ import Threads
         let harness = try WriterHarness(
             store,
             onOpen: { (executor: CommandExecutor) throws(DatabaseError) in
-                try executor.database.run("PRAGMA max_page_count = 1")  // SQLite raises it to the size of the file
+                try executor.database.run("PRAGMA max_page_count = 1")  // SQLite raises the limit to the size of the file
                 pages.withLock { $0.handle = UInt(bitPattern: executor.database.connection.handle) }
             },
             onCommit: { _ in
