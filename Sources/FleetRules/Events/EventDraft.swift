@@ -6,7 +6,8 @@ struct EventDraft {
     let event: String
     /// The event's fields as JSON members, without the braces around them.
     let members: [UInt8]
-    /// The size of each field's value as JSON. The error about an event that is too large names the longest field.
+    /// The size of each field's value as JSON, in bytes. The error about an event that is too large names the longest
+    /// field.
     let lengths: [(field: String, bytes: Int)]
 
     init(_ channel: FleetChannel, _ event: String, _ fields: EventFields) {
@@ -17,7 +18,8 @@ struct EventDraft {
         members = json.bytes
     }
 
-    /// The event of an announcement. Its `members` are those that the admin sent, unchanged.
+    /// The event of an announcement, that is, of a notification that an admin sends. Its `members` are written as the
+    /// admin sent them. Errors name the request's field, `data`, because the members are the admin's own.
     init(_ channel: FleetChannel, _ event: String, verbatim members: [UInt8]) {
         self.channel = channel
         self.event = event

@@ -31,7 +31,7 @@ extension EventFields {
 }
 
 extension JSONWriter {
-    /// Writes the fields as members of an object. Returns the size of each value as JSON.
+    /// Writes the fields as members of an object. Returns the size of each value as JSON, in bytes.
     @discardableResult
     mutating func members(_ fields: EventFields) -> [(field: String, bytes: Int)] {
         fields.members.map { name, value in

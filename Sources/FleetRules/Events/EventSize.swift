@@ -1,17 +1,20 @@
 import Access
 
-/// Limits the size of events. A field that would make a later event too large is rejected when it is stored, not when
-/// the event is due. Otherwise an order whose address is too long could never be cancelled.
+/// Limits the size of events. A field that would make a later event too large is rejected when a request sets it, not
+/// when that event is published. Otherwise, a driver could never be removed from an order whose address is too long.
 enum EventSize {
-    /// The longest id of a driver or a drop; its characters are one byte each.
+    /// Stands for the id of a driver or a drop: the maximum length, and no characters that JSON escapes.
     private static let longestID = String(repeating: "9", count: Identity.idLengthMax)
-    /// The correlation id with the longest JSON form: 128 quotes, each of which JSON escapes.
+    /// Stands for a future request's correlation id: the maximum of 128 characters, each of which JSON escapes.
     private static let longestCorrelationID = String(repeating: "\"", count: 128)
+    /// Stands for a notification's id: all ULIDs have 26 characters.
     private static let anyULID = String(repeating: "7", count: 26)
 
     /// Rejects a job if one of its future events could be too large.
-    /// - Parameter presentFields: names of the fields that the request contains. The error names one of them. Events
-    ///   that contain none of these fields are not checked.
+    /// - Parameters:
+    ///   - driverName: the name of the job's driver; nil if it is unknown.
+    ///   - presentFields: names of the fields that the request contains. The error names one of them. Events that
+    ///     contain none of these fields are not checked.
     static func check<Subject: Job>(
         _ job: Subject, driverName: String?, presentFields: [String], _ rules: NotificationRules
     ) throws(RuleError) {

@@ -1,4 +1,4 @@
-/// The channel of an event. ``name`` is the public channel (`driver-42`); the hub also publishes the event to the
+/// The channel of an event. ``name`` is the public channel (`driver-42`); the gateway also publishes the event to the
 /// private channel that mirrors it (`private-driver-42`).
 enum FleetChannel {
     /// One driver, by id.
@@ -7,8 +7,11 @@ enum FleetChannel {
     case drivers
     /// The dispatchers.
     case admin
+    /// Those who follow a booking's driver on the map, by the booking's reference.
     case tracking(String)
+    /// Those who follow a booking's progress, by the booking's reference.
     case booking(String)
+    /// One customer, by id.
     case customer(String)
 
     var name: String {

@@ -1,15 +1,21 @@
 import Primitives
 
 /// A change of an order that causes events, with the values that the events contain besides the order's fields.
+/// The strings in `to`, `from`, `by` and `driver` are drivers' ids; `name` is the name of the driver in `to` or `by`,
+/// nil if it is unknown.
 enum OrderTransition: JobTransition {
+    /// `from` is nil if the order had no driver.
     case assigned(to: String, name: String?, from: String?)
     case unassigned(from: String, reason: String?)
+    /// `driver` is nil if there is no driver to notify.
     case cancelled(driver: String?, reason: String?)
     /// The string is the driver's id.
     case driverRemoved(String, reason: String?)
-    /// A driver accepted an order that had no driver.
+    /// A driver accepted the order, which had no driver.
     case claimed(by: String, name: String?)
+    /// The assigned driver accepted the order.
     case accepted(by: String, name: String?)
+    /// The order's driver reported a step.
     case progressed(to: JobStatus, by: String, name: String?)
 }
 
@@ -30,8 +36,8 @@ extension OrderTransition {
             return reassigned(former, ids) + [
                 EventDraft(
                     .driver(driver), "job-assigned",
-                    ids + order.customer + ["scheduledAt": .text(order.scheduledAt), "totalGBP": .number(order.totalGBP)]
-                        + ["message": "New job assigned to you"])
+                    ids + order.customerAndAddresses + ["scheduledAt": .text(order.scheduledAt)]
+                        + ["totalGBP": .number(order.totalGBP), "message": "New job assigned to you"])
             ] + assigned(driver, name, ids)
 
         case .unassigned(let driver, let reason):
@@ -65,7 +71,7 @@ extension OrderTransition {
                     ids + ["reason": .text(reason), "removedAt": now, "message": "You have been removed from this job"]),
                 EventDraft(
                     .drivers, "job-available-again",
-                    ids + order.customer + ["availableAt": now, "message": "This job is now available again"]),
+                    ids + order.customerAndAddresses + ["availableAt": now, "message": "This job is now available again"]),
                 EventDraft(
                     .booking(order.reference), "driver-removed",
                     ["reason": .text(reason), "removedAt": now, "message": "Your driver has been changed"]),
@@ -114,7 +120,7 @@ extension OrderTransition {
         ]
     }
 
-    /// One event for the dispatchers, and a copy without the driver's id for the customer.
+    /// A driver's report: one event for the dispatchers, and a copy without the driver's id for the customer.
     private func reported(
         _ event: String, _ step: JobStatus, _ driver: String, _ name: String?, _ order: Order, _ now: EventFields.Value
     ) -> [EventDraft] {
@@ -129,7 +135,7 @@ extension OrderTransition {
 extension Order {
     fileprivate var ids: EventFields { ["bookingId": .text(bookingID ?? code), "bookingReference": .text(reference)] }
 
-    fileprivate var customer: EventFields {
+    fileprivate var customerAndAddresses: EventFields {
         [
             "customerName": .text(customerName), "pickupAddress": .text(pickupAddress),
             "dropoffAddress": .text(dropoffAddress),

@@ -1,14 +1,19 @@
 import Primitives
 
 /// A change of a route that causes events, with the values that the events contain besides the route's fields.
+/// The strings in `to`, `from`, `by` and `driver` are drivers' ids; `name` is the name of the driver in `to` or `by`,
+/// nil if it is unknown.
 enum RouteTransition: JobTransition {
+    /// `from` is nil if the route had no driver.
     case assigned(to: String, name: String?, from: String?, reason: String?)
     case unassigned(from: String, reason: String?)
+    /// `driver` is nil if there is no driver to notify.
     case cancelled(driver: String?, reason: String?)
-    /// The string is the drop's id.
+    /// The string is the drop's id. `driver` is nil if there is no driver to notify.
     case dropRemoved(String, driver: String?, reason: String?)
-    /// A driver accepted a route that had no driver.
+    /// A driver accepted the route, which had no driver.
     case claimed(by: String, name: String?)
+    /// The assigned driver accepted the route.
     case accepted(by: String, name: String?)
 }
 

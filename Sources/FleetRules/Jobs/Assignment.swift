@@ -5,7 +5,8 @@ package struct Assignment: Equatable, Sendable {
     package var status = JobStatus.available
     /// Nil if the job has no driver.
     package var driver: Driver?
-    /// 0 for a job that is not stored, then 1; each change adds 1. Clients send the version back as `If-Match`.
+    /// 0 for a job that is not stored yet, 1 once it is stored; each later change adds 1. Clients send the version back
+    /// in `If-Match`.
     package var version = 0
 
     /// The driver of a job.
@@ -39,7 +40,8 @@ extension Assignment {
         case cancel(fallback: Identifier?)
     }
 
-    /// The effect of a change. `.cancelled(nil)` has no driver to notify.
+    /// The effect of a change: `from` is the previous driver, nil if there was none. `.cancelled(nil)` means that there
+    /// is no driver to notify.
     enum Transition {
         case assigned(Driver, from: Identifier?)
         case unassigned(Identifier)
@@ -47,7 +49,7 @@ extension Assignment {
     }
 
     /// Applies a change. Returns nil if the same driver is assigned again; only the driver's name may change then.
-    /// - Parameter label: how the error names the job.
+    /// - Parameter label: the job's name in errors, such as `Order ORD-1`.
     /// - Throws: `.conflict` (409) if the job is completed or cancelled, or has no driver to unassign.
     mutating func apply(_ change: Change, label: String) throws(RuleError) -> Transition? {
         try status.checkOpen(label)
@@ -85,8 +87,8 @@ extension Assignment {
 
     /// Accepts the job for a driver.
     /// - Parameters:
-    ///   - label: how the errors name the job.
-    ///   - noun: `job` or `route`, for the error.
+    ///   - label: the job's name in errors, such as `Order ORD-1`.
+    ///   - noun: `job` or `route`, for the error about another driver.
     /// - Throws: `.conflict` (409) if the job is completed or cancelled, or has another driver.
     mutating func accept(by new: Driver, label: String, noun: String) throws(RuleError) -> Acceptance {
         try status.checkOpen(label)

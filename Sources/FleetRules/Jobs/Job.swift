@@ -1,6 +1,6 @@
 import JSON
 
-/// The common interface of orders and routes for ``DispatchPlanner``.
+/// What ``DispatchPlanner`` needs of an order or a route.
 protocol Job: Equatable, Sendable {
     associatedtype Transition: JobTransition where Transition.Subject == Self
 
@@ -12,7 +12,7 @@ protocol Job: Equatable, Sendable {
     var auditSubject: AuditEntry.Subject { get }
     var pushPolicy: PushPolicy { get }
 
-    /// Stores the job in the plan, as the new state of its order or route.
+    /// Sets the plan's ``DispatchPlan/order`` or ``DispatchPlan/route`` to this job.
     func place(in plan: inout DispatchPlan)
     /// The response to a command that concerns the job.
     func response(_ message: String, _ notificationIDs: [String]) -> CommandResponse
@@ -28,16 +28,17 @@ protocol JobTransition {
     static func claimed(by driver: String, name: String?) -> Self
     /// A driver accepted a job that was assigned to them.
     static func accepted(by driver: String, name: String?) -> Self
-    /// Transitions that together cause every event of a job, all with the same driver.
+    /// Transitions that together cause every event of a job, all with the same driver. ``EventSize`` measures the
+    /// events.
     static func samples(driver: String, name: String?) -> [Self]
     /// The events, in the order in which they are published.
-    /// - Parameter milliseconds: since 1970.
+    /// - Parameter milliseconds: the time of the transition, in milliseconds since 1970.
     func events(of job: Subject, at milliseconds: Int64) -> [EventDraft]
 }
 
 extension Job {
-    /// Whether any field differs in any byte. `==` alone is not enough: Swift compares strings by canonical
-    /// equivalence.
+    /// Whether any field differs in any byte. `==` alone is not enough: in Swift, strings with different bytes are
+    /// equal if they are canonically equivalent, such as `é` as one or as two Unicode scalars.
     func differs(from other: Self) -> Bool { self != other || encoded != other.encoded }
 
     private var encoded: [UInt8] {

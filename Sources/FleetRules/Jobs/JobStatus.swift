@@ -1,4 +1,4 @@
-/// The status of an order or a route. Routes only use available, assigned, accepted and cancelled.
+/// The status of an order or a route. Routes use only available, assigned, accepted and cancelled.
 package enum JobStatus: String, CaseIterable, Sendable {
     case available
     case assigned
@@ -18,7 +18,7 @@ package enum JobStatus: String, CaseIterable, Sendable {
     /// Whether the job has ended: its assignment cannot change any more.
     package var isFinal: Bool { self == .completed || self == .cancelled }
 
-    /// The next step; nil if the job has ended.
+    /// The status that follows this one, unless the job is cancelled. Nil if the job has ended.
     package var next: JobStatus? {
         switch self {
         case .available: .assigned
@@ -35,7 +35,8 @@ package enum JobStatus: String, CaseIterable, Sendable {
 }
 
 extension JobStatus {
-    /// - Parameter label: how the error names the job.
+    /// Checks that the job has not ended.
+    /// - Parameter label: the job's name in the error, such as `Order ORD-1`.
     /// - Throws: `.conflict` (409) if the job has ended.
     func checkOpen(_ label: String) throws(RuleError) {
         if isFinal { throw RuleError(.conflict, "\(label) is \(rawValue)") }
@@ -53,7 +54,8 @@ extension JobStatus {
         }
     }
 
-    /// - Throws: `.invalid` (400) unless `step` is the next step after this status. The text names the next step.
+    /// Checks that a driver whose job has this status may report `step` now.
+    /// - Throws: `.invalid` (400) if `step` is not the next step. The error names the next step.
     func checkProgress(to step: JobStatus) throws(RuleError) {
         let attempt = "Cannot transition from \(rawValue) to \(step.rawValue)."
         guard let next else { throw RuleError(.invalid, "\(attempt) The job is \(rawValue).") }

@@ -1,6 +1,6 @@
 import JSON
 
-/// An order: its assignment, and the fields that requests have set.
+/// An order: its code, its assignment, and the fields that requests have set (nil: not set).
 package struct Order: Equatable, Sendable {
     package let code: String
     package var assignment = Assignment()

@@ -1,15 +1,16 @@
 import Primitives
 
-/// An admin's action on an order. HTTPAPI rejects `assign` without `driverId`, so the action `assign` always has a
-/// driver.
+/// An admin's action on an order. The module HTTPAPI rejects an `assign` request without `driverId`, so
+/// ``Kind/assign(_:)`` always has a driver.
 package struct OrderAction: Equatable, Sendable {
-    /// The action, with the values that only this action has.
+    /// The kind of action, with the values that only this kind has.
     package enum Kind: Equatable, Sendable {
         case assign(Assignment.Driver)
         case unassign
+        /// Has the same effect as `unassign` on the order, but publishes other events.
         case removeDriver
         case cancel
-        /// Stores fields, even if the order is completed or cancelled. Causes no events.
+        /// Stores the request's fields, even if the order is completed or cancelled. Causes no events.
         case update
     }
 

@@ -1,12 +1,15 @@
 import JSON
 
-/// A route, on which one driver delivers several orders: its assignment, and the fields that requests have set.
+/// A route, on which one driver delivers several orders: its id, its assignment, and the fields that requests have set
+/// (nil: not set).
 package struct Route: Equatable, Sendable {
     package let id: String
     package var assignment = Assignment()
     package var routeNumber: String?
     package var bookingsCount: JSONNumber?
+    /// The number of drops, the stops at which the driver delivers.
     package var dropsCount: JSONNumber?
+    /// In pounds sterling, as the request wrote it.
     package var earningsAdjustment: JSONNumber?
 
     package init(id: String) { self.id = id }

@@ -1,16 +1,16 @@
 import Primitives
 
-/// An admin's action on a route. HTTPAPI rejects `assign` without `driverId`, so the action `assign` always has a
-/// driver.
+/// An admin's action on a route. The module HTTPAPI rejects an `assign` request without `driverId`, so
+/// ``Kind/assign(_:)`` always has a driver.
 package struct RouteAction: Equatable, Sendable {
-    /// The action, with the values that only this action has.
+    /// The kind of action, with the values that only this kind has.
     package enum Kind: Equatable, Sendable {
         case assign(Assignment.Driver)
         case unassign
         case cancel
         /// Notifies the driver that the drop with this id was removed. The gateway does not store drops.
         case removeDrop(String)
-        /// Stores fields, even if the route is cancelled. Causes no events.
+        /// Stores the request's fields, even if the route is cancelled. Causes no events.
         case update
     }
 

@@ -9,7 +9,7 @@ package struct TelemetryEvent: Equatable, Sendable {
     }
 
     package let notificationID: String
-    /// The notification's type: `new_job`, `job_update`… or a type in the catalogue.
+    /// The notification's type: `new_job`, `job_update`… or a type in the notification catalogue.
     package let type: String
     /// The id of the job or route that the notification is about, as sent.
     package let entityID: String

@@ -1,9 +1,9 @@
 extension NotificationCatalogue {
-    /// The catalogue if no file is configured. config/notifications.yaml contains the same entries; a test compares
-    /// them.
+    /// The catalogue that the gateway uses if `notifications.file` is not configured. `config/notifications.yaml`
+    /// contains the same entries; a test compares them.
     package static let builtIn = NotificationCatalogue(jobEvents + routeEvents + customerEvents + types)
 
-    /// Events of jobs, for drivers.
+    /// Events about orders, for drivers.
     private static let jobEvents = [
         entry("job-assigned", "New job", "{pickupAddress|Pickup} to {dropoffAddress|destination}") {
             $0.thread = "jobs"
@@ -38,7 +38,7 @@ extension NotificationCatalogue {
         },
     ]
 
-    /// Events of routes, for drivers.
+    /// Events about routes, for drivers.
     private static let routeEvents = [
         entry("route-assigned", "New route", "{routeNumber|A route} has been assigned to you") {
             $0.thread = "routes"
@@ -98,6 +98,7 @@ extension NotificationCatalogue {
         },
     ]
 
+    /// An entry with default options, except those that `change` sets.
     private static func entry(
         _ name: String, _ title: Template, _ body: Template, _ change: (inout Entry) -> Void = { _ in }
     ) -> Entry {

@@ -50,7 +50,8 @@ extension NotificationCatalogue {
         /// The Android notification channel; empty: the app's default channel.
         package var channelID = ""
         package var priority = Priority.high
-        /// Seconds until the notification expires (1–2,419,200). An expired notification is not delivered.
+        /// Seconds until the notification expires, from 1 to FCM's maximum of 28 days (2,419,200). An expired
+        /// notification is not pushed.
         package var lifetimeSeconds: Int
         package var collapse = Collapse.notification
         /// Whether the notification is pushed during quiet hours too.
@@ -68,6 +69,7 @@ extension NotificationCatalogue {
         package enum Priority: String, CaseIterable, Sendable {
             /// Wakes a sleeping device.
             case high
+            /// A sleeping device may receive the push later.
             case normal
         }
 
@@ -82,8 +84,8 @@ extension NotificationCatalogue {
 }
 
 extension NotificationCatalogue.Entry {
-    /// The data type of an entry: the event's type if `name` is an event, else `name` itself, which is a type then.
-    /// Event names are in kebab case (`job-assigned`), types are not (`new_job`).
+    /// The default of ``dataType``: if `name` is an event's name, the type of that event; otherwise `name` is a type,
+    /// and the default is `name` itself. Event names are in kebab case (`job-assigned`), types are not (`new_job`).
     private static func defaultDataType(of name: String) -> String {
         let isEvent = name.utf8.allSatisfy {
             switch $0 {

@@ -1,18 +1,18 @@
-/// A step in a notification's history. The store adds the steps of the notification and its push jobs; apps report the
-/// others.
+/// A step in a notification's history. The store adds its own steps (`created`, `push_queued`, `read`…); apps report
+/// the others (`received`, `action_accept`…).
 package struct NotificationStep: Equatable, Sendable {
     /// The notification's id. An app may also report an id that is not in the log.
     package let notificationID: String
     /// `created`, `push_queued`, `received`, `action_accept`…
     package let step: String
-    /// ``Identity/key`` of the reporter (not always the recipient) or of the push job's recipient; empty if there is
-    /// none.
+    /// ``Identity/key`` of the reporter (not always the recipient) or of the push job's recipient; empty if the
+    /// step has neither.
     package let subject: String
     /// When the step happened or, if an app reported it, when the report arrived: milliseconds since 1970.
     package let at: Int64
     /// The reporter's timestamp, as sent; nil if no app reported the step.
     package let reportedAt: String?
-    /// Further data, a JSON object.
+    /// Further data, a JSON object; nil if there is none.
     package let detail: [UInt8]?
 
     package init(

@@ -65,8 +65,8 @@ package struct PreferenceChanges: Equatable, Sendable {
 }
 
 extension Preferences {
-    /// Writes the preferences as in responses and in the store: `{"types":{…},"quietHours":{…}}`, types in alphabetical
-    /// order.
+    /// Writes the preferences as responses and the store contain them: `{"types":{…},"quietHours":{…}}`, types in
+    /// alphabetical order.
     package func write(to json: inout JSONWriter) {
         json.object {
             $0.member("types") {

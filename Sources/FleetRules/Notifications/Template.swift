@@ -1,5 +1,5 @@
-/// A push text with fields. `{field}` is replaced by the field's value, or by nothing if the event has no such field;
-/// `{field|default}` is replaced by the default then. `{{` and `}}` are literal braces.
+/// A push text with fields. `{field}` is replaced by the field's value, or by nothing if the event has no such field.
+/// `{field|default}` is replaced by the value or, if there is none, by the default. `{{` and `}}` are literal braces.
 ///
 /// Parsing finds all syntax errors, so rendering cannot fail.
 package struct Template: Equatable, Sendable {
@@ -12,13 +12,15 @@ package struct Template: Equatable, Sendable {
 
     /// The syntax error in a string that is not a template.
     package struct SyntaxError: Error, Equatable {
-        /// What was expected at which character (counted from 1), for a configuration error. Does not quote the string.
+        /// What was expected at which character (counted from 1), for the configuration's error text. Does not quote
+        /// the string.
         package let reason: String
     }
 
     /// Parses a template.
     package init(parsing text: String) throws(SyntaxError) {
-        // Parses bytes: a brace and a following combining accent are one character, which is not equal to a brace.
+        // Parses bytes, not characters: a brace with a combining accent after it is one `Character`, which does not
+        // equal a brace.
         let bytes = Array(text.utf8)
         var literal: [UInt8] = []
         var next = 0

@@ -28,6 +28,7 @@ package struct Announcement: Equatable, Sendable {
 
 extension Announcement {
     /// The channels to publish to. A driver who is listed twice is notified once.
+    /// - Throws: `.invalid` (400) if the list of drivers is empty.
     func channels() throws(RuleError) -> [FleetChannel] {
         switch audience {
         case .customer(let id): return [.customer(id)]
@@ -40,6 +41,7 @@ extension Announcement {
     }
 
     /// The members of `data` as sent, except `notificationId` and `correlationId`: the gateway sets these two.
+    /// - Throws: `.invalid` (400) if `data` is not an object.
     func members() throws(RuleError) -> [UInt8] {
         var json = JSONWriter(capacity: data.count)
         do {
@@ -58,7 +60,7 @@ extension Announcement {
         return json.bytes
     }
 
-    /// For the audit log: type and recipients. The notification log contains the data.
+    /// For the audit log: type and recipients. The data is left out, because the notification log contains it.
     var auditDetails: EventFields {
         let recipients: EventFields =
             switch audience {

@@ -4,7 +4,7 @@ package struct AuditEntry: Equatable, Sendable {
     package enum Subject: Equatable, Sendable {
         case order(String)
         case route(String)
-        /// No order or route: the action is an announcement.
+        /// No order or route: the action is an announcement, that is, a notification that an admin sends.
         case fleet
     }
 

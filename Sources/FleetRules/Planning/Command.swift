@@ -6,15 +6,18 @@ package struct Command: Equatable, Sendable {
     package enum Action: Equatable, Sendable {
         case order(OrderAction)
         case route(RouteAction)
-        /// The order with this code or, if there is none, with this bookingId.
+        /// The actor, a driver, accepts the order with this code or, if there is none, with this bookingId.
         case acceptJob(String)
+        /// The actor, a driver, accepts the route with this id.
         case acceptRoute(String)
-        /// The string identifies the order as in `acceptJob`.
+        /// The actor, a driver, reports a step of the order. The string identifies the order as in `acceptJob`.
         case progress(String, ProgressReport)
+        /// The actor, an admin, sends a notification.
         case announce(Announcement)
         case telemetry([TelemetryEvent])
         /// Marks the actor's notifications with these ids as read; nil: all of the actor's notifications.
         case markRead([String]?)
+        /// Registers or unregisters a device of the actor.
         case device(DeviceRegistration)
         case updatePreferences(PreferenceChanges)
         /// Deletes a person's data: devices, preferences, positions, name.

@@ -1,7 +1,7 @@
 /// The response to an executed command, before it is encoded.
 ///
-/// `FleetResponses` in HTTPAPI defines its JSON. The store calls the encoder in the command's transaction and stores
-/// the bytes with the command's effects: a repeated request (`Idempotency-Key`) gets the same bytes.
+/// `FleetResponses` in the module HTTPAPI defines its JSON. The store calls the encoder in the command's transaction
+/// and stores the bytes with the command's effects: a repeated request (`Idempotency-Key`) gets the same bytes.
 package enum CommandResponse: Equatable, Sendable {
     /// The string is the response's message.
     case order(String, Order, notificationIDs: [String])
@@ -21,7 +21,7 @@ package enum CommandResponse: Equatable, Sendable {
     package typealias Encoder = @Sendable (CommandResponse, _ correlationID: String) -> [UInt8]
 }
 
-/// The rows that an erasure deleted or cleared in its transaction, by kind.
+/// The numbers of rows that the erasure of a person's data deleted or cleared in its transaction, by kind.
 package struct ErasureCounts: Equatable, Sendable {
     package var devices = 0
     package var preferences = 0
@@ -29,7 +29,9 @@ package struct ErasureCounts: Equatable, Sendable {
     package var pushes = 0
     /// Stored responses to requests with an idempotency key.
     package var storedResponses = 0
+    /// Orders whose driver's or customer's name was cleared.
     package var orders = 0
+    /// Routes whose driver's name was cleared.
     package var routes = 0
     /// Notes and positions in the audit log.
     package var auditDetails = 0

@@ -11,7 +11,7 @@ extension DispatchPlanner {
         try planAcceptance(of: stored, context)
     }
 
-    /// Plans the acceptance of a route by the actor, a driver. Conditions and errors are as for an order.
+    /// Plans the acceptance of a route by the actor, a driver. Conditions and errors are those of ``accept(order:_:)``.
     package mutating func accept(route stored: Route?, _ context: CommandContext) throws(RuleError) -> DispatchPlan {
         try planAcceptance(of: stored, context)
     }

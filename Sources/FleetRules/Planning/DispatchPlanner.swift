@@ -1,10 +1,10 @@
 import Primitives
 
-/// Turns an action into a plan: new state, events, pushes, audit entry, response. Pure: a rejected action has no
-/// effects.
+/// Turns an action into a plan: new state, events, pushes, audit entry, response. The planner performs no I/O: the
+/// store and the gateway carry out the plan.
 ///
-/// `+Jobs` plans the drivers' actions, and `+Announcements` plans the notifications that admins send. The tables of
-/// events are in `OrderEvents.swift` and `RouteEvents.swift`.
+/// `DispatchPlanner+Jobs.swift` plans the drivers' actions, and `DispatchPlanner+Announcements.swift` the notifications
+/// that admins send. `OrderEvents.swift` and `RouteEvents.swift` define the events of each action.
 package struct DispatchPlanner: Sendable {
     private var ids: ULIDSource
 
@@ -20,7 +20,9 @@ package struct DispatchPlanner: Sendable {
         try planAction(action, on: stored, context)
     }
 
-    /// Plans an admin's action on a route. Creation and errors are as for an order.
+    /// Plans an admin's action on a route.
+    /// - Parameter stored: nil if the store has no route with this id; the action then creates it.
+    /// - Throws: ``RuleError``, as for an action on an order.
     package mutating func plan(
         _ action: RouteAction, for stored: Route?, _ context: CommandContext
     ) throws(RuleError) -> DispatchPlan {
@@ -35,8 +37,9 @@ package struct DispatchPlanner: Sendable {
         try action.checkEventSizes(job, context.rules)
         try context.checkVersion(of: job)
         let (message, transition) = try action.apply(to: &job)
-        // A transition is a change even where no field differs: unassigning an order that has no driver stored still
-        // notifies the fallback driver. Without a transition, a field must differ.
+        // A new job and a transition are changes. A transition is one even if no field differs: unassigning an order
+        // that has no driver stored still notifies the fallback driver. Without a transition, a field must differ;
+        // otherwise, the plan is only a response.
         guard stored.map({ transition != nil || job.differs(from: $0) }) ?? true else {
             return DispatchPlan(response: job.response(message, []))
         }

@@ -19,7 +19,7 @@ package enum Query: Equatable, Sendable {
     case preferences(Identity)
 }
 
-/// The result of a query. `FleetResponses` in HTTPAPI defines its JSON.
+/// The result of a query. `FleetResponses` in the module HTTPAPI defines its JSON.
 package enum QueryResult: Equatable, Sendable {
     case order(Order)
     case route(Route)

@@ -2,13 +2,13 @@
 package struct RuleError: Error, Equatable, Sendable {
     /// Determines the HTTP status of the response.
     package enum Kind: Sendable {
-        /// 400: the request is wrong, or the job's status does not allow the step.
+        /// 400: the request is wrong, or the job's status does not allow the step that the driver reports.
         case invalid
         /// 403: the job is not assigned to this driver.
         case forbidden
         /// 404: no such order or route.
         case unknown
-        /// 409: the current state does not allow the action.
+        /// 409: the job's current status, driver or version does not allow the action.
         case conflict
     }
 

@@ -2,9 +2,13 @@
 package struct DeviceRegistration: Equatable, Sendable {
     package enum Kind: String, Sendable { case register, unregister }
 
-    /// The endpoint of the request, which determines the form of the response: `/api/auth/fcm-token`,
-    /// `/app-register-device`.
-    package enum Endpoint: Sendable { case fcmToken, appDevice }
+    /// The endpoint of the request, which determines the form of the response.
+    package enum Endpoint: Sendable {
+        /// `/api/auth/fcm-token`.
+        case fcmToken
+        /// `/app-register-device`.
+        case appDevice
+    }
 
     package let kind: Kind
     package let token: DeviceToken

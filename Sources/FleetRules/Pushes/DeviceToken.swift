@@ -6,7 +6,7 @@ package struct DeviceToken: Equatable, Sendable {
     package enum Environment: String, CaseIterable, Sendable { case production, sandbox }
 
     package let provider: PushProvider
-    /// Nil if the app did not send it: FCM delivers to both platforms.
+    /// Nil for an FCM token whose app did not send the platform: FCM delivers to both platforms without it.
     package let platform: Platform?
     /// Nil for FCM. An APNs token is valid in one environment only.
     package let environment: Environment?

@@ -1,13 +1,14 @@
-/// Pushes that the store finished in one transaction and that no lane counts: those that expired or were cancelled in
-/// the store, and all that failed, because only the store decides whether a failure is final.
+/// The results of one lane's pushes that the store counts instead of the lane, from one transaction: pushes that
+/// expired or were cancelled in the store, and pushes that the provider rejected. Only the store can decide whether a
+/// rejected push has failed or is sent again.
 package struct FinishedPushes: Equatable, Sendable {
-    /// Pushes whose notification expired before they were sent.
+    /// The number of pushes whose notification expired before they were sent.
     package var expired = 0
-    /// Pushes that the store cancelled.
+    /// The number of pushes that the store cancelled.
     package var cancelled = 0
     package var failed: [FailedPush] = []
-    /// Pushes that the provider rejected because of a token that the app has replaced since. They are sent again with
-    /// the new token.
+    /// The number of pushes that the provider rejected because of a token that the app has replaced since. They are
+    /// sent again with the new token.
     package var retried = 0
 
     package init() {}

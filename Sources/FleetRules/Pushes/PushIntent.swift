@@ -7,7 +7,7 @@ package struct PushIntent: Equatable, Sendable {
         /// The customers whose tokens contained the booking's reference when they registered a device.
         case booking(String)
         /// All drivers with a device. `except` is the ``Identity/key`` of a driver to whom the same action already
-        /// pushes another notification.
+        /// pushes another notification; nil if there is no such driver.
         case everyDriver(except: String?)
     }
 
@@ -20,7 +20,7 @@ package struct PushIntent: Equatable, Sendable {
 
     package let notificationID: String
     package let audience: Audience
-    /// Nil if the notification's data determines the entity.
+    /// Nil if the action concerns no order or route; the notification's data then determines what the app opens.
     package let entity: Entity?
 
     package init(notificationID: String, audience: Audience, entity: Entity?) {

@@ -1,8 +1,9 @@
-/// One notification for one device, as the store leases it to a lane.
+/// One notification for one device, as the store leases it to a ``PushLane``.
 package struct PushJob: Equatable, Sendable {
     /// The job's key in the store.
     package let number: Int64
     package let notification: Notification
+    /// ``PushIntent/entity``.
     package let entity: PushIntent.Entity?
     /// ``Identity/key`` of the recipient.
     package let recipient: String

@@ -1,4 +1,5 @@
-/// The store's reply to a lane's report: the lane's next jobs. Sent after the commit.
+/// The store's reply to a lane's ``PushReport``: the lane's next jobs. The store sends it once the report's results are
+/// committed.
 package struct PushLease: Equatable, Sendable {
     package let lane: PushLane
     /// The jobs to send now, at most ``PushReport/capacity``. They are leased to the lane until it reports their

@@ -6,8 +6,8 @@ package struct PushOutcome: Equatable, Sendable {
         case accepted(messageID: String?)
         case failed(reason: String)
         /// Not sent, for one of these reasons: `quiet_hours`, `preferences`, `connected`, `off`, `device_removed`. The
-        /// store cancels jobs for further reasons: `superseded`, `notification_removed`, or why the device is no longer
-        /// the recipient's: `new_owner`, `replaced`, `unregistered`, `stale`…
+        /// store itself cancels jobs for further reasons: `superseded`, `notification_removed`, and the reasons for
+        /// which a recipient loses a device: `new_owner`, `replaced`, `unregistered`, `stale`…
         case cancelled(reason: String)
         /// The notification expired before the provider accepted the push.
         case expired

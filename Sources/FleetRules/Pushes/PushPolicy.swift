@@ -1,10 +1,11 @@
 import Access
 
-/// Selects the events of an action that are pushed to devices, and determines what a tap opens.
+/// Selects the events of an action that are pushed to devices, and determines what a tap on the push opens.
 enum PushPolicy {
     case order(Order)
     case route(String)
-    /// An announcement to all drivers is pushed to the devices of all drivers.
+    /// A notification that an admin sends. If it is for all drivers, it is pushed to all their devices even without
+    /// ``NotificationRules/Rule/Push/broadcast``.
     case announcement
 
     private var entity: PushIntent.Entity? {
