@@ -53,7 +53,7 @@ final class Assembly: Sendable {
     }
 
     /// Stops the store, push and webhooks. Call it after the last loop has stopped.
-    /// - Parameter seconds: the longest time to send queued webhooks.
+    /// - Parameter seconds: the longest time that sending the queued webhooks may take.
     func stopServices(webhookSeconds seconds: Int) {
         fleet.stop()
         webhooks.stop(withinSeconds: seconds)
@@ -109,6 +109,7 @@ final class Assembly: Sendable {
         min(
             16_777_216,
             settings.apps.map { app in
+                // The data, the names of event and channel, and the remaining members.
                 let event = app.limits.eventBytes * 6 + app.limits.nameLength * 8 + 1_024
                 return event * app.limits.batchEvents + app.limits.channelsPerEvent * (app.limits.nameLength + 3)
             }.max() ?? 65_536)

@@ -30,8 +30,8 @@ final class CommitPublisher: Sendable {
 
     /// Publishes a commit. The comments below give the reasons for the order.
     func publish(_ commit: Commit) {
-        // Leases before replies. A reply may say that a device has a new owner; the lane then drops the old owner's
-        // jobs for it, and must already have all jobs of the same commit, or it would receive one after dropping.
+        // Leases before replies. A reply may report that a device has a new owner; the lane then drops the old owner's
+        // jobs for this device. If the lease came later, the lane would still push the old owner's jobs in it.
         for lease in commit.leases { pushService.supply(lease) }
         for report in commit.rejectedReports { pushService.returnRejected(report) }
         var lanes = commit.wake
@@ -40,7 +40,8 @@ final class CommitPublisher: Sendable {
                 publish(result)
                 lanes.formUnion(result.lanes)
             }
-            // After the events of the command: each loop handles its messages in order.
+            // The reply after the command's events: each loop handles its messages in order, so it sends the events
+            // before the response.
             hub.post(.commandReply(reply, to: RequestID(rawValue: request.replyTo.request)), to: request.replyTo.loop)
             record(reply, to: request.command)
         }
@@ -66,9 +67,11 @@ final class CommitPublisher: Sendable {
         for device in result.removed { pushService.record(removed: device) }
     }
 
-    /// The publications of a notification's event: on its channel and, if the channel has a mirror, on that too.
+    /// The publications of a notification's event: on its channel (`driver-42`) and, if that channel has a mirror
+    /// (`private-driver-42`), on the mirror too.
     private func publications(_ notification: Notification) -> [Hub.Publication] {
-        // 256 instead of `limits.name_length`, which may have been lowered since the name was checked and stored.
+        // 256 is more than the longest name of a fleet channel. `limits.name_length` is not used, because it may have
+        // been lowered since the name was checked and stored.
         guard let channel = ChannelName(notification.channel, lengthMax: 256) else { return [] }
         var name = JSONWriter()
         name.string(notification.event)

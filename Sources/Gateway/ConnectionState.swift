@@ -2,10 +2,10 @@ import FanOut
 import HTTPAPI
 import PusherProtocol
 
-/// The state of an admitted connection that its loop stores for the Pusher protocol.
+/// What a loop stores about an admitted connection for the Pusher protocol.
 struct ConnectionState {
     let app: Application
-    /// The user signed in on the connection (`pusher:signin`).
+    /// The user who has signed in on the connection (`pusher:signin`); nil if nobody has.
     var user: SignedInUser?
     /// Seconds on the monotonic clock when the client last sent anything.
     private(set) var lastSeenAt: Int

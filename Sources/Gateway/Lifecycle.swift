@@ -22,7 +22,7 @@ package struct Lifecycle {
         settings: Settings, log: Log, readSettings: @escaping () throws(ConfigurationErrors) -> Settings
     ) throws(StartError) {
         self.readSettings = readSettings
-        // Before any thread starts: threads inherit the signal mask, so signals reach only `sigwait`.
+        // Block the signals before any thread starts: threads inherit the signal mask, so signals reach only `sigwait`.
         signals = SignalWait()
         listener = try Listener(host: settings.server.host, port: UInt16(settings.server.port))
         assembly = try Assembly(settings: settings, log: log)

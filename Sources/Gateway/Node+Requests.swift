@@ -8,9 +8,9 @@ import Threads
 
 /// HTTP requests: responds at once, or passes the request to the thread that can respond.
 extension Node {
-    /// A request that another thread will reply to, with what its response needs.
+    /// What the response to a request needs while the request waits for a reply from another thread.
     struct PendingRequest {
-        /// Nil for a path outside the fleet's API.
+        /// The JSON format of the path's responses; nil for a path outside the fleet's API.
         let envelope: Envelope?
         let crossOriginHeaders: HTTPHeaders
         /// A copy of the request if it waits for its token issuer's keys and will be retried; nil for other requests.
@@ -131,8 +131,8 @@ extension Node {
         (envelope ?? .error).error(503, text, headers: ["Retry-After": String(retryAfterSeconds)])
     }
 
-    /// Signs a subscription if the hub permits it. The hub stores the identity with the connection, so that it can end
-    /// the subscription when the job goes to another driver.
+    /// Signs a subscription if the hub permits it. The hub then stores the user's identity with the connection, so that
+    /// it can end the subscription when the job goes to another driver.
     private func authorize(_ authorization: ChannelAuthorization) -> HTTPResponse {
         let mayJoin = hub.read { $0.mayJoin(authorization.identity, authorization.channel, app: authorization.app) }
         guard mayJoin else { return authorization.refused }

@@ -7,8 +7,8 @@ import Store
 import Threads
 import Webhooks
 
-/// The state of one loop's thread: handles the loop's events, applies inputs to the hub, and performs the hub's
-/// instructions.
+/// The gateway's part on one loop's thread: handles the loop's events, applies inputs to the hub, and performs the
+/// hub's instructions.
 ///
 /// Create it on that thread. It is not Sendable: other threads communicate with it through its mailbox.
 final class Node: EventLoopDelegate {
@@ -88,6 +88,7 @@ final class Node: EventLoopDelegate {
             }
             guard app.origins.allows(request.origin) else { return rejection(.notAuthorized, "Origin not allowed", version) }
             guard hub.open(socket, app: app.index) else {
+                // Clients connect again after `.overCapacity` (4100), but not after `.overQuota` (4004).
                 let isFinal = app.limits.overQuotaClose == .overQuota
                 return rejection(isFinal ? .overQuota : .overCapacity, "Application is over its connection quota", version)
             }
@@ -137,8 +138,9 @@ final class Node: EventLoopDelegate {
         loopMetrics.add(to: .connectionsOpened)
     }
 
+    /// - Parameter version: the client's protocol version; nil if the request has no valid path or version.
     private func rejection(_ code: CloseCode, _ reason: String, _ version: Int?) -> Admission {
-        // Protocol point C7: clients from version 6 on read the error from the close frame.
+        // Protocol point C7: clients of protocol version 6 or later read the error from the close frame.
         let needsEvent = version.map { $0 < 6 } ?? false
         let event = needsEvent ? ServerMessage.error(ProtocolError(reason, code: Int(code.rawValue))) : nil
         return .rejected(code, reason: reason, frame: event)
@@ -232,8 +234,8 @@ final class Node: EventLoopDelegate {
             }
         }
         messages.removeAll(keepingCapacity: true)
-        // After the messages of this batch: a retry may drain the mailbox again, and newer messages would then overtake
-        // the rest of the batch.
+        // Retry after the messages of this batch: a retry may drain the mailbox again, and newer messages would then
+        // overtake the rest of the batch.
         while let request = requestsToRetry.popLast() { retry(request) }
     }
 
@@ -253,7 +255,7 @@ final class Node: EventLoopDelegate {
         rejections[queue, default: 0] += 1
     }
 
-    /// Logs connections dropped and accepts paused since the last call.
+    /// Logs how many slow connections were dropped since the last call, and whether accepting was paused.
     private func logOverload() {
         let (drops, pauses) = (loopMetrics[.slowConsumers], loopMetrics[.acceptPauses])
         if drops > logged.drops {

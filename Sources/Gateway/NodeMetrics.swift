@@ -3,7 +3,7 @@ import Observability
 import PusherProtocol
 import Threads
 
-/// The node's own metrics: those of every loop, closes by code, and gauges of the hub. Any thread may read them.
+/// The node's own metrics: those of every loop, closes by code, and the hub's counts. Any thread may read them.
 final class NodeMetrics: Sendable {
     /// By loop.
     let loops: [LoopMetrics]

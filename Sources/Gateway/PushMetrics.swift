@@ -30,7 +30,7 @@ final class PushCounters: Sendable {
     }
 
     /// Counts a removed device.
-    /// - Parameter reason: the provider's reason code, or ours.
+    /// - Parameter reason: the provider's reason code, or the gateway's own.
     func countRemoval(_ reason: String) { counts.withLock { $0.removals[reason, default: 0] += 1 } }
 
     /// Counts a renewed credential.

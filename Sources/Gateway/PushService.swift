@@ -72,7 +72,8 @@ final class PushService: Sendable {
         worker(lease.lane)?.supply(lease)
     }
 
-    /// Counts and logs finished pushes, by lane: those that failed and those that ended without being sent.
+    /// Counts and logs what the store reports by lane: pushes that failed, that ended without being sent, or that are
+    /// retried.
     func record(_ finished: [PushLane: FinishedPushes]) {
         for (lane, ended) in finished.sorted(by: { $0.key.rawValue < $1.key.rawValue }) {
             counters.count(.expired, lane.provider, ended.expired)

@@ -12,7 +12,8 @@ struct CredentialError: Error {
 }
 
 extension Settings {
-    /// The provider of a lane; nil if it is not enabled or its credentials cannot be used (see ``keyError``).
+    /// The provider of a lane; nil if the lane is not enabled, or if a credential of any lane cannot be used (see
+    /// ``keyError``).
     package func pushProvider(of lane: PushLane) -> Provider? {
         (try? push.providers())?.first { $0.lane == lane }
     }
@@ -39,6 +40,10 @@ extension Settings.Push {
     }
 
     /// Checks a CA file when the gateway starts. libcurl would report an unusable file only when it connects.
+    /// - Parameters:
+    ///   - authorities: the file's content.
+    ///   - file: the file's path; empty if none is configured.
+    ///   - key: the configuration key of the path.
     private static func checkCertificates(_ authorities: String, of file: String, key: String) throws(CredentialError) {
         guard file.isEmpty || CABundle.isReadable(authorities) else {
             throw CredentialError(
@@ -76,7 +81,7 @@ extension NotificationRules {
     /// The rules of the configured catalogue.
     init(_ settings: Settings) { self.init(settings, settings.notifications) }
 
-    /// The rules of another catalogue: one reloaded by SIGHUP.
+    /// The rules of a catalogue that SIGHUP reloaded.
     init(_ settings: Settings, _ catalogue: NotificationCatalogue) {
         let rules = catalogue.names.compactMap { name in
             catalogue.entry(for: name).map { (name, Rule($0, mode: settings.push.mode)) }
@@ -88,6 +93,8 @@ extension NotificationRules {
 }
 
 extension NotificationRules.Rule {
+    /// The rule of an entry. An entry that sets `push` itself is also pushed for events to all drivers; an entry that
+    /// follows the general mode is pushed only for events to one person.
     fileprivate init(_ entry: NotificationCatalogue.Entry, mode: NotificationCatalogue.PushMode) {
         let push: Push =
             switch entry.push {

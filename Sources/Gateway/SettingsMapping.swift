@@ -36,8 +36,8 @@ extension ChannelPolicy {
 }
 
 extension Settings {
-    /// The first configuration key whose value has the right form but cannot be used, such as a broken PEM or a key of
-    /// the wrong curve. Nil if there is none.
+    /// The first configuration key whose value passes the configuration's checks but cannot be used, such as a broken
+    /// PEM or a private key of the wrong curve. Nil if there is none.
     package var keyError: (key: String, problem: String)? {
         do throws(TokenIssuerError) {
             _ = try TokenVerifier(issuers: auth.issuers, keyCache: IssuerKeyCache(issuers: auth.issuers))

@@ -15,10 +15,10 @@ import Webhooks
 /// mark. Joins, leaves and closes are always applied, with all their effects: if one were lost, clients would stay in a
 /// wrong state.
 ///
-/// Webhook events are appended to the webhook worker's inbox, also under the lock, in the hub's order.
+/// Webhook events are appended to the webhook worker's inbox under the lock too, so that they keep the hub's order.
 final class SharedHub: Sendable {
-    /// With this number of messages in a mailbox, publishes are rejected. A loop needs some tens of milliseconds to
-    /// perform so many.
+    /// Publishes are rejected while a mailbox contains at least this number of messages. A loop performs so many within
+    /// tens of milliseconds.
     static let highWater = 16_384
 
     private struct State {
@@ -88,7 +88,7 @@ final class SharedHub: Sendable {
     }
 
     enum PublishResult {
-        /// If the request `requestsAttributes`, the occupancy of each channel of each event; otherwise empty.
+        /// The occupancy of each channel of each event; empty unless the request's `requestsAttributes` is set.
         case published([[Hub.Occupancy?]])
         /// A mailbox was full; nothing was published.
         case rejected

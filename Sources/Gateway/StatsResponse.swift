@@ -47,7 +47,7 @@ struct StatsResponse {
 }
 
 extension JSONWriter {
-    /// - Parameter mailbox: messages that wait for the loop.
+    /// - Parameter mailbox: the number of messages that wait for the loop.
     fileprivate mutating func loop(_ index: Int, _ metrics: LoopMetrics, mailbox: Int) {
         object {
             $0.member("loop", index)

@@ -3,7 +3,7 @@ import HTTPAPI
 import Store
 
 extension CommandReply {
-    /// The HTTP response, its errors in the endpoint's envelope.
+    /// The HTTP response. Errors have the format of the endpoint's envelope.
     func response(in envelope: Envelope) -> HTTPResponse {
         switch self {
         case .committed(let result): .json(200, result.body)
@@ -17,7 +17,7 @@ extension CommandReply {
 }
 
 extension QueryReply {
-    /// The HTTP response, its errors in the endpoint's envelope.
+    /// The HTTP response. Errors have the format of the endpoint's envelope.
     func response(in envelope: Envelope) -> HTTPResponse {
         switch self {
         case .found(let body): .json(200, body)

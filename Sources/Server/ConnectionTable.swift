@@ -1,8 +1,9 @@
 import PusherProtocol
 
-/// A loop's WebSockets by slot: trivial values in one array, so that a fan-out neither allocates nor touches reference
-/// counts.
+/// A loop's WebSockets by slot, the index in one array. The elements are trivial values, so that sending an event to
+/// many WebSockets neither allocates nor touches reference counts.
 struct ConnectionTable {
+    /// The state of a connection. A turn is one iteration of the event loop.
     enum State {
         /// Messages are delivered in both directions.
         case open
@@ -30,6 +31,7 @@ struct ConnectionTable {
     }
 
     private var connections: [Connection?] = []
+    /// Slots that the next connections reuse.
     private var vacant: [Int] = []
     private var random = SystemRandomNumberGenerator()
 

@@ -5,8 +5,8 @@ import CLibwebsockets
 struct CorrelationIDs {
     static let lengthMax = 128
 
-    /// The start of generated ids. It is random, so that the ids of different loops and processes differ; the count
-    /// makes them unique within the loop.
+    /// The start of generated ids: 16 hexadecimal digits. It is random, so that the ids of different loops and
+    /// processes differ; the count that follows makes the ids unique within the loop.
     private let prefix = String(UInt64.random(in: 1 << 60 ... .max), radix: 16)
     private var count: UInt64 = 0
 

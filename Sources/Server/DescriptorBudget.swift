@@ -1,7 +1,7 @@
 import Glibc
 import Synchronization
 
-/// The number of connections the process may hold: its descriptor limit minus a reserve for files and outgoing
+/// Limits the number of connections of the process: to its descriptor limit minus a reserve for files and outgoing
 /// connections.
 ///
 /// At the limit, loop 0 stops accepting. If it called `accept` without a free descriptor, the call would fail and the
@@ -30,7 +30,7 @@ package final class DescriptorBudget: Sendable {
         limit = max(1, Int(clamping: limits.rlim_cur) - Self.keptFree - Self.keptFreePerLoop * loopCount)
     }
 
-    /// Whether no further connection may be accepted.
+    /// Whether the limit is reached.
     var isExhausted: Bool { open.load(ordering: .relaxed) >= limit }
 
     /// Counts an accepted connection.

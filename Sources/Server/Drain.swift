@@ -1,7 +1,9 @@
 import PusherProtocol
 
-/// The schedule of a drain: which connections a stopping loop still has to close, and how many of them per tick.
+/// The schedule by which a stopping loop closes its connections gradually: which ones are still to close, and how many
+/// of them per tick.
 struct Drain {
+    /// The time between two waves.
     static let tickSeconds = 0.05
 
     /// The connections still to close. Each wave takes the last ones.

@@ -33,8 +33,8 @@ extension EventLoop {
         // Works around a libwebsockets bug: for the second of two pipelined requests it passes that request's head as
         // the body, again and again, because its buffer still begins with the bytes that it has parsed. It passes at
         // most Content-Length bytes, perhaps only the first letter of the method, so only the common length is
-        // compared. No valid body begins like a method. After a close without a response, the client repeats the
-        // requests that got no response (RFC 9112 section 9.3.2).
+        // compared. No valid body begins like a method. Returning -1 closes the connection. This is safe: the client
+        // repeats the requests that got no response (RFC 9112 section 9.3.2).
         if !bytes.isEmpty, let head = incomingRequests.headBeforeBody(index),
             Self.begins(bytes, with: head.method.rawValue + " ")
         {
@@ -63,7 +63,8 @@ extension EventLoop {
     private func respond(to head: RequestHead, _ body: [UInt8], _ wsi: OpaquePointer) -> Int32 {
         let query = HeaderTable.query(wsi)
         let correlationID = correlationIDs.id(of: wsi)
-        // If the body is unread, the connection must close: libwebsockets would wait for the body forever.
+        // If the body is not read, the connection must close after the response: otherwise, libwebsockets would wait
+        // for the body forever.
         let isBodyUnread = head.bodyBytesMax != nil || head.isLengthMissing
         let pending = PendingResponses.PendingResponse(
             wsi: wsi, withoutBody: head.method == .head,
@@ -72,7 +73,7 @@ extension EventLoop {
         let id = pendingResponses.add(pending)
         metrics.add(to: .httpRequests)
         metrics.add(body.count, to: .httpBytesReceived)
-        // A loopback address does not identify a local client if a proxy on this machine passes on remote requests.
+        // A loopback address does not identify a local client if a proxy on this machine forwards remote requests.
         let isLoopback =
             SocketTag(of: wsi).isLoopback && !options.isBehindProxy
             && HeaderTable.length(WSI_TOKEN_X_FORWARDED_FOR, wsi) == 0
@@ -123,7 +124,7 @@ extension EventLoop {
         return lws_http_transaction_completed(wsi) == 0
     }
 
-    /// Writes head and body at once, because the system call dominates the cost.
+    /// Writes head and body with one system call, because system calls dominate the cost.
     /// - Returns: false if the connection is broken.
     @discardableResult
     func write(

@@ -37,7 +37,7 @@ extension EventLoop {
     // MARK: WebSockets
 
     /// Accepts an upgrade only if it is a GET for WebSocket version 13 (RFC 6455 section 4.2.1). libwebsockets checks
-    /// neither the method nor the version, and would also accept h2c.
+    /// neither the method nor the version, and would also accept an upgrade to `h2c`, unencrypted HTTP/2.
     private func confirmUpgrade(_ wsi: OpaquePointer) -> Int32 {
         let isWebSocket = HeaderTable.text(WSI_TOKEN_UPGRADE, wsi)?.lowercased() == "websocket"
         let isGet = HeaderTable.length(WSI_TOKEN_GET_URI, wsi) > 0

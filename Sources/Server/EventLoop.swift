@@ -6,9 +6,9 @@ import PusherProtocol
 
 /// One thread's event loop: a libwebsockets context, its WebSockets and their outboxes.
 ///
-/// In a turn, the loop calls the delegate for each ready socket, and the delegate collects what to send. Before the
-/// loop sleeps again, it calls `turnEnded`, and the delegate writes. The loop also delays closes until the end of the
-/// turn: closing frees the connection, and a callback of libwebsockets may still be using it.
+/// In a turn (one iteration), the loop calls the delegate for each ready socket, and the delegate collects what to
+/// send. Before the loop sleeps again, it calls `turnEnded`, and the delegate writes. The loop also delays closes until
+/// the end of the turn: closing frees the connection, and a callback of libwebsockets may still be using it.
 package final class EventLoop {
     let index: Int
     unowned let delegate: any EventLoopDelegate
@@ -17,11 +17,14 @@ package final class EventLoop {
     let metrics: LoopMetrics
     private let wakeup: Wakeup
     private var context: LibwebsocketsContext?
-    /// The virtual host of accepted connections; nil once the loop shuts down.
+    /// libwebsockets' virtual host for accepted connections; nil once the loop shuts down.
     private var vhost: OpaquePointer?
     private var listener: Listener?
+    /// The time after which a loop that has stopped accepting for lack of descriptors checks for free ones.
     private static let acceptRetrySeconds = 0.1
+    /// Nil unless the loop is draining or has drained.
     private(set) var drain: Drain?
+    /// Whether ``EventLoopDelegate/drained()`` was called.
     private var hasDrained = false
 
     var connections = ConnectionTable()
@@ -40,6 +43,7 @@ package final class EventLoop {
     /// Responses from other threads, to write at the end of this turn.
     var responses: [(id: RequestID, response: HTTPResponse)] = []
     var correlationIDs = CorrelationIDs()
+    /// The buffer in which responses are encoded, one after the other; reused to avoid allocations.
     var responseBytes: [UInt8] = []
 
     /// Code and reason of a WebSocket close frame (RFC 6455 section 5.5.1).
@@ -51,7 +55,7 @@ package final class EventLoop {
     /// A close frame that waits behind buffered bytes.
     struct DelayedClose {
         let frame: CloseFrame
-        /// At 0, the connection is dropped.
+        /// At 0, the connection is closed without the close frame.
         var secondsLeft = 10
     }
 
@@ -170,8 +174,8 @@ package final class EventLoop {
         metrics.add(to: .acceptPauses)
     }
 
-    /// Resumes accepting if the budget allows it. A timer calls this, because it would be more complex and no better if
-    /// every loop that closes a connection notified the accepting loop.
+    /// Resumes accepting if the budget allows it. A timer calls this. The alternative, that each loop notifies the
+    /// accepting loop when it closes a connection, would be more complex and no better.
     private func retryAccepting() {
         guard !budget.isExhausted else { return }
         ev_timer_stop(wakeup.loop, acceptRetryTimer)
@@ -194,7 +198,8 @@ package final class EventLoop {
 
     private func turnEnd() {
         delegate.turnEnded()
-        // A close calls the delegate, which may write more frames and close more connections.
+        // Closing a connection calls the delegate, which may write more frames and close more connections. So repeat
+        // until nothing is left.
         while !pendingCloses.isEmpty || !readyToClose.isEmpty || !responses.isEmpty {
             writeResponses()
             closePending()
@@ -247,7 +252,7 @@ package final class EventLoop {
 
     /// Stops accepting and closes all WebSockets with 4200, spread over `seconds` so that the clients do not all
     /// reconnect at the same time. Then calls ``EventLoopDelegate/drained()``. The loop serves HTTP requests until
-    /// ``stop()``, because other loops may take longer to drain.
+    /// ``stop()``: backends may be connected to this loop while other loops still drain.
     package func drain(over seconds: Int) {
         stopListening()
         drain = Drain(connections.open.shuffled(), seconds: seconds)
@@ -269,25 +274,25 @@ package final class EventLoop {
     // The callbacks are static members of a nonisolated type. A closure literal in a main-actor context would inherit
     // that isolation, and its runtime check would crash on any other thread.
     private static let turnEndCallback: clibev_prepare_callback = { _, watcher, _ in
-        recover(watcher?.pointee.data) { $0.turnEnd() }
+        withEventLoop(watcher?.pointee.data) { $0.turnEnd() }
     }
     private static let acceptCallback: clibev_io_callback = { _, watcher, _ in
-        recover(watcher?.pointee.data) { $0.acceptReady() }
+        withEventLoop(watcher?.pointee.data) { $0.acceptReady() }
     }
     private static let wokenCallback: clibev_async_callback = { _, watcher, _ in
-        recover(watcher?.pointee.data) { $0.delegate.woken() }
+        withEventLoop(watcher?.pointee.data) { $0.delegate.woken() }
     }
     private static let acceptRetryCallback: clibev_timer_callback = { _, watcher, _ in
-        recover(watcher?.pointee.data) { $0.retryAccepting() }
+        withEventLoop(watcher?.pointee.data) { $0.retryAccepting() }
     }
     private static let tickCallback: clibev_timer_callback = { _, watcher, _ in
-        recover(watcher?.pointee.data) { $0.tick() }
+        withEventLoop(watcher?.pointee.data) { $0.tick() }
     }
     private static let drainCallback: clibev_timer_callback = { _, watcher, _ in
-        recover(watcher?.pointee.data) { $0.drainTick() }
+        withEventLoop(watcher?.pointee.data) { $0.drainTick() }
     }
 
-    private static func recover(_ pointer: UnsafeMutableRawPointer?, _ body: (EventLoop) -> Void) {
+    private static func withEventLoop(_ pointer: UnsafeMutableRawPointer?, _ body: (EventLoop) -> Void) {
         guard let pointer else { preconditionFailure("libev watcher without an event loop") }
         Unmanaged<EventLoop>.fromOpaque(pointer)._withUnsafeGuaranteedRef(body)
     }

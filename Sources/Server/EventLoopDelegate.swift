@@ -7,7 +7,7 @@ package struct UpgradeRequest {
     package let path: String
     /// Percent-decoded, in the order of the request.
     package let query: [(name: String, value: String)]
-    /// The `Origin` header, which browsers set to the origin of the page.
+    /// The `Origin` header, which browsers set to the origin of the page; nil if the request has none.
     package let origin: String?
     /// Whether the client uses TLS, with this server or with the proxy in front of it.
     package let isSecure: Bool

@@ -3,6 +3,7 @@ import HTTP
 
 /// Access to libwebsockets' header table of a request.
 enum HeaderTable {
+    /// The length of a header's value in bytes; 0 if the header is absent.
     static func length(_ token: lws_token_indexes, _ wsi: OpaquePointer) -> Int {
         Int(lws_hdr_total_length(wsi, token))
     }
@@ -43,8 +44,8 @@ enum HeaderTable {
         }
     }
 
-    /// The percent-decoded path. libwebsockets splits it at each `;`; as channel names may contain one, the fragments
-    /// are joined again.
+    /// The percent-decoded path. libwebsockets splits it at each `;`. The fragments are joined again, because a channel
+    /// name in the path may contain a `;`.
     static func path(_ token: lws_token_indexes, _ wsi: OpaquePointer) -> String {
         var path = fragment(0, of: token, wsi) ?? "/"
         var index: Int32 = 1

@@ -12,7 +12,8 @@ struct IncomingRequests {
         let index = vacant.popLast() ?? requests.count
         if index == requests.count { requests.append(nil) }
         requests[index] = Request(head: head)
-        requests[index]?.body.reserveCapacity(min(head.contentLength, 65_536))  // a client may send less
+        // At most 64 KiB in advance: the client may send less than it has announced.
+        requests[index]?.body.reserveCapacity(min(head.contentLength, 65_536))
         return index
     }
 

@@ -6,12 +6,12 @@ import CLibwebsockets
 /// Create and destroy it on the loop's thread. Creating a context is not safe while another context serves, so all are
 /// created before the first loop runs.
 struct LibwebsocketsContext: ~Copyable {
-    /// libwebsockets rejects a request with more bytes of headers.
+    /// The largest total of a request's headers in bytes. libwebsockets rejects a request with more.
     static let headerBytesMax: UInt16 = 16_384
-    /// Bytes of a receive chunk. Each connection, even an idle one, has a buffer of this size.
+    /// The size of a receive chunk in bytes. Each connection, even an idle one, has a buffer of this size.
     private static let receiveBytes = 512
-    /// The largest piece in bytes that libwebsockets writes with one system call. By default it splits writes into
-    /// pieces of `receiveBytes`.
+    /// The largest piece in bytes that libwebsockets writes with one system call. By default, libwebsockets splits writes
+    /// into pieces of `receiveBytes`.
     private static let writeBytesMax = 1_048_576
 
     let handle: OpaquePointer
@@ -21,8 +21,9 @@ struct LibwebsocketsContext: ~Copyable {
     private let heartbeat: UnsafeMutablePointer<Heartbeat>
 
     /// A timer that fires every second and bounds the delay of libwebsockets' timeouts. libwebsockets sets its libev
-    /// timer to the timeout that is next at that moment, and does not set it again if an earlier one is added. Without
-    /// this timer, the earlier timeout would fire only with the later one; with it, timeouts are at most a second late.
+    /// timer to the timeout that is next at that moment, and does not set it again if an earlier timeout is added
+    /// later. Without the heartbeat, the earlier timeout would fire only with the later one. With it, timeouts are at
+    /// most a second late.
     private struct Heartbeat {
         static let microseconds: lws_usec_t = 1_000_000
 
@@ -64,10 +65,10 @@ struct LibwebsocketsContext: ~Copyable {
         info.options = clws_server_options
         info.user = user
         info.max_http_header_data2 = UInt32(Self.headerBytesMax)
-        info.pt_serv_buf_size = 16_384
-        info.keepalive_timeout = 75
-        info.timeout_secs = 20
-        info.gid = -1
+        info.pt_serv_buf_size = 16_384  // bytes of the buffer that all connections of the context share
+        info.keepalive_timeout = 75  // seconds that an HTTP connection may be idle between two requests
+        info.timeout_secs = 20  // seconds for each exchange with the client, such as a TLS handshake
+        info.gid = -1  // keep the process's group and user
         info.uid = -1
         var strings = [name]
         if let tls {
@@ -82,7 +83,7 @@ struct LibwebsocketsContext: ~Copyable {
         self.strings = strings
 
         var foreignLoop: UnsafeMutableRawPointer? = UnsafeMutableRawPointer(loop)
-        clws_set_no_validity_timers(&info)
+        clws_set_no_validity_timers(&info)  // libwebsockets sends no pings of its own
         let created: OpaquePointer? = withUnsafeMutablePointer(to: &foreignLoop) { loops in
             info.foreign_loops = loops  // libwebsockets reads the array now and does not keep the pointer
             return lws_create_context(&info)

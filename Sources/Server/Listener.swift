@@ -48,7 +48,8 @@ package struct Listener: Sendable {
 
     enum AcceptResult {
         case accepted(AcceptedSocket)
-        /// No connection is pending, or the client has already closed it.
+        /// No connection is pending, or the pending one cannot be accepted, for example because its client has closed
+        /// it.
         case wouldBlock
         /// No descriptor or memory is available.
         case exhausted

@@ -1,20 +1,21 @@
 import PusherProtocol
 
-/// Frames queued for one connection whose socket buffer is full. Frames are shared references, so many slow consumers
-/// of the same event do not copy it.
+/// Frames queued for one connection whose socket buffer is full. Frames are shared references, so an event is not
+/// copied for each of its slow consumers.
 struct Outbox {
     /// A frame, or the unsent rest of one.
     struct Chunk: Equatable {
         let frame: Frame
-        /// Bytes already sent.
+        /// The number of bytes already sent.
         let offset: Int
 
         var count: Int { frame.bytes.count - offset }
     }
 
     private var chunks: [Chunk] = []
+    /// The index of the first chunk that ``next()`` has not returned.
     private var head = 0
-    /// Bytes queued.
+    /// The number of bytes queued.
     private(set) var bytes = 0
 
     enum EnqueueResult: Equatable {
@@ -33,7 +34,7 @@ struct Outbox {
         return .queued
     }
 
-    /// Removes and returns the first chunk.
+    /// Removes and returns the first chunk; nil if the outbox is empty.
     mutating func next() -> Chunk? {
         guard head < chunks.count else { return nil }
         let chunk = chunks[head]

@@ -2,6 +2,7 @@
 struct PendingResponses {
     struct PendingResponse {
         let wsi: OpaquePointer
+        /// Whether the response is sent without its body, because the method is HEAD.
         let withoutBody: Bool
         /// Whether the connection closes after the response.
         let isLast: Bool
@@ -47,6 +48,7 @@ struct PendingResponses {
 
 /// Identifies a request that waits for its response, within one loop.
 package struct RequestID: Hashable, Sendable {
+    /// The lower bits of ``rawValue`` that contain the index; the higher bits contain the generation.
     private static let indexBits = 24
 
     /// The id as an integer, for modules that pass it through and do not import this one.

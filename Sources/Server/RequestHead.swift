@@ -7,7 +7,8 @@ import HTTP
 /// `Transfer-Encoding`). Ambiguous framing allows request smuggling (RFC 9112 section 6.3), or makes libwebsockets wait
 /// forever for a body. So the framing is checked here, before any body is read.
 struct RequestHead {
-    /// The largest total of request line and known headers in bytes; beyond it, the response is 431.
+    /// The largest total of the path, the query and the headers that libwebsockets has tokens for, in bytes. If a
+    /// request exceeds it, the response is 431.
     static let bytesMax = 8_192
 
     let method: HTTPRequest.Method
@@ -15,8 +16,8 @@ struct RequestHead {
     /// The announced length of the body in bytes; 0 without `Content-Length`.
     let contentLength: Int
     let expectsContinue: Bool
-    /// Whether a method with a body (POST, PUT, PATCH) lacks `Content-Length`. The body is not read, and the connection
-    /// closes after the response (411).
+    /// Whether the request has a method with a body (POST, PUT, PATCH) but no `Content-Length`. The body is not read,
+    /// and the connection closes after the response (411).
     let isLengthMissing: Bool
     /// The body limit in bytes if the announced body exceeds it, so that the response is 413; otherwise nil.
     let bodyBytesMax: Int?

@@ -26,7 +26,7 @@ package final class Wakeup: Sendable {
     /// Makes the loop call ``EventLoopDelegate/woken()`` soon. Several signals before that call count as one.
     package func signal() { ev_async_send(loop, async) }
 
-    // The addresses come from non-nil pointers.
+    // Unwrapping is safe: the addresses come from non-nil pointers.
     var loop: OpaquePointer { OpaquePointer(bitPattern: loopAddress)! }
     private var async: UnsafeMutablePointer<ev_async> { UnsafeMutablePointer(bitPattern: asyncAddress)! }
 
