@@ -87,6 +87,7 @@ final class CommitPublisher: Sendable {
 
     // MARK: Metrics and log
 
+    /// Counts and logs the outcome of a command.
     private func record(_ reply: CommandReply, to command: Command) {
         let outcome = reply.outcome
         counters.countAction(command.action.name, outcome: outcome)

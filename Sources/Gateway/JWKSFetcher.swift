@@ -9,6 +9,7 @@ import Threads
 final class JWKSFetcher: Sendable {
     /// The largest number of requests that may wait; further ones get 503.
     private static let capacity = 1_024
+    /// The longest time that one fetch may take.
     private static let timeoutSeconds = 5
 
     private struct FetchRequest {

@@ -144,7 +144,8 @@ extension Node {
         log.debug(
             "request",
             [
-                "method": .text(request.method.rawValue), "path": .text(request.path), "status": .number(response?.status ?? 0),
+                "method": .text(request.method.rawValue), "path": .text(request.path),
+                "status": .number(response?.status ?? 0),  // 0: the response comes from another thread
                 "correlation_id": .text(request.correlationID),
             ])
     }

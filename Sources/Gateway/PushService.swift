@@ -19,6 +19,7 @@ final class PushService: Sendable {
 
     let counters = PushCounters()
     private let providers: [Provider]
+    /// The mode of catalogue entries that set none (`push.mode`).
     private let mode: NotificationCatalogue.PushMode
     private let log: Log
     private let observers: Observers

@@ -61,7 +61,7 @@ extension Settings.APNs {
             throw CredentialError(key: "push.apns.key_file", problem: "\(error)")
         }
         guard key.kind == .p256 else {
-            throw CredentialError(key: "push.apns.key_file", problem: "expected a key of the curve P-256, as Apple issues them")
+            throw CredentialError(key: "push.apns.key_file", problem: "expected a key on the curve P-256, such as Apple issues")
         }
         return key
     }
@@ -93,8 +93,8 @@ extension NotificationRules {
 }
 
 extension NotificationRules.Rule {
-    /// The rule of an entry. An entry that sets `push` itself is also pushed for events to all drivers; an entry that
-    /// follows the general mode is pushed only for events to one person.
+    /// The rule of an entry. If the entry sets a `push` mode other than `off`, its events are pushed to all drivers, too;
+    /// if it follows the general mode, its events are pushed only to single recipients.
     fileprivate init(_ entry: NotificationCatalogue.Entry, mode: NotificationCatalogue.PushMode) {
         let push: Push =
             switch entry.push {

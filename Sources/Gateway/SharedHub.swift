@@ -23,6 +23,7 @@ final class SharedHub: Sendable {
 
     private struct State {
         var hub: Hub
+        /// The effects of the current input. The array is kept to reuse its memory.
         var effects: [Hub.Effect] = []
     }
 

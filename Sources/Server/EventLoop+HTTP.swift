@@ -1,7 +1,8 @@
 import CLibwebsockets
 import HTTP
 
-/// libwebsockets' HTTP callbacks: requests and responses.
+/// libwebsockets' HTTP callbacks: requests and responses. An `Int32` result is 0, or -1 to make libwebsockets close the
+/// connection.
 extension EventLoop {
     func requestHeadReceived(_ wsi: OpaquePointer) -> Int32 {
         let head: RequestHead
@@ -101,6 +102,7 @@ extension EventLoop {
     /// closed.
     package func respond(_ response: HTTPResponse, to id: RequestID) { responses.append((id, response)) }
 
+    /// Writes the responses that other threads have supplied in this turn.
     func writeResponses() {
         let responses = responses
         self.responses.removeAll(keepingCapacity: true)

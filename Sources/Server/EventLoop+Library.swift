@@ -1,7 +1,8 @@
 import CLibwebsockets
 import HTTP
 
-/// libwebsockets' callbacks: connections and WebSocket messages.
+/// libwebsockets' callbacks: connections and WebSocket messages. An `Int32` result is 0, or -1 to make libwebsockets
+/// close the connection.
 extension EventLoop {
     static let libraryCallback: LibraryCallback = { wsi, reason, _, bytes, count in
         guard let wsi, let context = lws_get_context(wsi), let user = lws_context_user(context) else { return 0 }
@@ -10,7 +11,6 @@ extension EventLoop {
         }
     }
 
-    /// - Returns: 0, or -1 to make libwebsockets close the connection.
     private func handle(_ reason: lws_callback_reasons, _ wsi: OpaquePointer, _ bytes: UnsafeRawBufferPointer) -> Int32 {
         switch reason {
         case LWS_CALLBACK_RECEIVE: webSocketReceived(wsi, bytes)

@@ -44,6 +44,7 @@ extension EventLoop {
         return offset < chunk.frame.bytes.count ? Outbox.Chunk(frame: chunk.frame, offset: offset) : nil
     }
 
+    /// Queues a chunk in the outbox. Drops the connection if the outbox would exceed its limit.
     private func enqueue(_ chunk: Outbox.Chunk, _ slot: Int) {
         switch outboxes[slot, default: Outbox()].enqueue(chunk, bytesMax: Int(connections[slot].outboxBytesMax)) {
         case .queued: metrics.add(chunk.count, to: .outboxBytes)

@@ -168,6 +168,7 @@ package final class EventLoop {
         }
     }
 
+    /// Stops accepting until ``retryAccepting()`` finds free descriptors.
     private func pauseAccepting() {
         ev_io_stop(wakeup.loop, acceptWatcher)
         ev_timer_again(wakeup.loop, acceptRetryTimer)
@@ -214,6 +215,8 @@ package final class EventLoop {
     /// Whether there are no connections and no requests.
     private var isIdle: Bool { connections.count == 0 && incomingRequests.count == 0 && pendingResponses.count == 0 }
 
+    /// Closes the connections whose close is pending. If a connection has buffered bytes, its close frame waits for
+    /// them.
     private func closePending() {
         let closes = pendingCloses
         pendingCloses.removeAll(keepingCapacity: true)
@@ -240,6 +243,7 @@ package final class EventLoop {
         readyToClose.removeAll(keepingCapacity: true)
     }
 
+    /// Called once a second.
     private func tick() {
         delegate.ticked()
         for slot in delayedCloses.keys {

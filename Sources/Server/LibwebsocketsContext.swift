@@ -8,15 +8,17 @@ import CLibwebsockets
 struct LibwebsocketsContext: ~Copyable {
     /// The largest total of a request's headers in bytes. libwebsockets rejects a request with more.
     static let headerBytesMax: UInt16 = 16_384
-    /// The size of a receive chunk in bytes. Each connection, even an idle one, has a buffer of this size.
+    /// The size of a receive chunk in bytes. Each connection, even an idle one, has a buffer of this size,
+    /// so the size is small.
     private static let receiveBytes = 512
-    /// The largest piece in bytes that libwebsockets writes with one system call. By default, libwebsockets splits writes
-    /// into pieces of `receiveBytes`.
+    /// The largest piece in bytes that libwebsockets writes with one system call. By default, libwebsockets splits
+    /// writes into pieces of `receiveBytes`.
     private static let writeBytesMax = 1_048_576
 
     let handle: OpaquePointer
     let vhost: OpaquePointer
     private let protocols: UnsafeMutablePointer<lws_protocols>
+    /// The strings to which the context's options point.
     private let strings: [UnsafeMutablePointer<CChar>]
     private let heartbeat: UnsafeMutablePointer<Heartbeat>
 

@@ -25,7 +25,8 @@ package struct Listener: Sendable {
         let descriptor = socket(address.pointee.ai_family, flags, 0)
         guard descriptor >= 0 else { throw StartError(operation: operation, code: errno) }
         Self.set(descriptor, SOL_SOCKET, SO_REUSEADDR, 1)
-        // Not SO_REUSEPORT: a second instance on the same port must fail instead of sharing it.
+        // Not SO_REUSEPORT: a second instance on the same port must fail instead of sharing it. The queue of pending
+        // connections has 4,096 entries, the kernel's default maximum (net.core.somaxconn).
         guard bind(descriptor, address.pointee.ai_addr, address.pointee.ai_addrlen) == 0, listen(descriptor, 4096) == 0 else {
             let code = errno
             close(descriptor)

@@ -15,6 +15,7 @@ struct RequestHead {
     let path: String
     /// The announced length of the body in bytes; 0 without `Content-Length`.
     let contentLength: Int
+    /// Whether the client waits for an interim response before it sends the body (`Expect: 100-continue`).
     let expectsContinue: Bool
     /// Whether the request has a method with a body (POST, PUT, PATCH) but no `Content-Length`. The body is not read,
     /// and the connection closes after the response (411).

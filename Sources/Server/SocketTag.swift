@@ -16,6 +16,7 @@ struct SocketTag {
         case response(Int)
     }
 
+    /// Whether the peer has a loopback address.
     var isLoopback: Bool
     var state: State
 

@@ -93,6 +93,7 @@ extension OrderTransition {
         }
     }
 
+    /// The event for the former driver; none if the order had no driver.
     private func reassigned(_ former: String?, _ ids: EventFields) -> [EventDraft] {
         guard let former else { return [] }
         return [
@@ -108,6 +109,7 @@ extension OrderTransition {
         return [EventDraft(.admin, "job-assigned", fields), EventDraft(.admin, "order-assigned", fields)]
     }
 
+    /// The events for the driver; none if there is no driver to notify.
     private func cancelled(_ driver: String?, _ reason: String?, _ ids: EventFields) -> [EventDraft] {
         guard let driver else { return [] }
         return [

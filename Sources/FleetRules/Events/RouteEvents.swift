@@ -88,6 +88,7 @@ extension RouteTransition {
                 + ["earningsAdjustment": .number(route.earningsAdjustment)])
     }
 
+    /// The events for the driver; none if there is no driver to notify.
     private func dropRemoved(
         _ driver: String?, _ reason: String?, _ route: Route, _ ids: EventFields, _ now: EventFields.Value
     ) -> [EventDraft] {

@@ -40,6 +40,7 @@ extension NotificationCatalogue {
         package var dataType: String
         /// The push's title. May be empty.
         package var title: Template = ""
+        /// The push's text. By default, the field `message` of the event.
         package var body: Template = "{message}"
         /// The sound's name; empty: the push is silent.
         package var sound = "default"

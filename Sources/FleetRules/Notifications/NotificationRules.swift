@@ -42,5 +42,6 @@ package struct NotificationRules: Equatable, Sendable {
     /// The rule for the event or, if there is none, for its notification type.
     package subscript(event: String) -> Rule { index.entryName(ofEvent: event).flatMap { rules[$0] } ?? Self.unlisted }
 
+    /// The rule of every event that has none in ``rules``.
     private static let unlisted = Rule(lifetimeSeconds: 86_400, collapsesByJob: false, push: .never)
 }

@@ -94,6 +94,7 @@ extension Preferences {
         return hours < 24 && minutes < 60 ? hours * 60 + minutes : nil
     }
 
+    /// The time of day, such as `22:00`, that is this number of minutes after midnight (0–1,439).
     private static func clock(_ minutes: Int) -> String {
         let digits = [minutes / 600, minutes / 60 % 10, minutes % 60 / 10, minutes % 10]
         return "\(digits[0])\(digits[1]):\(digits[2])\(digits[3])"

@@ -31,6 +31,7 @@ package struct StoredDevice: Equatable, Sendable {
         self.lastSeenAt = lastSeenAt
     }
 
+    /// The lane that sends to the device.
     package var lane: PushLane {
         DeviceToken(provider: provider, platform: platform, environment: environment, text: "").lane
     }
