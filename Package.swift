@@ -98,7 +98,7 @@ let package = Package(
             "Gateway",
             [
                 "Access", "Configuration", "FanOut", "FleetRules", "HTTP", "HTTPAPI", "Observability", "Primitives",
-                "PusherProtocol", "Server", "Store", "Threads", "Webhooks",
+                "PusherProtocol", "Server", "Store", "TestSupport", "Threads", "Webhooks",
             ]),
         tests("Simulation", ["FanOut", "PusherProtocol", "TestSupport"]),
     ],

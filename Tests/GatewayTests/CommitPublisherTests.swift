@@ -7,6 +7,7 @@ import Observability
 import Primitives
 import PusherProtocol
 import Server
+import TestSupport
 import Testing
 import Threads
 
@@ -255,7 +256,7 @@ import Threads
     /// Opens a connection and subscribes it to the channel. If the channel is not private, first signs in a user,
     /// because ``policy`` admits only signed-in users to its public channels. Discards the messages that this causes.
     private func subscriber(of channel: String, loop: Int, app: AppIndex = 1) throws -> SocketID {
-        var random = SystemRandomNumberGenerator()
+        var random = SplitMix(seed: 1)
         let slot = hub.read { $0.statistics(app: 0).connections + $0.statistics(app: 1).connections }
         let socket = SocketID(loop: loop, slot: slot, using: &random)
         #expect(hub.open(socket, app: app))

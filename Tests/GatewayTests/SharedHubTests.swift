@@ -2,6 +2,7 @@ import FanOut
 import HTTPAPI
 import PusherProtocol
 import Server
+import TestSupport
 import Testing
 import Threads
 import Webhooks
@@ -49,7 +50,7 @@ import Webhooks
     @Test func webhookEventsKeepTheHubsOrder() throws {
         let inbox = WebhookInbox()
         let hub = SharedHub(wakeups: [Wakeup(), Wakeup()], apps: [Self.webhookRules], webhookInbox: inbox)
-        var random = SystemRandomNumberGenerator()
+        var random = SplitMix(seed: 1)
         let sockets = (0..<2).map { SocketID(loop: $0, slot: 0, using: &random) }
         let grants = try sockets.map { try grant("news", to: $0) }
         for socket in sockets { #expect(hub.open(socket, app: 0)) }
@@ -76,7 +77,7 @@ import Webhooks
 
     @Test func discardsWebhookEventsWithoutInbox() throws {
         let hub = SharedHub(wakeups: [Wakeup()], apps: [Self.webhookRules])
-        var random = SystemRandomNumberGenerator()
+        var random = SplitMix(seed: 1)
         let socket = SocketID(loop: 0, slot: 0, using: &random)
         #expect(hub.open(socket, app: 0))
         hub.apply(.subscribe(socket, try grant("news", to: socket)), from: 0)
@@ -94,7 +95,7 @@ import Webhooks
     private let frame = Frame(text: Array(#"{"event":"e","channel":"news","data":"d"}"#.utf8))
 
     private func subscribers() throws -> (SocketID, SocketID) {
-        var random = SystemRandomNumberGenerator()
+        var random = SplitMix(seed: 1)
         let sockets = (0..<2).map { SocketID(loop: $0, slot: 0, using: &random) }
         for socket in sockets {
             #expect(hub.open(socket, app: 0))

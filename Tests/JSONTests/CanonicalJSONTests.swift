@@ -1,3 +1,4 @@
+import TestSupport
 import Testing
 
 @testable import JSON
@@ -75,7 +76,7 @@ import Testing
     // MARK: Structure
 
     @Test func sortsMembersButNotElements() throws {
-        var random = SystemRandomNumberGenerator()
+        var random = SplitMix(seed: 1)
         let members = (0..<50).map { #""m\#($0)":{"x":[\#($0),"\#($0)"],"y":null}"# }
         let sorted = try canonical("{\(members.joined(separator: ","))}")
         for _ in 0..<20 {
