@@ -1,5 +1,5 @@
-/// The drivers of open jobs, by the reference in the names of the jobs' channels. A job is an order that a driver
-/// carries out.
+/// Which drivers are assigned to which jobs: orders that have a driver and have not ended. Looked up by the jobs'
+/// references, which are part of the names of their channels, `tracking-…` and `booking-…`.
 struct JobAssignments {
     private struct Entry {
         let reference: String

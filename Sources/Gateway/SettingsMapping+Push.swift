@@ -93,8 +93,8 @@ extension NotificationRules {
 }
 
 extension NotificationRules.Rule {
-    /// The rule of an entry. If the entry sets a `push` mode other than `off`, its events are pushed to all drivers, too;
-    /// if it follows the general mode, its events are pushed only to single recipients.
+    /// The rule of an entry. If the entry sets a `push` mode other than `off`, its events are pushed to all drivers,
+    /// too; if it follows the general mode, its events are pushed only to single recipients.
     fileprivate init(_ entry: NotificationCatalogue.Entry, mode: NotificationCatalogue.PushMode) {
         let push: Push =
             switch entry.push {

@@ -119,7 +119,8 @@ struct Claims {
         case nil: return []
         case .texts(let references):
             guard let wrong = references.first(where: { !Identity.isReference($0) }) else { return references }
-            throw TokenError("The token's bookings contain \(wrong.clipped): \(Self.rule(.customer))")
+            throw TokenError(
+                "The token's bookings contain \(wrong.clipped), which is not a valid reference: \(Self.rule(.customer))")
         default: throw TokenError("The token: expected bookings to be an array of strings")
         }
     }
@@ -134,7 +135,7 @@ struct Claims {
 
     private static func rule(_ role: Role) -> String {
         switch role {
-        case .driver, .customer: "expected 1 to \(Identity.idLengthMax) of A-Z a-z 0-9 _ - = @ , . ;"
+        case .driver, .customer: "expected 1 to \(Identity.idLengthMax) characters of A-Z a-z 0-9 _ - = @ , . ;"
         case .admin, .ops: "expected 1 to \(Identity.idLengthMax) bytes without control characters"
         }
     }

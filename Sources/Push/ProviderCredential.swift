@@ -1,6 +1,7 @@
 import HTTPClient
 
-/// The credential of a lane's requests: APNs' provider token or FCM's access token.
+/// The credential of the requests of a lane (one per provider and APNs environment): APNs' provider token or FCM's
+/// access token.
 ///
 /// It performs no I/O: ``update(at:)`` returns the request that fetches a new credential, and ``handle(_:at:using:)``
 /// handles the result of that request.
@@ -8,8 +9,8 @@ protocol ProviderCredential {
     /// True if the lane can send before the first ``CredentialEvent``.
     var isAvailableAtStart: Bool { get }
 
-    /// When ``update(at:)`` has work to do even if no request is sent and no response arrives: milliseconds since 1970;
-    /// `.max` if never.
+    /// The time at which the lane calls ``update(at:)`` at the latest, in milliseconds since 1970; `.max` if nothing is
+    /// due without a further request or response.
     func nextTurn(at time: CredentialTime) -> Int64
 
     /// The credential for a request that starts now; nil if none is valid.
@@ -29,7 +30,8 @@ protocol ProviderCredential {
         using rng: inout some RandomNumberGenerator
     ) -> [CredentialEvent]
 
-    /// All connections were closed. The connections that replace them have not carried a credential yet.
+    /// Call this after the lane has closed all its connections to the provider: the new ones have not carried a
+    /// credential yet.
     mutating func connectionsRetired()
 }
 

@@ -25,7 +25,8 @@ package struct SubscriptionRequest: Equatable, Sendable {
     ) throws(ProtocolError) -> SubscriptionGrant {
         guard let name = ChannelName(channel, lengthMax: limits.nameLength) else {
             throw ProtocolError(
-                "Invalid channel name \(channel.clipped): expected 1 to \(limits.nameLength) of A-Z a-z 0-9 _ - = @ , . ;")
+                "Invalid channel name \(channel.clipped): expected 1 to \(limits.nameLength) characters of A-Z a-z 0-9 _ - = @ , . ;"
+            )
         }
         let auth = SignedAuth(auth, purpose: "subscribing to \(channel)")
         switch name.access {

@@ -33,7 +33,7 @@ struct MintToken: ParsableCommand {
             throw ValidationError("Expected --role to be driver, admin, customer or ops, found \(role)")
         }
         guard role.accepts(id: subject) else {
-            throw ValidationError("Expected --subject to be 1 to 150 of A-Z a-z 0-9 _ - = @ , . ; found \(subject)")
+            throw ValidationError("Expected --subject to be 1 to 150 characters of A-Z a-z 0-9 _ - = @ , . ; found \(subject)")
         }
         guard let seconds = Self.seconds(ttl) else {
             throw ValidationError("Expected --ttl such as 90s, 15m, 1h or 7d, found \(ttl)")

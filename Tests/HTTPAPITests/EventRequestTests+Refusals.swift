@@ -72,7 +72,7 @@ extension EventRequestTests {
 
     @Test(arguments: ["", " ", "a b", "a/b", "a:b", "#a", "a#b", "é", "🚚", "a*", "[a]"])
     func rejectsInvalidChannelNames(name: String) {
-        let text = "Invalid channel name \(name): expected 1 to 200 of A-Z a-z 0-9 _ - = @ , . ;"
+        let text = "Invalid channel name \(name): expected 1 to 200 characters of A-Z a-z 0-9 _ - = @ , . ;"
         for channels in [#"["\#(name)"]"#, #"["\#(name)","c"]"#, #"["c","\#(name)"]"#] {
             #expect(refusal(#"{"name":"e","channels":\#(channels),"data":"d"}"#) == APIError(400, text))
         }
@@ -81,7 +81,8 @@ extension EventRequestTests {
 
     @Test func limitsChannelNamesTo200Bytes() throws {
         #expect(try decode(body(channel: #""\#(String(repeating: "c", count: 200))""#)).channels.count == 1)
-        let text = "Invalid channel name \(String(repeating: "c", count: 100))…: expected 1 to 200 of A-Z a-z 0-9 _ - = @ , . ;"
+        let text =
+            "Invalid channel name \(String(repeating: "c", count: 100))…: expected 1 to 200 characters of A-Z a-z 0-9 _ - = @ , . ;"
         #expect(refusal(body(channel: #""\#(String(repeating: "c", count: 201))""#)) == APIError(400, text))
     }
 

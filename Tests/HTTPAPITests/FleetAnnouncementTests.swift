@@ -42,9 +42,9 @@ import Testing
         (#"{"drivers":"1"}"#, "Expected \"drivers\" to be an array"),
         (#"{"drivers":[1]}"#, "Expected \"drivers\" to contain only strings"),
         (#"{"drivers":[]}"#, "Expected \"drivers\" to contain 1 to 1000 elements; found 0"),
-        (#"{"drivers":["1",""]}"#, "Expected \"drivers\" to be 1 to 150 of A-Z a-z 0-9 _ - = @ , . ; (found )"),
-        (#"{"driver":"a b"}"#, "Expected \"driver\" to be 1 to 150 of A-Z a-z 0-9 _ - = @ , . ; (found a b)"),
-        (#"{"customer":"a/b"}"#, "Expected \"customer\" to be 1 to 150 of A-Z a-z 0-9 _ - = @ , . ; (found a/b)"),
+        (#"{"drivers":["1",""]}"#, "Expected \"drivers\" to be 1 to 150 characters of A-Z a-z 0-9 _ - = @ , . ; (found )"),
+        (#"{"driver":"a b"}"#, "Expected \"driver\" to be 1 to 150 characters of A-Z a-z 0-9 _ - = @ , . ; (found a b)"),
+        (#"{"customer":"a/b"}"#, "Expected \"customer\" to be 1 to 150 characters of A-Z a-z 0-9 _ - = @ , . ; (found a/b)"),
     ]
 
     @Test(arguments: badAudiences) func rejectsInvalidAudiences(to: String, problem: String) {

@@ -30,7 +30,7 @@ import Testing
         call.exceededBodyLimit = nil
         #expect(call.refusal == "400 The body is not JSON: expected a member's name at byte 1")
         call.body = []
-        #expect(call.refusal?.hasPrefix("400 Expected \"code\" to be 1 to 150 of") == true)
+        #expect(call.refusal?.hasPrefix("400 Expected \"code\" to be 1 to 150 characters of") == true)
         call.path = "/api/admin/orders/A1/cancel-enhanced"
         #expect(call.status() == nil)
     }

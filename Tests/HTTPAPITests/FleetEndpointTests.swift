@@ -175,7 +175,7 @@ import Testing
         #expect(FleetCall(.delete, "/api/admin/people/customer/9").command?.actor == FleetCall.identity(.admin))
         for id in ["", "a b", "é", String(repeating: "x", count: 151)] {
             let call = FleetCall(.delete, "/api/admin/people/driver/\(id)")
-            #expect(call.refusal?.hasPrefix("400 Expected \"id\" to be 1 to 150 of") == true, "\(id)")
+            #expect(call.refusal?.hasPrefix("400 Expected \"id\" to be 1 to 150 characters of") == true, "\(id)")
         }
         #expect(FleetCall(.delete, "/api/admin/people/driver/42", "[]").status() == 400)
     }

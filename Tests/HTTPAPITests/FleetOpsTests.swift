@@ -140,7 +140,9 @@ import Testing
                 == .notifications(of: FleetCall.identity(.driver), before: "N1", limit: 50))
         for before in ["", "a b", "é", String(repeating: "x", count: 151)] {
             for call in [driver, opsCall("/api/ops/notifications")] {
-                #expect(call.withQuery("before", before).refusal?.hasPrefix("400 Expected \"before\" to be 1 to 150 of") == true)
+                #expect(
+                    call.withQuery("before", before).refusal?.hasPrefix("400 Expected \"before\" to be 1 to 150 characters of")
+                        == true)
             }
         }
     }

@@ -81,7 +81,7 @@ import Testing
     @Test(arguments: ["notificationId", "entityId"]) func idsConsistOfCharactersOfChannelNames(field: String) {
         for name in ["", "a b", "é", "\u{212A}", String(repeating: "x", count: 151)] {
             let refusal = log(Self.event([field: "\"\(name)\""])).refusal
-            #expect(refusal?.hasPrefix("400 Expected \"\(field)\" to be 1 to 150 of") == true)
+            #expect(refusal?.hasPrefix("400 Expected \"\(field)\" to be 1 to 150 characters of") == true)
         }
         #expect(log(Self.event([field: "\"\(String(repeating: "x", count: 150))\""])).status() == nil)
     }
@@ -134,7 +134,7 @@ import Testing
         (#"{"ids":[]}"#, "Expected \"ids\" to contain 1 to 1000 elements; found 0"),
         (
             #"{"ids":["a b"]}"#,
-            "Expected \"ids\" to be 1 to 150 of A-Z a-z 0-9 _ - = @ , . ; (found a b)"
+            "Expected \"ids\" to be 1 to 150 characters of A-Z a-z 0-9 _ - = @ , . ; (found a b)"
         ),
     ]
 

@@ -88,7 +88,7 @@ import Testing
         for name in Self.badNames {
             for call in Self.orderCalls.dropLast() {
                 let refusal = Self.call(call, field, "\"\(name)\"").refusal
-                let expected = "400 Expected \"\(field)\" to be 1 to 150 of A-Z a-z 0-9 _ - = @ , . ; (found "
+                let expected = "400 Expected \"\(field)\" to be 1 to 150 characters of A-Z a-z 0-9 _ - = @ , . ; (found "
                 #expect(refusal?.hasPrefix(expected) == true, "\(call.path) \(name)")
             }
         }
@@ -124,7 +124,7 @@ import Testing
         ] {
             let path = path.replacing("*", with: name)
             let refusal = FleetCall(method, path, #"{"step":"arrived"}"#, as: role).refusal
-            #expect(refusal?.hasPrefix("400 Expected \"\(field)\" to be 1 to 150 of") == true, "\(path)")
+            #expect(refusal?.hasPrefix("400 Expected \"\(field)\" to be 1 to 150 characters of") == true, "\(path)")
             #expect((refusal?.utf8.count ?? 0) < 400, "the error truncates the name")
         }
         let longest = path.replacing("*", with: String(repeating: "x", count: 150))

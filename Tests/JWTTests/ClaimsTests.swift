@@ -61,7 +61,7 @@ import Testing
         }
         #expect(
             try Self.refusal(("sub", #""a b""#))
-                == "The token's sub a b is not a valid driver id: expected 1 to 150 of A-Z a-z 0-9 _ - = @ , . ;")
+                == "The token's sub a b is not a valid driver id: expected 1 to 150 characters of A-Z a-z 0-9 _ - = @ , . ;")
         let refusal = try #require(try Self.refusal(("role", #""ops""#), ("sub", #""a\nb""#)))
         #expect(refusal.hasSuffix("expected 1 to 150 bytes without control characters"))
         #expect(

@@ -19,7 +19,7 @@ struct LaneFixture {
     private(set) var report: PushReport?
     /// How often the connections were retired.
     private(set) var retired = 0
-    /// The generation in each request for a renewal.
+    /// The generation of the credential in each request to renew it.
     private(set) var renewals: [Int] = []
     private(set) var isFinished = false
 
@@ -29,7 +29,7 @@ struct LaneFixture {
 
     // MARK: Input
 
-    /// Records the lane's effects.
+    /// Takes the lane's pending effects and records them; nothing is sent.
     mutating func performEffects() {
         for effect in lane.nextEffects(at: now, using: &rng, deciding: decide) {
             switch effect {
@@ -90,7 +90,7 @@ struct LaneFixture {
         complete(number, .success(result), credential: credential)
     }
 
-    /// Widens the window by `count` successes, which are all reported.
+    /// Lets `count` jobs succeed, which widens the window, and reports them to the store.
     mutating func warmUp(_ count: Int) {
         performEffects()
         for number in 0..<Int64(count) {

@@ -12,7 +12,8 @@ private struct LaneWorld {
         case leased
     }
 
-    /// A narrow window is often full. With a wide one, many jobs are leased when a fault occurs.
+    /// The most requests in flight: few or many, depending on the seed. A narrow window is often full; with a wide one,
+    /// many jobs are leased when a fault occurs.
     let windowMax: Int
     let seed: UInt64
     var rng: SplitMix

@@ -2,8 +2,8 @@ import PusherProtocol
 import Testing
 
 @Suite struct FrameTests {
-    /// A header (RFC 6455 section 5.2) has the FIN bit, the opcode of text, no mask, and the length in its shortest form,
-    /// big-endian.
+    /// A header (RFC 6455 section 5.2) has the FIN bit, the opcode of text, no mask, and the length in its shortest
+    /// form, big-endian.
     static let headers: [(length: Int, header: [UInt8])] = [
         (0, [0x81, 0]), (1, [0x81, 1]), (125, [0x81, 125]), (126, [0x81, 126, 0, 126]), (255, [0x81, 126, 0, 255]),
         (256, [0x81, 126, 1, 0]), (65_535, [0x81, 126, 0xFF, 0xFF]), (65_536, [0x81, 127, 0, 0, 0, 0, 0, 1, 0, 0]),

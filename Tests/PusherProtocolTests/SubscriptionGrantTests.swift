@@ -36,13 +36,13 @@ import Testing
 
     @Test(arguments: ["", "a b", "a:b", "#server-to-users", "é", "private-\n", "presence- x", "a/b"])
     func checksTheNameBeforeTheSignature(channel: String) {
-        let message = "Invalid channel name \(channel): expected 1 to 200 of A-Z a-z 0-9 _ - = @ , . ;"
+        let message = "Invalid channel name \(channel): expected 1 to 200 characters of A-Z a-z 0-9 _ - = @ , . ;"
         #expect(throws: ProtocolError(message)) { try grant(channel, auth: "key1:sig", verify: never) }
     }
 
     @Test func appliesTheAppsNameLimit() throws {
         #expect(try grant("12345", nameLength: 5).channel.text == "12345")
-        #expect(throws: ProtocolError("Invalid channel name 123456: expected 1 to 5 of A-Z a-z 0-9 _ - = @ , . ;")) {
+        #expect(throws: ProtocolError("Invalid channel name 123456: expected 1 to 5 characters of A-Z a-z 0-9 _ - = @ , . ;")) {
             try grant("123456", nameLength: 5)
         }
     }

@@ -4,7 +4,7 @@ import Testing
 
 @testable import Store
 
-/// After the clock was set back, nothing waits until the clock reaches its old time again.
+/// After the clock was set back, times in the future have no lasting effect.
 @Suite struct ClockSetBackTests {
     private let store = TemporaryStore()
 
@@ -46,11 +46,11 @@ import Testing
     }
 }
 
-/// Each job that the store ends is counted once, by lane.
+/// Each job that the store ends is counted once, under its lane.
 @Suite struct FinishedPushTests {
     private let store = TemporaryStore()
 
-    @Test func drainReturnsEachEndOnceByLane() throws {
+    @Test func drainCountsEachEndedJobOncePerLane() throws {
         let executor = try store.pushing()
         _ = try executor.commit(register(fcm("a"), by: driver("42")))
         _ = try executor.commit(register(apns("00112233445566778899"), by: driver("42")))
@@ -84,8 +84,8 @@ import Testing
         #expect(executor.outbox.drainFinished()[.fcm]?.cancelled == 2)
     }
 
-    /// The store counts failures because a lane cannot detect that the job is sent again to a new token, or that its
-    /// report repeats an earlier one.
+    /// The store, not the lane, counts failures: a lane cannot know that a job that failed is sent again to a new
+    /// token, or that its own report repeats an earlier one.
     @Test func countsOnlyFinalFailuresAndEachOnce() throws {
         let executor = try store.pushing()
         _ = try executor.commit(register(fcm("old"), by: driver("42"), deviceID: "phone"))
@@ -120,7 +120,7 @@ import Testing
         #expect(executor.outbox.drainFinished()[.fcm]?.failed == [failed])
     }
 
-    @Test func rollbackDiscardsFinishedJobs() throws {
+    @Test func rolledBackTransactionCountsNoEndedJobs() throws {
         let executor = try store.pushing()
         _ = try executor.commit(register(fcm("a"), by: driver("42")))
         _ = try executor.commit(announce(to: "42"))

@@ -27,11 +27,11 @@ import Testing
         let before = try executor.dispatchTables()
         #expect(try runRetention(executor, at: noon + 2 * day - 1) == [])
         #expect(try executor.dispatchTables() == before)
-        #expect(try runRetention(executor, at: noon + 2 * day) == [1])  // the stored response
+        #expect(try runRetention(executor, at: noon + 2 * day) == [1])  // the response stored for the idempotency key
         #expect(try runRetention(executor, at: noon + 30 * day) == [])
     }
 
-    @Test func deletesOldRowsOfEndedJobs() throws {
+    @Test func deletesOldRowsExceptOpenOrders() throws {
         let executor = try store.executor()
         let id = try executor.commit(assign("A", to: "42", key: "k")).notifications[0].id
         _ = try executor.commit(telemetry(id, by: driver("42")))
@@ -113,10 +113,10 @@ import Testing
         try executor.database.run("PRAGMA query_only = 0")
         while try retention.runSlice(executor, now + 5000).deleted == 0 {}
         while retention.isDue(now + 5000) { _ = try retention.runSlice(executor, now + 5000) }
-        #expect(try executor.count("idempotency") == 0, "the kind that failed first is deleted in the next round")
+        #expect(try executor.count("idempotency") == 0, "the table whose deletion failed at first is emptied later")
     }
 
-    @Test func failingKindDoesNotStopOthers() throws {
+    @Test func failureInOneTableDoesNotStopOthers() throws {
         let executor = try store.executor()
         _ = try executor.commit(assign("A", to: "42", key: "k"))
         _ = try executor.commit(order(.cancel, "A"))

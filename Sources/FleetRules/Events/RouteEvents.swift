@@ -18,6 +18,7 @@ enum RouteTransition: JobTransition {
 }
 
 extension RouteTransition {
+    // `.accepted` publishes the same event as `.claimed`.
     static func samples(driver: String, name: String?) -> [RouteTransition] {
         [
             .assigned(to: driver, name: name, from: driver, reason: nil), .unassigned(from: driver, reason: nil),
@@ -26,7 +27,8 @@ extension RouteTransition {
         ]
     }
 
-    /// The events that the transition publishes. Apps depend on the event names, the fields and their order.
+    /// The events that the transition publishes. Apps depend on the order of the events, their names, and the names and
+    /// the order of their fields.
     func events(of route: Route, at milliseconds: Int64) -> [EventDraft] {
         let ids: EventFields = ["routeId": .text(route.id), "routeNumber": .text(route.routeNumber)]
         let now = EventFields.Value.text(Timestamp.iso8601(milliseconds: milliseconds))

@@ -1,7 +1,8 @@
 import JSON
 
 extension Order {
-    /// Writes the order as a JSON object for responses. The code replaces a missing booking id or booking reference.
+    /// Writes the order as a JSON object for responses. If the booking id or the
+    /// booking reference is missing, the order's code is written instead.
     package func write(to json: inout JSONWriter) { json.object { writeMembers(to: &$0) } }
 
     /// Writes the members of ``write(to:)`` into an object that has other members as well.

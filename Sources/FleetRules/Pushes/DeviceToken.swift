@@ -10,7 +10,7 @@ package struct DeviceToken: Equatable, Sendable {
     package let platform: Platform?
     /// Nil for FCM. An APNs token is valid in one environment only.
     package let environment: Environment?
-    /// The whole token. Secret: only requests to the provider contain it, and the store encrypts it.
+    /// The whole token. Secret: the gateway sends it only to the provider, and the store encrypts it.
     package let text: String
 
     /// A token of APNs: an even number of hexadecimal digits, from 16 to 400. Apple does not specify the length
@@ -44,7 +44,7 @@ package struct DeviceToken: Equatable, Sendable {
         self.text = text
     }
 
-    /// The lane that sends to this token.
+    /// The push lane (one per provider and APNs environment) that sends to this token.
     package var lane: PushLane {
         switch provider {
         case .fcm: .fcm
@@ -52,8 +52,8 @@ package struct DeviceToken: Equatable, Sendable {
         }
     }
 
-    /// The first and last four characters, `a1b2…9f0e`, for logs and reports; only the first and last if the token has
-    /// fewer than 16 characters.
+    /// For logs and reports: the first four and the last four characters, as in `a1b2…9f0e`. A token of fewer than 16
+    /// characters shows one character at each end.
     package var masked: String {
         let shown = text.utf8.count >= 16 ? 4 : 1
         return "\(text.prefix(shown))…\(text.suffix(shown))"

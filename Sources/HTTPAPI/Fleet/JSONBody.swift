@@ -139,7 +139,8 @@ struct JSONBody {
     /// - Returns: `text`.
     static func checkedName(_ text: String, field: String) throws(APIError) -> String {
         guard Identity.isReference(text) else {
-            throw .invalid(field, "be 1 to \(Identity.idLengthMax) of A-Z a-z 0-9 _ - = @ , . ; (found \(text.clipped))")
+            throw .invalid(
+                field, "be 1 to \(Identity.idLengthMax) characters of A-Z a-z 0-9 _ - = @ , . ; (found \(text.clipped))")
         }
         return text
     }

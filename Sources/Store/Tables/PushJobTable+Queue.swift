@@ -103,7 +103,7 @@ extension PushJobTable {
     }
 
     /// Sets the due times of a lane's retries that are after `moment` to `moment`. Used when the clock was set back.
-    func advanceDueTimes(_ lane: PushLane, to moment: Int64) throws(DatabaseError) {
+    func limitDueTimes(_ lane: PushLane, to moment: Int64) throws(DatabaseError) {
         try database.change(
             "UPDATE push_jobs SET due_at = ? WHERE lane = ? AND state = 'waiting' AND due_at > ?",
             .integer(moment), .string(lane.rawValue), .integer(moment))

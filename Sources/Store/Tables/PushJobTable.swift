@@ -115,7 +115,7 @@ struct PushJobTable {
     /// Queues a job again if its attempt with the token of `deviceID` failed and the job was moved to another device
     /// row during the attempt.
     /// - Returns: the lane of the job; nil if the job still has `deviceID`, or if the stored lane is unknown.
-    func requeue(_ number: Int64, ifNotFor deviceID: String, reason: String) throws(DatabaseError) -> PushLane? {
+    func requeue(_ number: Int64, unlessFor deviceID: String, reason: String) throws(DatabaseError) -> PushLane? {
         try database.first(
             """
             UPDATE push_jobs SET state = 'queued', reason = ? \

@@ -8,9 +8,9 @@ package struct CommandResult: Equatable, Sendable {
     package let notifications: [Notification]
     /// The order's new state; nil if no order changed.
     package let order: Order?
-    /// Push lanes with new jobs.
+    /// The push lanes for which the command created push jobs.
     package internal(set) var lanes: Set<PushLane> = []
-    /// Devices that the command removed or gave a new owner.
+    /// Devices that their former owner lost: the command removed them, or another user registered them.
     package internal(set) var removed: [RemovedDevice] = []
 
     init(body: [UInt8], notifications: [Notification] = [], order: Order? = nil) {

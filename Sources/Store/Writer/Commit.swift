@@ -1,17 +1,19 @@
 import FleetRules
 
-/// What the writer publishes after a transaction, whether the transaction was committed or failed.
+/// What the writer publishes after a transaction: after a failed one, too, the error replies and rejected reports.
 /// `Gateway/CommitPublisher` defines the order of publication.
 package struct Commit: Sendable {
-    /// The jobs that push lanes get in reply to their reports, in the order of the reports.
+    /// The push jobs that each lane (one per provider and APNs environment) is to send next. A lane asks for them with
+    /// a report of the results of its earlier jobs; the leases are in the order of these reports.
     package var leases: [PushLease] = []
     /// Reports whose results were not written. The lanes send them again later.
     package var rejectedReports: [PushReport] = []
     /// A reply per command, in commit order.
     package var replies: [(request: CommandRequest, reply: CommandReply)] = []
-    /// Lanes with new jobs besides those in ``leases`` and ``replies``.
+    /// Lanes that have new jobs, other than the lanes named in ``leases`` and ``replies``.
     package var wake: Set<PushLane> = []
-    /// For each lane: its jobs that failed, that ended unsent, or that were queued again for a new token.
+    /// For each lane: its jobs that failed, that expired or were cancelled before they were sent, or that were queued
+    /// again because the device got a new token.
     package var finished: [PushLane: FinishedPushes] = [:]
     /// Devices that retention removed because they were not registered again within `push.stale_days` days.
     package var removed: [RemovedDevice] = []

@@ -3,16 +3,16 @@ import FleetRules
 
 /// Handles the reports of push lanes: records the results of their jobs, and leases the next jobs to them.
 extension PushOutbox {
-    /// The most expired jobs that the handling of one report ends, and the most due retries that it queues. The
-    /// handling of the next report continues with the others.
+    /// The handling of one report ends at most this number of expired jobs, and queues at most this number of due
+    /// retries. The handling of the next report continues with the others.
     private static let changedJobsMax = 500
     /// Milliseconds for which a counted queue depth is reused.
     private static let depthLifetime: Int64 = 2_000
 
-    /// Milliseconds. If the clock was set back by more than this, waiting jobs get an earlier due time. Otherwise they
-    /// would wait until the clock reaches their old due time.
+    /// Milliseconds. If the clock was set back by more than this, waiting jobs get an earlier due time, so that they do
+    /// not wait until the clock reaches their old one.
     private static let clockSlack: Int64 = 1_000
-    /// Milliseconds from now to the latest due time that a job has after the clock was set back.
+    /// After the clock was set back, a job waits for at most this number of milliseconds.
     private static let waitAfterSetBack: Int64 = 5_000
 
     /// The reply to a lane's report.
@@ -47,7 +47,7 @@ extension PushOutbox {
         if let removal = outcome.removal {
             // If the token was replaced during the attempt, the job is queued again for the new token.
             if case .failed(let reason) = outcome.result,
-                let lane = try jobs.requeue(job.number, ifNotFor: job.device.id, reason: reason)
+                let lane = try jobs.requeue(job.number, unlessFor: job.device.id, reason: reason)
             {
                 reply.woken.insert(lane)
                 countRetry(in: reply.lease.lane)
@@ -78,12 +78,13 @@ extension PushOutbox {
 
     // MARK: Due retries
 
-    /// Queues the jobs whose retry is due. Each job gets a turn after its recipient's last open job: otherwise a
-    /// thousand retries for one recipient would delay all other recipients. The turn is also after the lane's current
-    /// turn: otherwise a stopped lane, which probes its provider with the next job, would always probe with the same
-    /// one.
+    /// Queues the jobs whose retry is due. A lane sends its jobs in the order of their turns, and each turn has at most
+    /// one job per recipient. A retry gets a turn after the last job of its recipient that has not ended, so that a
+    /// thousand retries for one recipient do not delay the other recipients. The turn is also after the lane's current
+    /// one: a lane that a configuration error has stopped tests its provider with one job at a time, and would
+    /// otherwise always use the same job.
     private func queueDueRetries(_ lane: PushLane, _ now: Int64) throws(DatabaseError) {
-        if now < lastReportAt - Self.clockSlack { try jobs.advanceDueTimes(lane, to: now + Self.waitAfterSetBack) }
+        if now < lastReportAt - Self.clockSlack { try jobs.limitDueTimes(lane, to: now + Self.waitAfterSetBack) }
         lastReportAt = now
         for (number, recipient) in try jobs.due(lane, now: now, most: Self.changedJobsMax) {
             try jobs.queueRetry(number, turn: max(try nextTurn(of: recipient, in: lane), turns.current(lane) + 1))
@@ -171,9 +172,8 @@ extension PushOutbox {
                 preferences: decodedPreferences(candidate.preferences, of: candidate.recipient)))
     }
 
-    /// The recipient's number of unread notifications, including `notification`. If `notification` is on the
-    /// recipient's own channel, the channel's number of unread notifications includes it already, unless it has been
-    /// read. If it is on another channel, it adds 1.
+    /// The badge to show: the number of unread notifications on the recipient's own channel, plus 1 if `notification`
+    /// is on another channel. At least 1, even if `notification` has been read already.
     private func badge(of recipient: String, with notification: Notification) throws(DatabaseError) -> Int {
         guard let channel = Identity(key: recipient)?.channel else { return 1 }
         let unread = try sequences.unread(channel: channel)
