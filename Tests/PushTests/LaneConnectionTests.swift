@@ -140,12 +140,17 @@ struct LaneConnectionTests {
         #expect(fixture.retired == 1)
     }
 
-    @Test func tooManyTokensRetireTheConnection() {
-        var fixture = makeFixture(inFlight: 2)
-        fixture.respond(1, .tooManyTokens(reason: "TooManyProviderTokenUpdates"))
+    @Test func threeTooManyTokensInARowRetireConnections() {
+        var fixture = makeFixture(inFlight: 5)
+        let tooMany = SendResult.tooManyTokens(reason: "TooManyProviderTokenUpdates")
+        fixture.respond(1, tooMany)
+        fixture.respond(2, tooMany)
+        fixture.respond(3, .accepted(messageID: nil))
+        for number in [4, 5] as [Int64] { fixture.respond(number, tooMany) }
         fixture.performEffects()
-        #expect(fixture.retired == 0, "a response is under way")
-        fixture.respond(2, .accepted(messageID: nil))
+        #expect(fixture.retired == 0, "a request succeeded in between")
+        fixture.supply(LaneFixture.jobs(6...6))
+        fixture.respond(6, tooMany)
         fixture.performEffects()
         #expect(fixture.retired == 1)
         #expect(fixture.lane.status.state == .running)
@@ -153,15 +158,18 @@ struct LaneConnectionTests {
         #expect(fixture.renewals.isEmpty, "a new token would cause the same error again")
     }
 
-    /// If the first response on a connection is this error, the next connection would probably get the error, too.
-    @Test func tooManyTokensAsFirstResponsePauses() {
+    /// Every new connection gets the same error, so closing connections does not help.
+    @Test func tooManyTokensOnEveryConnectionPauses() {
         var fixture = LaneFixture()
         fixture.performEffects()
-        fixture.supply(LaneFixture.jobs(1...1))
-        fixture.respond(1, .tooManyTokens(reason: "TooManyProviderTokenUpdates"))
-        fixture.performEffects()
+        for number in Int64(1)...10 {
+            #expect(fixture.lane.status.state == .running)
+            fixture.supply([LaneFixture.job(number)])
+            fixture.respond(number, .tooManyTokens(reason: "TooManyProviderTokenUpdates"))
+            fixture.performEffects()
+        }
         #expect(fixture.lane.status.state == .paused)
-        #expect(fixture.retired == 1)
+        #expect(fixture.retired == 3)
     }
 
     @Test func outdatedConnectionsRetireAfterTheResponsesUnderWay() {

@@ -22,9 +22,10 @@ struct CongestionControl {
         /// The provider will process no request until the configuration is fixed. `newConnection`: the next attempt
         /// needs a new connection.
         case forbidden(newConnection: Bool)
-        /// The provider will process requests only on a new connection. The text is the reason: the provider is closing
-        /// this connection, or got too many provider tokens over it.
-        case goAway(String)
+        /// The provider is closing this connection.
+        case goAway
+        /// APNs got too many provider tokens over this connection.
+        case tooManyTokens
         /// No response arrived: the cases of `HTTPClientError`.
         case notSent, lost, timedOut
     }
@@ -61,6 +62,7 @@ struct CongestionControl {
     private var failuresInRow = 0
     private var timeOutsInRow = 0
     private var retryAftersInRow = 0
+    private var tooManyTokensInRow = 0
     private var pausesInRow = 0
     /// When to close the connections, and why; nil if they stay open.
     private var retirement: (at: Int64, reason: String)?
@@ -135,7 +137,8 @@ struct CongestionControl {
         case .forbidden(let newConnection):
             if newConnection { retireAfterDrain("the provider requires a new connection", now) }
             return stop(now)
-        case .goAway(let reason): return goAway(reason, now, &rng)
+        case .goAway: return goAway(now, &rng)
+        case .tooManyTokens: return tooManyTokens(now, &rng)
         case .notSent: return notSent(startedAt, now, &rng)
         case .lost: return lost(now, &rng)
         case .timedOut: return timedOut(now, &rng)
@@ -162,6 +165,7 @@ struct CongestionControl {
         recordResponse(now)
         failuresInRow = 0
         retryAftersInRow = 0
+        tooManyTokensInRow = 0
         pausesInRow = 0
         window = min(window + 1, rules.windowMax)
         guard mode != .running else { return .nothing }
@@ -179,14 +183,21 @@ struct CongestionControl {
         return failuresInRow >= rules.failuresMax ? pause(now, &rng) : .nothing
     }
 
-    private mutating func goAway(
-        _ reason: String, _ now: Int64, _ rng: inout some RandomNumberGenerator
-    ) -> Change {
+    private mutating func goAway(_ now: Int64, _ rng: inout some RandomNumberGenerator) -> Change {
         failuresInRow += 1
-        retireAfterDrain(reason, now)
+        retireAfterDrain("the provider is closing the connection", now)
         // If this is the first response of the epoch, the first one on the next connection would probably be the same,
         // so pause.
         return hasResponse && mode == .running ? setBack() : backOff(now, &rng)
+    }
+
+    private mutating func tooManyTokens(_ now: Int64, _ rng: inout some RandomNumberGenerator) -> Change {
+        tooManyTokensInRow += 1
+        let change = overloaded(nil, now, &rng)
+        guard tooManyTokensInRow >= rules.tooManyTokensMax else { return change }
+        tooManyTokensInRow = 0
+        let setBack = retireConnections("too many provider tokens on the connection", now)
+        return change == .nothing ? setBack : change
     }
 
     // MARK: Missing responses

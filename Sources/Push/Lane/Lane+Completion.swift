@@ -67,7 +67,7 @@ extension Lane {
             return (.overloaded(after: after), reason)
         case .tooManyTokens(let reason):
             retry(job, reason, after: nil, completion, at: now, using: &rng)
-            return (.goAway("too many provider tokens on the connection"), reason)
+            return (.tooManyTokens, reason)
         case .configurationError(let reason, let newConnection):
             if congestion.isRunning(epoch: request.epoch), poisonJobs.recordRefusal(of: job.number) {
                 reject(job, reason, nil, completion, now)
@@ -88,7 +88,7 @@ extension Lane {
         case .goAway(let reason):
             recordError(reason, now)
             reports.add(PushOutcome(job, .returned, wasTried: false))
-            return (.goAway("the provider is closing the connection"), reason)
+            return (.goAway, reason)
         }
     }
 

@@ -6,6 +6,8 @@ package struct LaneRules: Equatable, Sendable {
     package var failuresMax = 10
     /// Timed-out requests in a row after which the connections are closed.
     package var timeOutsMax = 2
+    /// `TooManyProviderTokenUpdates` in a row after which the connections are closed.
+    package var tooManyTokensMax = 3
     /// Responses with `retry-after` in a row after which the whole lane pauses, for as long as the last one asks.
     package var retryAftersMax = 3
     /// Time between two probes of a stopped lane.

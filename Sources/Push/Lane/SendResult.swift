@@ -18,7 +18,7 @@ package enum SendResult: Equatable, Sendable {
     /// Nothing can be sent until an operator fixes the configuration; the job goes back to the queue. `newConnection`:
     /// the next attempt needs a new connection.
     case configurationError(reason: String, newConnection: Bool)
-    /// APNs got too many provider tokens over this connection: send again on another.
+    /// APNs got too many provider tokens over this connection: try again; if it persists, on another connection.
     case tooManyTokens(reason: String)
     /// The server is closing this connection: send again on another.
     case goAway(reason: String)
