@@ -1,10 +1,10 @@
 #include <libwebsockets.h>
 #include <openssl/ssl.h>
 
-/* Writes bytes to the socket without framing. In C, because LWS_WRITE_RAW has the same value as another write protocol,
-   and Swift cannot tell them apart. */
+/* Writes bytes to the socket without framing. In C, because LWS_WRITE_RAW is a macro that names an enum constant, which
+   Swift does not import. */
 static inline int clws_write_raw(struct lws *wsi, const void *bytes, size_t count) {
-    /* Other write protocols need LWS_PRE writable bytes before the data. LWS_WRITE_RAW does not and leaves the data
+    /* WebSocket writes need LWS_PRE writable bytes before the data. LWS_WRITE_RAW does not and leaves the data
        unchanged, although lws_write takes a pointer to non-const bytes. */
     return lws_write(wsi, (unsigned char *)bytes, count, LWS_WRITE_RAW);
 }

@@ -1,8 +1,8 @@
 /// Decides when the server pings a silent connection, and when it closes the connection (protocol point P4).
 ///
-/// A client pings by itself after `t` seconds of silence, where `t` is the activity timeout. If the server receives
-/// nothing for 1.25 t seconds, it pings the client. If it has still received nothing after 1.5 t seconds, it closes the
-/// connection.
+/// A client pings by itself after `t` seconds of silence, where `t` is the activity timeout. If the server receives no
+/// message and no pong for 1.25 t seconds, it pings the client. If it has still received none after 1.5 t seconds, it
+/// closes the connection.
 package struct ActivityTimeout: Equatable, Sendable {
     /// The activity timeout in seconds, as advertised to clients (C4).
     package let activitySeconds: Int
@@ -22,8 +22,8 @@ package struct ActivityTimeout: Equatable, Sendable {
 
     /// The action that is due now.
     /// - Parameters:
-    ///   - silence: seconds since the client's last frame.
-    ///   - hasPinged: whether the server has pinged since that frame.
+    ///   - silence: seconds since the client's last message or pong.
+    ///   - hasPinged: whether the server has pinged since then.
     package func action(silence: Int, hasPinged: Bool) -> Action {
         if hasPinged { return silence * 2 >= activitySeconds * 3 ? .close : .wait }
         return silence * 4 >= activitySeconds * 5 ? .ping : .wait

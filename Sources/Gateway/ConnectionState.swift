@@ -19,7 +19,7 @@ struct ConnectionState {
         lastSeenAt = seconds
     }
 
-    /// Records that the client sent something. Any frame counts as activity (protocol point P2).
+    /// Records that the client sent a message or a pong (protocol point P2).
     mutating func recordActivity(at seconds: Int) {
         lastSeenAt = seconds
         hasBeenPinged = false

@@ -19,7 +19,7 @@ package final class Application {
     package let rules: AppRules
     /// One HMAC key per secret. The first signs; all verify, so that the old secret remains valid while it is replaced.
     private let signers: [HMACKey]
-    /// The keys of encrypted channels are derived from this key (protocol point S12). If empty, subscriptions to
+    /// The keys of encrypted channels are derived from this key. If empty, subscriptions to
     /// encrypted channels are not authorized.
     private let encryptionMasterKey: [UInt8]
 
@@ -49,7 +49,7 @@ package final class Application {
     /// The hexadecimal HMAC-SHA256 of `text` with the first secret.
     func sign(_ text: String) -> String { signers[0].signature(of: text) }
 
-    /// The key with which clients decrypt the events of an encrypted channel, in base64 (protocol point S12). Nil if
+    /// The key with which clients decrypt the events of an encrypted channel, in base64. Nil if
     /// the application has no master key.
     func sharedSecret(of channel: ChannelName) -> String? {
         guard !encryptionMasterKey.isEmpty else { return nil }

@@ -1,4 +1,4 @@
-/// The codes with which the server closes connections (docs/protocol.md, section C), grouped by what the client does
+/// The codes with which the server closes connections (table in docs/protocol.md), grouped by what the client does
 /// next.
 package enum CloseCode: UInt16, Sendable {
     // The client does not reconnect. Never use these for transient conditions.

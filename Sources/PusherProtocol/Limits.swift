@@ -33,7 +33,7 @@ package struct Limits: Equatable, Sendable {
     /// Bytes of all cached events of an application (0–1,073,741,824). Over the limit: the oldest events are evicted.
     package var cacheBytes = 67_108_864
 
-    /// Characters (Unicode scalars) of a `user_id` (R9).
+    /// Characters (Unicode scalars) of a `user_id` (U2).
     package static let userIDLength = 128
     /// Users in one watchlist (W3).
     package static let watchlistLength = 100

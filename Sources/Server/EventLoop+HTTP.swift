@@ -18,7 +18,7 @@ extension EventLoop {
         }
         // A body that is too large or of unknown length is not read. The delegate still gets the request, because it
         // responds 401 or 403 rather than 413 or 411 to a client without access.
-        guard head.bodyBytesMax == nil, !head.isLengthMissing else { return respond(to: head, [], wsi) }
+        guard head.exceededBodyLimit == nil, !head.isLengthMissing else { return respond(to: head, [], wsi) }
         // A POST with Content-Length 0 is not responded to here: libwebsockets calls `requestCompleted` for it.
         guard head.contentLength > 0 || head.method == .post else { return respond(to: head, [], wsi) }
         if head.expectsContinue, head.contentLength > 0 {
@@ -66,7 +66,7 @@ extension EventLoop {
         let correlationID = correlationIDs.id(of: wsi)
         // If the body is not read, the connection must close after the response: otherwise, libwebsockets would wait
         // for the body forever.
-        let isBodyUnread = head.bodyBytesMax != nil || head.isLengthMissing
+        let isBodyUnread = head.exceededBodyLimit != nil || head.isLengthMissing
         let pending = PendingResponses.PendingResponse(
             wsi: wsi, withoutBody: head.method == .head,
             isLast: isBodyUnread || drain != nil || Self.requestsClose(HeaderTable.text(WSI_TOKEN_CONNECTION, wsi)),
@@ -84,7 +84,7 @@ extension EventLoop {
                     method: head.method, path: head.path, query: query, field: { HeaderTable.field($0, wsi) },
                     correlationID: correlationID, isLoopback: isLoopback, body: bytes,
                     isLengthMissing: head.isLengthMissing,
-                    exceededBodyLimit: head.bodyBytesMax), id)
+                    exceededBodyLimit: head.exceededBodyLimit), id)
         }
         guard let response else {
             // Stop reading until the response is written: libwebsockets would treat a pipelined request as part of this

@@ -21,7 +21,7 @@ struct RequestHead {
     /// and the connection closes after the response (411).
     let isLengthMissing: Bool
     /// The body limit in bytes if the announced body exceeds it, so that the response is 413; otherwise nil.
-    let bodyBytesMax: Int?
+    let exceededBodyLimit: Int?
 
     /// Why a request cannot be read. The connection closes after the response.
     struct FramingError: Error {
@@ -53,7 +53,7 @@ struct RequestHead {
         let contentLength = try Self.contentLength(wsi, path)
         self.contentLength = contentLength ?? 0
         isLengthMissing = contentLength == nil && (method == .post || method == .put || method == .patch)
-        self.bodyBytesMax = self.contentLength > bodyBytesMax ? bodyBytesMax : nil
+        exceededBodyLimit = self.contentLength > bodyBytesMax ? bodyBytesMax : nil
         expectsContinue = HeaderTable.text(WSI_TOKEN_HTTP_EXPECT, wsi)?.lowercased() == "100-continue"
     }
 

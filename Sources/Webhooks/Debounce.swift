@@ -78,7 +78,8 @@ struct Debounce {
 
     private mutating func delay(_ event: AppWebhookEvent, _ subject: Subject, _ now: Int64) -> AppWebhookEvent? {
         guard serials.count < Self.capacity else { return event }
-        // Remove the entries of cancelled events once they outnumber the delayed events.
+        // Removes the entries of cancelled events once they outnumber the delayed events by more than 64: this takes
+        // time linear in the size of the queue.
         if queue.count > 2 * serials.count + 64 {
             queue.removeAll { serials[$0.subject] != $0.serial }
             head = 0

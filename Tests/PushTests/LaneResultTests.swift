@@ -274,7 +274,7 @@ struct LaneResultTests {
         fixture.handle(.credential(.refused(reason: "check the clock")))
         fixture.performEffects()
         #expect(fixture.lane.status.state == .stopped)
-        #expect(fixture.events.contains(.alarm("apns: stopped until the configuration is fixed: check the clock")))
+        #expect(fixture.events.contains(.alarm("apns: stopped until a probe succeeds: check the clock")))
         // A probe that fails for the same reason requests another renewal, which may be granted this time.
         fixture.respond(2, .accepted(messageID: nil))
         fixture.supply([])

@@ -15,7 +15,7 @@ struct LaneStopTests {
         fixture.respond(1, .configurationError(reason: "InvalidProviderToken", newConnection: false))
         fixture.respond(2, .configurationError(reason: "InvalidProviderToken", newConnection: false))
         fixture.performEffects()
-        #expect(fixture.drainEvents() == [.alarm("apns: stopped until the configuration is fixed: InvalidProviderToken")])
+        #expect(fixture.drainEvents() == [.alarm("apns: stopped until a probe succeeds: InvalidProviderToken")])
         // The refused jobs lose their place in the queue, so that the next probe is another job.
         let refused = PushOutcome.Result.retry(at: fixture.now, reason: "InvalidProviderToken")
         #expect(fixture.drainReport()?.outcomes.map(\.result) == [refused, .returned, refused])

@@ -32,8 +32,8 @@ package struct Assignment: Equatable, Sendable {
 // MARK: Admins
 
 extension Assignment {
-    /// An admin's change. `fallback` is the driver that the request names. This driver is notified if the stored job has
-    /// none, because the backend assigned the job before the gateway knew the job.
+    /// An admin's change. `fallback` is the driver that the request names. This driver is notified if the stored job
+    /// has none, because the backend assigned the job before the gateway knew the job.
     enum Change {
         case assign(Driver)
         case unassign(fallback: Identifier?)

@@ -5,7 +5,7 @@ import HTTP
 import JSON
 import PusherProtocol
 
-/// `POST /pusher/auth`: signs a subscription of one connection to one channel (protocol points S10, S12, R7).
+/// `POST /pusher/auth`: signs a subscription of one connection to one channel (protocol points S10, R7).
 package struct ChannelAuthorization: Sendable {
     package let identity: Identity
     package let channel: ChannelName

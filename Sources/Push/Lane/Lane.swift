@@ -59,8 +59,8 @@ package struct Lane {
         case expired
         /// No credential is available for now.
         case missing(reason: String)
-        /// No further credential will become available until the configuration changes. The lane stops; it probes with
-        /// the present credential, if there is one.
+        /// The provider refuses to issue a credential: the configuration or this machine's clock is wrong. The lane
+        /// stops; it probes with the present credential, if there is one.
         case refused(reason: String)
         /// As `refused`, but the present credential is still valid, so the lane continues.
         case renewalFailed(reason: String)
@@ -199,7 +199,7 @@ package struct Lane {
                 let minutes = milliseconds / 60_000
                 emit(.alarm("\(lane.rawValue): paused for \(minutes) minutes (the provider's retry-after): \(reason)"))
             }
-        case .stopped: emit(.alarm("\(lane.rawValue): stopped until the configuration is fixed: \(reason)"))
+        case .stopped: emit(.alarm("\(lane.rawValue): stopped until a probe succeeds: \(reason)"))
         }
         release()
     }

@@ -5,7 +5,8 @@ package struct LaneStatus: Equatable, Sendable {
         case running
         /// The lane does not send for a limited time, or until a credential is available.
         case paused
-        /// The lane does not send until the configuration is fixed; it probes every 30 s.
+        /// The lane does not send until a probe succeeds, usually because an operator has fixed the configuration. It
+        /// probes every 30 s.
         case stopped
     }
 

@@ -12,7 +12,7 @@ package struct DatabaseError: Error, Equatable, Sendable, CustomStringConvertibl
         case unreachable
         /// The process lacks a permission.
         case forbidden
-        /// Another transient condition: an I/O error, out of memory.
+        /// Another transient condition: an I/O error, out of memory, a lock held by this process itself.
         case temporary
         /// Everything else: a violated constraint, invalid SQL.
         case other
