@@ -19,7 +19,7 @@ extension Settings {
         /// A plain channel name (without a prefix such as `private-`), or the beginning of such names and a final `*`.
         package var pattern: String
         package var access: ChannelPolicy.Access
-        /// Has no effect yet. It will select the channels whose missed events are replayed; replay is not implemented.
+        /// Accepted, but without effect: the gateway does not replay missed events.
         package var durable: Bool
 
         package init(pattern: String, access: ChannelPolicy.Access, durable: Bool = false) {

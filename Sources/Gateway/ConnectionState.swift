@@ -5,9 +5,9 @@ import PusherProtocol
 /// What a loop stores about an admitted connection for the Pusher protocol.
 struct ConnectionState {
     let app: Application
-    /// The user who has signed in on the connection (`pusher:signin`); nil if nobody has.
+    /// The user of the connection's `pusher:signin`; nil before it.
     var user: SignedInUser?
-    /// Seconds on the monotonic clock when the client last sent anything.
+    /// Seconds on the monotonic clock when the client last sent a message or a pong.
     private(set) var lastSeenAt: Int
     /// Whether a `pusher:ping` was sent since ``lastSeenAt``.
     var hasBeenPinged = false

@@ -80,7 +80,7 @@ import Testing
         }
     }
 
-    @Test(arguments: ["/app/key1", "/app/nobody", "/app/"]) func appPathRequiresAWebSocket(path: String) {
+    @Test(arguments: ["/app/key1", "/app/unknown", "/app/"]) func appPathRequiresAWebSocket(path: String) {
         for method in Self.methods {
             let headers: HTTPHeaders = ["Connection": "Upgrade", "Upgrade": "websocket"]
             #expect(reply(method, path) == .response(.text(426, "This is a WebSocket endpoint", headers: headers)))

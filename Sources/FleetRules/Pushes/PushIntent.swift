@@ -6,8 +6,8 @@ package struct PushIntent: Equatable, Sendable {
         case customer(String)
         /// The customers whose tokens contained the booking's reference when they registered a device.
         case booking(String)
-        /// All drivers with a device. `except` is the ``Identity/key`` of a driver to whom the same action already
-        /// pushes another notification; nil if there is no such driver.
+        /// All drivers with a device, except the one with the ``Identity/key`` `except`: the same action already pushes
+        /// another notification to this driver. Nil: no exception.
         case everyDriver(except: String?)
     }
 

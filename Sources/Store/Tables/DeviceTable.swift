@@ -62,7 +62,7 @@ struct DeviceTable {
     /// The devices of some drivers. It contains all devices of each of these drivers.
     struct DriversPage {
         let devices: [Address]
-        /// ``Identity/key`` of the last driver of the page, after whom the next page starts. Nil on the last page.
+        /// ``Identity/key`` of the page's last driver; the next page starts after it. Nil on the last page.
         let lastOwner: String?
     }
 

@@ -6,12 +6,12 @@ struct PushBroadcastTable {
     /// A broadcast and its progress.
     struct Broadcast {
         let notificationID: String
-        /// ``Identity/key`` of a driver to whom the broadcast is not pushed, because the same action sends this driver
-        /// another notification. Nil if it is pushed to all drivers.
+        /// ``Identity/key`` of the driver that the broadcast leaves out, because the same action sends this driver
+        /// another notification. Nil if it leaves out none.
         let except: String?
         let entity: PushIntent.Entity?
-        /// ``Identity/key`` of the last driver for whom push jobs have been created; `driver:` at the start. Jobs are
-        /// created in the order of these keys.
+        /// ``Identity/key`` of the last driver that has its push jobs; `driver:` at the start. The store creates jobs in
+        /// the order of these keys.
         let afterOwner: String
     }
 
@@ -39,7 +39,7 @@ struct PushBroadcastTable {
             })
     }
 
-    /// Stores the progress of a broadcast: `owner` is the last driver for whom push jobs have been created.
+    /// Stores the progress of a broadcast: `owner` is the last driver that has its push jobs.
     func advance(_ id: String, to owner: String) throws(DatabaseError) {
         try database.change(
             "UPDATE push_audiences SET after_owner = ? WHERE notification_id = ?", .string(owner), .string(id))
