@@ -7,7 +7,7 @@ import queue
 import socket
 import threading
 import time
-from collections import defaultdict
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
@@ -41,6 +41,21 @@ class WebhookRequest:
         assert type(body["time_ms"]) is int and abs(body["time_ms"] / 1000 - time.time()) < 60, body
 
 
+class SharedDefaultDict(dict):
+    """A `defaultdict` for several threads: all get the same value of a missing key.
+
+    `defaultdict` may give each thread a value of its own, of which one is lost with all that was
+    put into it.
+    """
+
+    def __init__(self, make: Callable[[], object]):
+        super().__init__()
+        self.make = make
+
+    def __missing__(self, key):
+        return self.setdefault(key, self.make())  # atomic, unlike an assignment after a lookup
+
+
 class WebhookReceiver:
     """Each path is an independent endpoint. `posts` and `events` (by channel) are queues of what
     arrived; `history` keeps all requests of a path.
@@ -50,10 +65,10 @@ class WebhookReceiver:
     """
 
     def __init__(self, port: int = 0):
-        self.posts: dict[str, queue.Queue] = defaultdict(queue.Queue)
-        self.history: dict[str, list[WebhookRequest]] = defaultdict(list)
-        self.events: dict[tuple[str, str | None], queue.Queue] = defaultdict(queue.Queue)
-        self.statuses: dict[str, list[int]] = defaultdict(list)
+        self.posts: dict[str, queue.Queue] = SharedDefaultDict(queue.Queue)
+        self.history: dict[str, list[WebhookRequest]] = SharedDefaultDict(list)
+        self.events: dict[tuple[str, str | None], queue.Queue] = SharedDefaultDict(queue.Queue)
+        self.statuses: dict[str, list[int]] = SharedDefaultDict(list)
         self.held: dict[str, threading.Event] = {}
         self.location = "/elsewhere"
         self.problems: list[str] = []
