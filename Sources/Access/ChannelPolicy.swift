@@ -4,14 +4,14 @@ import PusherProtocol
 /// mirror each other.
 ///
 /// A rule's pattern is compared with the plain name of a channel, without `private-`, `private-encrypted-` or
-/// `presence-`, so one rule applies to all forms of a channel. Only admins may subscribe to the presence form. Channels
-/// without a matching rule follow Pusher: channels with plain names are open to all, other channels require a
-/// signature.
+/// `presence-`, so one rule applies to all forms of a channel. Only admins may subscribe to the presence form. Without
+/// a matching rule, a channel with a plain name is open to all; for a channel of another form this policy grants a
+/// signature to admins only. As with Pusher, a backend that has the app's secret can sign any subscription itself.
 package struct ChannelPolicy: Equatable, Sendable {
     /// Who may subscribe to a channel, in addition to admins, who may subscribe to every channel. The raw values are
     /// the values in the configuration.
     package enum Access: String, CaseIterable, Sendable {
-        /// Everyone, anonymous connections included.
+        /// All drivers and customers; for the plain name also anonymous connections.
         case open
         /// The driver whose id is the part that `*` matches.
         case ownDriver = "own-driver"
@@ -89,7 +89,8 @@ package struct ChannelPolicy: Equatable, Sendable {
         }
     }
 
-    /// Whether anonymous connections may subscribe: the plain channel has no rule, or a rule with access `open`.
+    /// Whether anonymous connections may subscribe: the channel has a plain name, and either no rule matches it or the
+    /// first matching rule has access `open`.
     package func isOpen(_ channel: ChannelName) -> Bool {
         guard channel.access == .open else { return false }
         return match(channel).map { $0.access == .open } ?? true

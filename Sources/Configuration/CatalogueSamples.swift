@@ -43,13 +43,14 @@ extension CatalogueSample {
         bare = Text(title: entry.title.render { _ in nil }, body: entry.body.render { _ in nil })
         let fields = Self.removingRepetitions(entry.title.fields + entry.body.fields)
         var warnings = fields.filter { data.value(of: $0) == nil }.map {
-            "\(entry.name) has no field {\($0)}: devices always show the text for a missing value"
+            "\(entry.name) has no field {\($0)}: devices always show the text after |, or nothing without |"
         }
         if full.isEmpty {
             warnings.append("devices show nothing: title and body are empty")
         } else if bare.isEmpty {
             let names = fields.map { "{\($0)}" }.joined(separator: ", ")
-            warnings.append("devices show nothing without \(names): write {field|text} to set a text for that case")
+            let verb = fields.count == 1 ? "is" : "are"
+            warnings.append("devices show nothing if \(names) \(verb) missing: write {field|text} to set a text for that case")
         }
         self.warnings = warnings
     }

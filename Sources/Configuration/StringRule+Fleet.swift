@@ -12,7 +12,7 @@ extension StringRule {
     /// A plain channel name, or the beginning of one and `*`. An entry of `channels` also applies to the private forms
     /// of the channels that its pattern matches, so a pattern has no prefix.
     static let channelPattern = StringRule(
-        "1 to 200 letters, digits or _-=@,.; possibly with a final *, and not beginning with private-, presence-, cache- or #"
+        "1 to 200 characters (letters, digits and any of _-=@,.;), optionally followed by *, not beginning with private-, presence-, cache- or #"
     ) { text in
         let name = text.utf8.last == UInt8(ascii: "*") ? text.utf8.dropLast() : text.utf8[...]
         return (1...200).contains(text.utf8.count)

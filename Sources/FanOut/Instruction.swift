@@ -10,8 +10,8 @@ package enum Instruction: Equatable, Sendable {
     case fanOut(Frame, ChannelSlot, except: SocketID?)
     /// Sends a message to one connection.
     case send(Frame, to: SocketID)
-    /// Sends a new subscriber `subscription_succeeded` with the member list. The loop encodes the list, so that this
-    /// work is not done while the hub is locked.
+    /// Sends `subscription_succeeded`, with the member list, to a new subscriber. The loop encodes the list, so that
+    /// this work is not done while the hub is locked.
     case sendPresence(ChannelName, [PresenceMember], to: SocketID)
     /// Closes the connection.
     case close(SocketID, CloseCode)

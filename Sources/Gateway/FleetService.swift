@@ -30,7 +30,7 @@ final class FleetService: Sendable {
     private let fetcherThread: Thread
 
     /// Opens the store, restores the job assignments of open orders in the hub, and starts the push lanes.
-    /// - Throws: ``StartError`` if the store or a key cannot be used.
+    /// - Throws: ``StartError`` if the store cannot be opened, or a push provider's key cannot be used.
     init(
         settings: Settings, hub: SharedHub, policy: ChannelPolicy, webhooks: WebhookWorker, log: Log
     ) throws(StartError) {

@@ -3,7 +3,8 @@ import Observability
 import PusherProtocol
 import Threads
 
-/// The node's own metrics: those of every loop, closes by code, and the hub's counts. Any thread may read them.
+/// The metrics of the gateway's realtime part: those of every loop, closes by code, and the hub's counts. Any thread
+/// may read them.
 final class NodeMetrics: Sendable {
     /// By loop.
     let loops: [LoopMetrics]

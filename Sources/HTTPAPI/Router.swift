@@ -139,7 +139,7 @@ package struct Router {
             case (1, "channels", _): self = .channels
             case (2, "channels", let name?): self = .channel(String(name))
             case (3, "channels", "users"): self = .users(String(path[1]))
-            // A user id may contain slashes: the path is percent-decoded before it is split.
+            // The path is percent-decoded before it is split, so a user id that contains slashes arrives in parts.
             case (3..., "users", "terminate_connections"): self = .terminate(path[1..<(path.count - 1)].joined(separator: "/"))
             default: return nil
             }
@@ -200,10 +200,10 @@ package struct Router {
             if let action = try fleet.metrics(request, now: now) { return action }
         }
         guard !metricsToken.isEmpty else {
-            throw APIError(403, "Metrics are served to this machine only, unless metrics.token is set")
+            throw APIError(403, "Metrics require a JWT of role admin or ops, or metrics.token to be set")
         }
         throw APIError(
-            401, "Expected Authorization: Bearer and the token of metrics.token, or a JWT of role admin or ops",
+            401, "Expected Authorization: Bearer and the value of metrics.token, or Bearer and a JWT of role admin or ops",
             headers: ["WWW-Authenticate": "Bearer"])
     }
 

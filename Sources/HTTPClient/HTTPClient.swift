@@ -3,7 +3,8 @@ import CCurl
 /// Sends one request and blocks until its response: for the command line, and for threads that do one thing at a time.
 ///
 /// Certificates are verified, redirects are not followed. Requests use the proxies that the environment variables
-/// configure, except http requests of ``sendAuthenticated(_:timeoutSeconds:)``, which go to this machine directly.
+/// configure. The exception:
+/// ``sendAuthenticated(_:timeoutSeconds:)`` permits plain http to this machine only, and sends it without a proxy.
 package enum HTTPClient {
     /// The largest response body in bytes. A longer body is an error.
     static let responseBytesMax = 1_048_576

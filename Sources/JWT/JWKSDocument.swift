@@ -39,7 +39,7 @@ struct JWKSDocument {
             throw TokenIssuerError(description: "the fetched keys: \(JSONMembersError(error).problem)")
         }
         guard !named.isEmpty || !nameless.isEmpty else {
-            throw TokenIssuerError(description: "the fetched keys: none of \(seen) is a usable \(algorithm.rawValue) key")
+            throw TokenIssuerError(description: "the fetched keys: 0 of \(seen) are usable \(algorithm.rawValue) keys")
         }
     }
 

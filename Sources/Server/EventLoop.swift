@@ -256,7 +256,7 @@ package final class EventLoop {
 
     /// Stops accepting and closes all WebSockets with 4200, spread over `seconds` so that the clients do not all
     /// reconnect at the same time. Then calls ``EventLoopDelegate/drained()``. The loop serves HTTP requests until
-    /// ``stop()``: backends may be connected to this loop while other loops still drain.
+    /// ``stop()``, also after it has drained: a backend connected to it may still publish to clients of other loops.
     package func drain(over seconds: Int) {
         stopListening()
         drain = Drain(connections.open.shuffled(), seconds: seconds)
@@ -270,7 +270,8 @@ package final class EventLoop {
         }
     }
 
-    /// The close frame for all WebSockets of a draining loop, including those that open during the drain.
+    /// The close frame for all WebSockets of a draining loop, including those whose upgrade
+    /// request arrives during the drain.
     static let restart = CloseFrame(code: .restart, reason: "Server is restarting: connect again")
 
     // MARK: C callbacks

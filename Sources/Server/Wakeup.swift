@@ -5,14 +5,16 @@ import CLibev
 /// It is created before the loop's thread starts and freed after that thread has ended, so that a late signal is safe.
 package final class Wakeup: Sendable {
     // Pointers, stored as integers because pointers are not Sendable. libev documents ev_async_send as safe from any
-    // thread; only the loop's thread calls other functions of libev.
+    // thread; while the loop's thread runs, only that thread calls other functions of libev.
     private let loopAddress: UInt
     private let asyncAddress: UInt
 
     /// Creates the libev loop. Terminates the process if no descriptor or memory is available.
     package init() {
         guard let loop = ev_loop_new(UInt32(EVFLAG_AUTO)) else {
-            fatalError("ev_loop_new: no descriptors or memory for an event loop")  // without a loop no error can be reported
+            // The process has just started and cannot serve without its loops: nobody could recover from a thrown
+            // error.
+            fatalError("cannot create an event loop: no descriptors or no memory left")
         }
         loopAddress = UInt(bitPattern: loop)
         asyncAddress = UInt(bitPattern: UnsafeMutablePointer<ev_async>.allocate(capacity: 1))

@@ -1,8 +1,8 @@
 import CLinux
 import Glibc
 
-/// A named operating-system thread. It owns the state that its body creates: the compiler keeps values that are not
-/// Sendable within the thread.
+/// A named operating-system thread. It owns the state that its body creates: the compiler does not let non-Sendable
+/// values leave the thread.
 package struct Thread: Sendable {
     private let handle: pthread_t
 

@@ -45,7 +45,7 @@ import Testing
     }
 
     @Test(
-        "An event's sample has values for exactly the fields that the contract defines for the event",
+        "An event's sample has values for exactly the fields that the event's data can have",
         arguments: [
             "job-assigned": "bookingId bookingReference customerName pickupAddress dropoffAddress scheduledAt totalGBP message",
             "job-removed": "bookingId bookingReference reason removedAt message",
@@ -84,8 +84,8 @@ import Testing
         let sample = try sample("job-assigned", "{title: '{driver|nobody} {driver}', body: '{fee|free}'}")
         #expect(
             sample.warnings == [
-                "job-assigned has no field {driver}: devices always show the text for a missing value",
-                "job-assigned has no field {fee}: devices always show the text for a missing value",
+                "job-assigned has no field {driver}: devices always show the text after |, or nothing without |",
+                "job-assigned has no field {fee}: devices always show the text after |, or nothing without |",
             ])
         #expect(sample.full == Sample.Text(title: "nobody ", body: "free"))
         #expect(sample.full == sample.bare)
@@ -119,10 +119,10 @@ import Testing
         #expect(try sample("lunch", "{body: ''}").warnings == [always])
         #expect(try sample("job-assigned", "{title: '', body: '{fee}'}").warnings.last == always)
         #expect(
-            try sample("lunch", "{}").warnings == ["devices show nothing without {message}" + hint])
+            try sample("lunch", "{}").warnings == ["devices show nothing if {message} is missing" + hint])
         #expect(
             try sample("lunch", "{title: '{a}', body: '{b}{a}'}").warnings
-                == ["devices show nothing without {a}, {b}" + hint])
+                == ["devices show nothing if {a}, {b} are missing" + hint])
         #expect(try sample("lunch", "{title: '{a|b}', body: '{b}'}").warnings == [])
     }
 }

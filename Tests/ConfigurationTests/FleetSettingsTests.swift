@@ -33,7 +33,7 @@ import Testing
             ])
     }
 
-    @Test("fleet.app is not checked if an app is invalid")
+    @Test("fleet.app is not checked if the list of apps is empty or contains an invalid app")
     func wrongApps() {
         #expect(problems("apps: []\nfleet: {app: c}").count == 1)
         #expect(problems("apps: [{id: '?', key: k, secret: s}]\nfleet: {app: c}").count == 1)
@@ -82,8 +82,8 @@ import Testing
 
     static let accesses = "expected open, own-driver, any-driver, admin, booking or own-customer"
     static let patterns =
-        "expected 1 to 200 letters, digits or _-=@,.; possibly with a final *, "
-        + "and not beginning with private-, presence-, cache- or #"
+        "expected 1 to 200 characters (letters, digits and any of _-=@,.;), optionally followed by *, "
+        + "not beginning with private-, presence-, cache- or #"
     static let errors = [
         ConfigurationErrorTests.Case("channels:", "c.yaml:1: channels: expected a list of maps, found nothing"),
         ConfigurationErrorTests.Case("channels: {}", "c.yaml:1: channels: expected a list of maps, found a map"),

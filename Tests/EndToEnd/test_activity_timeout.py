@@ -1,7 +1,7 @@
 """P4: the gateway pings idle connections with frames and events, and closes those that do not
 answer.
 
-Six kinds of client run concurrently for the whole time, and each test checks one of them.
+Six clients run concurrently against one gateway; afterwards the P4 tests check what each received.
 """
 
 import json
@@ -26,8 +26,8 @@ TALK = b'{"event":"client-talk","channel":"presence-silence-talk","data":"x"}'
 
 @dataclass
 class ObservedClient:
-    """A client, how it answers pings, and what it received: seconds since its last message, opcode,
-    payload.
+    """A client, how it answers pings, and what it received, each as (seconds since the client last sent
+    something, opcode, payload).
     """
 
     raw_client: RawClient
@@ -139,9 +139,9 @@ def test_P4_either_pong_is_sufficient(clients, name):
     for pings in (client.times(PING), client.times(TEXT, "pusher:ping")):
         assert len(pings) == 2, client.received
     # The second ping follows a full idle period after the answer to the first.
-    first = client.times(PING if name == "frames" else TEXT,
-                         None if name == "frames" else "pusher:ping")
-    assert all(PINGED - 0.5 <= seconds <= PINGED + LATE for seconds in first), client.received
+    answered = client.times(PING if name == "frames" else TEXT,
+                            None if name == "frames" else "pusher:ping")
+    assert all(PINGED - 0.5 <= seconds <= PINGED + LATE for seconds in answered), client.received
 
 
 def test_P4_active_connection_is_not_pinged(clients):

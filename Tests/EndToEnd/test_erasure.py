@@ -43,7 +43,7 @@ def test_erasing_a_driver_removes_devices_pushes_and_personal_data(fleet):
     assert "Unforgettable" in everything_stored(fleet)
     assert erase(fleet.dispatcher, "driver", owner.subject)["devices"] == 1
     [step] = fleet.wait_for_step(waiting, "push_cancelled")
-    # The store or the lane cancels it, depending on which of them holds the job.
+    # Whichever holds the push job, the store or the lane, cancels it.
     assert step["detail"]["reason"] in ("erased", "device_removed"), step
     assert owner.expect_ok("GET", "/api/driver/devices")["data"]["devices"] == []
     assert owner.expect_ok("GET", "/api/driver/preferences")["data"]["types"] == {}
@@ -54,7 +54,7 @@ def test_erasing_a_driver_removes_devices_pushes_and_personal_data(fleet):
     left = everything_stored(fleet)
     assert ("51.987654" not in left and "-0.123456" not in left
             and device.token[:4] + "…" not in left)
-    # The job itself stays.
+    # The order itself stays.
     assert fleet.dispatcher.get_order(code)["status"] == "en_route"
 
 

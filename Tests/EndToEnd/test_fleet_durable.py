@@ -68,7 +68,7 @@ def test_restart_keeps_everything(start_gateway, closing, end):
 
 
 def test_sequences_continue_after_a_restart(start_gateway, closing):
-    """A recipient's sequence numbers have no gaps and no duplicates."""
+    """A channel's sequence numbers have no gaps and no duplicates."""
     sequences = []
     for _ in range(3):
         gateway = start_gateway("kept", **FLEET)
@@ -215,7 +215,7 @@ class FullTmpfs:
 
 
 class FileSizeLimit:
-    """Limits the size of all files of the process to the size of its largest database file."""
+    """Limits each file that the process writes to the current size of its largest database file."""
 
     def __init__(self, gateway, path):
         self.pid, self.path = gateway.process.pid, path
@@ -240,7 +240,8 @@ def test_full_disk_is_503_until_space_is_free(request, start_gateway, closing, t
     disk = FullTmpfs(place) if "system" in kind else FileSizeLimit(gateway, path)
     disk.fill()
 
-    # Actions that still fit into the write-ahead log succeed; then all fail.
+    # Actions succeed while they fit into the write-ahead log. The first that does not fit gets 503; a
+    smaller one may still fit after it.
     done, rejected = [], None
     while rejected is None:
         code = f"O{len(done)}"
@@ -335,7 +336,7 @@ def strace(tmp_path):
             tmp_path / "trace"]
 
 
-def test_log_is_synced_before_the_response(start_gateway, closing, strace, tmp_path):
+def test_write_ahead_log_is_synced_before_the_response(start_gateway, closing, strace, tmp_path):
     gateway = start_gateway(loops=1, wrapper=strace, **FLEET)
     fleet = Fleet(gateway, closing)
     admin = fleet.admin()
@@ -353,14 +354,14 @@ def test_log_is_synced_before_the_response(start_gateway, closing, strace, tmp_p
         elif paths and path and path.endswith("-wal"):
             synced = True
         elif paths and "HTTP/1.1 200" in line:
-            assert synced, f"response before the log was synced: {line}"
+            assert synced, f"response before the write-ahead log was synced: {line}"
             number, paths = number + 1, False
     assert number == 10, f"only {number} of 10 requests are in the trace"
 
 
 def test_third_signal_exits_while_the_disk_hangs(start_gateway, closing, strace, tmp_path):
-    """Loops keep serving while the store waits for the disk; a third signal exits without waiting
-    for the store.
+    """Loops keep serving while the store waits for the disk; a third signal ends the
+    process without waiting for the store.
     """
     gateway = start_gateway(loops=1, **FLEET)
     pid, trace = gateway.process.pid, tmp_path / "stuck"

@@ -38,7 +38,7 @@ def test_sdk_signs_private_channels(connect, backend, channel):
 
 
 def test_R1_R6_sdk_signs_presence_channels(connect, backend, channel):
-    """The SDK signs its own JSON, also with a numeric id."""
+    """The signature covers `channel_data` exactly as the SDK formats it, also with a numeric id."""
     name, clients = "presence-" + channel, [connect() for _ in range(3)]
     for client, user in zip(clients, (7, "7", "driver:8")):
         client.send_subscribe(name,
@@ -50,7 +50,7 @@ def test_R1_R6_sdk_signs_presence_channels(connect, backend, channel):
 
 
 def test_S12_sdk_encrypts_events(connect, backend, channel):
-    """The payload arrives encrypted; the secret from the endpoint decrypts it."""
+    """The payload arrives encrypted; the `shared_secret` of the SDK's `authenticate` decrypts it."""
     client, name = connect(), "private-encrypted-" + channel
     signed = backend.authenticate(name, client.socket_id)
     client.subscribe(name, auth=signed["auth"])
@@ -161,7 +161,7 @@ def test_U1_U4_sdk_signs_users_and_sends_to_them(connect, backend, channel):
     other.expect_nothing()
 
 
-def test_U7_signed_in_user_joins_with_a_plain_signature(connect, backend, channel):
+def test_U7_signed_in_user_joins_presence_without_channel_data(connect, backend, channel):
     client, name = connect(), "presence-" + channel
     sign_in(client, backend, "7", user_info={"name": "Ann"})
     client.send_subscribe(name, **backend.authenticate(name, client.socket_id))
@@ -179,8 +179,8 @@ def test_W1_sdk_signs_watchlists(connect, backend, channel):
 
 
 def test_U6_sdk_terminates_user_connections(connect, backend, channel):
-    """The SDK omits `/apps/ID` in this one path, with the hosted service too; signed and sent with
-    the full path, the call works.
+    """The SDK's method omits `/apps/ID`, so it fails with the hosted service too. The test signs and
+    sends the request itself, with the full path.
     """
     client = connect()
     sign_in(client, backend, channel)

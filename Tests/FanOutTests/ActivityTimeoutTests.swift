@@ -1,7 +1,8 @@
 import FanOut
 import Testing
 
-/// When the server pings and closes a silent connection (protocol point P4), and the rate limit of client events (E9).
+/// Tests two things: when the server pings and closes a silent connection (protocol point P4), and the rate limit of
+/// client events (E9).
 @Suite struct ActivityTimeoutTests {
     /// `silence`: seconds since the client's last frame. `hasPinged`: whether the server has pinged since that frame.
     static let actions: [(silence: Int, hasPinged: Bool, action: ActivityTimeout.Action)] = [
@@ -44,7 +45,7 @@ import Testing
         #expect(permitted(5, of: &limit, perSecond: 3, now: 60_000) == 3)
     }
 
-    /// In ten seconds at ten events per second, the limit permits 100 events, and the burst of ten at the start.
+    /// In ten seconds, a limit of ten events per second permits the initial burst of ten, and at most 100 more.
     @Test func e9LongRunStaysAtTheRate() {
         var limit = EventRateLimit(perSecond: 10, now: 0)
         let sent = (Int64(0)..<10_000).reduce(0) { $0 + permitted(1, of: &limit, perSecond: 10, now: $1) }

@@ -44,7 +44,7 @@ import Testing
         #expect(hub.apply(.subscribe(x, grant("c"))).count == 2)
     }
 
-    @Test mutating func channelHasOneSlotOnAllLoops() {
+    @Test mutating func channelHasTheSameSlotOnAllLoops() {
         join(x, "news")
         join(y, "sport")
         #expect(hub.apply(.opened(z, app: 0), .subscribe(z, grant("news"))).first == Delivery(63, .join(0, z)))
@@ -191,7 +191,8 @@ import Testing
         }
     }
 
-    /// A hub needs a loop, and ``LoopSet`` cannot contain more than `loopsMax`: the others would get no events.
+    /// A hub needs at least one loop. ``LoopSet`` contains at most `loopsMax` loops; any loop beyond them would get no
+    /// events.
     @Test func loopCountOutsideTheRangeTraps() async {
         await #expect(processExitsWith: .failure) { _ = Hub(loopCount: LoopSet.loopsMax + 1, apps: [AppRules()]) }
         await #expect(processExitsWith: .failure) { _ = Hub(loopCount: 0, apps: [AppRules()]) }

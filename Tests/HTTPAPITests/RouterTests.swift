@@ -155,7 +155,7 @@ import Testing
     @Test func servesMetricsOnlyToThisMachineIfNoTokenIsConfigured() {
         let call = Call.get("/metrics")
         #expect(reply(call, isLoopback: true) == .metrics)
-        let expected = refused(403, "Metrics are served to this machine only, unless metrics.token is set")
+        let expected = refused(403, "Metrics require a JWT of role admin or ops, or metrics.token to be set")
         for authorization in [nil, "", "Bearer", "Bearer ", "Bearer token"] {
             #expect(reply(call, authorization: authorization, isLoopback: false) == expected)
         }
@@ -177,7 +177,7 @@ import Testing
         for isLoopback in [true, false] {
             let served = reply(
                 Call.get("/metrics"), authorization: authorization, isLoopback: isLoopback, metricsToken: "t0ken")
-            let text = "Expected Authorization: Bearer and the token of metrics.token, or a JWT of role admin or ops"
+            let text = "Expected Authorization: Bearer and the value of metrics.token, or Bearer and a JWT of role admin or ops"
             #expect(served == .response(.text(401, text, headers: ["WWW-Authenticate": "Bearer"])))
         }
     }

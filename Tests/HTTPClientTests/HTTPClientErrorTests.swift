@@ -3,15 +3,16 @@ import Testing
 @testable import HTTPClient
 
 @Suite struct HTTPClientErrorTests {
-    /// libcurl's error codes for failed name resolution, for a failed connection or TLS handshake, for a connection
-    /// lost in the handshake, for an abort by one of the client's callbacks, and for a time-out while connecting.
+    /// libcurl's error codes that can occur before a request is written: bad protocol or URL (1, 3), name resolution
+    /// (5, 6), connection and TLS (7, 35, 58, 60, 77, 91), HTTP/2 (16, 92), time-out (28), abort by a callback of ours
+    /// (42), lost connection (52, 55, 56).
     @Test(arguments: [1, 3, 5, 6, 7, 16, 28, 35, 42, 52, 55, 56, 58, 60, 77, 91, 92] as [UInt32])
     func unwrittenRequestIsNotSent(code: UInt32) {
         #expect(HTTPClientError(code: code, text: "text", writes: 0) == .notSent("text"))
     }
 
-    /// The codes include 7 (connection refused): libcurl may lose the connection on which it wrote the request, and
-    /// then be refused a second one.
+    /// The codes include 7 (connection refused): libcurl may lose the connection on which it wrote the request, open
+    /// another, and find that one refused.
     @Test(arguments: [7, 18, 23, 35, 42, 52, 55, 56, 92, 95] as [UInt32])
     func writtenRequestIsLost(code: UInt32) {
         #expect(HTTPClientError(code: code, text: "text", writes: 1) == .lost("text"))

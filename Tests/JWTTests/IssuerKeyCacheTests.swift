@@ -68,7 +68,7 @@ import Threads
             try cache.store(KeyDocuments.set(key), for: 0)
             Issue.record("expected an error")
         } catch {
-            #expect(error.description == "the fetched keys: none of 1 is a usable RS256 key")
+            #expect(error.description == "the fetched keys: 0 of 1 are usable RS256 keys")
         }
         try cache.store(KeyDocuments.set(key, KeyDocuments.rsa("a"), key), for: 0)
         #expect(Self.has(cache, 0, "a") && !Self.has(cache, 0, "x"))
@@ -86,7 +86,7 @@ import Threads
         #expect(Self.has(cache, 1, "a") && !Self.has(cache, 1, "x"))
     }
 
-    @Test func acceptsKeysWhoseUseAlgAndKeyOpsPermitVerification() throws {
+    @Test func acceptsKeysWhoseMembersPermitVerification() throws {
         let cache = IssuerKeyCache(issuers: Self.issuers)
         let more = #","use":"sig","alg":"RS256","key_ops":["verify"],"x5t":"AAAA","x5c":[],"d":"ignored""#
         try cache.store(KeyDocuments.set(KeyDocuments.rsa("a", more)), for: 0)
@@ -186,7 +186,7 @@ import Threads
         #expect(fetches.withLock { $0 } == 1, "only one call may fetch")
     }
 
-    @Test func onlyUnknownKeyIDsRequireAFetch() throws {
+    @Test func onlyTokensWhoseKeyIsMissingRequireAFetch() throws {
         let cache = IssuerKeyCache(issuers: Self.issuers)
         let verifier = try TokenVerifier(issuers: Self.issuers, keyCache: cache)
         #expect(verifier.verify(TestKeys.rs256, now: TestTokens.now) == .needsKeys(issuer: 0))

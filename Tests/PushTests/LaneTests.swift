@@ -31,7 +31,7 @@ struct LaneTests {
         #expect(rooms == [1, 2, 4, 4, 4, 4])
     }
 
-    @Test func reportsEachOutcomeOnceWithOneReportUnderWay() {
+    @Test func reportsEachOutcomeOnceAndHasAtMostOneReportUnderWay() {
         var fixture = LaneFixture()
         fixture.warmUp(3)
         fixture.handle(.wake)
@@ -120,7 +120,7 @@ struct LaneTests {
         #expect(fixture.drainReport()?.capacity == 1)
     }
 
-    @Test func emptyLeaseWithMoreJobsIsRetriedAfterASecond() {
+    @Test func emptyLeaseWhileTheStoreHasMoreJobsIsRetriedAfterASecond() {
         var fixture = LaneFixture()
         fixture.performEffects()
         _ = fixture.drainReport()
@@ -160,7 +160,7 @@ struct LaneTests {
         #expect(
             fixture.drainReport()
                 == PushReport(lane: .apns, outcomes: [PushOutcome(LaneFixture.job(3), .returned, wasTried: false)], capacity: 0))
-        // The store's reply to a report that requested jobs before the stop.
+        // Jobs that were requested before the stop may still arrive: the lane returns them.
         fixture.supply(LaneFixture.jobs(4...4), hasMore: true)
         #expect(fixture.drainReport()?.outcomes == [PushOutcome(LaneFixture.job(4), .returned, wasTried: false)])
         fixture.supply([])

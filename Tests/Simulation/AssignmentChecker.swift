@@ -3,7 +3,7 @@ import FanOut
 import PusherProtocol
 
 /// Checks two promises about drivers who lost a job: they are no longer subscribed to the job's channels, and they
-/// cannot subscribe to them again. It derives from the inputs, not from the model, which driver lost which job.
+/// cannot subscribe to them again. It works out which driver lost which job from the inputs, not from the model.
 struct AssignmentChecker {
     /// A driver and the reference of the driver's job.
     private struct Assignment: Hashable {
@@ -21,7 +21,8 @@ struct AssignmentChecker {
     /// The assignments that have ended and have not begun again.
     private var losses: Set<Assignment> = []
 
-    /// Records an input and its effects, and checks the promises. Call it after the model has applied the input.
+    /// Checks the promises after an input; records the input first if it is an assignment. Call it after the model has
+    /// applied the input.
     mutating func check(after input: Hub.Input, _ effects: [Hub.Effect], _ model: ReferenceModel) throws(Discrepancy) {
         switch input {
         case .assignment(let assignment, let app):
@@ -43,8 +44,8 @@ struct AssignmentChecker {
     }
 
     /// Records an assignment.
-    /// - Returns: the assignment that it ended; nil if it ended none, or if that driver has another job with the same
-    ///   reference.
+    /// - Returns: the order's previous assignment if its driver lost the job; nil if there was none, or if that driver
+    ///   still has a job with the same reference (this order or another).
     private mutating func record(_ assignment: Hub.JobAssignment, _ app: AppIndex) -> Assignment? {
         let before = assignments.removeValue(forKey: Order(app: app, code: assignment.orderCode))
         if let id = assignment.driverID {

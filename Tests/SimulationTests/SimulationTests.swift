@@ -22,7 +22,7 @@ import Testing
         #expect(try simulate(seed: seed + 1000, steps: 300).digest != first.digest)
     }
 
-    @Test func shorterRunIsAPrefix() throws {
+    @Test func moreStepsNeverMeanFewerInstructions() throws {
         var seen = 0
         for steps in stride(from: 0, through: 200, by: 20) {
             let summary = try simulate(seed: 1, steps: steps)

@@ -35,7 +35,8 @@ import Threads
         let replies = harness.replies(301)
         harness.stop()
         #expect(harness.batches.withLock { $0 } == [1, 256, 44])
-        // All commands have the same idempotency key: the repetitions in the same batch and in the next are replayed.
+        // All commands but the first have the same idempotency key: one is executed; the others, in its batch and in
+        // the next, get its response.
         #expect(replies.dropFirst().map { $0.reply.isReplay } == [false] + [Bool](repeating: true, count: 299))
     }
 

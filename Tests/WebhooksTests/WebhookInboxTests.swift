@@ -4,12 +4,13 @@ import Testing
 
 @testable import Webhooks
 
-/// The queue of webhook events for the worker. It keeps their order, is bounded, and wakes the worker.
+/// The queue of webhook events for the worker. It keeps their order, is bounded, and says when the caller must wake the
+/// worker.
 @Suite struct WebhookInboxTests {
     private let inbox = WebhookInbox()
 
     @Test func keepsOrderAndRequestsAWakeOnce() {
-        #expect(inbox.append(subscriptionCount(1)), "the caller must wake the reader")
+        #expect(inbox.append(subscriptionCount(1)), "the caller must wake the worker")
         #expect(!inbox.append(subscriptionCount(2)))
         var batch = [subscriptionCount(9)]
         inbox.drain(into: &batch)
@@ -28,7 +29,7 @@ import Testing
         #expect(inbox.append(subscriptionCount(1)))
     }
 
-    @Test func wakesTheConnectedReader() {
+    @Test func wakesTheConnectedWorker() {
         let wakes = Atomic<Int>(0)
         inbox.wake()
         inbox.connect { wakes.wrappingAdd(1, ordering: .relaxed) }

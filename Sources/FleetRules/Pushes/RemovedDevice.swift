@@ -1,4 +1,4 @@
-/// A device that was removed, for the lanes, the log and the webhook.
+/// Describes a removed device to the lanes, the log lines and the webhook.
 package struct RemovedDevice: Equatable, Sendable {
     /// ``PushJob/Device/id``.
     package let id: String

@@ -7,7 +7,7 @@ struct PoisonJobs {
     /// Maximum number of jobs remembered. One more makes the lane forget the oldest.
     static let countMax = 64
 
-    /// The jobs that stopped the lane once, and how many jobs had been accepted by then.
+    /// The jobs that have stopped the lane, each with the number of jobs accepted before it did so for the first time.
     private var stops: [(job: Int64, accepted: Int)] = []
     /// The number of jobs accepted so far.
     private var accepted = 0

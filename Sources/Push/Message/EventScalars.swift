@@ -25,7 +25,7 @@ struct EventScalars {
 
     subscript(name: String) -> String? { fields.first { $0.isNamed(name) }?.value }
 
-    /// Maximum number of fields read. Fewer than half as many fit into a push.
+    /// Maximum number of fields read. Fewer than 128 fields fit into a push, so no field that fits is lost.
     private static let countMax = 256
 
     private static func text(of value: JSONSlice) -> String? {

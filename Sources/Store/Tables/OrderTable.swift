@@ -26,8 +26,8 @@ struct OrderTable {
         return try database.first(Self.selectByBooking, .string(id), .string(driverID), as: Order.init(row:))
     }
 
-    // A booking may have several orders. The first of them is used in this order: orders of this driver before others,
-    // then open orders before ended ones, then newer orders before older ones.
+    // A booking may have several orders. The query returns the first when they are sorted like this: those of the
+    // driver before others, then open before ended, then newer before older.
     private static let selectByBooking = SQL(
         """
         \(select) WHERE booking_id = ? ORDER BY CASE WHEN driver_id = ? THEN 0 ELSE 1 END, \

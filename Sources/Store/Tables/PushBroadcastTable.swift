@@ -10,8 +10,8 @@ struct PushBroadcastTable {
         /// another notification. Nil if it leaves out none.
         let except: String?
         let entity: PushIntent.Entity?
-        /// ``Identity/key`` of the last driver that has its push jobs; `driver:` at the start. The store creates jobs in
-        /// the order of these keys.
+        /// ``Identity/key`` of the last driver that has its push jobs; `driver:` at the start. The store creates jobs
+        /// in the order of these keys.
         let afterOwner: String
     }
 

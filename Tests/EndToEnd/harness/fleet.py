@@ -152,7 +152,7 @@ class Caller(Api):
 
 
 class Fleet:
-    """Creates callers and subscribers, and closes them with the test."""
+    """Creates callers and subscribers, and closes them when the test ends."""
 
     def __init__(self, gateway: Gateway, closing: Callable):
         self.gateway, self.closing = gateway, closing
@@ -183,7 +183,8 @@ class Fleet:
         return client
 
     def signed_in(self, caller: Caller, *channels: str) -> Client:
-        """Returns a connection of the caller, signed in and subscribed to exactly these names."""
+        """Returns a connection of the caller, signed in and subscribed to these
+        channel names as given (`listen` adds `private-`)."""
         client = self.closing(Client.connect(self.gateway))
         sign_in(client, caller)
         for channel in channels:
@@ -206,7 +207,8 @@ def sign_in(client: Client, caller: Caller) -> dict:
 
 
 def expect_event(client: Client, channel: str, event: str, **data) -> dict:
-    """Expects the next message to be this event with exactly these fields and the two ids. Returns
+    """Expects the next message to be this event with exactly these fields
+        and the ids of the notification and the request. Returns
     all of its data.
     """
     received = client.expect_data(event, channel=channel)
