@@ -42,7 +42,7 @@ package struct APIError: Error, Equatable {
         do {
             return try read()
         } catch let error as JSONError {
-            throw APIError(400, "The body is not JSON: \(error.problem) at byte \(error.offset)")
+            throw APIError(400, "The body is not a JSON object: \(error.problem) at byte \(error.offset)")
         } catch {
             throw error as? APIError ?? APIError(400, "Invalid body")
         }

@@ -244,8 +244,9 @@ extension EasyHandle {
     }
 
     /// The result of a request whose response is incomplete. With a 2xx status it is a success: the server has
-    /// processed the request, and the rest of the response is not needed. With any other status it is `error`: the
-    /// reason for the status may be in the missing part of the body.
+    /// processed the request, and the rest of the response is not needed. It is `error`
+    /// with any other status, because the reason for the status may be in the missing part of the body, and if the
+    /// response was rejected as too large.
     private func result(error: HTTPClientError) -> Result<HTTPClientResponse, HTTPClientError> {
         let response = response(isComplete: false)
         guard wasWritten, 200..<300 ~= response.status, !isResponseTooLarge else { return .failure(error) }

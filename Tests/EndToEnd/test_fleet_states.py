@@ -84,7 +84,8 @@ def test_rejected_action_stores_nothing(admin, code):
 @pytest.mark.parametrize("action, status",
                          [("unassign", "available"), ("remove-driver", "available"),
                           ("cancel-enhanced", "cancelled")])
-def test_unknown_order_is_created_and_the_body_names_its_driver(fleet, admin, code, action, status):
+def test_action_on_an_unknown_order_creates_it_and_notifies_the_driver_of_the_body(
+        fleet, admin, code, action, status):
     driver = unique_id("d")
     client = fleet.listen(fleet.driver(driver), f"driver-{driver}")
     response = admin.order(code, action, driverId=driver, customerName="Ann")
@@ -275,15 +276,15 @@ def test_valid_ids_are_accepted(admin, name):
                          ["a%20b", "%00", "a%2Fb", "%C3%BC", "x" * 151, "a:b", "a%25b", "a'b",
                           "a%22b", "%2e%2e%2fx", "a+b", "a*b", "%0a"])
 def test_invalid_ids_are_rejected(fleet, name):
-    """400, 404 or 405: libwebsockets rewrites some of these paths, and closes the connection after
-    others.
+    """400, 404 or 405, because libwebsockets rewrites some of these paths. It also closes some of the
+    connections, so each request uses a new one.
     """
     for action in ACTIONS:
         response = fleet.admin().post(f"/api/admin/orders/{name}/{action}", {"driverId": "d1"})
         assert response.status in (400, 404, 405), response
 
 
-def test_field_too_large_for_an_event_is_rejected_when_sent(admin, code):
+def test_field_too_large_for_an_event_is_rejected_by_the_request_that_sets_it(admin, code):
     for field in ("customerName", "pickupAddress", "driverName", "dropoffAddress"):
         assert field in admin.expect_error(400, "POST", f"/api/admin/orders/{code}/assign-driver",
                                            {"driverId": "d1", field: "x" * 10_240})
@@ -322,8 +323,8 @@ def test_concurrent_dispatchers_produce_one_history(fleet, admin, api, code):
     done.sort(key=lambda response: response["data"]["order"]["version"])
     versions = [response["data"]["order"]["version"] for response in done]
     assert len(set(versions)) == len(versions)
-    # The third event of an unassignment goes to all drivers; none of these subscribes to that
-    # channel.
+    # The third event of an unassignment goes to drivers-channel, to which the dashboards do not
+    # subscribe.
     expected = [each for response in done
                 for place, each in enumerate(response["data"]["notificationIds"])
                 if response["data"]["order"]["status"] == "assigned" or place != 2]

@@ -1,5 +1,7 @@
 """Start and shutdown."""
 
+import os
+
 import pytest
 
 from harness.api import Api
@@ -81,7 +83,7 @@ def test_close_has_a_reason_and_follows_the_events(start_gateway, closing):
     gateway.wait()
 
 
-def test_readiness_ends_before_the_connections(start_gateway, closing):
+def test_readyz_is_no_longer_200_when_the_first_client_is_closed(start_gateway, closing):
     gateway = start_gateway(loops=2, server={"drain_seconds": 3})
     probe = closing(Wire(gateway))
     probe.send(request("GET", "/readyz"))
@@ -124,7 +126,7 @@ def test_port_can_be_reused_after_a_restart(start_gateway, closing):
     subscribed_clients(second, closing, 5)
 
 
-def test_banner_is_printed_once_connections_are_accepted(start_gateway, closing):
+def test_connections_are_accepted_when_the_banner_is_printed(start_gateway, closing):
     for _ in range(5):
         gateway = start_gateway(loops=4)
         assert gateway.bound_to == "127.0.0.1"
@@ -135,6 +137,8 @@ def test_banner_is_printed_once_connections_are_accepted(start_gateway, closing)
 
 def test_default_is_one_loop_per_core(start_gateway, closing):
     gateway = start_gateway(loops=0)
+    metrics = closing(Api(gateway)).get("/metrics").text
+    assert metrics.count("fleetwire_connected{loop=") == os.sysconf("SC_NPROCESSORS_ONLN")
     peers = subscribed_clients(gateway, closing, 20)
     closing(Api(gateway)).publish("channel")
     for peer in peers:

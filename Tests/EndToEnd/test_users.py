@@ -87,9 +87,9 @@ def test_U2_malformed_signin_is_an_error(connect, data):
     client.expect_nothing()
 
 
-def test_U2_channel_signature_does_not_sign_in(connect):
-    """An endpoint that signs `SOCKET:CHANNEL:DATA` for a channel `:user:` must not produce
-    `SOCKET::user::DATA`.
+def test_U2_signin_signature_does_not_subscribe(connect):
+    """`:user:` is not a valid channel name: the text signed for it, `SOCKET:CHANNEL:DATA`, would be
+    the one signed for a sign-in, `SOCKET::user::DATA`.
     """
     client, user_data = connect(), '{"id":"1"}'
     client.send_subscribe(":user:", auth=FIRST.user_auth(client.socket_id, user_data),
@@ -157,7 +157,7 @@ def test_U4_users_are_scoped_to_their_application(connect, open_api, user):
                          ["#server-to-user-", "#server-to-user-{}x", "#server-to-user",
                           "#Server-to-user-{}", "#{}", "##server-to-user-{}", "x#server-to-user-{}",
                           "private-#server-to-user-{}", "#server-to-user-{} "])
-def test_U5_other_user_channels_are_rejected(connect, user, name):
+def test_U5_names_that_resemble_the_own_user_channel_are_rejected(connect, user, name):
     client = connect()
     client.sign_in(user)
     client.send_subscribe(name.format(user))

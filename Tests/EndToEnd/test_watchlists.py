@@ -28,7 +28,7 @@ def states(message: dict) -> dict[str, set[str]]:
     assert data.keys() == {"events"} and data["events"], data
     for event in data["events"]:
         assert (event.keys() == {"name", "user_ids"}
-                and event["name"] in ("online", "offline")), event
+                and event["name"] in ("online", "offline") and event["user_ids"]), event
         assert (not set(event["user_ids"]) & (result["online"] | result["offline"])
                 and len(set(event["user_ids"])) == len(event["user_ids"])), data
         result[event["name"]] |= set(event["user_ids"])

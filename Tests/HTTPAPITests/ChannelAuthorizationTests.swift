@@ -111,8 +111,8 @@ import Testing
         (#"{"socket_id":"1.2"}"#, "Expected \"channel_name\": a string is required"),
         (#"{"socket_id":"1.2","channel_name":null}"#, "Expected \"channel_name\": a string is required"),
         (#"{"socket_id":"1.2","channel_name":["private-x"]}"#, "Expected \"channel_name\" to be a string"),
-        ("{", "The body is not JSON: expected a member's name at byte 1"),
-        ("socket_id=1.2", "The body is not JSON: expected an object at byte 0"),
+        ("{", "The body is not a JSON object: expected a member's name at byte 1"),
+        ("socket_id=1.2", "The body is not a JSON object: expected an object at byte 0"),
         ("", "Expected \"socket_id\": digits, a dot, digits"),
     ]
 

@@ -18,12 +18,12 @@ extension EventRequestTests {
     ]
 
     @Test(arguments: notJSON) func errorsAboutInvalidJSONContainTheOffset(body: String, problem: String) {
-        #expect(refusal(body) == APIError(400, "The body is not JSON: \(problem)"))
+        #expect(refusal(body) == APIError(400, "The body is not a JSON object: \(problem)"))
     }
 
     @Test func rejectsInvalidUTF8() {
         let body = Array(#"{"name":"e","channel":"c","data":""#.utf8) + [0xFF] + Array(#""}"#.utf8)
-        #expect(throws: APIError(400, "The body is not JSON: invalid UTF-8 at byte 34")) { try decode(body) }
+        #expect(throws: APIError(400, "The body is not a JSON object: invalid UTF-8 at byte 34")) { try decode(body) }
     }
 
     @Test(arguments: ["[", #"{"a":"#]) func rejectsExcessiveNesting(piece: String) {
@@ -34,7 +34,7 @@ extension EventRequestTests {
         let whole = #"{"name":"e","channels":["a","é"],"data":"\u00e9","socket_id":"1.2"}"#
         for end in 0..<whole.unicodeScalars.count {
             let cut = String(String.UnicodeScalarView(whole.unicodeScalars.prefix(end)))
-            #expect(refusal(cut)?.text.hasPrefix("The body is not JSON: ") == true, "\(cut)")
+            #expect(refusal(cut)?.text.hasPrefix("The body is not a JSON object: ") == true, "\(cut)")
         }
     }
 

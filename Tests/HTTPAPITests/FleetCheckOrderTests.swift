@@ -28,7 +28,7 @@ import Testing
         call.method = .post
         #expect(call.refusal == "413 The body exceeds the allowed maximum (10 bytes)")
         call.exceededBodyLimit = nil
-        #expect(call.refusal == "400 The body is not JSON: expected a member's name at byte 1")
+        #expect(call.refusal == "400 The body is not a JSON object: expected a member's name at byte 1")
         call.body = []
         #expect(call.refusal?.hasPrefix("400 Expected \"code\" to be 1 to 150 characters of") == true)
         call.path = "/api/admin/orders/A1/cancel-enhanced"
@@ -46,7 +46,7 @@ import Testing
         call.method = .delete
         #expect(call.refusal == "413 The body exceeds the allowed maximum (10 bytes)", "the error names no field")
         call.exceededBodyLimit = nil
-        #expect(call.refusal == "400 The body is not JSON: expected a member's name at byte 1")
+        #expect(call.refusal == "400 The body is not a JSON object: expected a member's name at byte 1")
         call.body = []
         #expect(
             call.response()?.text
@@ -87,7 +87,7 @@ import Testing
             (HTTPRequest.Method.post, "/api/admin/orders/A1/unassign"), (.put, "/api/admin/orders/A1"),
             (.put, "/api/admin/routes/A1"), (.post, "/api/admin/notifications"),
         ] {
-            #expect(FleetCall(method, path, body).refusal?.hasPrefix("400 The body is not JSON: ") == true, "\(path)")
+            #expect(FleetCall(method, path, body).refusal?.hasPrefix("400 The body is not a JSON object: ") == true, "\(path)")
         }
         for path in ["jobs/A1/accept", "routes/A1/accept", "notifications/read", "notifications/log"] {
             #expect(FleetCall(.post, "/api/driver/" + path, body, as: .driver).status() == 400, "\(path)")
@@ -97,7 +97,7 @@ import Testing
     @Test func rejectsInvalidUTF8() {
         var call = FleetCall(.post, "/api/admin/orders/A1/unassign")
         call.body = Array(#"{"reason":""#.utf8) + [0xFF] + Array(#""}"#.utf8)
-        #expect(call.refusal == "400 The body is not JSON: invalid UTF-8 at byte 11")
+        #expect(call.refusal == "400 The body is not a JSON object: invalid UTF-8 at byte 11")
     }
 
     @Test func limitsNestingTo64Levels() {

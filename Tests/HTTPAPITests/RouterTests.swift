@@ -145,7 +145,7 @@ import Testing
     }
 
     @Test func returnsErrorsOfTheBody() {
-        #expect(reply(Call("").signed()) == refused(400, "The body is not JSON: expected an object at byte 0"))
+        #expect(reply(Call("").signed()) == refused(400, "The body is not a JSON object: expected an object at byte 0"))
         let long = #"{"name":"e","channel":"c","data":"\#(String(repeating: "x", count: 10_241))"}"#
         #expect(httpResponse(reply(Call(long).signed()))?.status == 413)
     }

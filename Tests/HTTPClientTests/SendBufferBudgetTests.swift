@@ -6,14 +6,16 @@ import Testing
 @Suite struct SendBufferBudgetTests {
     private func newSocket() -> Int32 { socket(AF_INET, Int32(SOCK_STREAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue), 0) }
 
-    @Test func fullestSocketLimitsTheRoom() {
+    @Test func socketWithTheSmallestBufferLimitsTheRoom() {
         let buffers = SendBufferBudget(bytesEach: 262_144)
         let sockets = [newSocket(), newSocket()]
         defer { for each in sockets { close(each) } }
         let unknown = buffers.room()
         buffers.add(sockets[0])
         let room = buffers.room()
-        #expect(0 < unknown && unknown <= room && room < 262_144, "three quarters of what the system grants")
+        #expect(
+            0 < unknown && unknown <= room && room < 262_144,
+            "only three quarters of the kernel's buffer are used, and no more before a socket is known")
         buffers.add(sockets[1])
         var bytes: Int32 = 8_192
         setsockopt(sockets[1], SOL_SOCKET, SO_SNDBUF, &bytes, socklen_t(MemoryLayout<Int32>.size))

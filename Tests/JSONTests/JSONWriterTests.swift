@@ -54,7 +54,8 @@ import Testing
         }
     }
 
-    /// Mostly characters that JSON escapes, and scalars of every UTF-8 length.
+    /// Half of the characters are control characters or characters that occur in escapes; the other half are scalars of
+    /// every UTF-8 length.
     private static func randomText(_ dice: inout SplitMix) -> String {
         var text = ""
         for _ in 0..<Int.random(in: 0...40, using: &dice) {

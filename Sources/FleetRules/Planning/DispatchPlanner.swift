@@ -56,7 +56,7 @@ package struct DispatchPlanner: Sendable {
     ///   - stored: nil if the store does not have the job.
     ///   - transition: nil if only fields change.
     ///   - presentFields: names of the fields that the request contains. An error about an event's size names one of
-    ///     them.
+    ///     them, or a stored field if the event contains none of them.
     mutating func planChange<Subject: Job>(
         of stored: Subject?, to changed: Subject, by transition: Subject.Transition?, presentFields: [String],
         audit: (action: String, reason: String?, details: EventFields), _ context: CommandContext,
@@ -82,7 +82,7 @@ package struct DispatchPlanner: Sendable {
 
 extension DispatchPlanner {
     /// Turns each event into a notification with an id, in the order given, and selects the notifications to push.
-    /// - Throws: `.invalid` (400) if an event is too large; the text names one of `presentFields`.
+    /// - Throws: `.invalid` (400) if an event is too large; the text names a field, preferably one of `presentFields`.
     mutating func makeNotifications(
         _ drafts: [EventDraft], of subject: AuditEntry.Subject, _ policy: PushPolicy, presentFields: [String],
         _ context: CommandContext

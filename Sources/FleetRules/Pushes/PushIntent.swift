@@ -11,9 +11,9 @@ package struct PushIntent: Equatable, Sendable {
         case everyDriver(except: String?)
     }
 
-    /// The job or route that the app opens when the user taps the push.
+    /// The order or route that the app opens when the user taps the push.
     package enum Entity: Equatable, Sendable {
-        /// An order, by its bookingId.
+        /// An order, which the app calls a job, by its bookingId.
         case job(String)
         case route(String)
     }

@@ -148,9 +148,9 @@ package struct FleetRouter {
     }
 
     /// Whether a request may use `/api/ops/*` without a JWT. It may if it has the metrics token. If no metrics token is
-    /// configured, a request from this machine may read the statistics and the push report, but not notifications,
-    /// unless it has `Authorization`, `Cookie` or `Origin`: then a browser on this machine may have sent it for a web
-    /// page.
+    /// configured, a request from this machine may read the statistics and the push report (not notifications). A
+    /// request with `Authorization`, `Cookie` or `Origin` may read neither: a browser on this machine may have sent it
+    /// for a web page.
     private func permitsOpsWithoutJWT(_ request: HTTPRequest, _ path: [Substring]) -> Bool {
         guard path.first == "api", path.dropFirst().first == "ops" else { return false }
         if let authorization = request.authorization {

@@ -1,7 +1,7 @@
 import FleetRules
 
 /// An event of a lane, for metrics and log. A lane's events cover only jobs whose result the lane knows. The store
-/// reports removed devices, and jobs that expired or were cancelled in its queue.
+/// logs and counts the others: removed devices, and jobs that expired or were cancelled before a lane leased them.
 package enum LaneEvent: Equatable, Sendable {
     /// `seconds`, here and below: from the request's start to its end.
     case accepted(PushJob, seconds: Double)

@@ -80,7 +80,8 @@ extension PushMessage {
         "driver_arrival": ["reference", "driver_id", "timestamp"],
     ]
 
-    /// The event's fields, except those in `leadingFields` and the names that providers reserve.
+    /// The event's fields, except those in `leadingFields`, `title` and `message` (the push has a title and a text of
+    /// its own), and the names that providers reserve.
     private static func eventFields(_ scalars: EventScalars, beside leadingFields: [Field], type: String) -> [Field] {
         let required = requiredEventFields[type] ?? []
         return scalars.fields.compactMap { field in
