@@ -241,7 +241,7 @@ def test_full_disk_is_503_until_space_is_free(request, start_gateway, closing, t
     disk.fill()
 
     # Actions succeed while they fit into the write-ahead log. The first that does not fit gets 503; a
-    smaller one may still fit after it.
+    # smaller one may still fit after it.
     done, rejected = [], None
     while rejected is None:
         code = f"O{len(done)}"
