@@ -25,7 +25,7 @@ final class Assembly: Sendable {
     let webhooks: WebhookWorker
 
     /// - Throws: ``StartError`` if the store cannot be opened or a key is unusable.
-    init(settings: Settings, log: Log) throws(StartError) {
+    init(settings: Settings, log: Log, logWriter: LogWriter) throws(StartError) {
         self.settings = settings
         self.log = log
         let cores = max(1, Int(sysconf(Int32(_SC_NPROCESSORS_ONLN))))
@@ -35,7 +35,7 @@ final class Assembly: Sendable {
         let webhooks = WebhookWorker(endpoints: settings.webhookEndpoints, log: log)
         self.webhooks = webhooks
         hub = SharedHub(wakeups: wakeups, apps: settings.appRules(webhooks), webhookInbox: webhooks.inbox)
-        metrics = NodeMetrics(loopCount: loops, prefix: settings.metrics.prefix)
+        metrics = NodeMetrics(loopCount: loops, prefix: settings.metrics.prefix, logWriter: logWriter)
         do throws(StartError) {
             fleet = try FleetService(
                 settings: settings, hub: hub, policy: ChannelPolicy(settings.channels), webhooks: webhooks, log: log)

@@ -10,22 +10,27 @@ package struct Lifecycle {
     private let listener: Listener
     private let threads: [Thread]
     private let signals: SignalWait
+    private let logWriter: LogWriter
     private let readSettings: () throws(ConfigurationErrors) -> Settings
 
     /// The port that the gateway listens on. If the configured port is 0, the kernel chose it.
     package var port: UInt16 { listener.port }
 
     /// Starts all threads. On return, the gateway serves.
+    /// - Parameter logWriter: writes the lines of `log`. It is started here, and stopped by the caller.
     /// - Parameter readSettings: reads the configuration again, for SIGHUP.
     /// - Throws: ``StartError`` if the address cannot be bound, or the store, a key or the certificate is unusable.
     package init(
-        settings: Settings, log: Log, readSettings: @escaping () throws(ConfigurationErrors) -> Settings
+        settings: Settings, log: Log, logWriter: LogWriter,
+        readSettings: @escaping () throws(ConfigurationErrors) -> Settings
     ) throws(StartError) {
         self.readSettings = readSettings
+        self.logWriter = logWriter
         // Block the signals before any thread starts: threads inherit the signal mask, so signals reach only `sigwait`.
         signals = SignalWait()
+        logWriter.start()
         listener = try Listener(host: settings.server.host, port: UInt16(settings.server.port))
-        assembly = try Assembly(settings: settings, log: log)
+        assembly = try Assembly(settings: settings, log: log, logWriter: logWriter)
         threads = try Self.startLoops(assembly, listener)
         assembly.readiness.setReady(true)
         settings.logWarnings(to: log)
@@ -91,7 +96,7 @@ package struct Lifecycle {
 
     /// Starts the thread that waits for the second and third signal of a drain.
     private func startForcedExit(unless isStopped: Lock<Bool>) -> Thread {
-        let (assembly, signals) = (assembly, signals)
+        let (assembly, signals, logWriter) = (assembly, signals, logWriter)
         return Thread(name: "forced-exit") {
             signals.waitForEnd()
             assembly.abortDrain()
@@ -101,6 +106,7 @@ package struct Lifecycle {
             signals.waitForEnd()
             if isStopped.withLock({ $0 }) { return }
             assembly.log.error("forced_exit", ["reason": "the store did not finish"])
+            logWriter.stop()
             _exit(EXIT_FAILURE)
         }
     }

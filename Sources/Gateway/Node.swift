@@ -16,6 +16,7 @@ final class Node: EventLoopDelegate {
     let hub: SharedHub
     let metrics: NodeMetrics
     let readiness: Readiness
+    private let budget: DescriptorBudget
     let loopMetrics: LoopMetrics
     private let appsByKey: [String: Application]
     let router: Router
@@ -40,6 +41,7 @@ final class Node: EventLoopDelegate {
     private var rejections: [FullQueue: Int] = [:]
     /// The values of `.slowConsumers` and `.acceptPauses` that the log already contains.
     private var logged = (drops: 0, pauses: 0)
+    private var acceptPause = Episode()
     /// Seconds on the monotonic clock, as of the last tick.
     private var now = Int(Clock.monotonicNanoseconds() / 1_000_000_000)
 
@@ -49,6 +51,7 @@ final class Node: EventLoopDelegate {
         hub = assembly.hub
         metrics = assembly.metrics
         readiness = assembly.readiness
+        budget = assembly.budget
         loopMetrics = assembly.metrics.loops[index]
         log = assembly.log
         activityTimeout = ActivityTimeout(activitySeconds: assembly.settings.server.activitySeconds)
@@ -60,7 +63,7 @@ final class Node: EventLoopDelegate {
         router = Router(
             apps: apps, metricsToken: assembly.settings.metrics.token, fleet: try assembly.makeFleetRouter(apps))
         loop = try EventLoop(
-            index: index, delegate: self, wakeup: assembly.wakeups[index], budget: assembly.budget, metrics: loopMetrics,
+            index: index, delegate: self, wakeup: assembly.wakeups[index], budget: budget, metrics: loopMetrics,
             options: assembly.loopOptions)
     }
 
@@ -187,6 +190,7 @@ final class Node: EventLoopDelegate {
         now = Int(nanoseconds / 1_000_000_000)
         if index == 0 { apply(.tick(Int64(nanoseconds / 1_000_000))) }
         for slot in connections.indices { checkActivity(slot) }
+        if budget.isExhausted { acceptPause.continues(at: now) }
         for (queue, count) in rejections {
             log.warning(
                 "queue_full", ["loop": .number(index), "count": .number(count), "queue": .text(queue.rawValue)])
@@ -255,13 +259,16 @@ final class Node: EventLoopDelegate {
         rejections[queue, default: 0] += 1
     }
 
-    /// Logs how many slow connections were dropped since the last call, and whether accepting was paused.
+    /// Logs how many slow connections were dropped since the last call, and whether accepting was paused. Accepting
+    /// resumes and pauses again whenever a connection closes, up to ten times a second, so that is logged per episode.
     private func logOverload() {
         let (drops, pauses) = (loopMetrics[.slowConsumers], loopMetrics[.acceptPauses])
         if drops > logged.drops {
             log.warning("slow_consumers_dropped", ["loop": .number(index), "count": .number(drops - logged.drops)])
         }
-        if pauses > logged.pauses { log.warning("accepting_paused", ["reason": "no descriptors left"]) }
+        if pauses > logged.pauses, acceptPause.begins(at: now) {
+            log.warning("accepting_paused", ["reason": "no descriptors left"])
+        }
         logged = (drops, pauses)
     }
 }

@@ -10,11 +10,13 @@ final class NodeMetrics: Sendable {
     let loops: [LoopMetrics]
     /// The prefix of all metric names, without the underscore.
     let prefix: String
+    private let logWriter: LogWriter
     private let closes = Lock<[CloseCode: Int]>([:])
 
-    init(loopCount: Int, prefix: String) {
+    init(loopCount: Int, prefix: String, logWriter: LogWriter) {
         loops = (0..<loopCount).map { _ in LoopMetrics() }
         self.prefix = prefix
+        self.logWriter = logWriter
     }
 
     /// Counts a connection that the server closes.
@@ -35,6 +37,9 @@ final class NodeMetrics: Sendable {
                 "\(prefix)_close_total", .counter, help: "Connections closed by the server, by close code.",
                 samples: closes.withLock { $0 }.sorted { $0.key.rawValue < $1.key.rawValue }
                     .map { ([("code", String($0.key.rawValue))], String($0.value)) }),
+            MetricFamily(
+                "\(prefix)_log_lines_dropped_total", .counter, help: "Log lines dropped because the log's queue was full.",
+                value: logWriter.droppedCount),
         ]
     }
 

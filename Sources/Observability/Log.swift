@@ -1,8 +1,7 @@
-import Glibc
 import Primitives
 import Threads
 
-/// A structured log: each record is one line, in JSON or text, by default on standard error.
+/// A structured log: each record is one line, in JSON or text, encoded on the thread that logs.
 ///
 /// A record has an event name (`snake_case`) and fields instead of a sentence, so that tools can find and count events.
 package struct Log: Sendable {
@@ -37,8 +36,8 @@ package struct Log: Sendable {
 
     /// - Parameters:
     ///   - level: records below it are dropped.
-    ///   - sink: receives each line with its newline; any thread may call it. The default writes to standard error.
-    package init(level: Level, format: Format, sink: @escaping @Sendable (String) -> Void = Log.standardError) {
+    ///   - sink: receives each line with its newline; any thread may call it, and it must not block: see ``LogWriter``.
+    package init(level: Level, format: Format, sink: @escaping @Sendable (String) -> Void) {
         self.level = level
         self.format = format
         self.sink = sink
@@ -57,17 +56,21 @@ package struct Log: Sendable {
     package func error(_ event: String, _ fields: KeyValuePairs<String, Value> = [:]) { write(.error, event, fields) }
 
     private func write(_ level: Level, _ event: String, _ fields: KeyValuePairs<String, Value>) {
-        guard writes(level) else { return }
+        if writes(level) { sink(Self.line(level, event, fields, format)) }
+    }
+
+    /// A record of the current time as a line with its newline.
+    static func line(_ level: Level, _ event: String, _ fields: KeyValuePairs<String, Value>, _ format: Format) -> String {
         let time = Timestamp.iso8601(milliseconds: Clock.unixMilliseconds())
         switch format {
         case .json:
-            var line = #"{"time":"\#(time)","level":"\#(level)","event":\#(Self.quoted(event))"#
-            for (name, value) in fields { line += ",\(Self.quoted(name)):\(Self.json(value))" }
-            sink(line + "}\n")
+            var line = #"{"time":"\#(time)","level":"\#(level)","event":\#(quoted(event))"#
+            for (name, value) in fields { line += ",\(quoted(name)):\(json(value))" }
+            return line + "}\n"
         case .text:
             var line = "\(time) \(level) \(event)"
-            for (name, value) in fields { line += " \(name)=\(Self.json(value))" }
-            sink(line + "\n")
+            for (name, value) in fields { line += " \(name)=\(json(value))" }
+            return line + "\n"
         }
     }
 
@@ -94,19 +97,5 @@ package struct Log: Sendable {
             }
         }
         return quoted + "\""
-    }
-
-    /// Writes each line to standard error, normally with one system call. Errors are ignored: a broken standard error
-    /// must not stop the service.
-    package static let standardError: @Sendable (String) -> Void = { line in
-        var line = line
-        line.withUTF8 { bytes in
-            var rest = UnsafeRawBufferPointer(bytes)[...]
-            while !rest.isEmpty {
-                let written = Glibc.write(STDERR_FILENO, UnsafeRawBufferPointer(rebasing: rest).baseAddress, rest.count)
-                guard written > 0 else { return }
-                rest = rest.dropFirst(written)
-            }
-        }
     }
 }

@@ -31,7 +31,7 @@ package final class DescriptorBudget: Sendable {
     }
 
     /// Whether the limit is reached.
-    var isExhausted: Bool { open.load(ordering: .relaxed) >= limit }
+    package var isExhausted: Bool { open.load(ordering: .relaxed) >= limit }
 
     /// Counts an accepted connection.
     func reserve() { open.wrappingAdd(1, ordering: .relaxed) }

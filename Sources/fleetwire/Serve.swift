@@ -18,10 +18,12 @@ struct Serve: ParsableCommand {
         var settings = try configuration.load()
         if let port { settings.server.port = Int(port) }
         let file = configuration.file
-        let log = Log(settings.log)
+        let logWriter = LogWriter(format: settings.log.format == .json ? .json : .text)
+        defer { logWriter.stop() }
+        let log = Log(settings.log, logWriter)
         let service: Lifecycle
         do throws(StartError) {
-            service = try Lifecycle(settings: settings, log: log) { () throws(ConfigurationErrors) in
+            service = try Lifecycle(settings: settings, log: log, logWriter: logWriter) { () throws(ConfigurationErrors) in
                 try Settings.load(file: file, environment: Environment.all)
             }
         } catch {
@@ -36,7 +38,7 @@ struct Serve: ParsableCommand {
 }
 
 extension Log {
-    fileprivate init(_ settings: Settings.Log) {
+    fileprivate init(_ settings: Settings.Log, _ writer: LogWriter) {
         let level: Level =
             switch settings.level {
             case .debug: .debug
@@ -44,6 +46,6 @@ extension Log {
             case .warning: .warning
             case .error: .error
             }
-        self.init(level: level, format: settings.format == .json ? .json : .text)
+        self.init(level: level, format: settings.format == .json ? .json : .text) { writer.write($0) }
     }
 }

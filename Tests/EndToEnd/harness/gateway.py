@@ -69,14 +69,16 @@ class Gateway:
     section; `apps` are additional ones.
 
     `sections` are further sections of the configuration; `wrapper` is a command that runs the
-    program, such as strace. In a `directory` that another gateway used before, it opens that
-    gateway's database.
+    program, such as strace; `stderr` is a descriptor that gets the log instead of a file;
+    `variables` are environment variables. In a `directory` that another gateway used before, it
+    opens that gateway's database.
     """
 
     def __init__(self, directory: Path, loops: int = 2, limits: dict | None = None,
                  server: dict | None = None, descriptors: int | None = None,
                  first: dict | None = None, apps: list[dict] | None = None,
-                 sections: dict | None = None, wrapper: list | None = None):
+                 sections: dict | None = None, wrapper: list | None = None, stderr: int | None = None,
+                 variables: dict[str, str] | None = None):
         directory.mkdir(parents=True, exist_ok=True)
         self.loops = loops
         first = FIRST.entry(**({"limits": limits} if limits else {}), **(first or {}))
@@ -95,9 +97,9 @@ class Gateway:
 
         with self.log_path.open("wb") as log:
             self.process = subprocess.Popen(
-                [*(wrapper or []), BINARY, "serve", "--config", self.config], env=environment(),
-                cwd=directory,
-                stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=log, preexec_fn=limit)
+                [*(wrapper or []), BINARY, "serve", "--config", self.config],
+                env=environment(**(variables or {})), cwd=directory, stdin=subprocess.DEVNULL,
+                stdout=subprocess.PIPE, stderr=log if stderr is None else stderr, preexec_fn=limit)
         self.host = "127.0.0.1"
         certificate = (server or {}).get("tls", {}).get("certificate")
         # Clients trust only this certificate.

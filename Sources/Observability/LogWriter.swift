@@ -1,0 +1,141 @@
+import Glibc
+import Synchronization
+import Threads
+
+/// Writes log lines to a descriptor on a thread of its own, so that a reader that stalls (a full pipe, a stopped
+/// terminal) blocks only this thread.
+///
+/// Between ``start()`` and ``stop(withinMilliseconds:)``, lines wait in a bounded queue. If the queue is full, further
+/// lines are dropped and counted, and a line `log_lines_dropped` states their number where they are missing. Lines of
+/// one thread keep their order.
+package final class LogWriter: Sendable {
+    /// Lines beyond this number are dropped.
+    private let linesMax: Int
+    /// Lines that would make the queue larger than this are dropped, in bytes. The batch being written counts, too.
+    private let bytesMax: Int
+    private let descriptor: Int32
+    private let format: Log.Format
+    private let lines: WorkQueue<String>
+    private let queuedBytes = Atomic<Int>(0)
+    private let droppedLines = Atomic<Int>(0)
+    private let phase = Atomic<Phase>(.idle)
+    /// Gets an item when the thread has written the last line.
+    private let finished = WorkQueue<Void>(capacity: 1)
+
+    private enum Phase: UInt8, AtomicRepresentable {
+        /// The thread has not started. Lines wait.
+        case idle
+        /// The thread writes, until the queue is closed and empty.
+        case running
+        /// All lines were written and the thread has ended. Callers write their own lines.
+        case stopped
+    }
+
+    /// - Parameters:
+    ///   - format: the format of the line `log_lines_dropped`.
+    ///   - descriptor: not closed by this class.
+    ///   - linesMax: the most lines that wait.
+    ///   - bytesMax: the most bytes that wait.
+    package init(
+        format: Log.Format, descriptor: Int32 = STDERR_FILENO, linesMax: Int = 8_192, bytesMax: Int = 4_194_304
+    ) {
+        self.format = format
+        self.descriptor = descriptor
+        self.linesMax = linesMax
+        self.bytesMax = bytesMax
+        lines = WorkQueue(capacity: linesMax)
+    }
+
+    /// The number of lines dropped since the start, for the metric `log_lines_dropped_total`.
+    package var droppedCount: Int { droppedLines.load(ordering: .relaxed) }
+
+    /// Queues a line, which ends with a newline, or drops it. Any thread may call this at any time; it never blocks.
+    package func write(_ line: String) {
+        if phase.load(ordering: .acquiring) == .stopped { return writeWithoutBlocking(line) }
+        let size = line.utf8.count
+        guard queuedBytes.wrappingAdd(size, ordering: .relaxed).newValue <= bytesMax, lines.post(line) else {
+            queuedBytes.wrappingSubtract(size, ordering: .relaxed)
+            droppedLines.wrappingAdd(1, ordering: .relaxed)
+            return
+        }
+    }
+
+    /// Starts the thread, which writes the lines queued so far first. Call once, or never: `stop` also writes them. The
+    /// thread inherits the caller's signal mask.
+    package func start() {
+        guard phase.compareExchange(expected: .idle, desired: .running, ordering: .relaxed).exchanged else { return }
+        // The thread is not joined, because it may be stuck in a write that never ends; `finished` reports its end.
+        _ = Thread(name: "log") { self.writeLines() }
+    }
+
+    /// Writes the queued lines, and ends the thread. If that takes longer than `milliseconds`, because the reader
+    /// stalls, the rest is lost: the process must be able to end. Later lines are written by the threads that log them.
+    package func stop(withinMilliseconds milliseconds: Int64 = 1_000) {
+        if phase.load(ordering: .acquiring) == .stopped { return }
+        start()
+        lines.close()
+        var batch: [Void] = []
+        guard finished.take(into: &batch, most: 1, waiting: milliseconds) == .items else { return }
+        phase.store(.stopped, ordering: .releasing)
+    }
+
+    private func writeLines() {
+        var batch: [String] = []
+        var bytes: [UInt8] = []
+        var reported = 0
+        while true {
+            let hasEnded = lines.take(into: &batch, most: linesMax, waiting: droppedCount > reported ? 0 : nil) == .closed
+            // The batch is the whole queue. So lines that were dropped until now come after it.
+            let dropped = droppedCount
+            if hasEnded, dropped == reported { break }
+            bytes.removeAll(keepingCapacity: true)
+            for line in batch { bytes.append(contentsOf: line.utf8) }
+            let size = bytes.count
+            if dropped > reported {
+                bytes.append(contentsOf: Self.dropNotice(dropped - reported, format).utf8)
+                reported = dropped
+            }
+            bytes.withUnsafeBytes { write($0) }
+            queuedBytes.wrappingSubtract(size, ordering: .relaxed)
+        }
+        _ = finished.post(())
+    }
+
+    private static func dropNotice(_ count: Int, _ format: Log.Format) -> String {
+        Log.line(.warning, "log_lines_dropped", ["count": .number(count)], format)
+    }
+
+    /// Writes all bytes, normally with one system call. Errors are ignored: a broken standard error must not stop the
+    /// service.
+    private func write(_ bytes: UnsafeRawBufferPointer) {
+        var rest = bytes[...]
+        while !rest.isEmpty {
+            let written = Glibc.write(descriptor, UnsafeRawBufferPointer(rebasing: rest).baseAddress, rest.count)
+            if written > 0 {
+                rest = rest.dropFirst(written)
+            } else if errno == EAGAIN {  // another process has made the pipe non-blocking for all who share it
+                var writable = pollfd(fd: descriptor, events: Int16(POLLOUT), revents: 0)
+                poll(&writable, 1, -1)
+            } else if errno != EINTR {
+                return
+            }
+        }
+    }
+
+    /// Writes a line unless that would block. `poll` reports a pipe as writable if it has room for PIPE_BUF bytes.
+    private func writeWithoutBlocking(_ line: String) {
+        var line = line
+        line.withUTF8 { bytes in
+            var rest = UnsafeRawBufferPointer(bytes)[...]
+            while !rest.isEmpty {
+                var writable = pollfd(fd: descriptor, events: Int16(POLLOUT), revents: 0)
+                let part = UnsafeRawBufferPointer(rebasing: rest.prefix(Int(PIPE_BUF)))
+                guard poll(&writable, 1, 0) == 1, Glibc.write(descriptor, part.baseAddress, part.count) == part.count else {
+                    droppedLines.wrappingAdd(1, ordering: .relaxed)
+                    return
+                }
+                rest = rest.dropFirst(part.count)
+            }
+        }
+    }
+}

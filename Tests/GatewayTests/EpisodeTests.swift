@@ -1,0 +1,33 @@
+import Testing
+
+@testable import Gateway
+
+@Suite struct EpisodeTests {
+    @Test func beginsOnceForRepetitionsAtShortIntervals() {
+        var episode = Episode()
+        #expect(episode.begins(at: 100))
+        for second in [100, 101, 111, 121, 131] { #expect(!episode.begins(at: second), "\(second)") }
+    }
+
+    @Test func beginsAgainAfterAQuietTime() {
+        var episode = Episode()
+        #expect(episode.begins(at: 100))
+        #expect(episode.begins(at: 111))
+        #expect(!episode.begins(at: 121))
+    }
+
+    @Test func continuesWhileTheConditionHolds() {
+        var episode = Episode()
+        #expect(episode.begins(at: 0))
+        for second in 1...60 { episode.continues(at: second) }
+        #expect(!episode.begins(at: 70))
+    }
+
+    @Test func aConditionThatOnlyHoldsBeginsNoEpisode() {
+        var episode = Episode()
+        episode.continues(at: 0)
+        #expect(episode.begins(at: 1))
+        episode.continues(at: 20)  // over since second 12
+        #expect(episode.begins(at: 21))
+    }
+}
