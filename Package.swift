@@ -31,6 +31,7 @@ let package = Package(
 
         // Values: no I/O, no threads, no C.
         module("Primitives"),
+        module("Addresses"),
         module("JSON", ["Primitives"]),
         module("HTTP"),
         module("PusherProtocol", ["JSON", "Primitives"]),
@@ -75,6 +76,7 @@ let package = Package(
         .target(name: "TestSupport", dependencies: ["JSON"], path: "Tests/TestSupport", swiftSettings: settings),
 
         tests("Primitives"),
+        tests("Addresses", ["TestSupport"]),
         tests("JSON", ["TestSupport"]),
         tests("HTTP"),
         tests("PusherProtocol", ["JSON", "TestSupport"]),

@@ -1,0 +1,96 @@
+/// Reads the header with which a load balancer begins a TCP connection to tell the client's address: the PROXY protocol,
+/// version 2 (binary), https://www.haproxy.org/download/2.9/doc/proxy-protocol.txt section 2.2.
+///
+/// The header may arrive in any number of pieces. It is at most 65,551 bytes long, of which at most 52 are kept. Accept
+/// it only from trusted peers, because any client could forge it.
+package struct ProxyProtocolParser: Sendable {
+    /// Why the bytes are not such a header. The connection must be closed.
+    package enum Failure: Error, Equatable {
+        /// The connection does not begin with the signature.
+        case signature
+        /// The version is not 2.
+        case version(UInt8)
+        /// The command is neither LOCAL nor PROXY.
+        case command(UInt8)
+        /// The address family or the transport is not defined.
+        case family(UInt8)
+        /// The header is shorter than the addresses of its family.
+        case length(Int)
+    }
+
+    /// A complete header.
+    package struct Header: Equatable, Sendable {
+        /// The client's address; nil if the header states none, so that the peer's address is the client's: a health
+        /// check of the load balancer (LOCAL), or another family than IPv4 and IPv6.
+        package let source: IPAddress?
+    }
+
+    private static let signature: [UInt8] = [0x0D, 0x0A, 0x0D, 0x0A, 0x00, 0x0D, 0x0A, 0x51, 0x55, 0x49, 0x54, 0x0A]
+    /// The length of signature, version and command, family and transport, and length.
+    private static let fixedLength = 16
+
+    /// The bytes up to the end of the source and destination addresses.
+    private var head: [UInt8] = []
+    /// The bytes still to skip: addresses of other families, and extensions (TLVs).
+    private var skipping = 0
+    /// Set once all addresses are read.
+    private var header: Header?
+
+    package init() {}
+
+    /// Reads the next bytes of the connection. Do not call it again after it has returned a header or thrown.
+    /// - Returns: the header, once it is complete, and the number of bytes that belong to it. The bytes behind it are the
+    ///   client's.
+    package mutating func parse(
+        _ bytes: UnsafeRawBufferPointer
+    ) throws(Failure) -> (header: Header?, consumed: Int) {
+        var rest = bytes[...]
+        while header == nil, let byte = rest.popFirst() {
+            head.append(byte)
+            try checkHead()
+        }
+        let skipped = min(skipping, rest.count)
+        skipping -= skipped
+        let consumed = bytes.count - rest.count + skipped
+        return (header != nil && skipping == 0 ? header : nil, consumed)
+    }
+
+    /// Checks the byte that was appended last, so that a connection of another protocol fails at once.
+    private mutating func checkHead() throws(Failure) {
+        let last = head[head.count - 1]
+        switch head.count {
+        case 1...12: guard last == Self.signature[head.count - 1] else { throw .signature }
+        case 13:
+            guard last >> 4 == 2 else { throw .version(last >> 4) }
+            guard last & 0xF <= 1 else { throw .command(last & 0xF) }
+        case 14: guard last >> 4 <= 3, last & 0xF <= 2 else { throw .family(last) }
+        case Self.fixedLength...:
+            guard announcedLength >= addressesLength else { throw .length(announcedLength) }
+            guard head.count == Self.fixedLength + addressesLength else { return }
+            header = Header(source: source)
+            skipping = announcedLength - addressesLength
+        default: break
+        }
+    }
+
+    /// The number of bytes behind the fixed part.
+    private var announcedLength: Int { Int(head[14]) << 8 | Int(head[15]) }
+
+    /// The length of both addresses and ports; 0 if the header states no address that is used.
+    private var addressesLength: Int {
+        let isLocal = head[12] & 0xF == 0
+        switch (isLocal, head[13] >> 4) {
+        case (false, 1): return 12  // two addresses of 4 bytes, two ports
+        case (false, 2): return 36  // two addresses of 16 bytes, two ports
+        default: return 0
+        }
+    }
+
+    private var source: IPAddress? {
+        let length = (addressesLength - 4) / 2
+        guard length > 0 else { return nil }
+        return head.withUnsafeBytes {
+            IPAddress(networkOrder: UnsafeRawBufferPointer(rebasing: $0[Self.fixedLength..<Self.fixedLength + length]))
+        }
+    }
+}
