@@ -44,20 +44,20 @@ let package = Package(
         module("Threads", ["CLinux"]),
         module("Observability", ["Primitives", "Threads"]),
         module("JWT", ["Access", "Crypto", "JSON", "Primitives", "Threads"]),
-        module("Configuration", ["Access", "FleetRules", "JSON", "PusherProtocol", "Yams"]),
+        module("Configuration", ["Access", "Addresses", "FleetRules", "JSON", "PusherProtocol", "Yams"]),
         module("HTTPClient", ["CCurl"]),
         module("Store", ["Access", "Crypto", "CSQLite", "FleetRules", "JSON", "Primitives", "Threads"]),
         module("Push", ["Crypto", "FleetRules", "HTTPClient", "JSON", "JWT", "Threads"]),
         module("Webhooks", ["Crypto", "HTTPClient", "JSON", "Primitives", "PusherProtocol", "Threads"]),
         module("HTTPAPI", ["Access", "Crypto", "FanOut", "FleetRules", "HTTP", "JSON", "JWT", "Primitives", "PusherProtocol"]),
-        module("Server", ["CLibev", "CLibwebsockets", "CLinux", "HTTP", "Observability", "PusherProtocol"]),
+        module("Server", ["Addresses", "CLibev", "CLibwebsockets", "CLinux", "HTTP", "Observability", "PusherProtocol"]),
 
         // Composition.
         module(
             "Gateway",
             [
-                "Access", "Configuration", "Crypto", "FanOut", "FleetRules", "HTTP", "HTTPAPI", "HTTPClient", "JSON", "JWT",
-                "Observability", "Push", "PusherProtocol", "Server", "Store", "Threads", "Webhooks",
+                "Access", "Addresses", "Configuration", "Crypto", "FanOut", "FleetRules", "HTTP", "HTTPAPI", "HTTPClient", "JSON",
+                "JWT", "Observability", "Push", "PusherProtocol", "Server", "Store", "Threads", "Webhooks",
             ]),
         .executableTarget(
             name: "fleetwire",
@@ -95,11 +95,11 @@ let package = Package(
             exclude: ["Golden"]),
         tests("Webhooks", ["JSON", "PusherProtocol", "TestSupport", "Threads"]),
         tests("HTTPAPI", ["Access", "Crypto", "FanOut", "FleetRules", "HTTP", "JSON", "JWT", "Primitives", "PusherProtocol"]),
-        tests("Server", ["PusherProtocol", "TestSupport"]),
+        tests("Server", ["Addresses", "PusherProtocol", "TestSupport"]),
         tests(
             "Gateway",
             [
-                "Access", "Configuration", "FanOut", "FleetRules", "HTTP", "HTTPAPI", "Observability", "Primitives",
+                "Access", "Addresses", "Configuration", "FanOut", "FleetRules", "HTTP", "HTTPAPI", "Observability", "Primitives",
                 "PusherProtocol", "Server", "Store", "TestSupport", "Threads", "Webhooks",
             ]),
         tests("Simulation", ["FanOut", "PusherProtocol", "TestSupport"]),

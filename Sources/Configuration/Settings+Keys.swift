@@ -14,7 +14,13 @@ extension Settings {
             $0.integer("loops", into: &server.loops, 0...64)
             $0.integer("drain_seconds", into: &server.drainSeconds, 0...300)
             $0.integer("activity_seconds", into: &server.activitySeconds, 1...3_600)
+            $0.integer("watchdog_seconds", into: &server.watchdogSeconds, 0...3_600)
+            $0.integer("connections", into: &server.connections, 1...1_000_000)
+            $0.integer("connections_per_ip", into: &server.connectionsPerIP, 0...1_000_000)
+            $0.integer("handshakes_per_ip_per_second", into: &server.handshakesPerIPPerSecond, 0...100_000)
             $0.flag("behind_proxy", into: &server.behindProxy)
+            $0.texts("trusted_proxies", into: &server.trustedProxies, .network, mayBeEmpty: true)
+            $0.flag("proxy_protocol", into: &server.proxyProtocol)
             $0.section("tls") {
                 $0.files("certificate", into: &server.tls.certificate, and: "key", into: &server.tls.key)
             }

@@ -37,8 +37,24 @@ package struct Settings: Equatable, Sendable {
         /// clients as `activity_timeout`. The gateway itself sends a ping after 1.25 times as long, and closes the
         /// connection after 1.5 times as long.
         package var activitySeconds = 120
-        /// True: a reverse proxy terminates TLS, and its `X-Forwarded-Proto` is trusted.
+        /// The most open connections (1–1,000,000). The gateway sets its limit of file descriptors accordingly.
+        package var connections = 20_000
+        /// The most open connections of one address (0–1,000,000); the addresses of an IPv6 /64 count as one. 0: no
+        /// limit.
+        package var connectionsPerIP = 0
+        /// The most new connections of one address per second (0–100,000). 0: no limit.
+        package var handshakesPerIPPerSecond = 0
+        /// The seconds after which a loop or store writer that makes no progress makes the process abort (0–3,600), so
+        /// that its supervisor restarts it. 0: never.
+        package var watchdogSeconds = 30
+        /// True: a reverse proxy terminates TLS. Its header fields (`X-Forwarded-For`, `X-Forwarded-Proto` or
+        /// `Forwarded`) are trusted: see ``trustedProxies``.
         package var behindProxy = false
+        /// The addresses and networks of proxies whose statements about their clients are trusted, such as `10.0.0.0/8`.
+        /// Empty: with ``behindProxy`` or ``proxyProtocol`` loopback and private networks, otherwise none.
+        package var trustedProxies: [String] = []
+        /// True: a load balancer begins each connection with a header of the PROXY protocol, version 2.
+        package var proxyProtocol = false
         package var tls = TLS()
 
         package init() {}

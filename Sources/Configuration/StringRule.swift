@@ -1,3 +1,5 @@
+import Addresses
+
 /// Decides which strings a configuration key accepts, and describes them for errors.
 struct StringRule: Sendable {
     /// The accepted strings, worded to follow "expected".
@@ -35,6 +37,8 @@ extension StringRule {
     static let host = StringRule("an IP address or a host name") {
         (1...253).contains($0.utf8.count) && $0.utf8.allSatisfy { $0.isLetterOrDigit || ".:-_%".utf8.contains($0) }
     }
+
+    static let network = StringRule("an IP address or a network such as 10.0.0.0/8 or 2001:db8::/32") { IPNetwork($0) != nil }
 
     /// An app's id and key are parts of URL paths, where these characters need no escaping.
     static let identifier = StringRule("1 to 64 letters, digits, _ or -") {

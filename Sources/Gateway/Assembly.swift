@@ -30,12 +30,14 @@ final class Assembly: Sendable {
         self.log = log
         let cores = max(1, Int(sysconf(Int32(_SC_NPROCESSORS_ONLN))))
         let loops = min(settings.server.loops > 0 ? settings.server.loops : cores, LoopSet.loopsMax)
-        budget = DescriptorBudget(loopCount: loops)  // first: raises the descriptor limit before loops open descriptors
+        // First: sets the descriptor limit before loops open descriptors.
+        budget = DescriptorBudget(connectionsMax: settings.server.connections, loopCount: loops)
         wakeups = (0..<loops).map { _ in Wakeup() }
         let webhooks = WebhookWorker(endpoints: settings.webhookEndpoints, log: log)
         self.webhooks = webhooks
         hub = SharedHub(wakeups: wakeups, apps: settings.appRules(webhooks), webhookInbox: webhooks.inbox)
-        metrics = NodeMetrics(loopCount: loops, prefix: settings.metrics.prefix, logWriter: logWriter)
+        metrics = NodeMetrics(
+            loopCount: loops, prefix: settings.metrics.prefix, budget: budget, logWriter: logWriter)
         do throws(StartError) {
             fleet = try FleetService(
                 settings: settings, hub: hub, policy: ChannelPolicy(settings.channels), webhooks: webhooks, log: log)

@@ -34,9 +34,21 @@ package struct Lifecycle {
         threads = try Self.startLoops(assembly, listener)
         assembly.readiness.setReady(true)
         settings.logWarnings(to: log)
+        let connections = (configured: settings.server.connections, possible: assembly.budget.limit)
+        if connections.possible < connections.configured {
+            log.warning(
+                "descriptor_limit_too_low",
+                [
+                    "connections": .number(connections.configured), "possible": .number(connections.possible),
+                    "hint": "raise the hard limit of open files (ulimit -Hn, LimitNOFILE), or lower server.connections",
+                ])
+        }
         log.info(
             "listening",
-            ["host": .text(settings.server.host), "port": .number(Int(listener.port)), "loops": .number(threads.count)])
+            [
+                "host": .text(settings.server.host), "port": .number(Int(listener.port)), "loops": .number(threads.count),
+                "connections": .number(connections.possible),
+            ])
     }
 
     /// Starts one thread per loop, one after the other. They serve only once all of them have a libwebsockets context,

@@ -1,6 +1,7 @@
 import FanOut
 import Observability
 import PusherProtocol
+import Server
 import Threads
 
 /// The metrics of the gateway's realtime part: those of every loop, closes by code, and the hub's counts. Any thread
@@ -10,12 +11,14 @@ final class NodeMetrics: Sendable {
     let loops: [LoopMetrics]
     /// The prefix of all metric names, without the underscore.
     let prefix: String
+    private let budget: DescriptorBudget
     private let logWriter: LogWriter
     private let closes = Lock<[CloseCode: Int]>([:])
 
-    init(loopCount: Int, prefix: String, logWriter: LogWriter) {
+    init(loopCount: Int, prefix: String, budget: DescriptorBudget, logWriter: LogWriter) {
         loops = (0..<loopCount).map { _ in LoopMetrics() }
         self.prefix = prefix
+        self.budget = budget
         self.logWriter = logWriter
     }
 
@@ -37,6 +40,9 @@ final class NodeMetrics: Sendable {
                 "\(prefix)_close_total", .counter, help: "Connections closed by the server, by close code.",
                 samples: closes.withLock { $0 }.sorted { $0.key.rawValue < $1.key.rawValue }
                     .map { ([("code", String($0.key.rawValue))], String($0.value)) }),
+            MetricFamily(
+                "\(prefix)_descriptors_in_use", .gauge, help: "Descriptors of clients, which server.connections limits.",
+                value: budget.inUse),
             MetricFamily(
                 "\(prefix)_log_lines_dropped_total", .counter, help: "Log lines dropped because the log's queue was full.",
                 value: logWriter.droppedCount),

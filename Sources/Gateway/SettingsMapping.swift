@@ -1,4 +1,5 @@
 import Access
+import Addresses
 import Configuration
 import JWT
 import Observability
@@ -33,6 +34,18 @@ extension TokenIssuer {
 
 extension ChannelPolicy {
     init(_ rules: [Settings.ChannelRule]) { self.init(rules.map { Rule($0.pattern, $0.access) }) }
+}
+
+extension TrustedProxies {
+    /// The configured proxies. If a proxy is announced but none is listed, those on this machine and in private networks:
+    /// a proxy usually runs there, and from elsewhere anybody could forge the fields.
+    init(_ server: Settings.Server) {
+        let isAnnounced = server.behindProxy || server.proxyProtocol
+        switch server.trustedProxies.isEmpty {
+        case true: self = isAnnounced ? .privateNetworks : .none
+        case false: self.init(server.trustedProxies.compactMap(IPNetwork.init))
+        }
+    }
 }
 
 extension Settings {

@@ -1,3 +1,4 @@
+import Addresses
 import CLinux
 import Glibc
 
@@ -25,6 +26,11 @@ package struct Listener: Sendable {
         let descriptor = socket(address.pointee.ai_family, flags, 0)
         guard descriptor >= 0 else { throw StartError(operation: operation, code: errno) }
         Self.set(descriptor, SOL_SOCKET, SO_REUSEADDR, 1)
+        // Accepted sockets inherit these two options, so they cost no system calls per connection. SO_SNDBUF is in bytes;
+        // the kernel doubles the value. By default, the kernel would buffer some megabytes per slow consumer before a
+        // write blocks.
+        Self.set(descriptor, Int32(IPPROTO_TCP), TCP_NODELAY, 1)
+        Self.set(descriptor, SOL_SOCKET, SO_SNDBUF, 131_072)
         // Not SO_REUSEPORT: a second instance on the same port must fail instead of sharing it. The queue of pending
         // connections has 4,096 entries, the kernel's default maximum (net.core.somaxconn).
         guard bind(descriptor, address.pointee.ai_addr, address.pointee.ai_addrlen) == 0, listen(descriptor, 4096) == 0 else {
@@ -40,8 +46,11 @@ package struct Listener: Sendable {
     package struct AcceptedSocket: Sendable {
         /// The socket's descriptor; the loop that adopts it closes it.
         package let descriptor: Int32
-        /// Whether the peer has a loopback address: 127.0.0.0/8, the same mapped into IPv6 (`::ffff:127.…`), or ::1.
-        package let isLoopback: Bool
+        /// The peer's address.
+        package let address: IPAddress
+
+        /// Whether the peer is on this machine.
+        package var isLoopback: Bool { address.isLoopback }
 
         /// Closes the connection.
         func drop() { close(descriptor) }
@@ -56,7 +65,7 @@ package struct Listener: Sendable {
         case exhausted
     }
 
-    /// Accepts the next pending connection, with TCP_NODELAY and a small send buffer.
+    /// Accepts the next pending connection.
     func accept() -> AcceptResult {
         var address = sockaddr_storage()
         var length = socklen_t(MemoryLayout<sockaddr_storage>.size)
@@ -69,27 +78,19 @@ package struct Listener: Sendable {
             let code = errno
             return [EMFILE, ENFILE, ENOBUFS, ENOMEM].contains(code) ? .exhausted : .wouldBlock
         }
-        Self.set(descriptor, Int32(IPPROTO_TCP), TCP_NODELAY, 1)
-        // In bytes; the kernel doubles the value. By default, the kernel would buffer some megabytes per slow consumer
-        // before a write blocks.
-        Self.set(descriptor, SOL_SOCKET, SO_SNDBUF, 131_072)
-        return .accepted(AcceptedSocket(descriptor: descriptor, isLoopback: Self.isLoopback(&address)))
+        return .accepted(AcceptedSocket(descriptor: descriptor, address: Self.peer(&address)))
     }
 
     /// Closes the socket and frees the port.
     package func stop() { close(descriptor) }
 
-    private static func isLoopback(_ address: inout sockaddr_storage) -> Bool {
-        let family = Int32(address.ss_family)
+    private static func peer(_ address: inout sockaddr_storage) -> IPAddress {
+        let isIPv4 = Int32(address.ss_family) == AF_INET
         return withUnsafeBytes(of: &address) { bytes in
-            switch family {
-            case AF_INET: return bytes[4] == 127
-            case AF_INET6:
-                let host = bytes[8..<24]
-                let mapped = host.prefix(10).allSatisfy { $0 == 0 } && host.dropFirst(10).prefix(2).allSatisfy { $0 == 0xFF }
-                return mapped ? bytes[20] == 127 : host.dropLast().allSatisfy { $0 == 0 } && bytes[23] == 1
-            default: return false
-            }
+            // Behind the family and the port, in IPv6 also the flow label. The listener has one of these two families.
+            let address = UnsafeRawBufferPointer(rebasing: isIPv4 ? bytes[4..<8] : bytes[8..<24])
+            guard let address = IPAddress(networkOrder: address) else { preconditionFailure("an address has 4 or 16 bytes") }
+            return address
         }
     }
 

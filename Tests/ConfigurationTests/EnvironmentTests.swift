@@ -8,6 +8,9 @@ import Testing
         let environment = [
             "FLEETWIRE_SERVER_HOST": "0.0.0.0", "FLEETWIRE_SERVER_PORT": "0", "FLEETWIRE_SERVER_LOOPS": "3",
             "FLEETWIRE_SERVER_DRAIN_SECONDS": "300", "FLEETWIRE_SERVER_ACTIVITY_SECONDS": "30",
+            "FLEETWIRE_SERVER_WATCHDOG_SECONDS": "0", "FLEETWIRE_SERVER_CONNECTIONS": "500",
+            "FLEETWIRE_SERVER_CONNECTIONS_PER_IP": "20", "FLEETWIRE_SERVER_HANDSHAKES_PER_IP_PER_SECOND": "10",
+            "FLEETWIRE_SERVER_PROXY_PROTOCOL": "true",
             "FLEETWIRE_SERVER_BEHIND_PROXY": "true", "FLEETWIRE_SERVER_TLS_CERTIFICATE": "a.pem",
             "FLEETWIRE_SERVER_TLS_KEY": "/b.pem", "FLEETWIRE_METRICS_PREFIX": "gate",
             "FLEETWIRE_FLEET_APP": "1001", "FLEETWIRE_AUTH_JWT_ALGORITHM": "HS256", "FLEETWIRE_AUTH_JWT_SECRET": "s",
@@ -42,6 +45,11 @@ import Testing
         expected.server.loops = 3
         expected.server.drainSeconds = 300
         expected.server.activitySeconds = 30
+        expected.server.watchdogSeconds = 0
+        expected.server.connections = 500
+        expected.server.connectionsPerIP = 20
+        expected.server.handshakesPerIPPerSecond = 10
+        expected.server.proxyProtocol = true
         expected.server.behindProxy = true
         expected.server.tls.certificate = "a.pem"
         expected.server.tls.key = "/b.pem"

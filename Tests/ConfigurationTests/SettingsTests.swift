@@ -11,7 +11,13 @@ import Testing
         #expect(settings.server.loops == 0)
         #expect(settings.server.drainSeconds == 10)
         #expect(settings.server.activitySeconds == 120)
+        #expect(settings.server.watchdogSeconds == 30)
+        #expect(settings.server.connections == 20_000)
+        #expect(settings.server.connectionsPerIP == 0)
+        #expect(settings.server.handshakesPerIPPerSecond == 0)
         #expect(!settings.server.behindProxy)
+        #expect(settings.server.trustedProxies == [])
+        #expect(!settings.server.proxyProtocol)
         #expect(!settings.server.tls.isEnabled)
         #expect(settings.apps == [Settings.App(id: "1001", key: "key1", secret: "secret1")])
         #expect(settings.apps[0].secrets == ["secret1"])
@@ -52,6 +58,8 @@ import Testing
         let yaml = """
             server:
               {host: "::1", port: 1, loops: 2, drain_seconds: 3, activity_seconds: 4, behind_proxy: true,
+               watchdog_seconds: 5, connections: 6, connections_per_ip: 7, handshakes_per_ip_per_second: 8,
+               trusted_proxies: [10.0.0.0/8, "::1"], proxy_protocol: true,
                tls: {certificate: c.pem, key: k.pem}}
             apps:
               - {id: a, key: b, secret: c, enabled: false, client_events: true, subscription_counts: true, tls_only: true}
@@ -74,6 +82,12 @@ import Testing
         expected.server.drainSeconds = 3
         expected.server.activitySeconds = 4
         expected.server.behindProxy = true
+        expected.server.watchdogSeconds = 5
+        expected.server.connections = 6
+        expected.server.connectionsPerIP = 7
+        expected.server.handshakesPerIPPerSecond = 8
+        expected.server.trustedProxies = ["10.0.0.0/8", "::1"]
+        expected.server.proxyProtocol = true
         expected.server.tls.certificate = "c.pem"
         expected.server.tls.key = "k.pem"
         expected.apps = [

@@ -8,6 +8,7 @@ import pytest
 from harness.api import Api
 from harness.apps import TIMEOUT
 from harness.client import Client
+from harness.gateway import check_log
 from harness.metrics import scrape, wait_for_metric
 from harness.wire import Wire, upgrade
 
@@ -178,3 +179,25 @@ def test_closing_slow_consumers_frees_their_memory(start_gateway, closing):
 def resident_bytes(gateway) -> int:
     with open(f"/proc/{gateway.process.pid}/statm") as file:
         return int(file.read().split()[1]) * 4096
+
+
+def test_server_connections_limits_open_connections(start_gateway, closing):
+    gateway = start_gateway(server={"connections": 20})
+    api = closing(Api(gateway))
+    peers = dial_many(gateway, closing, 40)
+    accepted = wait_for_data(peers, quiet=1.0)
+    assert len(accepted) == 19  # the API's connection is the twentieth
+    wait_for_metric(api, "fleetwire_descriptors_in_use", 20)
+    for peer in peers:
+        peer.reset()
+    wait_for_metric(api, "fleetwire_descriptors_in_use", 1)
+    assert '"connections":20}' in gateway.log()
+    assert "descriptor_limit_too_low" not in gateway.log()
+
+
+def test_a_descriptor_limit_below_the_configured_connections_is_logged(start_gateway):
+    gateway = start_gateway(server={"connections": 1000}, descriptors=128)
+    gateway.stop()
+    warning, = [line for line in check_log(gateway.log())
+                if line["event"] == "descriptor_limit_too_low"]
+    assert warning["connections"] == 1000 and warning["possible"] < 128

@@ -57,6 +57,11 @@ INVALID = {
                                  ["activity_seconds", "soon"]),
     "an unknown key of tls": ({"server": SERVER | {"tls": {"certificat": "c.pem"}}},
                               ["certificat", "certificate"]),
+    "connections: none": ({"server": SERVER | {"connections": 0}}, ["connections", "1 to 1000000"]),
+    "trusted_proxies: name": ({"server": SERVER | {"trusted_proxies": ["10.0.0.0/8", "proxy"]}},
+                              ["trusted_proxies[1]", "proxy", "10.0.0.0/8"]),
+    "trusted_proxies: a bit after the prefix": (
+        {"server": SERVER | {"trusted_proxies": ["10.0.0.1/8"]}}, ["trusted_proxies[0]", "10.0.0.1/8"]),
     "behind_proxy: string": ({"server": SERVER | {"behind_proxy": "perhaps"}},
                              ["behind_proxy", "perhaps"]),
     "client_events: string": ({"apps": [FIRST.entry(client_events="perhaps")]},

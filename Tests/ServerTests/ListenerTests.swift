@@ -1,3 +1,4 @@
+import Addresses
 import Glibc
 import Testing
 
@@ -83,12 +84,12 @@ import Testing
             defer { close(client) }
             let connection = try #require(accepted(by: listener))
             defer { close(connection.descriptor) }
-            #expect(connection.isLoopback, "\(host)")
+            #expect(connection.isLoopback && connection.address == IPAddress(host), "\(host)")
         }
     }
 
     /// A socket must not block the event loop that uses it, and a child process must not inherit the socket.
-    @Test func acceptedSocketsAreNonBlockingCloseOnExecAndWithoutDelay() throws {
+    @Test func acceptedSocketsAreNonBlockingCloseOnExecWithoutDelayAndWithASmallSendBuffer() throws {
         let listener = try Listener(host: "127.0.0.1", port: 0)
         defer { listener.stop() }
         let client = try connected(listener, host: "127.0.0.1")
@@ -102,5 +103,6 @@ import Testing
         var value: Int32 = 0
         var length = socklen_t(MemoryLayout<Int32>.size)
         #expect(getsockopt(connection.descriptor, Int32(IPPROTO_TCP), TCP_NODELAY, &value, &length) == 0 && value != 0)
+        #expect(getsockopt(connection.descriptor, SOL_SOCKET, SO_SNDBUF, &value, &length) == 0 && value == 262_144)
     }
 }
