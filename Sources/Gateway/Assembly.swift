@@ -9,6 +9,7 @@ import JWT
 import Observability
 import Push
 import Server
+import Threads
 import Webhooks
 
 /// Creates the parts of the gateway: in `init` those that all loops share, in the `make…` functions those that each
@@ -20,6 +21,8 @@ final class Assembly: Sendable {
     let hub: SharedHub
     let metrics: NodeMetrics
     let readiness = Readiness()
+    /// By loop.
+    let heartbeats: [Heartbeat]
     let budget: DescriptorBudget
     let fleet: FleetService
     let webhooks: WebhookWorker
@@ -33,6 +36,7 @@ final class Assembly: Sendable {
         // First: sets the descriptor limit before loops open descriptors.
         budget = DescriptorBudget(connectionsMax: settings.server.connections, loopCount: loops)
         wakeups = (0..<loops).map { _ in Wakeup() }
+        heartbeats = (0..<loops).map { Heartbeat("loop-\($0)") }
         let webhooks = WebhookWorker(endpoints: settings.webhookEndpoints, log: log)
         self.webhooks = webhooks
         hub = SharedHub(wakeups: wakeups, apps: settings.appRules(webhooks), webhookInbox: webhooks.inbox)

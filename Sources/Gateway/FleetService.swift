@@ -108,6 +108,9 @@ final class FleetService: Sendable {
         writer.stop()
     }
 
+    /// The sign of progress of the store's writer thread.
+    var writerHeartbeat: Heartbeat { writer.heartbeat }
+
     // MARK: Metrics
 
     var statistics: StoreStatistics { writer.statistics }

@@ -11,6 +11,8 @@ package struct Lifecycle {
     private let threads: [Thread]
     private let signals: SignalWait
     private let logWriter: LogWriter
+    private let notifier = SystemdNotifier.ofThisProcess
+    private let watchdog: Watchdog
     private let readSettings: () throws(ConfigurationErrors) -> Settings
 
     /// The port that the gateway listens on. If the configured port is 0, the kernel chose it.
@@ -32,7 +34,11 @@ package struct Lifecycle {
         listener = try Listener(host: settings.server.host, port: UInt16(settings.server.port))
         assembly = try Assembly(settings: settings, log: log, logWriter: logWriter)
         threads = try Self.startLoops(assembly, listener)
+        watchdog = Watchdog(
+            assembly.heartbeats + [assembly.fleet.writerHeartbeat], abortSeconds: settings.server.watchdogSeconds,
+            readiness: assembly.readiness, notifier: notifier, log: log, logWriter: logWriter)
         assembly.readiness.setReady(true)
+        notifier.send(.ready)
         settings.logWarnings(to: log)
         let connections = (configured: settings.server.connections, possible: assembly.budget.limit)
         if connections.possible < connections.configured {
@@ -90,6 +96,7 @@ package struct Lifecycle {
             reload()
             signal = signals.wait()
         }
+        notifier.send(.stopping)
         let begin = Clock.monotonicNanoseconds()
         let drainSeconds = assembly.settings.server.drainSeconds
         assembly.log.info("draining", ["signal": .number(Int(signal)), "seconds": .number(drainSeconds)])
@@ -100,6 +107,7 @@ package struct Lifecycle {
         // The last disconnects cause webhooks, so allow at least a second, even if the drain has used up its time.
         let secondsLeft = drainSeconds - Int((Clock.monotonicNanoseconds() - begin) / 1_000_000_000)
         assembly.stopServices(webhookSeconds: max(secondsLeft, 1))
+        watchdog.stop()
         isStopped.withLock { $0 = true }
         kill(getpid(), SIGTERM)  // ends the forced-exit thread's wait
         forcedExit.join()

@@ -59,6 +59,8 @@ extension Node {
         case .authorize(let authorization): return authorize(authorization)
         case .stats: return .json(200, StatsResponse(metrics: metrics, hub: hub, fleet: fleet, apps: appIDs).json)
         case .pushReport: return .json(200, PushStatusResponse(fleet.pushService.statuses).json)
+        case .liveness:
+            return readiness.isStalled ? .text(503, "a thread is stuck: see thread_stalled in the log") : .text(200, "ok")
         case .readiness:
             return readiness.isReady ? .text(200, "ready") : .text(503, "draining", headers: ["Retry-After": "5"])
         case .metrics:

@@ -16,6 +16,7 @@ final class Node: EventLoopDelegate {
     let hub: SharedHub
     let metrics: NodeMetrics
     let readiness: Readiness
+    private let heartbeat: Heartbeat
     private let budget: DescriptorBudget
     let loopMetrics: LoopMetrics
     private let appsByKey: [String: Application]
@@ -51,6 +52,7 @@ final class Node: EventLoopDelegate {
         hub = assembly.hub
         metrics = assembly.metrics
         readiness = assembly.readiness
+        heartbeat = assembly.heartbeats[index]
         budget = assembly.budget
         loopMetrics = assembly.metrics.loops[index]
         log = assembly.log
@@ -72,6 +74,7 @@ final class Node: EventLoopDelegate {
         guard let loop else { return }
         if let listener { loop.listen(on: listener) }
         loop.run()
+        heartbeat.end()
         loop.shutDown()
         logOverload()
     }
@@ -186,6 +189,7 @@ final class Node: EventLoopDelegate {
     }
 
     func ticked() {
+        heartbeat.beat()
         let nanoseconds = Clock.monotonicNanoseconds()
         now = Int(nanoseconds / 1_000_000_000)
         if index == 0 { apply(.tick(Int64(nanoseconds / 1_000_000))) }

@@ -1,13 +1,20 @@
 import Synchronization
 
-/// Whether the gateway accepts clients (`GET /readyz`), and how many loops have drained. All threads share it.
+/// Whether the gateway accepts clients (`GET /readyz`), whether all its threads make progress (`GET /healthz`), and how
+/// many loops have drained. All threads share it.
 final class Readiness: Sendable {
     private let ready = Atomic<Bool>(false)
+    private let stalled = Atomic<Bool>(false)
     private let drainedLoops = Atomic<Int>(0)
 
     var isReady: Bool { ready.load(ordering: .relaxed) }
 
     func setReady(_ isReady: Bool) { ready.store(isReady, ordering: .relaxed) }
+
+    /// Whether a loop or the store writer is stuck.
+    var isStalled: Bool { stalled.load(ordering: .relaxed) }
+
+    func setStalled(_ isStalled: Bool) { stalled.store(isStalled, ordering: .relaxed) }
 
     /// Records that the calling loop has drained.
     /// - Returns: the number of drained loops, including the caller's.

@@ -26,6 +26,8 @@ package enum APIAction {
     case stats
     /// `GET /api/ops/push`: state, depth and last error of each push lane.
     case pushReport
+    /// `GET /healthz`: whether all threads make progress.
+    case liveness
     /// `GET /readyz`: whether the gateway accepts clients.
     case readiness
     /// `GET /metrics`.
@@ -85,7 +87,7 @@ package struct Router {
             throw APIError(413, "The body exceeds the allowed maximum (\(limit) bytes)")
         }
         switch (path.count, path.first) {
-        case (1, "healthz"): return rejectUnlessGet(request) ?? .respond(.text(200, "ok"))
+        case (1, "healthz"): return rejectUnlessGet(request) ?? .liveness
         case (1, "readyz"): return rejectUnlessGet(request) ?? .readiness
         case (1, "metrics"):
             if let response = rejectUnlessGet(request) { return response }

@@ -2,6 +2,9 @@
 
 import contextlib
 import itertools
+import os
+import shutil
+import subprocess
 import uuid
 from pathlib import Path
 
@@ -241,3 +244,18 @@ def control_client(gateway, connect, open_api):
     control_client = ControlClient(gateway, connect(), open_api())
     yield control_client
     control_client.assert_served()
+
+
+@pytest.fixture
+def strace_program(tmp_path) -> str:
+    """The path of strace. Skips the test if strace cannot trace here."""
+    program = shutil.which("strace")
+    if not program:
+        pytest.skip("no strace on this machine")
+    if "LSAN_OPTIONS" in os.environ:
+        pytest.skip("the leak check cannot run under strace")
+    trial = subprocess.run([program, "-D", "-f", "-o", tmp_path / "trial", "true"],
+                           capture_output=True, text=True)
+    if trial.returncode or not (tmp_path / "trial").read_text():
+        pytest.skip(f"strace cannot trace here: {trial.stderr.strip()}")
+    return program

@@ -4,7 +4,6 @@ import contextlib
 import os
 import re
 import resource
-import shutil
 import signal
 import sqlite3
 import subprocess
@@ -321,17 +320,9 @@ def synced_paths(lines: list[str]):
 
 
 @pytest.fixture
-def strace(tmp_path):
-    program = shutil.which("strace")
-    if not program:
-        pytest.skip("no strace on this machine")
-    if "LSAN_OPTIONS" in os.environ:
-        pytest.skip("the leak check cannot run under strace")
-    trial = subprocess.run([program, "-D", "-f", "-o", tmp_path / "trial", "true"],
-                           capture_output=True, text=True)
-    if trial.returncode or not (tmp_path / "trial").read_text():
-        pytest.skip(f"strace cannot trace here: {trial.stderr.strip()}")
-    return [program, "-D", "-f", "-y", "-s", "200", "-e",
+def strace(strace_program, tmp_path):
+    """A command that runs the gateway and traces its reads, writes and syncs."""
+    return [strace_program, "-D", "-f", "-y", "-s", "200", "-e",
             "trace=fsync,fdatasync,read,recvfrom,recvmsg,write,writev,sendto,sendmsg", "-o",
             tmp_path / "trace"]
 

@@ -55,6 +55,9 @@ package final class StoreWriter: Sendable {
 
     private let queue: WorkQueue<Request>
     private let queueMax: Int
+    /// Beats at least once a second while the thread makes progress: after each transaction, or while it has nothing to
+    /// do. Ends before the file is closed, because moving the write-ahead log may take long.
+    package let heartbeat = Heartbeat("store-writer")
     /// Rules to use from the next batch on. The writer's thread reads them and sets this to nil.
     private let newRules: Lock<NotificationRules?>
     private let counts: Lock<StoreStatistics>
@@ -73,6 +76,7 @@ package final class StoreWriter: Sendable {
         let queue = WorkQueue<Request>(capacity: options.queueMax + Self.reportsMax)
         let newRules = Lock<NotificationRules?>(nil)
         let counts = Lock(StoreStatistics())
+        let heartbeat = heartbeat
         self.queue = queue
         queueMax = options.queueMax
         self.newRules = newRules
@@ -81,7 +85,7 @@ package final class StoreWriter: Sendable {
             name: "store-writer",
             open: { () throws(StoreError) in
                 let executor = try Self.open(options, onOpen)
-                return WriterLoop(executor, options, queue, newRules, counts, onCommit: onCommit, onEvent: onEvent)
+                return WriterLoop(executor, options, queue, newRules, counts, heartbeat, onCommit: onCommit, onEvent: onEvent)
             },
             run: { loop in loop.run() })
     }

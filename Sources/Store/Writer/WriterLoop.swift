@@ -14,6 +14,7 @@ struct WriterLoop {
     private let queue: WorkQueue<StoreWriter.Request>
     private let newRules: Lock<NotificationRules?>
     private let counts: Lock<StoreStatistics>
+    private let heartbeat: Heartbeat
     private let now: @Sendable () -> Int64
     private let onCommit: @Sendable (Commit) -> Void
     private let onEvent: @Sendable (StoreEvent) -> Void
@@ -25,13 +26,14 @@ struct WriterLoop {
 
     init(
         _ executor: CommandExecutor, _ options: StoreWriter.Options, _ queue: WorkQueue<StoreWriter.Request>,
-        _ newRules: Lock<NotificationRules?>, _ counts: Lock<StoreStatistics>,
+        _ newRules: Lock<NotificationRules?>, _ counts: Lock<StoreStatistics>, _ heartbeat: Heartbeat,
         onCommit: @escaping @Sendable (Commit) -> Void, onEvent: @escaping @Sendable (StoreEvent) -> Void
     ) {
         self.executor = executor
         self.queue = queue
         self.newRules = newRules
         self.counts = counts
+        self.heartbeat = heartbeat
         now = options.now
         self.onCommit = onCommit
         self.onEvent = onEvent
@@ -43,10 +45,12 @@ struct WriterLoop {
         var batch: [StoreWriter.Request] = []
         var batchesSinceRetention = 0
         while true {
+            heartbeat.beat()
             let isRetentionDue = retention.isDue(now())
             let isBusy = isRetentionDue || nextBackgroundTask(now()) != nil
             switch queue.take(into: &batch, most: batchMax, waiting: isBusy ? 0 : Self.waitMax) {
             case .closed:
+                heartbeat.end()
                 close()
                 return
             case .timedOut:
@@ -56,6 +60,7 @@ struct WriterLoop {
                 for part in StoreWriter.Request.transactions(of: batch) {
                     publish(execute(part))
                     reportUnreadableRows()
+                    heartbeat.beat()
                 }
                 batchesSinceRetention += 1
             }
