@@ -11,6 +11,7 @@ final class NodeMetrics: Sendable {
     let loops: [LoopMetrics]
     /// The prefix of all metric names, without the underscore.
     let prefix: String
+    private let limited = LimitCounters()
     private let budget: DescriptorBudget
     private let logWriter: LogWriter
     private let closes = Lock<[CloseCode: Int]>([:])
@@ -24,6 +25,12 @@ final class NodeMetrics: Sendable {
 
     /// Counts a connection that the server closes.
     func countClose(_ code: CloseCode) { closes.withLock { $0[code, default: 0] += 1 } }
+
+    /// Counts a rejection by a limit that has no family of its own. Any thread may call it.
+    func countLimited(_ limit: Limit) { limited.count(limit) }
+
+    /// The limits to log now; see ``LimitLog``.
+    func limitsToLog(_ log: inout LimitLog, at second: Int) -> [(limit: Limit, count: Int)] { log.due(limited, at: second) }
 
     func families(hub: SharedHub) -> [MetricFamily] {
         let (channels, subscriptions, evictions) = hub.read { ($0.channelCount, $0.subscriptionCount, $0.cacheEvictions) }
@@ -40,6 +47,9 @@ final class NodeMetrics: Sendable {
                 "\(prefix)_close_total", .counter, help: "Connections closed by the server, by close code.",
                 samples: closes.withLock { $0 }.sorted { $0.key.rawValue < $1.key.rawValue }
                     .map { ([("code", String($0.key.rawValue))], String($0.value)) }),
+            MetricFamily(
+                "\(prefix)_limited_total", .counter, help: "Rejections by limits, by configuration key.",
+                samples: Limit.allCases.map { ([("limit", $0.rawValue)], String(limited[$0])) }),
             MetricFamily(
                 "\(prefix)_descriptors_in_use", .gauge, help: "Descriptors of clients, which server.connections limits.",
                 value: budget.inUse),
