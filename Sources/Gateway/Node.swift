@@ -32,8 +32,8 @@ final class Node: EventLoopDelegate {
     /// Admitted connections, by slot.
     private var connections: [ConnectionState?] = []
     private var messages: [LoopMessage] = []
-    /// The loop that adopts the next accepted connection.
-    private var nextLoop = 0
+    /// Chooses the loop that adopts the next accepted connection.
+    private var loopChooser: LoopChooser
     /// Requests that wait for a response from another thread.
     var waiting: [RequestID: PendingRequest] = [:]
     /// Requests to retry after the mailbox is drained, because the fetch of their issuer's keys has ended.
@@ -43,6 +43,7 @@ final class Node: EventLoopDelegate {
     /// The values of `.slowConsumers` and `.acceptPauses` that the log already contains.
     private var logged = (drops: 0, pauses: 0)
     private var acceptPause = Episode()
+    private var limitLog = LimitLog()
     /// Seconds on the monotonic clock, as of the last tick.
     private var now = Int(Clock.monotonicNanoseconds() / 1_000_000_000)
 
@@ -52,6 +53,7 @@ final class Node: EventLoopDelegate {
         hub = assembly.hub
         metrics = assembly.metrics
         readiness = assembly.readiness
+        loopChooser = LoopChooser(count: assembly.wakeups.count)
         heartbeat = assembly.heartbeats[index]
         budget = assembly.budget
         loopMetrics = assembly.metrics.loops[index]
@@ -170,8 +172,7 @@ final class Node: EventLoopDelegate {
     // MARK: Event loop
 
     func accepted(_ connection: Listener.AcceptedSocket) {
-        let target = nextLoop
-        nextLoop = (nextLoop + 1) % hub.mailboxes.count
+        let target = loopChooser.choose { metrics.loops[$0][.connected] }
         if target == index {
             loop?.adopt(connection)
         } else {
@@ -194,6 +195,12 @@ final class Node: EventLoopDelegate {
         now = Int(nanoseconds / 1_000_000_000)
         if index == 0 { apply(.tick(Int64(nanoseconds / 1_000_000))) }
         for slot in connections.indices { checkActivity(slot) }
+        loopChooser.forgetRecent()
+        if index == 0 {
+            for (limit, count) in metrics.limitsToLog(&limitLog, at: now) {
+                log.warning("limit_reached", ["limit": .text(limit.rawValue), "count": .number(count)])
+            }
+        }
         if budget.isExhausted { acceptPause.continues(at: now) }
         for (queue, count) in rejections {
             log.warning(

@@ -33,7 +33,7 @@ struct ConnectionTable {
     private var connections: [Connection?] = []
     /// Slots that the next connections reuse.
     private var vacant: [Int] = []
-    private var random = SystemRandomNumberGenerator()
+    private var random = BlockRandom()
 
     /// The number of connections.
     private(set) var count = 0

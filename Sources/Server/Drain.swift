@@ -8,8 +8,11 @@ struct Drain {
 
     /// The connections still to close. Each wave takes the last ones.
     private var remaining: [SocketID]
-    /// The number of waves still to close, one per tick.
-    private var ticksLeft: Int
+    private let total: Int
+    /// The number of waves, one per tick.
+    private let ticks: Int
+    /// The number of waves so far.
+    private var tick = 0
     /// Ticks after the last wave during which clients may respond to the close frame: one second.
     private var graceTicks = 20
 
@@ -18,20 +21,23 @@ struct Drain {
     ///   - seconds: the time over which the closes are spread.
     init(_ sockets: [SocketID], seconds: Int) {
         remaining = sockets
-        ticksLeft = max(1, Int(Double(seconds) / Self.tickSeconds))
+        total = sockets.count
+        ticks = max(1, Int(Double(seconds) / Self.tickSeconds))
     }
 
     /// Whether all waves are closed and the grace period is over.
     var isOver: Bool { remaining.isEmpty && graceTicks <= 0 }
 
-    /// The connections to close in this tick: an even share of the remaining ones.
+    /// The connections to close in this tick, so that after each tick the same share of connections is closed as of the
+    /// time is over: with fewer connections than ticks, some waves are empty.
     mutating func nextWave() -> [SocketID] {
-        guard ticksLeft > 0 else {
+        guard tick < ticks else {
             graceTicks -= 1
             return []
         }
-        let share = (remaining.count + ticksLeft - 1) / ticksLeft
-        ticksLeft -= 1
+        tick += 1
+        let closed = (total * tick + ticks - 1) / ticks  // rounded up, so that a single connection need not wait
+        let share = closed - (total - remaining.count)
         defer { remaining.removeLast(share) }
         return remaining.suffix(share)
     }
