@@ -19,6 +19,7 @@ package final class LogWriter: Sendable {
     private let queuedBytes = Atomic<Int>(0)
     private let droppedLines = Atomic<Int>(0)
     private let phase = Atomic<Phase>(.idle)
+    private let thread = Lock<Thread?>(nil)
     /// Gets an item when the thread has written the last line.
     private let finished = WorkQueue<Void>(capacity: 1)
 
@@ -64,8 +65,7 @@ package final class LogWriter: Sendable {
     /// thread inherits the caller's signal mask.
     package func start() {
         guard phase.compareExchange(expected: .idle, desired: .running, ordering: .relaxed).exchanged else { return }
-        // The thread is not joined, because it may be stuck in a write that never ends; `finished` reports its end.
-        _ = Thread(name: "log") { self.writeLines() }
+        thread.withLock { $0 = Thread(name: "log") { self.writeLines() } }
     }
 
     /// Writes the queued lines, and ends the thread. If that takes longer than `milliseconds`, because the reader
@@ -75,7 +75,9 @@ package final class LogWriter: Sendable {
         start()
         lines.close()
         var batch: [Void] = []
+        // The thread may be stuck in a write that never ends, so it is joined only once it has reported its end.
         guard finished.take(into: &batch, most: 1, waiting: milliseconds) == .items else { return }
+        thread.withLock { $0.take() }?.join()
         phase.store(.stopped, ordering: .releasing)
     }
 

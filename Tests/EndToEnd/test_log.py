@@ -44,7 +44,7 @@ def act(fleet: Fleet, api: Api, count: int) -> None:
     admin = fleet.admin()
     for number in range(count):
         admin.assign(unique_id("O"), f"d{number % 7}")
-        api.publish("channel", str(number))
+        api.publish("channel", data=str(number))
 
 
 def test_a_stalled_reader_stops_neither_actions_nor_publishes_nor_the_exit(
@@ -68,7 +68,7 @@ def test_a_stalled_reader_and_a_slow_consumer_stop_no_loop(start_gateway, closin
     slow.open()
     slow.subscribe("big")
     for _ in range(200):
-        api.publish("big", "x" * 10_000)
+        api.publish("big", data="x" * 10_000)
     wait_for_metric(api, "fleetwire_slow_consumer_total", 1)
     closing(Client.connect(gateway)).subscribe("after")
 

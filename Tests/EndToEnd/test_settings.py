@@ -57,7 +57,8 @@ INVALID = {
                                  ["activity_seconds", "soon"]),
     "an unknown key of tls": ({"server": SERVER | {"tls": {"certificat": "c.pem"}}},
                               ["certificat", "certificate"]),
-    "connections: none": ({"server": SERVER | {"connections": 0}}, ["connections", "1 to 1000000"]),
+    "connections: none": ({"server": SERVER | {"connections": 0}},
+                          ["connections", "1 to 1000000"]),
     "trusted_proxies: name": ({"server": SERVER | {"trusted_proxies": ["10.0.0.0/8", "proxy"]}},
                               ["trusted_proxies[1]", "proxy", "10.0.0.0/8"]),
     "trusted_proxies: a bit after the prefix": (

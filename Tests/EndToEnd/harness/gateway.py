@@ -77,8 +77,8 @@ class Gateway:
     def __init__(self, directory: Path, loops: int = 2, limits: dict | None = None,
                  server: dict | None = None, descriptors: int | None = None,
                  first: dict | None = None, apps: list[dict] | None = None,
-                 sections: dict | None = None, wrapper: list | None = None, stderr: int | None = None,
-                 variables: dict[str, str] | None = None):
+                 sections: dict | None = None, wrapper: list | None = None,
+                 stderr: int | None = None, variables: dict[str, str] | None = None):
         directory.mkdir(parents=True, exist_ok=True)
         self.loops = loops
         first = FIRST.entry(**({"limits": limits} if limits else {}), **(first or {}))
