@@ -87,7 +87,7 @@ let package = Package(
         tests("JWT", ["Access", "Crypto", "TestSupport", "Threads"]),
         tests("Store", ["Access", "Crypto", "CSQLite", "FleetRules", "HTTPAPI", "JSON", "Primitives", "TestSupport", "Threads"]),
         tests("Threads"),
-        tests("Observability", ["Primitives", "Threads"]),
+        tests("Observability", ["Primitives", "TestSupport", "Threads"]),
         tests("Configuration", ["Access", "FleetRules", "TestSupport", "Yams"]),
         tests("HTTPClient"),
         tests(
