@@ -3,11 +3,22 @@ import COpenSSL
 /// SHA-256 (FIPS 180-4).
 package enum SHA256 {
     /// The digest: 32 bytes.
-    package static func digest(of bytes: [UInt8]) -> [UInt8] {
-        [UInt8](unsafeUninitializedCapacity: 32) { buffer, count in
-            let done = EVP_Digest(bytes, bytes.count, buffer.baseAddress, nil, EVP_sha256(), nil)
-            precondition(done == 1, "EVP_Digest failed to compute a SHA-256 digest")
-            count = 32
+    package static func digest(of bytes: [UInt8]) -> [UInt8] { Digest.compute(EVP_sha256(), byteCount: 32, of: bytes) }
+}
+
+/// SHA-1 (FIPS 180-4). The opening handshake of WebSocket requires it (RFC 6455 section 4.2.2). Do not use SHA-1 for
+/// anything else.
+package enum SHA1 {
+    /// The digest: 20 bytes.
+    package static func digest(of bytes: [UInt8]) -> [UInt8] { Digest.compute(EVP_sha1(), byteCount: 20, of: bytes) }
+}
+
+private enum Digest {
+    static func compute(_ algorithm: OpaquePointer?, byteCount: Int, of bytes: [UInt8]) -> [UInt8] {
+        [UInt8](unsafeUninitializedCapacity: byteCount) { buffer, count in
+            let done = EVP_Digest(bytes, bytes.count, buffer.baseAddress, nil, algorithm, nil)
+            precondition(done == 1, "EVP_Digest failed: this OpenSSL lacks the algorithm")
+            count = byteCount
         }
     }
 }

@@ -20,6 +20,8 @@ package enum CloseCode: UInt16, Sendable {
     case pongNotReceived = 4201
 
     // WebSocket's own codes (RFC 6455 section 7.4.1). The client reconnects after a back-off.
+    case protocolError = 1002
     case binaryRefused = 1003
+    case invalidUTF8 = 1007
     case messageTooLong = 1009
 }

@@ -1,3 +1,5 @@
+import WebSocketFraming
+
 /// One or more complete WebSocket frames (RFC 6455 section 5.2) with their headers, as they are written to the socket.
 ///
 /// A frame is encoded once and shared by all its recipients: `bytes` is one allocation, and each copy of the frame
@@ -12,10 +14,11 @@ package struct Frame: Equatable, Sendable {
     package init(pieces payload: [UnsafeRawBufferPointer]) {
         let length = payload.reduce(0) { $0 + $1.count }
         messageCount = 1
-        bytes = [UInt8](unsafeUninitializedCapacity: length + 10) { buffer, count in
-            count = Self.writeHeader(length: length, to: buffer)
+        bytes = [UInt8](unsafeUninitializedCapacity: length + FrameEncoder.headerBytesMax) { buffer, count in
+            let memory = UnsafeMutableRawBufferPointer(buffer)
+            count = FrameEncoder.writeTextHeader(length: length, to: memory)
             for piece in payload where !piece.isEmpty {
-                UnsafeMutableRawBufferPointer(rebasing: UnsafeMutableRawBufferPointer(buffer)[count...]).copyMemory(from: piece)
+                UnsafeMutableRawBufferPointer(rebasing: memory[count...]).copyMemory(from: piece)
                 count += piece.count
             }
         }
@@ -24,9 +27,24 @@ package struct Frame: Equatable, Sendable {
     /// A frame with one text message.
     package init(text: [UInt8]) { self = text.withUnsafeBytes { Frame(pieces: [$0]) } }
 
-    /// A ping frame (RFC 6455 section 5.5.2). The client responds with a pong frame that has the same payload. The
-    /// payload is not empty, because libwebsockets does not report empty pongs.
-    static let ping = Frame(control: [0x89, 0x04] + Array("life".utf8))  // FIN and ping; 4 bytes of payload
+    /// A ping frame. Its payload is not empty, because libwebsockets does not report empty pongs.
+    static let ping = Frame.ping(payload: Array("life".utf8))
+
+    /// A ping frame (RFC 6455 section 5.5.2). The client responds with a pong frame that has the same payload.
+    /// - Parameter payload: at most 125 bytes.
+    package static func ping(payload: [UInt8]) -> Frame { Frame(control: FrameEncoder.ping(payload: payload)) }
+
+    /// A pong frame (RFC 6455 section 5.5.3).
+    /// - Parameter payload: the ping's payload: at most 125 bytes.
+    package static func pong(payload: UnsafeRawBufferPointer) -> Frame { Frame(control: FrameEncoder.pong(payload: payload)) }
+
+    /// A close frame (RFC 6455 section 5.5.1).
+    /// - Parameters:
+    ///   - code: nil for a frame without payload, which responds to a close frame without a code.
+    ///   - reason: it is cut to the 123 bytes that fit, without splitting a character.
+    package init(close code: UInt16?, reason: String = "") {
+        self.init(control: FrameEncoder.close(code: code, reason: reason))
+    }
 
     private init(control bytes: [UInt8]) {
         self.bytes = bytes
@@ -42,30 +60,8 @@ package struct Frame: Equatable, Sendable {
         messageCount = frames.reduce(0) { $0 + $1.messageCount }
     }
 
-    /// The length of the first frame's header in bytes.
-    static func headerLength(of bytes: UnsafeRawBufferPointer) -> Int {
-        switch bytes[1] {
-        case 126: 4
-        case 127: 10
-        default: 2
-        }
-    }
-
-    private static func writeHeader(length: Int, to buffer: UnsafeMutableBufferPointer<UInt8>) -> Int {
-        buffer[0] = 0x81  // FIN, text
-        switch length {
-        case 0..<126:
-            buffer[1] = UInt8(length)
-            return 2
-        case 126..<65_536:
-            buffer[1] = 126
-            buffer[2] = UInt8(length >> 8)
-            buffer[3] = UInt8(length & 0xFF)
-            return 4
-        default:
-            buffer[1] = 127
-            for index in 0..<8 { buffer[2 + index] = UInt8((length >> (56 - 8 * index)) & 0xFF) }
-            return 10
-        }
+    /// The payload of the first frame in `bytes`, and what follows that frame.
+    static func payload(of bytes: UnsafeRawBufferPointer) -> UnsafeRawBufferPointer {
+        UnsafeRawBufferPointer(rebasing: bytes[FrameEncoder.headerByteCount(of: bytes)...])
     }
 }

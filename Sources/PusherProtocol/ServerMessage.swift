@@ -158,8 +158,7 @@ package enum ServerMessage {
     package static func data(of frame: Frame) -> [UInt8]? {
         var data: [UInt8]?
         frame.bytes.withUnsafeBytes { bytes in
-            let payload = UnsafeRawBufferPointer(rebasing: bytes[Frame.headerLength(of: bytes)...])
-            try? JSONReader.object(payload) { key, value in
+            try? JSONReader.object(Frame.payload(of: bytes)) { key, value in
                 if key.equals("data") { data = Array(value.raw) }
             }
         }
