@@ -14,6 +14,9 @@ struct KeptBytes {
 
     var isEmpty: Bool { count == 0 }
 
+    /// Bytes of memory in use.
+    var capacity: Int { memory?.buffer.count ?? 0 }
+
     /// The bytes, valid until the next change.
     var bytes: UnsafeRawBufferPointer {
         guard let memory else { return UnsafeRawBufferPointer(start: nil, count: 0) }
@@ -26,7 +29,7 @@ struct KeptBytes {
     mutating func append(_ bytes: UnsafeRawBufferPointer, countMax: Int) {
         guard !bytes.isEmpty else { return }
         let newCount = count + bytes.count
-        if memory == nil || !isKnownUniquelyReferenced(&memory) || memory!.buffer.count < newCount {
+        if capacity < newCount || !isKnownUniquelyReferenced(&memory) {
             let grown = Memory(capacity: min(countMax, max(2 * newCount, 64)))
             grown.buffer.copyMemory(from: self.bytes)
             memory = grown

@@ -6,21 +6,27 @@ struct Mask {
     /// - Parameter key: the key's four bytes as they are in memory.
     init(key: UInt32) { self.key = UInt32(littleEndian: key) }
 
-    /// Unmasks `bytes` in place, eight at a time.
+    /// Unmasks `bytes` in place, mostly 32 bytes at a time.
     /// - Parameter position: the offset of `bytes` in the payload.
     func apply(to bytes: UnsafeMutableRawBufferPointer, at position: Int) {
-        let shift = UInt32(position & 3) * 8
-        let rotated = key >> shift | key << (32 &- shift & 31)
-        let twice = (UInt64(rotated) << 32 | UInt64(rotated)).littleEndian
-        var index = 0
-        while index &+ 8 <= bytes.count {
-            bytes.storeBytes(
-                of: bytes.loadUnaligned(fromByteOffset: index, as: UInt64.self) ^ twice, toByteOffset: index, as: UInt64.self)
-            index &+= 8
+        guard var next = bytes.baseAddress else { return }
+        let end = next + bytes.count
+        let shift = UInt32(truncatingIfNeeded: position & 3) &* 8
+        let rotated = key &>> shift | key &<< (32 &- shift)
+        var twice = UInt64(rotated) << 32 | UInt64(rotated)
+        let word = twice.littleEndian
+        while end - next >= 32 {
+            next.storeBytes(of: next.loadUnaligned(as: SIMD4<UInt64>.self) ^ SIMD4(repeating: word), as: SIMD4<UInt64>.self)
+            next += 32
         }
-        while index < bytes.count {
-            bytes[index] ^= UInt8(truncatingIfNeeded: rotated >> (UInt32(index & 3) * 8))
-            index &+= 1
+        while end - next >= 8 {
+            next.storeBytes(of: next.loadUnaligned(as: UInt64.self) ^ word, as: UInt64.self)
+            next += 8
+        }
+        while next < end {
+            next.storeBytes(of: next.load(as: UInt8.self) ^ UInt8(truncatingIfNeeded: twice), as: UInt8.self)
+            next += 1
+            twice >>= 8
         }
     }
 }

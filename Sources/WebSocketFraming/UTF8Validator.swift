@@ -16,38 +16,40 @@ package struct UTF8Validator {
     /// Checks the next piece.
     /// - Returns: false if a byte is invalid, whatever may follow. The validator must not be used any more then.
     package mutating func accept(_ bytes: UnsafeRawBufferPointer) -> Bool {
-        var index = 0
-        while true {
-            if missing == 0 { index = Self.endOfASCII(in: bytes, from: index) }
-            guard index < bytes.count else { return true }
-            guard missing == 0 ? begin(with: bytes[index]) : resume(with: bytes[index]) else { return false }
-            index &+= 1
+        guard var next = bytes.baseAddress else { return true }
+        let end = next + bytes.count
+        while next < end {
+            let byte = next.load(as: UInt8.self)
+            if missing > 0 {
+                guard resume(with: byte) else { return false }
+                next += 1
+            } else if byte < 0x80 {
+                next = Self.endOfASCII(from: next, to: end)
+            } else {
+                guard begin(with: byte) else { return false }
+                next += 1
+            }
         }
+        return true
     }
 
-    /// The offset of the first byte at or after `start` that is not ASCII; `bytes.count` if there is none.
-    private static func endOfASCII(in bytes: UnsafeRawBufferPointer, from start: Int) -> Int {
+    /// The address of the first byte that is not ASCII; `end` if there is none.
+    private static func endOfASCII(from start: UnsafeRawPointer, to end: UnsafeRawPointer) -> UnsafeRawPointer {
         let highBits: UInt64 = 0x8080_8080_8080_8080
-        var index = start
-        while index &+ 32 <= bytes.count {
-            let first = bytes.loadUnaligned(fromByteOffset: index, as: UInt64.self)
-            let second = bytes.loadUnaligned(fromByteOffset: index &+ 8, as: UInt64.self)
-            let third = bytes.loadUnaligned(fromByteOffset: index &+ 16, as: UInt64.self)
-            let fourth = bytes.loadUnaligned(fromByteOffset: index &+ 24, as: UInt64.self)
-            guard (first | second | third | fourth) & highBits == 0 else { break }
-            index &+= 32
+        var next = start
+        while end - next >= 32 {
+            let words = next.loadUnaligned(as: SIMD4<UInt64>.self)
+            guard (words[0] | words[1] | words[2] | words[3]) & highBits == 0 else { break }
+            next += 32
         }
-        while index &+ 8 <= bytes.count, bytes.loadUnaligned(fromByteOffset: index, as: UInt64.self) & highBits == 0 {
-            index &+= 8
-        }
-        while index < bytes.count, bytes[index] < 0x80 { index &+= 1 }
-        return index
+        while end - next >= 8, next.loadUnaligned(as: UInt64.self) & highBits == 0 { next += 8 }
+        while next < end, next.load(as: UInt8.self) < 0x80 { next += 1 }
+        return next
     }
 
-    /// Takes the first byte of a character.
+    /// Takes the first byte of a character that is not ASCII.
     private mutating func begin(with byte: UInt8) -> Bool {
         switch byte {
-        case 0x00...0x7F: break
         case 0xC2...0xDF: missing = 1
         case 0xE0: (missing, lowest) = (2, 0xA0)
         case 0xED: (missing, highest) = (2, 0x9F)

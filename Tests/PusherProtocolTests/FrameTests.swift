@@ -47,4 +47,17 @@ import Testing
         #expect(Frame(joining: [three, one, three]).messageCount == 7)
         #expect(Frame(joining: []).messageCount == 0)
     }
+
+    @Test func controlFramesCountNoMessages() {
+        let payload = Array("né".utf8)
+        let frames: [(frame: Frame, bytes: [UInt8])] = [
+            (.ping(payload: payload), [0x89, 3] + payload), (.ping(payload: []), [0x89, 0]),
+            (payload.withUnsafeBytes { .pong(payload: $0) }, [0x8A, 3] + payload),
+            (Frame(close: 1000, reason: "né"), [0x88, 5, 0x03, 0xE8] + payload), (Frame(close: nil), [0x88, 0]),
+        ]
+        for (frame, bytes) in frames {
+            #expect(frame.bytes == bytes && frame.messageCount == 0)
+            #expect(Frame(joining: [frame, Frame(text: [0x7B, 0x7D]), frame]).messageCount == 1)
+        }
+    }
 }
