@@ -80,7 +80,7 @@ let package = Package(
         tests("Addresses", ["TestSupport"]),
         tests("JSON", ["TestSupport"]),
         tests("HTTP"),
-        tests("WebSocketFraming", ["Crypto", "TestSupport"]),
+        tests("WebSocketFraming", ["Crypto", "TestSupport"], exclude: ["Golden"]),
         tests("PusherProtocol", ["JSON", "TestSupport"]),
         tests("Access", ["PusherProtocol"]),
         tests("FleetRules", ["Access", "HTTPAPI", "JSON", "Primitives", "TestSupport"], exclude: ["Golden"]),
