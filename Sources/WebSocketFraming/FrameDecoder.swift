@@ -19,8 +19,8 @@ package struct FrameDecoder {
         /// The client's close frame: its code, nil if the frame is empty, and the reason in valid UTF-8, at most 123
         /// bytes. The decoder discards all that follows (RFC 6455 section 1.4).
         case close(code: UInt16?, reason: UnsafeRawBufferPointer)
-        /// The client broke a rule: the server closes the connection with this code (1002, 1007 or 1009) and reason. The
-        /// decoder discards all that follows (RFC 6455 section 7.1.7).
+        /// The client broke a rule: the server closes the connection with this code (1002, 1007 or 1009) and reason.
+        /// The decoder discards all that follows (RFC 6455 section 7.1.7).
         case failed(closeCode: UInt16, reason: String)
     }
 
@@ -46,8 +46,8 @@ package struct FrameDecoder {
     /// The payload of the control frame in `frame`; otherwise what the last event handed out.
     private var control = KeptBytes()
 
-    /// - Parameter messageBytesMax: the bytes of a text message, all its fragments counted. Above it the connection fails
-    ///   with 1009.
+    /// - Parameter messageBytesMax: the bytes of a text message, all its fragments counted. Above it the connection
+    ///   fails with 1009.
     package init(messageBytesMax: Int) { self.messageBytesMax = messageBytesMax }
 
     /// Whether the decoder keeps nothing: no message, no frame has begun. A new decoder would behave the same.
@@ -64,7 +64,8 @@ package struct FrameDecoder {
     /// - Parameters:
     ///   - bytes: what was received. The decoder changes it.
     ///   - offset: where to go on in `bytes`: 0 at first. The decoder advances it.
-    /// - Returns: nil if more bytes are needed. `offset` is the end of `bytes` then, and the decoder keeps what it needs.
+    /// - Returns: nil if more bytes are needed. `offset` is the end of `bytes` then, and the decoder keeps what it
+    ///   needs.
     package mutating func next(in bytes: UnsafeMutableRawBufferPointer, at offset: inout Int) -> Event? {
         freeDelivered()
         do throws(FramingError) {
@@ -72,7 +73,7 @@ package struct FrameDecoder {
                 if frame == nil {
                     guard let header = try readHeader(in: bytes, at: &offset) else { return nil }
                     frame = IncomingFrame(header: header)
-                    if try beginsBinary(header) { return .binary }
+                    if let event = try begin(header) { return event }
                 }
                 if let event = try readPayload(in: bytes, at: &offset) { return event }
                 guard frame == nil else { return nil }
@@ -111,10 +112,10 @@ package struct FrameDecoder {
         return nil
     }
 
-    /// Checks what a data frame's header says about the message (RFC 6455 section 5.4).
-    /// - Returns: whether a binary message begins, which the decoder skips.
-    private mutating func beginsBinary(_ header: FrameHeader) throws(FramingError) -> Bool {
-        guard mode == .delivering, !header.opcode.isControl else { return false }
+    /// Checks a data frame's place and length in its message (RFC 6455 section 5.4).
+    /// - Returns: an event if a binary message begins.
+    private mutating func begin(_ header: FrameHeader) throws(FramingError) -> Event? {
+        guard mode == .delivering, !header.opcode.isControl else { return nil }
         if header.opcode == .continuation {
             guard isInMessage else { throw .protocolError("A continuation frame came outside of a message") }
         } else {
@@ -122,11 +123,11 @@ package struct FrameDecoder {
         }
         if header.opcode == .binary {
             mode = .skippingData
-            return true
+            return .binary
         }
         guard header.length <= messageBytesMax - message.count else { throw .tooLong(limit: messageBytesMax) }
         isInMessage = true
-        return false
+        return nil
     }
 
     /// Takes what `bytes` contains of the current frame's payload.
@@ -157,7 +158,8 @@ package struct FrameDecoder {
             isInMessage = false
             if message.isEmpty { return .text(part) }
         }
-        // Known for the last fragment only: small fragments must not cause a copy of the message each.
+        // Only the last fragment shows the message's length. If each fragment limited the memory, each would cause a
+        // copy.
         let rest = frame.map { $0.header.length - $0.received } ?? 0
         message.append(part, countMax: header.isFinal ? message.count + part.count + rest : messageBytesMax)
         return isLast ? .text(message.bytes) : nil

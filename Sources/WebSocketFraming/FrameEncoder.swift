@@ -12,8 +12,8 @@ package enum FrameEncoder {
         }
     }
 
-    /// Writes the header of an unfragmented text message with `length` bytes to the start of `buffer`, which has at least
-    /// ``headerBytesMax`` bytes.
+    /// Writes the header of an unfragmented text message with `length` bytes to the start of `buffer`, which has at
+    /// least ``headerBytesMax`` bytes.
     /// - Returns: the header's length.
     package static func writeTextHeader(length: Int, to buffer: UnsafeMutableRawBufferPointer) -> Int {
         buffer[0] = 0x80 | Opcode.text.rawValue

@@ -23,8 +23,8 @@ struct KeptBytes {
         return UnsafeRawBufferPointer(rebasing: memory.buffer[..<count])
     }
 
-    /// Appends a copy of `bytes`. The memory grows to twice its size, but not beyond `countMax`: what a client announces
-    /// costs no memory until the client has sent half of it.
+    /// Appends a copy of `bytes`. The memory grows to twice what is kept, but not beyond `countMax`: what a client
+    /// announces costs no memory until the client has sent half of it.
     /// - Parameter countMax: the bytes that will be kept in the end, at most. Not below the count that results.
     mutating func append(_ bytes: UnsafeRawBufferPointer, countMax: Int) {
         guard !bytes.isEmpty else { return }

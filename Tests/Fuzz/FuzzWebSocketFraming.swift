@@ -1,8 +1,8 @@
 import TestSupport
 import WebSocketFraming
 
-/// Reads any bytes as a client's frames. Invariants: nothing crashes, events keep their promises, the events do not depend
-/// on how the bytes are split, and a decoder that calls itself idle keeps nothing.
+/// Reads any bytes as a client's frames. Invariants: nothing crashes, events keep their promises, the events do not
+/// depend on how the bytes are split, and a decoder that calls itself idle keeps nothing.
 @_cdecl("LLVMFuzzerTestOneInput")
 public func fuzzWebSocketFraming(_ start: UnsafePointer<UInt8>?, _ count: Int) -> CInt {
     let bytes = Array(UnsafeRawBufferPointer(start: start, count: count))

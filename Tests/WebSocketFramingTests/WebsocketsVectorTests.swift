@@ -3,8 +3,8 @@ import Testing
 import WebSocketFraming
 
 /// Compares the decoder's events with those of the Python package websockets: `Golden/websockets.txt`, written by
-/// `Golden/generate.py`, which also says where the two differ intentionally. A line has the frames in hexadecimal and the
-/// events.
+/// `Golden/generate.py`, which also says where the two differ intentionally. A line has the frames in hexadecimal and
+/// the events.
 @Suite struct WebsocketsVectorTests {
     @Test func readsWhatWebsocketsReads() throws {
         let file = URL(filePath: #filePath).deletingLastPathComponent().appending(path: "Golden/websockets.txt")

@@ -2,16 +2,18 @@
 """Writes websockets.txt: random frames, and the events that the Python package websockets (17.4) reads from them.
 
 Run it with Tests/EndToEnd/requirements.txt installed. FrameDecoder must read the same events. It intentionally differs
-from websockets in these points; the script writes no such frames, FrameDecoderTests contains them:
+from websockets in these points. The script writes no such frames; FrameDecoderTests contains them.
 
-- websockets accepts a length that is not in its shortest form; we close with 1002 (RFC 6455 section 5.2: MUST).
-- websockets closes with 1009 if the top bit of a length is set; we close with 1002 (the same section).
-- websockets closes with 1002 on a close frame within a fragmented message; we accept it, as any control frame there
-  (section 5.4).
-- websockets counts the bytes of a control frame within a fragmented message for the message's limit; we do not.
-- The codes differ if a frame breaks two rules: a close frame's code and reason, a fragment's place and length.
-- websockets checks UTF-8 where the application reads the message, here by `codecs`; we check it in the decoder.
-- websockets delivers binary messages, up to the limit; we report that one begins, whatever its length, and skip it.
+- A length that is not in its shortest form: FrameDecoder fails with 1002 (RFC 6455 section 5.2: MUST), websockets
+  accepts it.
+- A length with its top bit set: FrameDecoder fails with 1002 (the same section), websockets with 1009.
+- A close frame within a fragmented message: FrameDecoder accepts it, as any control frame there (section 5.4),
+  websockets fails with 1002.
+- The limit of a fragmented message: websockets counts the bytes of a control frame among its fragments, too.
+- A frame that breaks two rules, such as a close frame's code and reason, or a fragment's place and length: the codes
+  differ.
+- Invalid UTF-8: FrameDecoder detects it, with websockets the application does, here by `codecs`.
+- A binary message: FrameDecoder reports that it begins, whatever its length, and skips it; websockets delivers it.
 """
 
 import codecs
