@@ -85,10 +85,13 @@ extension Settings.App {
             $0.integer("connections", into: &limits.connections, 0...1_000_000)
             $0.choice("over_quota_close", into: &limits.overQuotaClose)
             $0.integer("subscriptions", into: &limits.subscriptions, 1...100_000)
+            $0.integer("channels", into: &limits.channels, 0...10_000_000)
+            $0.integer("app_subscriptions", into: &limits.appSubscriptions, 0...100_000_000)
             $0.integer("batch_events", into: &limits.batchEvents, 1...1_000)
             $0.integer("presence_members", into: &limits.presenceMembers, 1...100_000)
             $0.integer("presence_info_bytes", into: &limits.presenceInfoBytes, 0...65_536)
             $0.integer("client_events_per_second", into: &limits.clientEventsPerSecond, 1...1_000)
+            $0.integer("commands_per_second", into: &limits.commandsPerSecond, 0...100_000)
             $0.integer("cache_bytes", into: &limits.cacheBytes, 0...1_073_741_824)
         }
     }

@@ -14,17 +14,15 @@ extension Hub {
 
     mutating func relay(_ event: ClientEvent, from socket: SocketID, on name: ChannelName, _ effects: inout [Effect]) {
         guard isOpen(socket) else { return }
-        guard let slot = apps[self[socket].app].slots[name],
-            let subscription = self[socket].subscriptions.first(where: { $0.slot == slot })
-        else {
+        guard let slot = apps[self[socket].app].slots[name], self[socket].subscriptions.contains(slot) else {
             let text = "Cannot broadcast client event (connection not subscribed to channel \(name.text))"
             return sendError(socket, text, &effects)
         }
-        fanOut(
-            ServerMessage.clientEvent(event, channel: name, userID: subscription.userID), on: slot, except: socket, &effects)
+        let userID = self[socket].memberIDs[slot]
+        fanOut(ServerMessage.clientEvent(event, channel: name, userID: userID), on: slot, except: socket, &effects)
         // One webhook event only, with the channel name that the client used. Pusher does not have mirror channels
         // (`driver-42` and `private-driver-42`), so backends do not expect a second event.
-        recordWebhookEvent(.clientEvent, on: slot) { .clientEvent(event, on: $0, from: socket, userID: subscription.userID) }
+        recordWebhookEvent(.clientEvent, on: slot) { .clientEvent(event, on: $0, from: socket, userID: userID) }
         if let mirror = apps[self[socket].app].rules.policy?.mirror(of: name), let slot = apps[self[socket].app].slots[mirror] {
             fanOut(ServerMessage.clientEvent(event, channel: mirror, userID: nil), on: slot, except: socket, &effects)
         }

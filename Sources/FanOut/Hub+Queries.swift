@@ -29,11 +29,46 @@ extension Hub {
     }
 
     /// An application's occupied channels whose names begin with `prefix`, sorted by name. Leaves out the private
-    /// server-to-user channels (`#…`).
-    package func occupiedChannels(app: AppIndex, prefix: String) -> [(name: String, occupancy: Occupancy)] {
-        apps[app].slots.filter { $0.key.text.hasPrefix(prefix) && !$0.key.text.hasPrefix("#") }
-            .map { ($0.key.text, occupancy(of: channels[$0.value])) }
-            .sorted { $0.0 < $1.0 }
+    /// channels (`#…`).
+    ///
+    /// All channels are searched, ``slotsPerSlice`` at a time. The list is not a snapshot: each slice shows the hub at
+    /// the time of its read.
+    /// - Parameter read: passes the hub to its argument. The caller locks the hub only while `read` runs, once for each
+    ///   slice.
+    package static func occupiedChannels(
+        app: AppIndex, prefix: String, read: (_ body: (Hub) -> Void) -> Void
+    ) -> [(name: String, occupancy: Occupancy)] {
+        var list: [(name: String, occupancy: Occupancy)] = []
+        var (start, end) = (0, 0)
+        repeat {
+            read { hub in
+                end = hub.channels.count
+                hub.appendOccupiedChannels(app, prefix, slots: start..<min(start + slotsPerSlice, end), to: &list)
+            }
+            start += slotsPerSlice
+        } while start < end
+        list.sort { $0.name < $1.name }
+        // A channel that was vacated and occupied again between two reads may have been found in both slots.
+        var previous: String?
+        list.removeAll { entry in
+            defer { previous = entry.name }
+            return entry.name == previous
+        }
+        return list
+    }
+
+    /// The number of channels that ``occupiedChannels(app:prefix:read:)`` searches at a time: a fraction of a
+    /// millisecond.
+    package static let slotsPerSlice = 4_096
+
+    private func appendOccupiedChannels(
+        _ app: AppIndex, _ prefix: String, slots: Range<ChannelSlot>, to list: inout [(name: String, occupancy: Occupancy)]
+    ) {
+        for slot in slots where channels[slot].app == app && !channels[slot].loops.isEmpty {
+            let name = channels[slot].name.text
+            guard name.utf8.starts(with: prefix.utf8), name.utf8.first != UInt8(ascii: "#") else { continue }
+            list.append((name, occupancy(of: channels[slot])))
+        }
     }
 
     /// The user ids of a presence channel's members, in the order of joining; empty if the channel has no subscribers.
@@ -58,13 +93,16 @@ extension Hub {
         package let users: Int
     }
 
-    /// The statistics of an application. Takes time linear in the number of the application's channels.
+    /// The statistics of an application.
     package func statistics(app: AppIndex) -> AppStatistics {
         AppStatistics(
             connections: apps[app].connectionCount, channels: apps[app].slots.count,
-            subscriptions: apps[app].slots.values.reduce(0) { $0 + channels[$1].subscriberCount },
-            users: apps[app].users.count)
+            subscriptions: apps[app].subscriptionCount, users: apps[app].users.count)
     }
+
+    /// The number of subscriptions of all applications that were refused because of the limits `channels` and
+    /// `appSubscriptions`.
+    package var refusedSubscriptions: Int { apps.reduce(0) { $0 + $1.refusedSubscriptionCount } }
 
     /// The number of an application's connections.
     package func connectionCount(app: AppIndex) -> Int { apps[app].connectionCount }

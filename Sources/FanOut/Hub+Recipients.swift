@@ -18,7 +18,7 @@ extension Hub {
         guard !slots.isEmpty else { return false }
         if slots.contains(where: { channels[$0].anonymousCount > 0 }) { return true }
         let own = apps[app].users.connections(of: recipient.key) + (apps[app].socketsByIdentity[recipient.key] ?? [])
-        return own.contains { socket in self[socket].subscriptions.contains { slots.contains($0.slot) } }
+        return own.contains { socket in slots.contains { self[socket].subscriptions.contains($0) } }
     }
 
     /// Subtracts an anonymous connection from ``Channel/anonymousCount`` of its channels. Call this before you add an
@@ -26,6 +26,6 @@ extension Hub {
     /// connection is not anonymous.
     mutating func stopCountingAsAnonymous(_ socket: SocketID) {
         guard self[socket].isAnonymous else { return }
-        for subscription in self[socket].subscriptions { channels[subscription.slot].anonymousCount -= 1 }
+        for slot in self[socket].subscriptions.elements { channels[slot].anonymousCount -= 1 }
     }
 }

@@ -27,13 +27,13 @@ extension Hub {
         of socket: SocketID, because reason: String, _ effects: inout [Effect], where isLost: (_ reference: String) -> Bool
     ) {
         guard let policy = apps[self[socket].app].rules.policy else { return }
-        for subscription in self[socket].subscriptions {
-            let channel = channels[subscription.slot].name
+        for slot in self[socket].subscriptions.elements {
+            let channel = channels[slot].name
             guard let reference = policy.reference(of: channel), isLost(reference), !isPermitted(socket, on: channel) else {
                 continue
             }
-            self[socket].subscriptions.removeAll { $0.slot == subscription.slot }
-            leave(subscription, socket, &effects)
+            _ = self[socket].subscriptions.remove(slot)
+            leave(slot, socket, &effects)
             sendError(socket, "Your subscription to \(channel.text) has ended: \(reason)", &effects)
         }
     }

@@ -9,7 +9,7 @@ extension Hub {
         let limits = apps[app].rules.limits
         if let reason = denialReason(for: socket, joining: name) { return sendError(socket, reason, code: 4009, &effects) }
         if let slot = apps[app].slots[name] {
-            guard !self[socket].subscriptions.contains(where: { $0.slot == slot }) else {
+            guard !self[socket].subscriptions.contains(slot) else {
                 return sendError(socket, "Existing subscription to channel \(name.text)", &effects)
             }
             guard hasRoom(for: grant.member, in: channels[slot]) else {
@@ -21,11 +21,17 @@ extension Hub {
             let text = "Cannot subscribe to channel \(name.text): the limit is \(limits.subscriptions) channels per connection"
             return sendError(socket, text, &effects)
         }
+        if let limit = exceededLimit(app, isNewChannel: apps[app].slots[name] == nil) {
+            apps[app].refusedSubscriptionCount += 1
+            let text = "Cannot subscribe to channel \(name.text): the application has reached its limit of \(limit)"
+            return sendError(socket, text, code: 4100, &effects)
+        }
         let slot = apps[app].slots[name] ?? occupy(name, app)
-        self[socket].subscriptions.append(Subscription(slot: slot, userID: grant.member?.id))
+        self[socket].subscriptions.append(slot)
+        if let member = grant.member { self[socket].memberIDs[slot] = member.id }
         channels[slot].add(loop: socket.loop)
         if self[socket].isAnonymous { channels[slot].anonymousCount += 1 }
-        subscriptionCount += 1
+        apps[app].subscriptionCount += 1
         effects.append(Effect(loop: socket.loop, instruction: .join(slot, socket)))
         confirmSubscription(socket, to: slot, as: grant.member, &effects)
         sendOrScheduleCount(slot, &effects)
@@ -33,34 +39,35 @@ extension Hub {
 
     mutating func unsubscribe(_ socket: SocketID, from name: ChannelName, _ effects: inout [Effect]) {
         guard isOpen(socket) else { return }
-        guard let slot = apps[self[socket].app].slots[name],
-            let index = self[socket].subscriptions.firstIndex(where: { $0.slot == slot })
-        else {
+        guard let slot = apps[self[socket].app].slots[name], self[socket].subscriptions.remove(slot) else {
             return sendError(socket, "No current subscription to channel \(name.text), or subscription in progress", &effects)
         }
-        leave(self[socket].subscriptions.remove(at: index), socket, &effects)
+        leave(slot, socket, &effects)
     }
 
-    mutating func leave(_ subscription: Subscription, _ socket: SocketID, _ effects: inout [Effect]) {
-        let slot = subscription.slot
-        subscriptionCount -= 1
+    /// Ends a subscription. The caller has removed it, or will remove it, from the connection's list.
+    mutating func leave(_ slot: ChannelSlot, _ socket: SocketID, _ effects: inout [Effect]) {
+        apps[channels[slot].app].subscriptionCount -= 1
         channels[slot].remove(loop: socket.loop)
         if self[socket].isAnonymous { channels[slot].anonymousCount -= 1 }
         effects.append(Effect(loop: socket.loop, instruction: .leave(slot, socket)))
-        if let userID = subscription.userID, channels[slot].presence?.leave(userID) == true {
+        let userID = channels[slot].presence == nil ? nil : self[socket].memberIDs.removeValue(forKey: slot)
+        if let userID, channels[slot].presence?.leave(userID) == true {
             fanOut(ServerMessage.memberRemoved(channels[slot].name, userID: userID), on: slot, &effects)
             recordWebhookEvent(.memberRemoved, on: slot) { .memberRemoved($0, userID: userID) }
         }
         if channels[slot].loops.isEmpty {
             recordWebhookEvent(.channelVacated, on: slot, WebhookEvent.channelVacated)
-            removeChannel(slot)
+            apps[channels[slot].app].slots[channels[slot].name] = nil
+            free(slot)
         } else {
             sendOrScheduleCount(slot, &effects)
         }
     }
 
     private mutating func occupy(_ name: ChannelName, _ app: AppIndex) -> ChannelSlot {
-        let slot = makeChannel(name, app)
+        let slot = add(Channel(name: name, app: app))
+        apps[app].slots[name] = slot
         recordWebhookEvent(.channelOccupied, on: slot, WebhookEvent.channelOccupied)
         return slot
     }
@@ -93,6 +100,16 @@ extension Hub {
     private func hasRoom(for member: PresenceMember?, in channel: Channel) -> Bool {
         guard let member, let presence = channel.presence else { return true }
         return presence.contains(member.id) || presence.count < apps[channel.app].rules.limits.presenceMembers
+    }
+
+    /// The application's limit that one more subscription would exceed, as text; nil if there is room.
+    private func exceededLimit(_ app: AppIndex, isNewChannel: Bool) -> String? {
+        let limits = apps[app].rules.limits
+        if isNewChannel, limits.channels > 0, apps[app].slots.count >= limits.channels { return "\(limits.channels) channels" }
+        if limits.appSubscriptions > 0, apps[app].subscriptionCount >= limits.appSubscriptions {
+            return "\(limits.appSubscriptions) subscriptions"
+        }
+        return nil
     }
 
     // MARK: Subscription counts (protocol point N1)

@@ -1,3 +1,4 @@
+import Primitives
 import PusherProtocol
 
 /// Sign-in, watchlists, and termination of a user's connections (protocol sections U and W).
@@ -10,7 +11,7 @@ extension Hub {
         stopCountingAsAnonymous(socket)
         self[socket].user = user
         let app = self[socket].app
-        let watchers = apps[app].users.signIn(user, socket)
+        let isFirst = apps[app].users.add(socket, for: user.id)
         send(socket, ServerMessage.signinSuccess(user), &effects)
         if user.isWatchlistTruncated {
             let text = "The watchlist exceeds the allowed maximum: its first \(Limits.watchlistLength) users are watched"
@@ -21,12 +22,39 @@ extension Hub {
             let offline = user.watchlist.filter { !apps[app].users.isOnline($0) }
             send(socket, ServerMessage.watchlistEvents(online: online, offline: offline), &effects)
         }
-        sendAll(watchers.filter { $0 != socket }, ServerMessage.watchlistEvents(online: [user.id], offline: []), &effects)
+        for watched in user.watchlist { watch(watched, socket, app, &effects) }
+        // The socket may watch its own user; it has been told already.
+        if isFirst, let slot = apps[app].users.watchers[Identifier(user.id)] {
+            fanOut(ServerMessage.watchlistEvents(online: [user.id], offline: []), on: slot, except: socket, &effects)
+        }
     }
 
     mutating func signOut(_ user: SignedInUser, _ socket: SocketID, _ app: AppIndex, _ effects: inout [Effect]) {
-        let watchers = apps[app].users.signOut(user, socket)
-        sendAll(watchers, ServerMessage.watchlistEvents(online: [], offline: [user.id]), &effects)
+        let isLast = apps[app].users.remove(socket, from: user.id)
+        for watched in user.watchlist { unwatch(watched, socket, app, &effects) }
+        if isLast, let slot = apps[app].users.watchers[Identifier(user.id)] {
+            fanOut(ServerMessage.watchlistEvents(online: [], offline: [user.id]), on: slot, &effects)
+        }
+    }
+
+    /// Subscribes a connection to the events about a user. The user's watchers are a channel without a public name, so
+    /// that an event for them is one effect per loop, however many they are.
+    private mutating func watch(_ userID: String, _ socket: SocketID, _ app: AppIndex, _ effects: inout [Effect]) {
+        let id = Identifier(userID)
+        let slot = apps[app].users.watchers[id] ?? add(Channel(name: .watchers, app: app))
+        apps[app].users.watchers[id] = slot
+        channels[slot].add(loop: socket.loop)
+        effects.append(Effect(loop: socket.loop, instruction: .join(slot, socket)))
+    }
+
+    private mutating func unwatch(_ userID: String, _ socket: SocketID, _ app: AppIndex, _ effects: inout [Effect]) {
+        let id = Identifier(userID)
+        guard let slot = apps[app].users.watchers[id] else { return }
+        channels[slot].remove(loop: socket.loop)
+        effects.append(Effect(loop: socket.loop, instruction: .leave(slot, socket)))
+        guard channels[slot].loops.isEmpty else { return }
+        apps[app].users.watchers[id] = nil
+        free(slot)
     }
 
     /// Closes the connections that are signed in as the user (U6). A connection that did not sign in, and only uses the
@@ -35,9 +63,5 @@ extension Hub {
         for socket in apps[app].users.connections(of: userID) {
             effects.append(Effect(loop: socket.loop, instruction: .close(socket, .notAuthorized)))
         }
-    }
-
-    private func sendAll(_ sockets: [SocketID], _ frame: Frame, _ effects: inout [Effect]) {
-        for socket in sockets { send(socket, frame, &effects) }
     }
 }

@@ -13,7 +13,7 @@ extension Hub {
     }
 
     /// Records an event of a channel if a webhook of the application lists the event's kind; `makeEvent` is called only
-    /// then. Ignores the private server-to-user channels (`#…`), as ``occupiedChannels(app:prefix:)`` does.
+    /// then. Ignores the private server-to-user channels (`#…`), as ``occupiedChannels(app:prefix:read:)`` does.
     mutating func recordWebhookEvent(
         _ kind: WebhookKinds, on slot: ChannelSlot, _ makeEvent: (ChannelName) -> WebhookEvent
     ) {

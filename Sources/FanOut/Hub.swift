@@ -63,9 +63,9 @@ package struct Hub {
     var webhookEvents: [AppWebhookEvent] = []
 
     /// The number of subscriptions of all connections.
-    package internal(set) var subscriptionCount = 0
+    package var subscriptionCount: Int { apps.reduce(0) { $0 + $1.subscriptionCount } }
     /// The number of channels with at least one subscriber.
-    package var channelCount: Int { channels.count - freeSlots.count }
+    package var channelCount: Int { apps.reduce(0) { $0 + $1.slots.count } }
 
     /// - Parameters:
     ///   - loopCount: the number of event loops (1–64, see ``LoopSet/loopsMax``).
@@ -108,7 +108,7 @@ package struct Hub {
     private mutating func close(_ socket: SocketID, _ effects: inout [Effect]) {
         guard isOpen(socket) else { return }
         let connection = self[socket]
-        for subscription in connection.subscriptions { leave(subscription, socket, &effects) }
+        for slot in connection.subscriptions.elements { leave(slot, socket, &effects) }
         if let user = connection.user { signOut(user, socket, connection.app, &effects) }
         for identity in connection.identities { removeFromIndex(identity, socket) }
         apps[connection.app].connectionCount -= 1
@@ -122,31 +122,28 @@ package struct Hub {
             && connections[socket.loop][socket.slot].socket == socket
     }
 
+    /// Changes the connection in place. With `get` and `set`, each change would copy the connection's lists.
     subscript(socket: SocketID) -> Connection {
-        get { connections[socket.loop][socket.slot] }
-        set { connections[socket.loop][socket.slot] = newValue }
+        _read { yield connections[socket.loop][socket.slot] }
+        _modify { yield &connections[socket.loop][socket.slot] }
     }
 
     // MARK: Channels
 
-    mutating func makeChannel(_ name: ChannelName, _ app: AppIndex) -> ChannelSlot {
-        let channel = Channel(name: name, app: app, loopCount: loopCount)
-        let slot: ChannelSlot
-        if let free = freeSlots.popLast() {
-            slot = free
-            channels[slot] = channel
-        } else {
-            slot = channels.count
+    /// Stores a channel in a free slot.
+    mutating func add(_ channel: Channel) -> ChannelSlot {
+        guard let slot = freeSlots.popLast() else {
             channels.append(channel)
+            return channels.count - 1
         }
-        apps[app].slots[name] = slot
+        channels[slot] = channel
         return slot
     }
 
     /// Frees the slot of a vacated channel. The slot can be reused at once, because each loop receives the last
     /// `.leave` of this channel before the first `.join` of the slot's next channel.
-    mutating func removeChannel(_ slot: ChannelSlot) {
-        apps[channels[slot].app].slots[channels[slot].name] = nil
+    mutating func free(_ slot: ChannelSlot) {
+        channels[slot] = Channel.vacant
         freeSlots.append(slot)
     }
 
@@ -178,8 +175,10 @@ struct Connection {
     /// Nil while the slot is vacant.
     var socket: SocketID?
     var app: AppIndex = 0
-    /// In the order of subscribing, so that closing has deterministic effects.
-    var subscriptions: [Subscription] = []
+    /// The slots of the channels to which the connection is subscribed.
+    var subscriptions = IndexedList<ChannelSlot>()
+    /// The member's user id on each presence channel to which the connection is subscribed.
+    var memberIDs: [ChannelSlot: String] = [:]
     /// Nil until the connection signs in.
     var user: SignedInUser?
     /// Identities that the authorization endpoint verified for this connection, oldest first.
@@ -188,13 +187,6 @@ struct Connection {
     /// True until the connection signs in or gets its first identity; it never becomes true again. See
     /// ``Hub/stopCountingAsAnonymous(_:)``.
     var isAnonymous: Bool { user == nil && identities.isEmpty }
-}
-
-/// One subscription of a connection.
-struct Subscription {
-    let slot: ChannelSlot
-    /// The member's user id; nil unless this is a presence channel.
-    let userID: String?
 }
 
 /// The hub's state of one application.
@@ -208,6 +200,10 @@ struct AppState {
     /// The connections of each identity, by ``Identity/key``. A connection may occur more than once under one key.
     var socketsByIdentity: [String: [SocketID]] = [:]
     var connectionCount = 0
+    /// The number of subscriptions of all connections.
+    var subscriptionCount = 0
+    /// The number of subscriptions refused because of the limits `channels` and `appSubscriptions`.
+    var refusedSubscriptionCount = 0
 
     init(_ rules: AppRules) {
         self.rules = rules

@@ -1,104 +1,150 @@
 import PusherProtocol
 
-/// One event loop's part of the fan-out: the loop's subscribers of each channel, and the frames to send in the loop's
-/// current turn.
+/// One event loop's part of the fan-out: the loop's subscribers of each channel, and the frames that are still to be
+/// sent.
 ///
-/// Instructions only queue frames. At the end of the turn ``flush(_:)`` sends them with **one write per connection**,
-/// because a write costs a hundred times as much as copying a frame. Three rules keep this batching invisible to
-/// clients:
-/// - A new subscriber must not get events that precede its subscription, and a leaving subscriber must still get the
-///   events that precede its leave. So pending frames of a channel are flushed before the channel's subscribers change.
+/// Instructions only queue frames. ``flush(writesMax:_:)`` sends them at the end of a turn with **one write per
+/// connection**, because a write costs a hundred times as much as copying a frame. It limits the number of writes, so
+/// that an event for a large channel does not block the loop: the rest follows in the next turns. These rules keep
+/// batches and slices invisible to clients:
+/// - A new subscriber does not get events that precede its subscription, and a leaving subscriber gets the events that
+///   precede its leave.
 /// - A connection with several subscriptions gets its frames in the hub's order, across channels.
 /// - A connection that is excluded from an event gets all other events.
 ///
-/// Connections with one subscription share one frame, in which the channel's frames are joined. For other connections
-/// frames are *gathered* per connection. Consecutive connections with the same gathered frames also share the joined
-/// frame, so an event on a channel that all drivers subscribe to needs no allocation per driver.
+/// A channel's new frames wait together. They are *distributed* to the subscribers, which costs nanoseconds each, when
+/// the turn ends or before a connection joins. From then on each connection has a list of the frames that it must get,
+/// as spans of frames. A write sends all that a connection has, so it never matters which connection is written first:
+/// the subscribers of small channels and the receivers of direct messages are, the rest of a large channel waits.
+///
+/// Connections with equal lists share one frame, in which the list's frames are joined (``FrameJoiner``).
 package struct LoopFanOut {
+    /// A channel with more subscribers on this loop is large: its events do not delay other frames.
+    static let smallCountMax = 100
+
     private var channels: [Subscribers] = []
     private var recipients: [Recipient] = []
 
-    /// The frames of this turn, in the hub's order.
-    private var turn: [Entry] = []
-    /// Channels with frames in `turn`, in the order of their first frame.
+    private var frames = PendingFrames()
+    private var lists = SpanLists()
+    /// Channels with frames that are not distributed.
     private var pendingChannels: [ChannelSlot] = []
-    /// Slots of connections with gathered frames, in the order of their first frame.
-    private var gathering: [Int] = []
-    /// The gathered frames of all connections: a linked list per connection, all in one array.
-    private var gathered: [Gathered] = []
+    /// The number of the first frame of this turn: all earlier frames are distributed.
+    private var turnStart = 0
+    /// Receivers of direct messages and of small channels' events.
+    private var urgent = WriteQueue()
+    /// Receivers of large channels' events only.
+    private var bulk = WriteQueue()
 
     /// The part of a loop that has no connections yet.
     package init() {}
 
-    /// Applies an instruction. Calls `write`, which sends a frame to a connection, only if the first rule above
-    /// requires a flush.
-    package mutating func apply(_ instruction: Instruction, _ write: (_ socket: SocketID, Frame) -> Void) {
+    /// The number of frames in memory, for tests.
+    var pendingFrameCount: Int { frames.count }
+
+    /// Applies an instruction. The caller performs `.close`, after ``flush(_:_:)``.
+    package mutating func apply(_ instruction: Instruction) {
         switch instruction {
-        case .join(let channel, let socket):
-            flushIfPending(channel, write)
-            join(channel, socket)
-        case .leave(let channel, let socket):
-            flushIfPending(channel, write)
-            leave(channel, socket)
-        case .fanOut(let frame, let channel, let sender):
-            append(frame, to: channel, except: sender)
-        case .send(let frame, let socket):
-            send(frame, to: socket)
+        case .join(let channel, let socket): join(channel, socket)
+        case .leave(let channel, let socket): leave(channel, socket)
+        case .fanOut(let frame, let channel, let sender): append(frame, to: channel, except: sender)
+        case .send(let frame, let socket): send(frame, to: socket)
         case .sendPresence(let channel, let members, let socket):
             send(ServerMessage.subscriptionSucceeded(channel, members: members), to: socket)
-        case .close:
-            break  // The caller closes the socket.
+        case .close: break
         }
-    }
-
-    /// Whether ``flush(_:)`` has anything to do.
-    package var isPending: Bool { !turn.isEmpty }
-
-    /// Sends all frames queued since the last flush.
-    package mutating func flush(_ write: (_ socket: SocketID, Frame) -> Void) {
-        // If only one channel has frames and there are no direct messages, no order across channels has to be
-        // preserved. Then connections with other subscriptions can share the joined frame, too.
-        let onlyOneChannel = pendingChannels.count == 1 && gathering.isEmpty
-        for channel in pendingChannels { flush(channel, sharedByAll: onlyOneChannel, write) }
-        pendingChannels.removeAll(keepingCapacity: true)
-        flushGathered(write)
-        turn.removeAll(keepingCapacity: true)
     }
 
     /// Adds a connection of this loop. Must precede all instructions that name it.
     package mutating func open(_ socket: SocketID) {
         while recipients.count <= socket.slot { recipients.append(Recipient()) }
-        recipients[socket.slot] = Recipient(socket: socket)
+        recipients[socket.slot].socket = socket
     }
 
-    /// Removes a closed connection. Call this after the last instruction that names the connection. The slot's next
-    /// connection then starts without frames and subscriptions.
+    /// Removes a closed connection and its frames. Call this after the last instruction that names the connection. The
+    /// slot's next connection then starts without frames and subscriptions.
     package mutating func close(_ socket: SocketID) {
         precondition(
             recipients[socket.slot].socket == socket && recipients[socket.slot].subscriptions == 0,
             "to close a connection, it must be open and have no subscriptions")
-        recipients[socket.slot] = Recipient()
+        lists.removeAll(of: &recipients[socket.slot].list)
+        recipients[socket.slot].socket = nil
     }
 
     /// The connection in a slot; nil if the slot is vacant.
     package func socket(at slot: Int) -> SocketID? { slot < recipients.count ? recipients[slot].socket : nil }
 
+    // MARK: Writing
+
+    /// Whether ``flush(writesMax:_:)`` has anything to do.
+    package var isPending: Bool { !pendingChannels.isEmpty || !urgent.isEmpty || !bulk.isEmpty }
+
+    /// Sends queued frames, with at most one write per connection. At most three quarters of the writes are for urgent
+    /// frames while others wait, so that these always make progress.
+    /// - Parameters:
+    ///   - writesMax: the maximum number of writes (at least 1).
+    ///   - write: sends a frame to a connection.
+    /// - Returns: whether frames are left. Call this again in the loop's next turn, even if nothing else happens.
+    package mutating func flush(writesMax: Int, _ write: (_ socket: SocketID, Frame) -> Void) -> Bool {
+        distributeAll()
+        turnStart = frames.end
+        var joiner = FrameJoiner()
+        var left = writesMax
+        let reserved = bulk.isEmpty ? 0 : writesMax / 4
+        while left > reserved, let slot = urgent.popFirst() {
+            recipients[slot].isUrgent = false
+            left -= writeFrames(of: slot, &joiner, write)
+        }
+        while left > 0, let slot = bulk.popFirst() {
+            recipients[slot].isBulk = false
+            left -= writeFrames(of: slot, &joiner, write)
+        }
+        while left > 0, let slot = urgent.popFirst() {
+            recipients[slot].isUrgent = false
+            left -= writeFrames(of: slot, &joiner, write)
+        }
+        frames.removeAll(before: min(urgent.oldestFrame ?? turnStart, bulk.oldestFrame ?? turnStart))
+        return isPending
+    }
+
+    /// Sends all frames that are queued for one connection. Call this before you close the connection, so that it gets
+    /// the frames that precede the close.
+    package mutating func flush(_ socket: SocketID, _ write: (_ socket: SocketID, Frame) -> Void) {
+        guard self.socket(at: socket.slot) == socket else { return }
+        distributeAll()
+        var joiner = FrameJoiner()
+        _ = writeFrames(of: socket.slot, &joiner, write)
+    }
+
+    /// Sends a connection all its frames.
+    /// - Returns: the number of writes, 0 or 1. It is 0 if the connection has closed or has got its frames, because it
+    ///   was in both queues.
+    private mutating func writeFrames(
+        of slot: Int, _ joiner: inout FrameJoiner, _ write: (SocketID, Frame) -> Void
+    ) -> Int {
+        let recipient = recipients[slot]
+        guard let socket = recipient.socket, !recipient.list.isEmpty else { return 0 }
+        let frame = joiner.frame(for: socket, recipient.list, lists, frames)
+        lists.removeAll(of: &recipients[slot].list)
+        guard let frame else { return 0 }
+        write(socket, frame)
+        return 1
+    }
+
     // MARK: Subscribers
 
     private mutating func join(_ channel: ChannelSlot, _ socket: SocketID) {
         while channels.count <= channel { channels.append(Subscribers()) }
+        distribute(channel)
         channels[channel].sockets.append(socket)
         recipients[socket.slot].subscriptions += 1
     }
 
     private mutating func leave(_ channel: ChannelSlot, _ socket: SocketID) {
-        guard let index = channels[channel].sockets.firstIndex(of: socket) else {
+        if let pending = channels[channel].pending { add(pending, to: socket.slot, isUrgent: channels[channel].isSmall) }
+        guard channels[channel].sockets.remove(socket) else {
             preconditionFailure("a connection leaves a channel that it has not joined")
         }
-        channels[channel].sockets.swapAt(index, channels[channel].sockets.count - 1)
-        channels[channel].sockets.removeLast()
-        // Frees the memory of the empty list. Most channels never get another subscriber.
-        if channels[channel].sockets.isEmpty { channels[channel].sockets = [] }
         recipients[socket.slot].subscriptions -= 1
     }
 
@@ -108,135 +154,68 @@ package struct LoopFanOut {
         // The hub sends an event only to loops with subscribers, so this guard never fails. It is not a precondition,
         // because it is better to drop an event than to crash.
         guard channel < channels.count, !channels[channel].sockets.isEmpty else { return }
-        let index = Int32(turn.count)
-        turn.append(Entry(frame: frame, except: sender))
-        if channels[channel].lastPending < 0 {
-            channels[channel].firstPending = index
-            pendingChannels.append(channel)
-        } else {
-            turn[Int(channels[channel].lastPending)].next = index
-        }
-        channels[channel].lastPending = index
+        let pending = channels[channel].pending
+        if pending == nil { pendingChannels.append(channel) }
+        let number = frames.append(frame, channel: channel, except: sender, after: pending?.last)
+        channels[channel].pending = PendingFrames.Span(first: pending?.first ?? number, last: number)
     }
 
     private mutating func send(_ frame: Frame, to socket: SocketID) {
         // The slot may have a new connection by now, for which the message is not meant.
-        guard socket.slot < recipients.count, recipients[socket.slot].socket == socket else { return }
-        gather(Int32(turn.count), for: socket)
-        turn.append(Entry(frame: frame, except: nil))
+        guard self.socket(at: socket.slot) == socket else { return }
+        let number = frames.append(frame)
+        add(PendingFrames.Span(first: number, last: number), to: socket.slot, isUrgent: true)
     }
 
-    private mutating func gather(_ entry: Int32, for socket: SocketID) {
-        let node = Int32(gathered.count)
-        gathered.append(Gathered(entry: entry))
-        let slot = socket.slot
-        if recipients[slot].lastGathered < 0 {
-            recipients[slot].firstGathered = node
-            gathering.append(slot)
+    private mutating func distributeAll() {
+        for channel in pendingChannels { distribute(channel) }
+        pendingChannels.removeAll(keepingCapacity: true)
+    }
+
+    /// Appends a channel's pending frames to its subscribers' lists.
+    private mutating func distribute(_ channel: ChannelSlot) {
+        guard let pending = channels[channel].pending else { return }
+        channels[channel].pending = nil
+        let isSmall = channels[channel].isSmall
+        for socket in channels[channel].sockets.elements { add(pending, to: socket.slot, isUrgent: isSmall) }
+    }
+
+    /// Appends a span to a connection's list and puts the connection into a queue, unless it is in one already.
+    private mutating func add(_ span: PendingFrames.Span, to slot: Int, isUrgent: Bool) {
+        let list = recipients[slot].list
+        if !list.isEmpty, frames.links(lists[lastOf: list].last, to: span) {
+            lists[lastOf: list].last = span.last
         } else {
-            gathered[Int(recipients[slot].lastGathered)].next = node
+            lists.append(span, to: &recipients[slot].list)
         }
-        recipients[slot].lastGathered = node
-    }
-
-    // MARK: Flushing
-
-    private mutating func flushIfPending(_ channel: ChannelSlot, _ write: (SocketID, Frame) -> Void) {
-        // Flushes the whole turn, because a connection that also subscribes to other channels may have to get their
-        // frames first.
-        if channel < channels.count, channels[channel].lastPending >= 0 { flush(write) }
-    }
-
-    private mutating func flush(_ channel: ChannelSlot, sharedByAll: Bool, _ write: (SocketID, Frame) -> Void) {
-        let entries = takePending(channel)
-        let excluded = entries.compactMap { turn[Int($0)].except }
-        let shared = joined(entries)
-        let sockets = channels[channel].sockets
-        for socket in sockets {
-            let recipient = recipients[socket.slot]
-            let hasNothingElse = recipient.subscriptions == 1 && recipient.lastGathered < 0
-            if (hasNothingElse || sharedByAll) && !(excluded.contains(socket)) {
-                write(socket, shared)
-            } else {
-                for entry in entries where turn[Int(entry)].except != socket { gather(entry, for: socket) }
-            }
+        if recipients[slot].isUrgent || (recipients[slot].isBulk && !isUrgent) { return }
+        if isUrgent {
+            recipients[slot].isUrgent = true
+            urgent.append(slot, frame: turnStart)
+        } else {
+            recipients[slot].isBulk = true
+            bulk.append(slot, frame: turnStart)
         }
-    }
-
-    /// Removes and returns a channel's entries of this turn, in the hub's order.
-    private mutating func takePending(_ channel: ChannelSlot) -> [Int32] {
-        var entries: [Int32] = []
-        var index = channels[channel].firstPending
-        channels[channel].firstPending = -1
-        channels[channel].lastPending = -1
-        while index >= 0 {
-            entries.append(index)
-            index = turn[Int(index)].next
-        }
-        return entries
-    }
-
-    private mutating func flushGathered(_ write: (SocketID, Frame) -> Void) {
-        var entries: [Int32] = []
-        var previous: [Int32] = []
-        var frame: Frame?
-        for slot in gathering {
-            swap(&entries, &previous)
-            collectGathered(slot, into: &entries)
-            guard let socket = recipients[slot].socket, !entries.isEmpty else { continue }
-            if frame == nil || entries != previous { frame = joined(entries) }
-            if let frame { write(socket, frame) }
-        }
-        gathering.removeAll(keepingCapacity: true)
-        gathered.removeAll(keepingCapacity: true)
-    }
-
-    /// Moves a connection's gathered entries into `entries`, in the hub's order.
-    private mutating func collectGathered(_ slot: Int, into entries: inout [Int32]) {
-        entries.removeAll(keepingCapacity: true)
-        var node = recipients[slot].firstGathered
-        recipients[slot].firstGathered = -1
-        recipients[slot].lastGathered = -1
-        while node >= 0 {
-            entries.append(gathered[Int(node)].entry)
-            node = gathered[Int(node)].next
-        }
-        // Entries were gathered channel by channel: in order within each channel, but not across channels.
-        entries.sort()
-    }
-
-    private func joined(_ entries: [Int32]) -> Frame {
-        entries.count == 1 ? turn[Int(entries[0])].frame : Frame(joining: entries.map { turn[Int($0)].frame })
     }
 }
 
-/// One frame of this turn. The connection `except` does not get it. `next` is the index in `turn` of the channel's next
-/// entry, or -1.
-private struct Entry {
-    let frame: Frame
-    let except: SocketID?
-    var next: Int32 = -1
-}
-
-/// A channel's subscribers on this loop, and the indices in `turn` of the channel's first and last entry (-1 for none).
+/// A channel's subscribers on this loop.
 private struct Subscribers {
-    var sockets: [SocketID] = []
-    var firstPending: Int32 = -1
-    var lastPending: Int32 = -1
+    var sockets = IndexedList<SocketID>()
+    /// The channel's frames that are not distributed. All subscribers joined before the first of them.
+    var pending: PendingFrames.Span?
+
+    var isSmall: Bool { sockets.count <= LoopFanOut.smallCountMax }
 }
 
-/// A connection of this loop, and the indices in `gathered` of its first and last frame (-1 for none). It contains no
-/// references to heap objects, so that copying it costs little.
+/// A connection of this loop. It contains no references to heap objects, so that copying it costs little.
 private struct Recipient {
     var socket: SocketID?
     var subscriptions: Int32 = 0
-    var firstGathered: Int32 = -1
-    var lastGathered: Int32 = -1
-}
-
-/// A gathered frame: `entry` is its index in `turn`, `next` the index in `gathered` of the connection's next frame, or
-/// -1.
-private struct Gathered {
-    let entry: Int32
-    var next: Int32 = -1
+    /// The frames to send. While it is not empty, the connection is in one of the queues, with a frame number that is
+    /// not greater than that of any frame in the list.
+    var list = SpanLists.List()
+    /// Whether the slot is in the queue `urgent`, and whether it is in `bulk`. An entry outlives the connection.
+    var isUrgent = false
+    var isBulk = false
 }

@@ -5,12 +5,13 @@ import PusherProtocol
 package enum MessageAction: Sendable {
     /// Send the frame to the client. The hub is not involved.
     case reply(Frame)
-    /// Apply the input to the hub.
+    /// Apply the command (subscribe or unsubscribe) to the hub if the connection's limit of commands permits; otherwise
+    /// drop it and send error 4301.
     case apply(Hub.Input)
-    /// Apply the input if the connection's ``EventRateLimit`` permits; otherwise drop it and send error 4301 (protocol
-    /// point E9).
+    /// Apply the client event if the connection's limit of client events permits; otherwise drop it and send error 4301
+    /// (protocol point E9).
     case applyRateLimited(Hub.Input)
-    /// Store the user as the connection's signed-in user, then apply `.signin`.
+    /// Store the user as the connection's signed-in user, then apply `.signin`. This is a command, too.
     case signIn(SignedInUser)
     /// Do nothing: the message is a pong.
     case ignore

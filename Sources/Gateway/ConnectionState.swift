@@ -12,7 +12,9 @@ struct ConnectionState {
     /// Whether a `pusher:ping` was sent since ``lastSeenAt``.
     var hasBeenPinged = false
     /// Nil until the first client event, which most connections never send.
-    private var eventRateLimit: EventRateLimit?
+    private var clientEvents: TokenBucket?
+    /// Nil until the first command.
+    private var commands: TokenBucket?
 
     init(app: Application, seenAt seconds: Int) {
         self.app = app
@@ -29,8 +31,22 @@ struct ConnectionState {
     /// - Returns: false if the event is over the limit.
     mutating func consumeClientEvent(nowMilliseconds: Int64) -> Bool {
         let perSecond = app.limits.clientEventsPerSecond
-        var limit = eventRateLimit ?? EventRateLimit(perSecond: perSecond, now: nowMilliseconds)
-        defer { eventRateLimit = limit }
-        return limit.consume(perSecond: perSecond, now: nowMilliseconds)
+        var bucket = clientEvents ?? TokenBucket(size: perSecond, now: nowMilliseconds)
+        defer { clientEvents = bucket }
+        return bucket.consume(perSecond: perSecond, size: perSecond, now: nowMilliseconds)
     }
+
+    /// Counts one command (subscribe, unsubscribe, sign in) against the rate limit.
+    /// - Returns: false if the command is over the limit.
+    mutating func consumeCommand(nowMilliseconds: Int64) -> Bool {
+        let perSecond = app.limits.commandsPerSecond
+        guard perSecond > 0 else { return true }
+        let size = perSecond * Self.commandBurstSeconds
+        var bucket = commands ?? TokenBucket(size: size, now: nowMilliseconds)
+        defer { commands = bucket }
+        return bucket.consume(perSecond: perSecond, size: size, now: nowMilliseconds)
+    }
+
+    /// The commands of this time may arrive at once: a client that reconnects subscribes to all its channels.
+    private static let commandBurstSeconds = 10
 }

@@ -51,7 +51,7 @@ extension Node {
             }
             drainMailbox()
             return publish.response(occupancies: occupancies)
-        case .query(let query, let app): return hub.read { query.lookUp(in: $0, app: app) }.response
+        case .query(let query, let app): return query.lookUp(app: app) { hub.read($0) }.response
         case .terminate(let userID, let app):
             apply(.terminate(userID: userID, app: app))
             return .emptyObject

@@ -27,7 +27,12 @@ final class Node: EventLoopDelegate {
     let webhooks: WebhookWorker
     let appIDs: [String]
 
+    /// The maximum number of fan-out writes of one turn: some milliseconds. Between them the loop serves its other
+    /// connections.
+    private static let writesPerTurnMax = 1_000
+
     private(set) var loop: EventLoop?
+    private let wakeup: Wakeup
     private var fanOut = LoopFanOut()
     /// Admitted connections, by slot.
     private var connections: [ConnectionState?] = []
@@ -36,6 +41,8 @@ final class Node: EventLoopDelegate {
     private var loopChooser: LoopChooser
     /// Requests that wait for a response from another thread.
     var waiting: [RequestID: PendingRequest] = [:]
+    /// Connections to adopt after the mailbox is drained.
+    private var connectionsToAdopt: [Listener.AcceptedSocket] = []
     /// Requests to retry after the mailbox is drained, because the fetch of their issuer's keys has ended.
     private var requestsToRetry: [RequestID] = []
     /// Rejections since the last tick, by the queue that was full.
@@ -64,6 +71,7 @@ final class Node: EventLoopDelegate {
         fleet = assembly.fleet
         webhooks = assembly.webhooks
         appIDs = apps.map(\.id)
+        wakeup = assembly.wakeups[index]
         router = Router(
             apps: apps, metricsToken: assembly.settings.metrics.token, fleet: try assembly.makeFleetRouter(apps))
         loop = try EventLoop(
@@ -114,9 +122,11 @@ final class Node: EventLoopDelegate {
         }
         switch action {
         case .reply(let frame): perform(.send(frame, to: socket))
-        case .apply(let input): apply(input)
+        case .apply(let input):
+            if permitsCommand(of: socket) { apply(input) }
         case .applyRateLimited(let input): applyIfAllowed(input, of: socket)
         case .signIn(let user):
+            guard permitsCommand(of: socket) else { return }
             connections[socket.slot]?.user = user
             apply(.signin(socket, user))
         case .ignore: break
@@ -152,6 +162,16 @@ final class Node: EventLoopDelegate {
         let needsEvent = version.map { $0 < 6 } ?? false
         let event = needsEvent ? ServerMessage.error(ProtocolError(reason, code: Int(code.rawValue))) : nil
         return .rejected(code, reason: reason, frame: event)
+    }
+
+    /// Counts a command; refuses it if it is over the limit.
+    private func permitsCommand(of socket: SocketID) -> Bool {
+        let milliseconds = Clock.monotonicMilliseconds()
+        if connections[socket.slot]?.consumeCommand(nowMilliseconds: milliseconds) == true { return true }
+        loopMetrics.add(to: .limitedCommands)
+        let text = "Command rejected: more than the allowed number per second"
+        perform(.send(ServerMessage.error(ProtocolError(text, code: 4301)), to: socket))
+        return false
     }
 
     private func applyIfAllowed(_ input: Hub.Input, of socket: SocketID) {
@@ -210,7 +230,10 @@ final class Node: EventLoopDelegate {
     }
 
     func turnEnded() {
-        if fanOut.isPending { fanOut.flush { loop?.write($1, to: $0) } }
+        if fanOut.isPending {
+            let isUnfinished = fanOut.flush(writesMax: Self.writesPerTurnMax) { loop?.write($1, to: $0) }
+            if isUnfinished { wakeup.signal() }  // so that the loop does not sleep before the next turn
+        }
         logOverload()
     }
 
@@ -240,7 +263,7 @@ final class Node: EventLoopDelegate {
         for message in messages {
             switch message {
             case .instruction(let instruction): perform(instruction)
-            case .adopt(let connection): loop?.adopt(connection)
+            case .adopt(let connection): connectionsToAdopt.append(connection)
             case .commandReply(let reply, let request): respond(to: request) { reply.response(in: $0) }
             case .queryReply(let reply, let request): respond(to: request) { reply.response(in: $0) }
             case .keysFetched(let request): requestsToRetry.append(request)
@@ -249,6 +272,8 @@ final class Node: EventLoopDelegate {
             }
         }
         messages.removeAll(keepingCapacity: true)
+        // Adopt after the messages of this batch, too: an adopted connection may be served, or even closed, at once.
+        while let connection = connectionsToAdopt.popLast() { loop?.adopt(connection) }
         // Retry after the messages of this batch: a retry may drain the mailbox again, and newer messages would then
         // overtake the rest of the batch.
         while let request = requestsToRetry.popLast() { retry(request) }
@@ -256,9 +281,11 @@ final class Node: EventLoopDelegate {
 
     private func perform(_ instruction: Instruction) {
         if case .close(let socket, let code) = instruction {
+            // The connection is closed at the end of this turn, but a flush may leave its frames to a later turn.
+            fanOut.flush(socket) { loop?.write($1, to: $0) }
             loop?.close(socket, code, reason: "Terminated by the application")
         } else {
-            fanOut.apply(instruction) { loop?.write($1, to: $0) }
+            fanOut.apply(instruction)
         }
     }
 

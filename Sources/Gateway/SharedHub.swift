@@ -78,8 +78,10 @@ final class SharedHub: Sendable {
         let result: PublishResult = state.withLock { state in
             guard hasRoom(request, app, state.hub) else { return .rejected }
             for event in request.events {
-                let input = Hub.Input.publish(event.publications + event.mirrored, app: app, except: event.except)
-                woken.formUnion(distribute(input, &state))
+                // Two inputs, so that no array is allocated under the lock.
+                woken.formUnion(distribute(.publish(event.publications, app: app, except: event.except), &state))
+                guard !event.mirrored.isEmpty else { continue }
+                woken.formUnion(distribute(.publish(event.mirrored, app: app, except: event.except), &state))
             }
             guard request.requestsAttributes else { return .published([]) }
             return .published(request.events.map { $0.publications.map { state.hub.occupancy(of: $0.channel, app: app) } })
@@ -137,11 +139,10 @@ final class SharedHub: Sendable {
     private func hasRoom(_ request: PublishRequest, _ app: AppIndex, _ hub: Hub) -> Bool {
         // Usually no mailbox is full, so the loops of the subscribers need not be looked up.
         if hasRoom { return true }
-        return request.events.allSatisfy { event in
-            (event.publications + event.mirrored).allSatisfy { publication in
-                hub.loops(of: publication.channel, app: app).allSatisfy { mailboxes[$0].hasRoom }
-            }
+        let fits = { (publication: Hub.Publication) in
+            hub.loops(of: publication.channel, app: app).allSatisfy { self.mailboxes[$0].hasRoom }
         }
+        return request.events.allSatisfy { $0.publications.allSatisfy(fits) && $0.mirrored.allSatisfy(fits) }
     }
 
     private func wake(_ woken: ThreadsToWake, except own: Int?) {

@@ -35,6 +35,12 @@ package struct ChannelName: Hashable, Sendable {
         self.text = text
     }
 
+    /// The name of the internal channels that tell watchers about a user. No client can name it, because `#` is
+    /// reserved (S8).
+    package static let watchers = ChannelName(reserved: "#watchers")
+
+    private init(reserved text: String) { self.text = text }
+
     /// Checks the length first, because `hasPrefix` compares characters: its time is quadratic in the number of
     /// combining marks of a character.
     private static func isUserChannel(_ text: String) -> Bool {

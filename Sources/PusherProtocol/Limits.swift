@@ -19,6 +19,11 @@ package struct Limits: Equatable, Sendable {
     package var connections = 0
     /// Subscriptions of one connection (1–100,000). Over the limit: an error event.
     package var subscriptions = 5_000
+    /// Occupied channels of the application (0–10,000,000); 0 means no limit. Over the limit: error 4100.
+    package var channels = 500_000
+    /// Subscriptions of all connections of the application (0–100,000,000); 0 means no limit. Over the limit: error
+    /// 4100.
+    package var appSubscriptions = 2_000_000
     /// The close code for a connection that exceeds the limit `connections`.
     package var overQuotaClose = OverQuotaClose.overCapacity
     /// Events of one batch (1–1,000).
@@ -30,6 +35,10 @@ package struct Limits: Equatable, Sendable {
     /// Client events of one connection per second (1–1,000). Over the limit: the event is dropped, with error 4301
     /// (E9).
     package var clientEventsPerSecond = 10
+    /// Commands (subscribe, unsubscribe, sign in) of one connection per second (0–100,000); 0 means no limit. The
+    /// commands of ten seconds may arrive at once, because a client that reconnects subscribes to all its channels.
+    /// Over the limit: the command is refused, with error 4301.
+    package var commandsPerSecond = 100
     /// Bytes of all cached events of an application (0–1,073,741,824). Over the limit: the oldest events are evicted.
     package var cacheBytes = 67_108_864
 

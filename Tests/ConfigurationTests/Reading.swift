@@ -58,10 +58,13 @@ struct IntegerKey: Sendable, CustomTestStringConvertible {
         limit("outbox_bytes", 65_536...1_073_741_824) { $0.limits.outboxBytes },
         limit("connections", 0...1_000_000) { $0.limits.connections },
         limit("subscriptions", 1...100_000) { $0.limits.subscriptions },
+        limit("channels", 0...10_000_000) { $0.limits.channels },
+        limit("app_subscriptions", 0...100_000_000) { $0.limits.appSubscriptions },
         limit("batch_events", 1...1_000) { $0.limits.batchEvents },
         limit("presence_members", 1...100_000) { $0.limits.presenceMembers },
         limit("presence_info_bytes", 0...65_536) { $0.limits.presenceInfoBytes },
         limit("client_events_per_second", 1...1_000) { $0.limits.clientEventsPerSecond },
+        limit("commands_per_second", 0...100_000) { $0.limits.commandsPerSecond },
         limit("cache_bytes", 0...1_073_741_824) { $0.limits.cacheBytes },
     ]
 

@@ -70,7 +70,8 @@ import Testing
                 limits:
                   {event_bytes: 1, channels_per_event: 2, name_length: 3, message_bytes: 1025, outbox_bytes: 65537,
                    connections: 4, over_quota_close: 4004, subscriptions: 5, batch_events: 6, presence_members: 7,
-                   presence_info_bytes: 8, client_events_per_second: 9, cache_bytes: 11}
+                   presence_info_bytes: 8, client_events_per_second: 9, cache_bytes: 11, channels: 12,
+                   app_subscriptions: 13, commands_per_second: 14}
             metrics: {prefix: _gate_2, token: t}
             log: {level: error, format: text}
             """
@@ -112,6 +113,9 @@ import Testing
         expected.apps[1].limits.presenceInfoBytes = 8
         expected.apps[1].limits.clientEventsPerSecond = 9
         expected.apps[1].limits.cacheBytes = 11
+        expected.apps[1].limits.channels = 12
+        expected.apps[1].limits.appSubscriptions = 13
+        expected.apps[1].limits.commandsPerSecond = 14
         expected.metrics.prefix = "_gate_2"
         expected.metrics.token = "t"
         expected.log.level = .error

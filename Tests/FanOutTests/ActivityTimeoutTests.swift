@@ -24,37 +24,4 @@ import Testing
         let closedAt = (0...).first { timeout.action(silence: $0, hasPinged: true) == .close } ?? 0
         #expect(pingedAt > seconds && closedAt >= pingedAt && closedAt <= 2 * seconds)
     }
-
-    // MARK: Rate limit
-
-    /// The number of events, out of `count`, that the limit permits at `now`, which is in milliseconds.
-    private func permitted(_ count: Int, of limit: inout EventRateLimit, perSecond: Int, now: Int64) -> Int {
-        (0..<count).reduce(0) { permitted, _ in permitted + (limit.consume(perSecond: perSecond, now: now) ? 1 : 0) }
-    }
-
-    @Test func e9BurstIsOneSecondsWorth() {
-        var limit = EventRateLimit(perSecond: 10, now: 5_000)
-        #expect(permitted(20, of: &limit, perSecond: 10, now: 5_000) == 10)
-        #expect(permitted(1, of: &limit, perSecond: 10, now: 5_050) == 0, "only half a token was refilled")
-        #expect(permitted(2, of: &limit, perSecond: 10, now: 5_125) == 1)
-    }
-
-    @Test func e9RefillStopsAtOneSecondsWorth() {
-        var limit = EventRateLimit(perSecond: 3, now: 0)
-        #expect(permitted(5, of: &limit, perSecond: 3, now: 0) == 3)
-        #expect(permitted(5, of: &limit, perSecond: 3, now: 60_000) == 3)
-    }
-
-    /// In ten seconds, a limit of ten events per second permits the initial burst of ten, and at most 100 more.
-    @Test func e9LongRunStaysAtTheRate() {
-        var limit = EventRateLimit(perSecond: 10, now: 0)
-        let sent = (Int64(0)..<10_000).reduce(0) { $0 + permitted(1, of: &limit, perSecond: 10, now: $1) }
-        #expect((108...110).contains(sent))
-    }
-
-    @Test func e9ClockSteppingBackRefillsNothing() {
-        var limit = EventRateLimit(perSecond: 1, now: 1_000)
-        #expect(permitted(1, of: &limit, perSecond: 1, now: 1_000) == 1)
-        #expect(permitted(2, of: &limit, perSecond: 1, now: 500) == 0)
-    }
 }

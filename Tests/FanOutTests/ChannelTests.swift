@@ -5,7 +5,7 @@ import Testing
 /// Channels, presence members, signed-in users, and the throttle of subscription counts.
 @Suite struct ChannelTests {
     @Test func channelTracksItsLoops() {
-        var channel = Channel(name: name("news"), app: 0, loopCount: 3)
+        var channel = Channel(name: name("news"), app: 0)
         channel.add(loop: 2)
         channel.add(loop: 0)
         channel.add(loop: 2)
@@ -18,8 +18,8 @@ import Testing
     }
 
     @Test func onlyPresenceChannelsHaveMembers() {
-        #expect(Channel(name: name("news"), app: 0, loopCount: 1).presence == nil)
-        #expect(Channel(name: name("presence-cache-news"), app: 0, loopCount: 1).presence?.count == 0)
+        #expect(Channel(name: name("news"), app: 0).presence == nil)
+        #expect(Channel(name: name("presence-cache-news"), app: 0).presence?.count == 0)
     }
 
     // MARK: Presence
@@ -50,16 +50,15 @@ import Testing
     @Test func w2UserIsOnlineWhileAConnectionIsOpen() {
         var users = UserDirectory()
         let (x, y, z) = (socket("1.0"), socket("2.0"), socket("3.0"))
-        #expect(users.signIn(user("anna", watching: ["bert", "anna"]), x) == [x], "a user may watch themselves")
+        #expect(users.add(x, for: "anna") == true)
         #expect(users.isOnline("anna") && !users.isOnline("bert"))
-        #expect(users.signIn(user("bert"), y) == [x])
-        #expect(users.signIn(user("bert"), z) == [])
-        #expect(users.connections(of: "bert") == [y, z])
-        #expect(users.signOut(user("bert"), y) == [])
-        #expect(users.signOut(user("bert"), z) == [x])
+        #expect(users.add(y, for: "bert") == true)
+        #expect(users.add(z, for: "bert") == false)
+        #expect(users.connections(of: "bert") == [y, z] && users.count == 2)
+        #expect(users.remove(y, from: "bert") == false)
+        #expect(users.remove(z, from: "bert") == true)
         #expect(!users.isOnline("bert") && users.connections(of: "bert") == [])
-        #expect(users.signOut(user("anna", watching: ["bert", "anna"]), x) == [])
-        #expect(users.signIn(user("bert"), y) == [])
+        #expect(users.add(y, for: "bert") == true)
     }
 
     // MARK: Counts

@@ -77,6 +77,11 @@ struct Delivery: Equatable {
 }
 
 extension Hub {
+    /// The listed channels, read with one slice after the other.
+    func listed(app: AppIndex, _ prefix: String) -> [(name: String, occupancy: Occupancy)] {
+        Hub.occupiedChannels(app: app, prefix: prefix) { $0(self) }
+    }
+
     /// Applies `inputs` in order and returns all their effects.
     mutating func apply(_ inputs: Input...) -> [Delivery] {
         var effects: [Effect] = []

@@ -154,6 +154,11 @@ struct TranscriptReplay {
             mistakes.append("\(name) is not connected")
             return
         }
+        // The client closes after it has read all earlier messages.
+        drain(socket.loop)
+        var written: [(SocketID, Frame)] = []
+        loops[socket.loop].flush(socket) { written.append(($0, $1)) }
+        for (socket, frame) in written { deliver(frame, to: socket) }
         close(socket)
     }
 
@@ -180,13 +185,11 @@ struct TranscriptReplay {
     }
 
     private mutating func drain(_ loop: Int) {
-        var written: [(SocketID, Frame)] = []
         for instruction in mailboxes[loop] {
             if case .close(let socket, let code) = instruction { closing.append((socket, code)) }
-            loops[loop].apply(instruction) { written.append(($0, $1)) }
+            loops[loop].apply(instruction)
         }
         mailboxes[loop] = []
-        for (socket, frame) in written { deliver(frame, to: socket) }
     }
 
     /// Flushes all loops, then closes connections. Repeats this until nothing is pending, because a close can cause
@@ -196,7 +199,7 @@ struct TranscriptReplay {
             for loop in loops.indices {
                 drain(loop)
                 var written: [(SocketID, Frame)] = []
-                loops[loop].flush { written.append(($0, $1)) }
+                while loops[loop].flush(writesMax: 1_000, { written.append(($0, $1)) }) {}
                 for (socket, frame) in written { deliver(frame, to: socket) }
             }
             let closed = closing

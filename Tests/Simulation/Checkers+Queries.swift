@@ -43,7 +43,7 @@ extension Checkers {
     func check(
         _ hub: Hub, channelsOf app: AppIndex, prefix: String, against model: ReferenceModel
     ) throws(Discrepancy) {
-        let listed = hub.occupiedChannels(app: app, prefix: prefix)
+        let listed = Hub.occupiedChannels(app: app, prefix: prefix) { $0(hub) }
         let texts = model.occupied(app: app).map(\.text).filter { $0.hasPrefix(prefix) && !$0.hasPrefix("#") }
         try expect(listed.map(\.name), texts.sorted()) { "app \(app) has channels \($0) beginning with '\(prefix)'" }
         for (name, occupancy) in listed {

@@ -3,7 +3,7 @@ import PusherProtocol
 
 /// The expected query results. The model computes them by searching all connections.
 extension ReferenceModel {
-    /// The connection's channels, in the order of subscribing.
+    /// The connection's channels.
     func channels(of socket: SocketID) -> [ChannelName] { connections[socket]?.subscriptions.map(\.channel) ?? [] }
 
     /// The connection's signed-in user.

@@ -10,7 +10,7 @@ struct ReferenceModel {
     /// An open connection.
     struct Connection {
         let app: AppIndex
-        /// In the order of subscribing.
+        /// In the order of subscribing until one ends: then the last one takes its place.
         var subscriptions: [Subscription] = []
         var user: SignedInUser?
     }
@@ -101,6 +101,10 @@ struct ReferenceModel {
             let limit = "the limit is \(limits.subscriptions) channels per connection"
             return sendError(socket, "Cannot subscribe to channel \(grant.channel.text): \(limit)")
         }
+        if let limit = exceededLimit(key) {
+            let text = "the application has reached its limit of \(limit)"
+            return sendError(socket, "Cannot subscribe to channel \(grant.channel.text): \(text)", code: 4100)
+        }
         if subscribers(of: key).isEmpty { recordWebhookEvent(key, .channelOccupied(grant.channel)) }
         connections[socket]?.subscriptions.append(Subscription(channel: grant.channel, member: grant.member))
         if let member = grant.member {
@@ -121,6 +125,18 @@ struct ReferenceModel {
         updateCount(key)
     }
 
+    /// The application's limit that one more subscription would exceed.
+    private func exceededLimit(_ key: ChannelKey) -> String? {
+        let limits = rules[key.app].limits
+        let channels = occupied(app: key.app)
+        if limits.channels > 0, !channels.contains(key.channel), channels.count >= limits.channels {
+            return "\(limits.channels) channels"
+        }
+        let subscriptions = channels.reduce(0) { $0 + subscribers(of: ChannelKey(app: key.app, channel: $1)).count }
+        let isFull = limits.appSubscriptions > 0 && subscriptions >= limits.appSubscriptions
+        return isFull ? "\(limits.appSubscriptions) subscriptions" : nil
+    }
+
     private mutating func unsubscribe(_ socket: SocketID, from channel: ChannelName) {
         guard let connection = connections[socket] else { return }
         if connection.subscriptions.contains(where: { $0.channel == channel }) {
@@ -133,9 +149,12 @@ struct ReferenceModel {
     mutating func leave(_ socket: SocketID, _ channel: ChannelName) {
         guard let connection = connections[socket] else { return }
         let key = ChannelKey(app: connection.app, channel: channel)
-        let left = connection.subscriptions.first { $0.channel == channel }
-        connections[socket]?.subscriptions.removeAll { $0.channel == channel }
-        if let userID = left?.member?.id, !distinctUsers(on: key).contains(userID) {
+        guard let index = connection.subscriptions.firstIndex(where: { $0.channel == channel }) else { return }
+        let left = connection.subscriptions[index]
+        // The last subscription takes the place of the one that ends.
+        connections[socket]?.subscriptions.swapAt(index, connection.subscriptions.count - 1)
+        connections[socket]?.subscriptions.removeLast()
+        if let userID = left.member?.id, !distinctUsers(on: key).contains(userID) {
             members[key]?.removeAll { $0.id == userID }
             sendAll(key, ServerMessage.memberRemoved(channel, userID: userID))
             recordWebhookEvent(key, .memberRemoved(channel, userID: userID))

@@ -28,6 +28,8 @@ struct Scenario {
     let connectionsMax: Int
     /// The number of instructions in a loop's mailbox above which publishes to that loop are rejected.
     let highWater: Int
+    /// The maximum number of writes of a flush.
+    let writesMax: Int
     let channels: [ChannelName]
     let users: SimulatedUsers
     /// Nil in the few seeds without a fleet.
@@ -46,7 +48,6 @@ struct Scenario {
         for (app, rules) in (fleet?.rules ?? []).enumerated() { apps[app].policy = rules.map { ChannelPolicy($0) } }
         // The first application's webhooks want all kinds, the other's only occupancy.
         for app in apps.indices { apps[app].webhooks = app == 0 ? .all : [.channelOccupied, .channelVacated] }
-        self.apps = apps
         self.fleet = fleet
         users = SimulatedUsers(with: fleet == nil ? [] : SimulatedFleet.users(using: &dice), using: &dice)
         let others = Self.channels(of: users, isCrowded: isCrowded, using: &dice)
@@ -58,6 +59,11 @@ struct Scenario {
             if weight > 0 { weights.append((kind, weight)) }
         }
         self.weights = weights
+        // In half of the seeds a flush is usually cut short.
+        writesMax = dice.chance(percent: 50) ? dice.within(1...5) : 1_000
+        if dice.chance(percent: 10) { apps[0].limits.channels = dice.within(1...6) }
+        if !isCrowded, dice.chance(percent: 10) { apps[0].limits.appSubscriptions = dice.within(4...30) }
+        self.apps = apps
     }
 
     /// A random kind, by weight.

@@ -134,22 +134,27 @@ struct World {
                 try checkers.check(closeOf: socket, code, on: loop, against: model)
                 loops[loop].closing.append(socket)
             }
-            var writes: [(SocketID, Frame)] = []
-            loops[loop].fanOut.apply(instruction) { writes.append(contentsOf: fault.write($0, $1)) }
-            try receive(writes, on: loop)
+            loops[loop].fanOut.apply(instruction)
         }
     }
 
     /// Flushes, then closes, so that frames that precede a close are delivered.
     private mutating func flush(_ loop: Int) throws(Discrepancy) {
         var writes: [(SocketID, Frame)] = []
-        loops[loop].fanOut.flush { writes.append(contentsOf: fault.write($0, $1)) }
+        let isUnfinished = loops[loop].fanOut.flush(writesMax: scenario.writesMax) {
+            writes.append(contentsOf: fault.write($0, $1))
+        }
         try receive(writes, on: loop)
-        guard !loops[loop].fanOut.isPending else { throw Discrepancy("loop \(loop) has pending frames after a flush") }
+        guard isUnfinished == loops[loop].fanOut.isPending else {
+            throw Discrepancy("loop \(loop) reports wrongly whether its flush has left frames")
+        }
         let closing = loops[loop].closing
         loops[loop].closing = []
         // The client may already have closed the connection, and another connection may be in its slot.
         for socket in closing where open.contains(socket) {
+            var writes: [(SocketID, Frame)] = []
+            loops[loop].fanOut.flush(socket) { writes.append(contentsOf: fault.write($0, $1)) }
+            try receive(writes, on: loop)
             try close(socket)
             summary.terminated += 1
         }

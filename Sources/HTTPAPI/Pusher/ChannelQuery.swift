@@ -12,15 +12,21 @@ package enum ChannelQuery: Sendable {
     /// The users of a presence channel (I1–I3).
     case users(ChannelName)
 
-    /// Looks up the result in the hub. The caller holds the hub's lock, so the JSON is encoded later, without the lock.
-    package func lookUp(in hub: Hub, app: AppIndex) -> ChannelQueryResult {
+    /// Looks up the result in the hub.
+    /// - Parameter read: passes the hub to its argument, once or several times. The hub is locked only meanwhile, so the
+    ///   result is sorted and encoded without the lock.
+    package func lookUp(app: AppIndex, read: (_ body: (Hub) -> Void) -> Void) -> ChannelQueryResult {
+        var result = ChannelQueryResult.users([])
         switch self {
         case .channels(let prefix, let attributes):
-            .channels(hub.occupiedChannels(app: app, prefix: prefix), attributes)
+            result = .channels(Hub.occupiedChannels(app: app, prefix: prefix, read: read), attributes)
         case .channel(let name, let attributes):
-            .channel(name, hub.occupancy(of: name, app: app), hub.cachedEvent(on: name, app: app), attributes)
-        case .users(let name): .users(hub.userIDs(on: name, app: app))
+            read { hub in
+                result = .channel(name, hub.occupancy(of: name, app: app), hub.cachedEvent(on: name, app: app), attributes)
+            }
+        case .users(let name): read { result = .users($0.userIDs(on: name, app: app)) }
         }
+        return result
     }
 }
 
