@@ -17,6 +17,15 @@ struct FrameJoiner {
     /// Kept to reuse its memory.
     private var candidates: [Int] = []
 
+    /// Writes the frame that was joined last, if it has all of `span` and the connection is not excluded from any of it.
+    /// This is the usual case: it allocates nothing and counts no references.
+    /// - Returns: whether it was written.
+    func write(_ span: Span, to socket: SocketID, _ write: (SocketID, Frame) -> Void) -> Bool {
+        guard let spanFrame, span == self.span, excluded.isEmpty || !excluded.contains(socket) else { return false }
+        write(socket, spanFrame)
+        return true
+    }
+
     /// The frame with all that `list` has for a connection, in the hub's order. Nil if the connection is excluded from
     /// all of it.
     mutating func frame(for socket: SocketID, _ list: SpanLists.List, _ lists: SpanLists, _ frames: PendingFrames) -> Frame? {

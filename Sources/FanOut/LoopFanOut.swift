@@ -122,9 +122,13 @@ package struct LoopFanOut {
     private mutating func writeFrames(
         of slot: Int, _ joiner: inout FrameJoiner, _ write: (SocketID, Frame) -> Void
     ) -> Int {
-        let recipient = recipients[slot]
-        guard let socket = recipient.socket, !recipient.list.isEmpty else { return 0 }
-        let frame = joiner.frame(for: socket, recipient.list, lists, frames)
+        let list = recipients[slot].list
+        guard let socket = recipients[slot].socket, !list.isEmpty else { return 0 }
+        if let span = lists.onlySpan(of: list), joiner.write(span, to: socket, write) {
+            lists.removeAll(of: &recipients[slot].list)
+            return 1
+        }
+        let frame = joiner.frame(for: socket, list, lists, frames)
         lists.removeAll(of: &recipients[slot].list)
         guard let frame else { return 0 }
         write(socket, frame)

@@ -9,14 +9,20 @@ package struct SocketID: Hashable, Sendable {
     package let place: UInt32
 
     /// The loop that owns the connection (0–255).
-    package var loop: Int { Int(place >> 24) }
+    @inlinable package var loop: Int { Int(place >> 24) }
     /// The connection's index in its loop's table (0–16,777,215).
-    package var slot: Int { Int(place & 0xFF_FFFF) }
+    @inlinable package var slot: Int { Int(place & 0xFF_FFFF) }
 
     package init(loop: Int, slot: Int, using random: inout some RandomNumberGenerator) {
         precondition((0..<256).contains(loop) && (0...0xFF_FFFF).contains(slot), "loop \(loop) or slot \(slot) is out of range")
         salt = UInt32.random(in: 1...UInt32.max, using: &random)
         place = UInt32(loop) << 24 | UInt32(slot)
+    }
+
+    // Written out, because a synthesized `==` is a call through a witness table in other modules: the fan-out compares
+    // ids in its inner loops.
+    @inlinable package static func == (one: SocketID, other: SocketID) -> Bool {
+        one.place == other.place && one.salt == other.salt
     }
 
     /// Parses a `socket_id`. Nil unless this server could have issued it.
