@@ -7,9 +7,12 @@ extension Hub {
     ) {
         // Protocol point K5: the event is cached even if a connection is excluded from it, or the channel has no
         // subscribers.
-        if publication.channel.isCache { apps[app].cache.store(publication.frame, on: publication.channel, at: now) }
-        guard let slot = apps[app].slots[publication.channel] else { return }
-        fanOut(publication.frame, on: slot, except: sender, &effects)
+        let slot = apps[app].slots[publication.channel]
+        let isCached = publication.channel.isCache
+        guard slot != nil || isCached else { return }
+        let frame = publication.frame
+        if isCached { apps[app].cache.store(frame, on: publication.channel, at: now) }
+        if let slot { fanOut(frame, on: slot, except: sender, &effects) }
     }
 
     mutating func relay(_ event: ClientEvent, from socket: SocketID, on name: ChannelName, _ effects: inout [Effect]) {

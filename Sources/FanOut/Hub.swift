@@ -31,13 +31,29 @@ package struct Hub {
     package struct Publication: Equatable, Sendable {
         /// The channel whose subscribers get the frame.
         package let channel: ChannelName
-        /// The event, encoded with the channel's name.
-        package let frame: Frame
+        private let encoded: Frame
+        /// The channel that `encoded` names, if it is another one.
+        private let original: ChannelName?
+
+        /// The event, encoded with the channel's name. For a mirror it is encoded here: most mirrors have no subscribers,
+        /// so the hub does not ask for it.
+        package var frame: Frame {
+            original.map { ServerMessage.event(encoded, on: $0, movedTo: channel) } ?? encoded
+        }
 
         /// - Parameter frame: must name `channel`.
         package init(channel: ChannelName, frame: Frame) {
             self.channel = channel
-            self.frame = frame
+            encoded = frame
+            original = nil
+        }
+
+        /// The same event for the channel that mirrors the channel of `publication`.
+        /// - Parameter publication: an event that ``ServerMessage/event(name:channel:data:)`` encoded.
+        package init(_ publication: Publication, mirroredOn mirror: ChannelName) {
+            channel = mirror
+            encoded = publication.encoded
+            original = publication.original ?? publication.channel
         }
     }
 

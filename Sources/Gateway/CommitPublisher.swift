@@ -77,12 +77,12 @@ final class CommitPublisher: Sendable {
         name.string(notification.event)
         var data = JSONWriter(capacity: notification.data.count * 5 / 4)
         data.string(utf8: notification.data)
-        return [channel, policy.mirror(of: channel)].compactMap { $0 }.map { channel in
-            let frame = name.bytes.withUnsafeBytes { name in
-                data.bytes.withUnsafeBytes { ServerMessage.event(name: name, channel: channel, data: $0) }
-            }
-            return Hub.Publication(channel: channel, frame: frame)
+        let frame = name.bytes.withUnsafeBytes { name in
+            data.bytes.withUnsafeBytes { ServerMessage.event(name: name, channel: channel, data: $0) }
         }
+        let publication = Hub.Publication(channel: channel, frame: frame)
+        let mirrored = policy.mirror(of: channel).map { Hub.Publication(publication, mirroredOn: $0) }
+        return [publication] + (mirrored.map { [$0] } ?? [])
     }
 
     // MARK: Metrics and log

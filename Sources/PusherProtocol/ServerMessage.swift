@@ -154,6 +154,25 @@ package enum ServerMessage {
         }
     }
 
+    /// The event of ``event(name:channel:data:)`` for another channel.
+    /// - Parameter channel: the channel that `frame` names.
+    package static func event(_ frame: Frame, on channel: ChannelName, movedTo other: ChannelName) -> Frame {
+        var otherText = other.text
+        return frame.bytes.withUnsafeBytes { bytes in
+            let payload = Frame.payload(of: bytes)
+            var end = #"{"event":""#.utf8.count
+            // Finds the end of the event's name, in which quotes are escaped.
+            while payload[end] != UInt8(ascii: "\"") { end += payload[end] == UInt8(ascii: "\\") ? 2 : 1 }
+            let start = end + #"","channel":""#.utf8.count
+            return otherText.withUTF8 { otherBytes in
+                Frame(pieces: [
+                    UnsafeRawBufferPointer(rebasing: payload[..<start]), UnsafeRawBufferPointer(otherBytes),
+                    UnsafeRawBufferPointer(rebasing: payload[(start + channel.text.utf8.count)...]),
+                ])
+            }
+        }
+    }
+
     /// The `data` of an event that this type encoded: a JSON string, as published. Nil if the event has no data.
     package static func data(of frame: Frame) -> [UInt8]? {
         var data: [UInt8]?

@@ -37,6 +37,46 @@ import Testing
             ])
     }
 
+    // MARK: Published events
+
+    private func event(_ channel: String, name eventName: String = #""e""#, data: String = #""1""#) -> Frame {
+        Array(eventName.utf8).withUnsafeBytes { event in
+            Array(data.utf8).withUnsafeBytes { ServerMessage.event(name: event, channel: name(channel), data: $0) }
+        }
+    }
+
+    @Test(arguments: [
+        #""e""#, #""a\"b""#, #""\\""#, #""\\\",\"channel\":\"""#, #""é\u0022""#, "\"\(String(repeating: "x", count: 200))\"",
+    ])
+    func mirroredEventDiffersInTheChannelOnly(eventName: String) {
+        for data in [#""1""#, #""driver-42""#, "\"\(String(repeating: "y", count: 70_000))\""] {
+            let original = Hub.Publication(channel: name("driver-42"), frame: event("driver-42", name: eventName, data: data))
+            let mirrored = Hub.Publication(original, mirroredOn: name("private-driver-42"))
+            #expect(mirrored.channel == name("private-driver-42"))
+            #expect(mirrored.frame == event("private-driver-42", name: eventName, data: data))
+            #expect(Hub.Publication(mirrored, mirroredOn: name("driver-42")).frame == original.frame)
+        }
+    }
+
+    /// An empty frame cannot be encoded for another channel: the test would crash.
+    @Test mutating func mirrorWithoutSubscribersIsNotEncoded() {
+        join(x, "driver-42")
+        let empty = Frame(joining: [])
+        let original = Hub.Publication(channel: name("driver-42"), frame: empty)
+        let mirrored = Hub.Publication(original, mirroredOn: name("private-driver-42"))
+        #expect(
+            hub.apply(.publish([original, mirrored], app: 0, except: nil)) == [Delivery(0, .fanOut(empty, 0, except: nil))])
+    }
+
+    @Test mutating func mirrorWithSubscribersGetsThePublishedEvent() {
+        join(x, "private-driver-42")
+        let original = Hub.Publication(channel: name("driver-42"), frame: event("driver-42"))
+        let mirrored = Hub.Publication(original, mirroredOn: name("private-driver-42"))
+        #expect(
+            hub.apply(.publish([original, mirrored], app: 0, except: nil))
+                == [Delivery(0, .fanOut(event("private-driver-42"), 0, except: nil))])
+    }
+
     @Test mutating func mirrorWithoutSubscribersGetsNothing() {
         join(x, "private-driver-42")
         join(y, "driver-7")

@@ -7,7 +7,7 @@ import PusherProtocol
 package struct EventRequest {
     /// One frame per channel, in the order of the request. A channel that the request names twice gets one frame.
     package let publications: [Hub.Publication]
-    /// The frames of the same event for the channels that mirror these, such as `private-driver-42` for `driver-42`.
+    /// The same event for the channels that mirror these, such as `private-driver-42` for `driver-42`.
     package let mirrored: [Hub.Publication]
     /// The connection that does not receive the event; nil if all subscribers receive it.
     package let except: SocketID?
@@ -22,13 +22,18 @@ package struct EventRequest {
         let (name, data) = try Self.nameAndData(fields, limits)
         let channels = try Self.channels(fields, limits)
         except = try Self.except(fields)
-        let publication = { (channel: ChannelName) in
+        publications = channels.map { channel in
             Hub.Publication(channel: channel, frame: ServerMessage.event(name: name, channel: channel, data: data))
         }
-        publications = channels.map(publication)
-        let mirrors = rules.policy.map { policy in channels.compactMap { policy.mirror(of: $0) } } ?? []
-        // If a request names a channel and its mirror, each receives the event once.
-        mirrored = mirrors.filter { !channels.contains($0) }.map(publication)
+        guard let policy = rules.policy else {
+            mirrored = []
+            return
+        }
+        mirrored = publications.compactMap { publication in
+            // If a request names a channel and its mirror, each receives the event once.
+            guard let mirror = policy.mirror(of: publication.channel), !channels.contains(mirror) else { return nil }
+            return Hub.Publication(publication, mirroredOn: mirror)
+        }
     }
 
     private static func nameAndData(
