@@ -39,12 +39,17 @@ extension Hub {
         app: AppIndex, prefix: String, read: (_ body: (Hub) -> Void) -> Void
     ) -> [(name: String, occupancy: Occupancy)] {
         var list: [(name: String, occupancy: Occupancy)] = []
+        // Memory is allocated here, not while the hub is locked.
+        var slice: [(name: String, occupancy: Occupancy)] = []
+        slice.reserveCapacity(slotsPerSlice)
         var (start, end) = (0, 0)
         repeat {
             read { hub in
                 end = hub.channels.count
-                hub.appendOccupiedChannels(app, prefix, slots: start..<min(start + slotsPerSlice, end), to: &list)
+                hub.appendOccupiedChannels(app, prefix, slots: start..<min(start + slotsPerSlice, end), to: &slice)
             }
+            list += slice
+            slice.removeAll(keepingCapacity: true)
             start += slotsPerSlice
         } while start < end
         list.sort { $0.name < $1.name }
