@@ -17,8 +17,8 @@ struct FrameJoiner {
     /// Kept to reuse its memory.
     private var candidates: [Int] = []
 
-    /// Writes the frame that was joined last, if it has all of `span` and the connection is not excluded from any of it.
-    /// This is the usual case: it allocates nothing and counts no references.
+    /// Writes the frame that was joined last, if it has all of `span` and the connection is not excluded from any of
+    /// it. This is the usual case: it allocates nothing and counts no references.
     /// - Returns: whether it was written.
     func write(_ span: Span, to socket: SocketID, _ write: (SocketID, Frame) -> Void) -> Bool {
         guard let spanFrame, span == self.span, excluded.isEmpty || !excluded.contains(socket) else { return false }

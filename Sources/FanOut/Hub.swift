@@ -35,8 +35,8 @@ package struct Hub {
         /// The channel that `encoded` names, if it is another one.
         private let original: ChannelName?
 
-        /// The event, encoded with the channel's name. For a mirror it is encoded here: most mirrors have no subscribers,
-        /// so the hub does not ask for it.
+        /// The event, encoded with the channel's name. For a mirror it is encoded here: most mirrors have no
+        /// subscribers, so the hub does not ask for it.
         package var frame: Frame {
             original.map { ServerMessage.event(encoded, on: $0, movedTo: channel) } ?? encoded
         }

@@ -88,7 +88,9 @@ struct Model {
             return reject(index, "No current subscription to channel \(name.text), or subscription in progress")
         }
         let app = connections[index].app
-        let left = connections[index].subscriptions.remove(at: position)
+        // The last subscription takes the place of the one that ends.
+        connections[index].subscriptions.swapAt(position, connections[index].subscriptions.count - 1)
+        let left = connections[index].subscriptions.removeLast()
         let others = subscribers(of: name, app).flatMap { connections[$0].subscriptions }.filter { $0.channel == name }
         if let id = left.member?.id, !others.contains(where: { $0.member?.id == id }) {
             channels[app][name]?.members.removeAll { $0.id == id }
@@ -98,7 +100,7 @@ struct Model {
     }
 
     mutating func close(_ index: Int) -> Connection {
-        while let subscription = connections[index].subscriptions.first { unsubscribe(index, subscription.channel) }
+        for subscription in connections[index].subscriptions { unsubscribe(index, subscription.channel) }
         let closed = connections.remove(at: index)
         if let id = closed.user?.id, signedIn(id, closed.app).isEmpty {
             for watcher in watchers(of: id, closed.app) {
