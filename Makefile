@@ -36,9 +36,10 @@ e2e: build $(PYTHON_READY) ## Run the end-to-end tests.
 
 check: lint build test ## Check the formatting, build, and run all tests. CI runs more: see .ci/run.
 
-lint: ## Check the formatting and the declared imports.
+lint: ## Check the formatting, the declared imports, and that input is read as bytes.
 	swift format lint --strict --recursive Sources Tests Package.swift
 	dev/imports
+	dev/bytes
 
 format: ## Format all Swift files.
 	swift format --in-place --recursive Sources Tests Package.swift

@@ -34,6 +34,7 @@ let package = Package(
         module("Addresses"),
         module("JSON", ["Primitives"]),
         module("HTTP"),
+        module("HTTP1", ["HTTP"]),
         module("WebSocketFraming"),
         module("PusherProtocol", ["JSON", "Primitives", "WebSocketFraming"]),
         module("Access", ["PusherProtocol"]),
@@ -51,7 +52,12 @@ let package = Package(
         module("Push", ["Crypto", "FleetRules", "HTTPClient", "JSON", "JWT", "Threads"]),
         module("Webhooks", ["Crypto", "HTTPClient", "JSON", "Primitives", "PusherProtocol", "Threads"]),
         module("HTTPAPI", ["Access", "Crypto", "FanOut", "FleetRules", "HTTP", "JSON", "JWT", "Primitives", "PusherProtocol"]),
-        module("Server", ["Addresses", "CLibev", "CLibwebsockets", "CLinux", "HTTP", "Observability", "PusherProtocol"]),
+        module(
+            "Server",
+            [
+                "Addresses", "CLibev", "CLibwebsockets", "CLinux", "Crypto", "HTTP", "HTTP1", "Observability",
+                "PusherProtocol", "Threads", "WebSocketFraming",
+            ]),
 
         // Composition.
         module(
@@ -74,12 +80,14 @@ let package = Package(
             name: "Simulation", dependencies: ["Access", "FanOut", "JSON", "PusherProtocol", "TestSupport"],
             path: "Tests/Simulation",
             swiftSettings: settings),
-        .target(name: "TestSupport", dependencies: ["JSON"], path: "Tests/TestSupport", swiftSettings: settings),
+        .target(
+            name: "TestSupport", dependencies: ["HTTP", "HTTP1", "JSON"], path: "Tests/TestSupport", swiftSettings: settings),
 
         tests("Primitives"),
         tests("Addresses", ["TestSupport"]),
         tests("JSON", ["TestSupport"]),
-        tests("HTTP"),
+        tests("HTTP", ["TestSupport"]),
+        tests("HTTP1", ["HTTP", "TestSupport"], exclude: ["Golden"]),
         tests("WebSocketFraming", ["Crypto", "TestSupport"], exclude: ["Golden"]),
         tests("PusherProtocol", ["JSON", "TestSupport"]),
         tests("Access", ["PusherProtocol"]),
@@ -96,7 +104,11 @@ let package = Package(
             "Push", ["Crypto", "FleetRules", "HTTPClient", "JSON", "TestSupport", "Threads"],
             exclude: ["Golden"]),
         tests("Webhooks", ["JSON", "PusherProtocol", "TestSupport", "Threads"]),
-        tests("HTTPAPI", ["Access", "Crypto", "FanOut", "FleetRules", "HTTP", "JSON", "JWT", "Primitives", "PusherProtocol"]),
+        tests(
+            "HTTPAPI",
+            [
+                "Access", "Crypto", "FanOut", "FleetRules", "HTTP", "JSON", "JWT", "Primitives", "PusherProtocol", "TestSupport",
+            ]),
         tests("Server", ["Addresses", "PusherProtocol", "TestSupport"]),
         tests(
             "Gateway",

@@ -8,6 +8,8 @@ extension Settings {
         package var jwt = [JWT()]
         /// Firebase Authentication.
         package var firebase = Firebase()
+        /// Whether a signed request to Pusher's HTTP API is accepted only once.
+        package var replayProtection = false
 
         package init() {}
     }

@@ -16,6 +16,7 @@ extension Settings {
             $0.integer("activity_seconds", into: &server.activitySeconds, 1...3_600)
             $0.integer("watchdog_seconds", into: &server.watchdogSeconds, 0...3_600)
             $0.integer("connections", into: &server.connections, 1...1_000_000)
+            $0.integer("buffer_bytes", into: &server.bufferBytes, 16_777_216...1_099_511_627_776)
             $0.integer("connections_per_ip", into: &server.connectionsPerIP, 0...1_000_000)
             $0.integer("handshakes_per_ip_per_second", into: &server.handshakesPerIPPerSecond, 0...100_000)
             $0.flag("behind_proxy", into: &server.behindProxy)
@@ -34,6 +35,7 @@ extension Settings {
                 $0.text("certificates_url", into: &auth.firebase.certificatesURL, .keysURL)
                 $0.choice("role", into: &auth.firebase.role)
             }
+            $0.flag("replay_protection", into: &auth.replayProtection)
         }
         root.section("store") {
             $0.path("path", into: &store.path)

@@ -39,6 +39,9 @@ package struct Settings: Equatable, Sendable {
         package var activitySeconds = 120
         /// The most open connections (1–1,000,000). The gateway sets its limit of file descriptors accordingly.
         package var connections = 20_000
+        /// The most bytes of incomplete requests and messages that are buffered, over all connections
+        /// (16 MiB–1 TiB).
+        package var bufferBytes = 268_435_456
         /// The most open connections of one address (0–1,000,000); the addresses of an IPv6 /64 count as one. 0: no
         /// limit.
         package var connectionsPerIP = 0

@@ -46,15 +46,20 @@ package final class MD5 {
 
     /// The digest: 32 lower-case hexadecimal digits.
     package func hexadecimalDigest(of bytes: UnsafeRawBufferPointer) -> String {
-        let digest = [UInt8](unsafeUninitializedCapacity: 16) { buffer, count in
+        withUnsafeBytes(of: digest(of: bytes).bigEndian) { Hexadecimal.text(Array($0)) }
+    }
+
+    /// The digest as a number: its first byte is the most significant one. Allocates nothing.
+    package func digest(of bytes: UnsafeRawBufferPointer) -> UInt128 {
+        var digest: UInt128 = 0
+        withUnsafeMutableBytes(of: &digest) { digest in
             let done =
                 EVP_DigestInit_ex(context, algorithm, nil) == 1
                 && EVP_DigestUpdate(context, bytes.baseAddress, bytes.count) == 1
-                && EVP_DigestFinal_ex(context, buffer.baseAddress, nil) == 1
+                && EVP_DigestFinal_ex(context, digest.baseAddress, nil) == 1
             precondition(done, "EVP_Digest failed to compute an MD5 digest")
-            count = 16
         }
-        return Hexadecimal.text(digest)
+        return UInt128(bigEndian: digest)
     }
 }
 
@@ -74,18 +79,38 @@ package enum StableID {
 }
 
 /// Lower-case hexadecimal, as Pusher writes digests.
-enum Hexadecimal {
+package enum Hexadecimal {
     private static let digits = Array("0123456789abcdef".utf8)
 
-    static func text(_ bytes: [UInt8]) -> String { String(decoding: Self.bytes(bytes), as: UTF8.self) }
-
-    static func bytes(_ bytes: [UInt8]) -> [UInt8] {
-        [UInt8](unsafeUninitializedCapacity: bytes.count * 2) { buffer, count in
-            for byte in bytes {
-                buffer[count] = digits[Int(byte >> 4)]
-                buffer[count + 1] = digits[Int(byte & 15)]
-                count += 2
+    /// The number that 32 digits of either case write. Nil for any other text.
+    package static func number(_ digits: UnsafeRawBufferPointer) -> UInt128? {
+        guard digits.count == 32 else { return nil }
+        var number: UInt128 = 0
+        for digit in digits {
+            switch digit {
+            case UInt8(ascii: "0")...UInt8(ascii: "9"): number = number << 4 | UInt128(digit - UInt8(ascii: "0"))
+            case UInt8(ascii: "a")...UInt8(ascii: "f"): number = number << 4 | UInt128(digit - UInt8(ascii: "a") + 10)
+            case UInt8(ascii: "A")...UInt8(ascii: "F"): number = number << 4 | UInt128(digit - UInt8(ascii: "A") + 10)
+            default: return nil
             }
+        }
+        return number
+    }
+
+    static func text(_ bytes: [UInt8]) -> String {
+        String(unsafeUninitializedCapacity: bytes.count * 2) { text in
+            write(bytes, to: text)
+            return bytes.count * 2
+        }
+    }
+
+    /// - Parameter text: memory for two digits per byte.
+    static func write(_ bytes: some Sequence<UInt8>, to text: UnsafeMutableBufferPointer<UInt8>) {
+        var index = 0
+        for byte in bytes {
+            text[index] = digits[Int(byte >> 4)]
+            text[index + 1] = digits[Int(byte & 15)]
+            index += 2
         }
     }
 }

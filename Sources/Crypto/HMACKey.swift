@@ -32,9 +32,23 @@ package final class HMACKey {
 
     /// Whether `signature` is the lower-case hexadecimal signature of `text`, compared in constant time.
     package func verifies(_ signature: some StringProtocol, of text: String) -> Bool {
-        let expected = Hexadecimal.bytes(digest(text))
-        var given = String(signature)
-        return given.withUTF8 { $0.count == expected.count && CRYPTO_memcmp($0.baseAddress, expected, expected.count) == 0 }
+        var (signature, text) = (String(signature), text)
+        return signature.withUTF8 { signature in
+            text.withUTF8 { verifies(UnsafeRawBufferPointer(signature), of: UnsafeRawBufferPointer($0)) }
+        }
+    }
+
+    /// Whether `signature` is the lower-case hexadecimal signature of `bytes`, compared in constant time. Allocates
+    /// nothing.
+    package func verifies(_ signature: UnsafeRawBufferPointer, of bytes: UnsafeRawBufferPointer) -> Bool {
+        withUnsafeTemporaryAllocation(of: UInt8.self, capacity: 96) { scratch in
+            let digest = UnsafeMutableBufferPointer(rebasing: scratch[..<32])
+            let expected = UnsafeMutableBufferPointer(rebasing: scratch[32...])
+            write(digestOf: bytes.assumingMemoryBound(to: UInt8.self), to: digest.baseAddress)
+            Hexadecimal.write(digest, to: expected)
+            return signature.count == expected.count
+                && CRYPTO_memcmp(signature.baseAddress, expected.baseAddress, expected.count) == 0
+        }
     }
 
     /// The digest of `bytes`: 32 bytes.
@@ -52,12 +66,19 @@ package final class HMACKey {
 
     private func digest(_ bytes: UnsafeBufferPointer<UInt8>) -> [UInt8] {
         [UInt8](unsafeUninitializedCapacity: 32) { buffer, count in
-            let done =
-                EVP_MAC_init(context, nil, 0, nil) == 1
-                && EVP_MAC_update(context, bytes.baseAddress, bytes.count) == 1
-                && EVP_MAC_final(context, buffer.baseAddress, &count, 32) == 1
-            precondition(done && count == 32, "EVP_MAC failed to compute an HMAC-SHA256 digest")
+            write(digestOf: bytes, to: buffer.baseAddress)
+            count = 32
         }
+    }
+
+    /// - Parameter digest: memory for 32 bytes.
+    private func write(digestOf bytes: UnsafeBufferPointer<UInt8>, to digest: UnsafeMutablePointer<UInt8>?) {
+        var count = 0
+        let done =
+            EVP_MAC_init(context, nil, 0, nil) == 1
+            && EVP_MAC_update(context, bytes.baseAddress, bytes.count) == 1
+            && EVP_MAC_final(context, digest, &count, 32) == 1
+        precondition(done && count == 32, "EVP_MAC failed to compute an HMAC-SHA256 digest")
     }
 }
 

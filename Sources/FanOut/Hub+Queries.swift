@@ -105,9 +105,13 @@ extension Hub {
             subscriptions: apps[app].subscriptionCount, users: apps[app].users.count)
     }
 
-    /// The number of subscriptions of all applications that were refused because of the limits `channels` and
-    /// `appSubscriptions`.
-    package var refusedSubscriptions: Int { apps.reduce(0) { $0 + $1.refusedSubscriptionCount } }
+    /// The refused subscriptions of all applications.
+    package var refusedSubscriptions: RefusedSubscriptions {
+        apps.reduce(into: RefusedSubscriptions()) {
+            $0.channels += $1.refusedSubscriptions.channels
+            $0.subscriptions += $1.refusedSubscriptions.subscriptions
+        }
+    }
 
     /// The number of an application's connections.
     package func connectionCount(app: AppIndex) -> Int { apps[app].connectionCount }

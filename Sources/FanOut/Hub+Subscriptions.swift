@@ -22,9 +22,9 @@ extension Hub {
             return sendError(socket, text, &effects)
         }
         if let limit = exceededLimit(app, isNewChannel: apps[app].slots[name] == nil) {
-            apps[app].refusedSubscriptionCount += 1
+            // Without a code: at an error with a code, stock clients would close the connection.
             let text = "Cannot subscribe to channel \(name.text): the application has reached its limit of \(limit)"
-            return sendError(socket, text, code: 4100, &effects)
+            return sendError(socket, text, &effects)
         }
         let slot = apps[app].slots[name] ?? occupy(name, app)
         self[socket].subscriptions.append(slot)
@@ -102,11 +102,16 @@ extension Hub {
         return presence.contains(member.id) || presence.count < apps[channel.app].rules.limits.presenceMembers
     }
 
-    /// The application's limit that one more subscription would exceed, as text; nil if there is room.
-    private func exceededLimit(_ app: AppIndex, isNewChannel: Bool) -> String? {
+    /// Counts the application's limit that one more subscription would exceed, and returns it as text; nil if there is
+    /// room.
+    private mutating func exceededLimit(_ app: AppIndex, isNewChannel: Bool) -> String? {
         let limits = apps[app].rules.limits
-        if isNewChannel, limits.channels > 0, apps[app].slots.count >= limits.channels { return "\(limits.channels) channels" }
+        if isNewChannel, limits.channels > 0, apps[app].slots.count >= limits.channels {
+            apps[app].refusedSubscriptions.channels += 1
+            return "\(limits.channels) channels"
+        }
         if limits.appSubscriptions > 0, apps[app].subscriptionCount >= limits.appSubscriptions {
+            apps[app].refusedSubscriptions.subscriptions += 1
             return "\(limits.appSubscriptions) subscriptions"
         }
         return nil

@@ -218,11 +218,20 @@ struct AppState {
     var connectionCount = 0
     /// The number of subscriptions of all connections.
     var subscriptionCount = 0
-    /// The number of subscriptions refused because of the limits `channels` and `appSubscriptions`.
-    var refusedSubscriptionCount = 0
+    var refusedSubscriptions = RefusedSubscriptions()
 
     init(_ rules: AppRules) {
         self.rules = rules
         cache = EventCache(bytesMax: rules.limits.cacheBytes)
     }
+}
+
+/// How many subscriptions were refused because of an application's limits.
+package struct RefusedSubscriptions: Equatable, Sendable {
+    /// Refused because of ``Limits/channels``.
+    package var channels = 0
+    /// Refused because of ``Limits/appSubscriptions``.
+    package var subscriptions = 0
+
+    package init() {}
 }

@@ -1,4 +1,5 @@
 import Access
+import Addresses
 import Configuration
 import Crypto
 import FanOut
@@ -24,6 +25,9 @@ final class Assembly: Sendable {
     /// By loop.
     let heartbeats: [Heartbeat]
     let budget: DescriptorBudget
+    private let clientLimits: ClientLimits
+    /// Nil if `auth.replay_protection` is off.
+    let replayGuard: ReplayGuard?
     let fleet: FleetService
     let webhooks: WebhookWorker
 
@@ -35,6 +39,11 @@ final class Assembly: Sendable {
         let loops = min(settings.server.loops > 0 ? settings.server.loops : cores, LoopSet.loopsMax)
         // First: sets the descriptor limit before loops open descriptors.
         budget = DescriptorBudget(connectionsMax: settings.server.connections, loopCount: loops)
+        clientLimits = ClientLimits(
+            AddressLimits(
+                connectionsMax: settings.server.connectionsPerIP,
+                handshakesPerSecond: settings.server.handshakesPerIPPerSecond))
+        replayGuard = settings.auth.replayProtection ? Self.makeReplayGuard() : nil
         wakeups = (0..<loops).map { _ in Wakeup() }
         heartbeats = (0..<loops).map { Heartbeat("loop-\($0)") }
         let webhooks = WebhookWorker(endpoints: settings.webhookEndpoints, log: log)
@@ -50,6 +59,18 @@ final class Assembly: Sendable {
             throw error
         }
     }
+
+    /// Remembers signed requests over all loops.
+    private static func makeReplayGuard() -> ReplayGuard {
+        let seen = Lock(SeenSignatures(capacity: seenSignaturesMax))
+        return { head in
+            let now = Clock.unixMilliseconds() / 1000
+            return seen.withLock { $0.insert(head, now: now) }
+        }
+    }
+
+    /// Enough for 1,600 requests a second for 20 minutes; at most 80 MB.
+    private static let seenSignaturesMax = 2_000_000
 
     /// Makes `/readyz` fail, and starts to drain the push lanes and the loops.
     func beginDrain(seconds: Int) {
@@ -103,22 +124,10 @@ final class Assembly: Sendable {
     var loopOptions: EventLoop.Options {
         let tls = settings.server.tls
         return EventLoop.Options(
-            requestBodyBytesMax: requestBodyBytesMax,
+            bufferedBytesMax: settings.server.bufferBytes / wakeups.count,
             tls: tls.isEnabled ? TLSFiles(certificate: tls.certificate, key: tls.key) : nil,
-            isBehindProxy: settings.server.behindProxy)
-    }
-
-    /// The size in bytes of the largest body that could be a valid request, at most 16 MiB: a batch of events with
-    /// every byte of their data escaped (`\u0000`), with all channels at full length, and room for the remaining
-    /// members.
-    private var requestBodyBytesMax: Int {
-        min(
-            16_777_216,
-            settings.apps.map { app in
-                // The data, the names of event and channel, and the remaining members.
-                let event = app.limits.eventBytes * 6 + app.limits.nameLength * 8 + 1_024
-                return event * app.limits.batchEvents + app.limits.channelsPerEvent * (app.limits.nameLength + 3)
-            }.max() ?? 65_536)
+            proxies: TrustedProxies(settings.server), usesProxyProtocol: settings.server.proxyProtocol,
+            clientLimits: clientLimits)
     }
 }
 

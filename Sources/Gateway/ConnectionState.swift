@@ -41,12 +41,10 @@ struct ConnectionState {
     mutating func consumeCommand(nowMilliseconds: Int64) -> Bool {
         let perSecond = app.limits.commandsPerSecond
         guard perSecond > 0 else { return true }
-        let size = perSecond * Self.commandBurstSeconds
+        // A client that reconnects subscribes to all its channels at once.
+        let size = max(perSecond, app.limits.subscriptions)
         var bucket = commands ?? TokenBucket(size: size, now: nowMilliseconds)
         defer { commands = bucket }
         return bucket.consume(perSecond: perSecond, size: size, now: nowMilliseconds)
     }
-
-    /// The commands of this time may arrive at once: a client that reconnects subscribes to all its channels.
-    private static let commandBurstSeconds = 10
 }

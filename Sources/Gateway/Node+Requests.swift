@@ -6,48 +6,88 @@ import Server
 import Store
 import Threads
 
-/// HTTP requests: responds at once, or passes the request to the thread that can respond.
+/// HTTP requests: routes each when its head is complete, then responds at once, or passes the request to the thread that
+/// can respond.
 extension Node {
-    /// What the response to a request needs while the request waits for a reply from another thread.
+    /// What is kept of a request until its response.
     struct PendingRequest {
         /// The JSON format of the path's responses; nil for a path outside the fleet's API.
         let envelope: Envelope?
         let crossOriginHeaders: HTTPHeaders
-        /// A copy of the request if it waits for its token issuer's keys and will be retried; nil for other requests.
+        /// Nil while the request waits for its token issuer's keys.
+        var route: RoutedRequest?
+        /// A copy of the head of a request that waits for its token issuer's keys; nil for other requests.
         var deferred: DeferredRequest?
     }
 
-    func respond(to request: HTTPRequest, _ id: RequestID) -> HTTPResponse? {
-        let response = perform(action(of: request), request, id)
-        if log.writes(.debug) { logRequest(request, response) }
-        guard let response else { return nil }
-        countFailure(response, router.envelope(of: request))
-        return response.adding(router.crossOriginHeaders(for: request))
+    func decide(on request: HTTPRequest, _ id: RequestID) -> HeadDecision {
+        let pending = PendingRequest(
+            envelope: router.envelope(of: request), crossOriginHeaders: router.crossOriginHeaders(for: request))
+        switch route(request) {
+        case .respond(let response): return .respond(finish(response, pending, request))
+        case .route(let route): return readBody(of: id, route, pending)
+        case .needsKeys(let issuer):
+            guard fleet.fetchKeys(of: issuer, for: id, on: index) else {
+                return .respond(finish(rejectForFullQueue(.tokenKeys, pending), pending, request))
+            }
+            waiting[id] = pending
+            waiting[id]?.deferred = DeferredRequest(request)
+            return .wait
+        }
     }
 
-    func errorResponse(_ status: Int, _ text: String, path: String) -> HTTPResponse {
-        let envelope = Envelope(path: path)
+    func respond(to request: HTTPRequest, _ id: RequestID) -> HTTPResponse? {
+        guard let pending = waiting.removeValue(forKey: id), let route = pending.route else {
+            preconditionFailure("a request is complete whose head was not routed")
+        }
+        let response = perform(router.action(of: route, request: request), pending, id)
+        guard let response else {
+            logRequest(request, nil)
+            return nil
+        }
+        return finish(response, pending, request)
+    }
+
+    func abandoned(_ id: RequestID) { waiting[id] = nil }
+
+    func errorResponse(_ status: Int, _ text: String, rawPath: UnsafeRawBufferPointer) -> HTTPResponse {
+        let envelope = Envelope(rawPath: rawPath)
         let response = envelope?.error(status, text) ?? .text(status, text)
         countFailure(response, envelope)
         return response
+    }
+
+    private func route(_ request: HTTPRequest) -> Routing {
+        router.route(head: request, now: Clock.unixMilliseconds() / 1000)
+    }
+
+    private func readBody(of id: RequestID, _ route: RoutedRequest, _ pending: PendingRequest) -> HeadDecision {
+        var pending = pending
+        pending.route = route
+        pending.deferred = nil
+        waiting[id] = pending
+        return .readBody(bytesMax: route.bodyBytesMax > 0 ? route.bodyBytesMax : RoutedRequest.discardedBodyBytesMax)
+    }
+
+    /// Counts and logs a response, and adds the headers for web pages.
+    private func finish(_ response: HTTPResponse, _ pending: PendingRequest, _ request: HTTPRequest) -> HTTPResponse {
+        logRequest(request, response)
+        countFailure(response, pending.envelope)
+        return response.adding(pending.crossOriginHeaders)
     }
 
     private func countFailure(_ response: HTTPResponse, _ envelope: Envelope?) {
         if response.status >= 400, envelope != nil { fleet.counters.countFailedRequest(response.status) }
     }
 
-    private func action(of request: HTTPRequest) -> APIAction {
-        router.action(of: request, now: Clock.unixMilliseconds() / 1000)
-    }
-
     /// Performs an action.
     /// - Returns: the response; nil if it comes from another thread.
-    private func perform(_ action: APIAction, _ request: HTTPRequest, _ id: RequestID) -> HTTPResponse? {
+    private func perform(_ action: APIAction, _ pending: PendingRequest, _ id: RequestID) -> HTTPResponse? {
         switch action {
         case .respond(let response): return response
         case .publish(let publish, let app):
             guard case .published(let occupancies) = hub.publish(publish, app: app, from: index) else {
-                return rejectForFullQueue()
+                return rejectForFullQueue(.mailbox, pending)
             }
             drainMailbox()
             return publish.response(occupancies: occupancies)
@@ -55,7 +95,7 @@ extension Node {
         case .terminate(let userID, let app):
             apply(.terminate(userID: userID, app: app))
             return .emptyObject
-        case .command, .fleetQuery, .needsKeys: return forward(action, request, id)
+        case .command, .fleetQuery: return forward(action, pending, id)
         case .authorize(let authorization): return authorize(authorization)
         case .stats: return .json(200, StatsResponse(metrics: metrics, hub: hub, fleet: fleet, apps: appIDs).json)
         case .pushReport: return .json(200, PushStatusResponse(fleet.pushService.statuses).json)
@@ -72,10 +112,8 @@ extension Node {
     }
 
     /// Posts a request to the thread that can respond; responds with 503 if that thread's queue is full.
-    private func forward(_ action: APIAction, _ request: HTTPRequest, _ id: RequestID) -> HTTPResponse? {
-        let envelope = router.envelope(of: request)
+    private func forward(_ action: APIAction, _ pending: PendingRequest, _ id: RequestID) -> HTTPResponse? {
         let address = ReplyAddress(loop: index, request: id.rawValue)
-        var deferred: DeferredRequest?
         let fullQueue: FullQueue?
         switch action {
         // A committed command's events are published even to full mailboxes, so check for room before the store gets
@@ -85,17 +123,10 @@ extension Node {
             fullQueue = fleet.post(CommandRequest(command, replyTo: address)) ? nil : .storeWriter
         case .fleetQuery(let query):
             fullQueue = fleet.post(QueryRequest(query, replyTo: address)) ? nil : .storeReader
-        case .needsKeys(let issuer):
-            deferred = DeferredRequest(request)
-            fullQueue = fleet.fetchKeys(of: issuer, for: id, on: index) ? nil : .tokenKeys
         default: preconditionFailure("Node.forward was called with an action that needs no other thread")
         }
-        if let fullQueue {
-            countRejection(fullQueue)
-            return unavailable(envelope, "Overloaded: nothing was done, try again", retryAfterSeconds: 1)
-        }
-        waiting[id] = PendingRequest(
-            envelope: envelope, crossOriginHeaders: router.crossOriginHeaders(for: request), deferred: deferred)
+        if let fullQueue { return rejectForFullQueue(fullQueue, pending) }
+        waiting[id] = pending
         return nil
     }
 
@@ -111,22 +142,26 @@ extension Node {
         loop?.respond(response.adding(request.crossOriginHeaders), to: id)
     }
 
-    /// Retries a request after the fetch of its token issuer's keys. If the token's key is still unknown, responds with
-    /// 401. But if no key of the issuer was ever fetched, the issuer is unreachable, and the response is 503, because
-    /// apps treat a 401 as a logout.
+    /// Routes a request again after the fetch of its token issuer's keys. If the token's key is still unknown, responds
+    /// with 401. But if no key of the issuer was ever fetched, the issuer is unreachable, and the response is 503,
+    /// because apps treat a 401 as a logout.
     func retry(_ id: RequestID) {
         guard let pending = waiting.removeValue(forKey: id), let deferred = pending.deferred else { return }
-        let response = deferred.withRequest { request -> HTTPResponse? in
-            let action = action(of: request)
-            guard case .needsKeys(let issuer) = action else { return perform(action, request, id) }
-            let envelope = router.envelope(of: request)
-            guard !fleet.keyCache.isEmpty(issuer: issuer) else {
-                return unavailable(envelope, "The keys of the token's issuer cannot be fetched: try again", retryAfterSeconds: 30)
+        let decision: HeadDecision = deferred.withRequest { request in
+            switch route(request) {
+            case .respond(let response): return .respond(finish(response, pending, request))
+            case .route(let route): return readBody(of: id, route, pending)
+            case .needsKeys(let issuer):
+                let response =
+                    fleet.keyCache.isEmpty(issuer: issuer)
+                    ? unavailable(
+                        pending.envelope, "The keys of the token's issuer cannot be fetched: try again", retryAfterSeconds: 30)
+                    : (pending.envelope ?? .error).error(
+                        401, "Unknown key id (kid) for this issuer", headers: ["WWW-Authenticate": "Bearer"])
+                return .respond(finish(response, pending, request))
             }
-            return (envelope ?? .error).error(
-                401, "Unknown key id (kid) for this issuer", headers: ["WWW-Authenticate": "Bearer"])
         }
-        if let response { respond(response, to: id, pending) }
+        loop?.resume(id, with: decision)
     }
 
     private func unavailable(_ envelope: Envelope?, _ text: String, retryAfterSeconds: Int) -> HTTPResponse {
@@ -143,6 +178,7 @@ extension Node {
     }
 
     private func logRequest(_ request: HTTPRequest, _ response: HTTPResponse?) {
+        guard log.writes(.debug) else { return }
         log.debug(
             "request",
             [
@@ -152,8 +188,11 @@ extension Node {
             ])
     }
 
-    private func rejectForFullQueue() -> HTTPResponse {
-        countRejection(.mailbox)
+    private func rejectForFullQueue(_ queue: FullQueue, _ pending: PendingRequest) -> HTTPResponse {
+        countRejection(queue)
+        guard pending.envelope == nil else {
+            return unavailable(pending.envelope, "Overloaded: nothing was done, try again", retryAfterSeconds: 1)
+        }
         return .text(503, "Overloaded: nothing was published, try again", headers: ["Retry-After": "1"])
     }
 }

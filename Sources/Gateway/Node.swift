@@ -19,7 +19,7 @@ final class Node: EventLoopDelegate {
     private let heartbeat: Heartbeat
     private let budget: DescriptorBudget
     let loopMetrics: LoopMetrics
-    private let appsByKey: [String: Application]
+    private let apps: Applications
     let router: Router
     private let activityTimeout: ActivityTimeout
     let log: Log
@@ -67,13 +67,14 @@ final class Node: EventLoopDelegate {
         log = assembly.log
         activityTimeout = ActivityTimeout(activitySeconds: assembly.settings.server.activitySeconds)
         let apps = assembly.makeApplications()
-        appsByKey = Dictionary(uniqueKeysWithValues: apps.map { ($0.key, $0) })
+        self.apps = Applications(apps)
         fleet = assembly.fleet
         webhooks = assembly.webhooks
         appIDs = apps.map(\.id)
         wakeup = assembly.wakeups[index]
         router = Router(
-            apps: apps, metricsToken: assembly.settings.metrics.token, fleet: try assembly.makeFleetRouter(apps))
+            apps: apps, metricsToken: assembly.settings.metrics.token, fleet: try assembly.makeFleetRouter(apps),
+            replayGuard: assembly.replayGuard)
         loop = try EventLoop(
             index: index, delegate: self, wakeup: assembly.wakeups[index], budget: budget, metrics: loopMetrics,
             options: assembly.loopOptions)
@@ -92,17 +93,17 @@ final class Node: EventLoopDelegate {
     // MARK: WebSockets
 
     func opened(_ socket: SocketID, _ request: UpgradeRequest) -> Admission {
-        switch Handshake(path: request.path, query: { name in request.query.first { $0.name == name }?.value }) {
+        switch Handshake(path: request.http.path, query: { request.http.queryValue($0) }) {
         case .refused(let code, let reason, let version): return rejection(code, reason, version)
         case .app(let key, let version):
-            guard let app = appsByKey[key] else {
+            guard let app = apps.withKey(key.utf8) else {
                 return rejection(.unknownApp, "App key \(key.clipped) does not exist", version)
             }
             guard app.isEnabled else { return rejection(.disabledApp, "Application is disabled", version) }
             guard request.isSecure || !app.isTLSOnly else {
                 return rejection(.tlsOnly, "Application only accepts TLS connections: use wss://", version)
             }
-            guard app.origins.allows(request.origin) else { return rejection(.notAuthorized, "Origin not allowed", version) }
+            guard app.origins.allows(request.http.origin) else { return rejection(.notAuthorized, "Origin not allowed", version) }
             guard hub.open(socket, app: app.index) else {
                 // Clients connect again after `.overCapacity` (4100), but not after `.overQuota` (4004).
                 let isFinal = app.limits.overQuotaClose == .overQuota
@@ -133,9 +134,11 @@ final class Node: EventLoopDelegate {
         }
     }
 
-    func ponged(from socket: SocketID) { connections[socket.slot]?.recordActivity(at: now) }
+    func heard(from socket: SocketID) { connections[socket.slot]?.recordActivity(at: now) }
 
     func closed(_ socket: SocketID) {
+        // If the loop closes the connection, its frames go before the close frame; a flush may have left some.
+        fanOut.flush(socket) { loop?.write($1, to: $0) }
         apply(.closed(socket))
         fanOut.close(socket)
         connections[socket.slot] = nil
@@ -144,6 +147,8 @@ final class Node: EventLoopDelegate {
     }
 
     func closing(with code: CloseCode) { metrics.countClose(code) }
+
+    func limitReached(_ limit: Limit) { metrics.countLimited(limit) }
 
     private func admit(_ socket: SocketID, to app: Application) {
         while connections.count <= socket.slot { connections.append(nil) }

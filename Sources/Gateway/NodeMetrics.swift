@@ -34,6 +34,7 @@ final class NodeMetrics: Sendable {
 
     func families(hub: SharedHub) -> [MetricFamily] {
         let (channels, subscriptions, evictions) = hub.read { ($0.channelCount, $0.subscriptionCount, $0.cacheEvictions) }
+        let refused = hub.read { $0.refusedSubscriptions }
         return loopFamilies() + [
             MetricFamily(
                 "\(prefix)_mailbox_depth", .gauge, help: "Messages queued for a thread.",
@@ -49,7 +50,10 @@ final class NodeMetrics: Sendable {
                     .map { ([("code", String($0.key.rawValue))], String($0.value)) }),
             MetricFamily(
                 "\(prefix)_limited_total", .counter, help: "Rejections by limits, by configuration key.",
-                samples: Limit.allCases.map { ([("limit", $0.rawValue)], String(limited[$0])) }),
+                samples: Limit.allCases.map { ([("limit", $0.rawValue)], String(limited[$0])) } + [
+                    ([("limit", "channels")], String(refused.channels)),
+                    ([("limit", "app_subscriptions")], String(refused.subscriptions)),
+                ]),
             MetricFamily(
                 "\(prefix)_descriptors_in_use", .gauge, help: "Descriptors of clients, which server.connections limits.",
                 value: budget.inUse),

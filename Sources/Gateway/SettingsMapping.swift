@@ -52,6 +52,9 @@ extension Settings {
     /// The first configuration key whose value passes the configuration's checks but cannot be used, such as a broken
     /// PEM or a private key of the wrong curve. Nil if there is none.
     package var keyError: (key: String, problem: String)? {
+        if server.proxyProtocol, server.tls.isEnabled {
+            return ("server.proxy_protocol", "cannot be used with server.tls: let the load balancer terminate TLS")
+        }
         do throws(TokenIssuerError) {
             _ = try TokenVerifier(issuers: auth.issuers, keyCache: IssuerKeyCache(issuers: auth.issuers))
         } catch {

@@ -31,10 +31,22 @@ package struct APIError: Error, Equatable {
         APIError(400, "Expected \"\(field)\": \(kind) is required", field: field)
     }
 
+    /// 405, with the header `Allow`.
+    /// - Parameter allowed: the methods that the path allows, such as `GET, HEAD`.
+    static func methodNotAllowed(_ allowed: String) -> APIError {
+        APIError(405, "Method not allowed: use \(allowed)", headers: ["Allow": allowed])
+    }
+
     /// 403: the token is valid, but its role may not use the path.
     static func wrongRole(_ role: Role, required roles: [Role]) -> APIError {
         let required = roles.map(\.rawValue).joined(separator: " or ")
         return APIError(403, "Requires role \(required); the token has role \(role.rawValue)")
+    }
+
+    /// The response, as JSON in the fleet's API and as a line of plain text elsewhere.
+    /// - Parameter envelope: the JSON format of the path's errors. Nil outside the fleet's API.
+    func response(_ envelope: Envelope?) -> HTTPResponse {
+        envelope?.error(self) ?? .text(status, text, headers: headers)
     }
 
     /// Calls `read`. Maps a ``JSONError`` to 400, and rethrows an ``APIError``.

@@ -46,6 +46,11 @@ package final class Application {
         signers.contains { $0.verifies(signature, of: text) }
     }
 
+    /// Whether `signature` is the hexadecimal HMAC-SHA256 of `bytes` with one of the secrets. Allocates nothing.
+    func verifies(_ signature: UnsafeRawBufferPointer, of bytes: UnsafeRawBufferPointer) -> Bool {
+        signers.contains { $0.verifies(signature, of: bytes) }
+    }
+
     /// The hexadecimal HMAC-SHA256 of `text` with the first secret.
     func sign(_ text: String) -> String { signers[0].signature(of: text) }
 

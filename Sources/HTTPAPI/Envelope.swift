@@ -10,16 +10,21 @@ package enum Envelope: Sendable {
     /// `{"error":"…"}`: `/pusher/*`, `/api/ops/*`.
     case error
 
-    /// The envelope of errors for a path. Nil outside the fleet's API.
-    package init?(path: String) { self.init(path.split(separator: "/", omittingEmptySubsequences: false).dropFirst().map { $0 }) }
-
-    /// The envelope of errors for a path that is split into segments. Nil outside the fleet's API.
-    init?(_ path: [Substring]) {
-        switch (path.first, path.dropFirst().first) {
-        case ("api", "auth"), ("api", "delivery"): self = .message
-        case ("api", "ops"), ("pusher", _): self = .error
-        case ("api", _): self = .success
-        case (let first?, _) where first.hasPrefix("app-"): self = .success
+    /// The envelope of errors for a path. Nil outside the fleet's API, and if the path is empty because it could not be
+    /// read.
+    /// - Parameter path: percent-encoded.
+    package init?(rawPath path: UnsafeRawBufferPointer) {
+        var segments = PathSegments(path)
+        guard let first = segments.next() else { return nil }
+        switch first {
+        case "api":
+            switch segments.next() {
+            case "auth"?, "delivery"?: self = .message
+            case "ops"?: self = .error
+            default: self = .success
+            }
+        case "pusher": self = .error
+        case _ where first.text.utf8.starts(with: "app-".utf8): self = .success
         default: return nil
         }
     }

@@ -5,6 +5,7 @@ import Synchronization
 package enum Limit: String, CaseIterable, Sendable {
     case connectionsPerIP = "connections_per_ip"
     case handshakesPerIP = "handshakes_per_ip_per_second"
+    case bufferBytes = "buffer_bytes"
 
     fileprivate var index: Int { Self.allCases.firstIndex(of: self)! }  // `allCases` has every case
 }

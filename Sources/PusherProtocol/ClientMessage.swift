@@ -24,19 +24,22 @@ package enum ClientMessage: Equatable, Sendable {
         case "pusher:ping": self = .ping
         case "pusher:pong": self = .pong
         case "pusher:subscribe":
+            let data = try envelope.members()
             self = .subscribe(
                 SubscriptionRequest(
-                    channel: try envelope.text("channel"),
-                    auth: try envelope.optionalText("auth"),
-                    channelData: try envelope.optionalText("channel_data")))
-        case "pusher:unsubscribe": self = .unsubscribe(channel: try envelope.text("channel"))
+                    channel: try data.text(data.channel, "channel"), auth: try data.optionalText(data.auth, "auth"),
+                    channelData: try data.optionalText(data.channelData, "channel_data")))
+        case "pusher:unsubscribe":
+            let data = try envelope.members()
+            self = .unsubscribe(channel: try data.text(data.channel, "channel"))
         case "pusher:signin":
+            let data = try envelope.members(code: 4009)
             self = .signin(
-                SigninRequest(auth: try envelope.text("auth", code: 4009), userData: try envelope.text("user_data", code: 4009)))
+                SigninRequest(auth: try data.text(data.auth, "auth"), userData: try data.text(data.userData, "user_data")))
         case _ where envelope.event.utf8.starts(with: "client-".utf8):
             let event = envelope.event
             guard let channel = envelope.channel else { throw ProtocolError("\(event.clipped): expected channel to be a string") }
-            self = .clientEvent(ClientEvent(name: event, channel: channel, data: envelope.data))
+            self = .clientEvent(ClientEvent(name: event, channel: channel, data: envelope.dataAsString))
         default:
             throw ProtocolError(
                 "Unknown event \(envelope.event.clipped): expected pusher:subscribe, pusher:unsubscribe, pusher:signin, pusher:ping or client-…"
@@ -45,22 +48,12 @@ package enum ClientMessage: Equatable, Sendable {
     }
 }
 
-/// Those members of a message that the server reads.
+/// Those members of a message that the server reads. Borrows the message.
 private struct Envelope {
     var event = ""
     /// The channel of a client event.
     var channel: String?
-    /// The data of a client event as a JSON string. Data of another type becomes a string that contains its JSON (E4).
-    /// `null` if the message has no data.
-    var data: [UInt8] = Array("null".utf8)
-    private var isDataObject = false
-    /// The members of the data, if it is an object.
-    private var dataMembers: [(name: String, value: Value)] = []
-
-    enum Value {
-        case text(String)
-        case null, other
-    }
+    private var data: JSONSlice?
 
     init(_ text: UnsafeRawBufferPointer) throws {
         var name: String?
@@ -71,45 +64,76 @@ private struct Envelope {
             } else if key.equals("channel") {
                 channel = value.string
             } else if key.equals("data") {
-                isDataObject = value.kind == .object
-                dataMembers = isDataObject ? try Self.members(of: value.raw) : []
-                data = Self.asString(value)
+                data = value
             }
         }
         guard let name else { throw ProtocolError("Expected an event") }
         event = name
     }
 
-    private static func asString(_ value: JSONSlice) -> [UInt8] {
-        if value.kind == .string { return Array(value.raw) }
-        var json = JSONWriter(capacity: value.raw.count + 16)
-        json.string(utf8: value.raw)
+    /// The data of a client event as a JSON string. Data of another type becomes a string that contains its JSON (E4).
+    /// `null` if the message has no data.
+    var dataAsString: [UInt8] {
+        guard let data else { return Array("null".utf8) }
+        if data.kind == .string { return Array(data.raw) }
+        var json = JSONWriter(capacity: data.raw.count + 16)
+        json.string(utf8: data.raw)
         return json.bytes
     }
 
-    func text(_ name: String, code: Int? = nil) throws(ProtocolError) -> String {
-        guard let text = try optionalText(name, code: code) else {
-            throw ProtocolError("\(event): expected data.\(name) to be a string", code: code)
+    /// The data of a `pusher:` event. Client events need not be read: their data is copied as it is.
+    /// - Parameter code: the code of errors about the data.
+    /// - Throws: ``ProtocolError`` if the data is not an object.
+    func members(code: Int? = nil) throws(ProtocolError) -> DataMembers {
+        guard let data, data.kind == .object, let members = try? DataMembers(data, event: event, code: code) else {
+            throw ProtocolError("\(event): expected data to be an object", code: code)
         }
+        return members
+    }
+}
+
+/// The members of a `pusher:` event's data. Of a member that occurs twice, the last counts.
+private struct DataMembers {
+    private(set) var channel: JSONSlice?
+    private(set) var auth: JSONSlice?
+    private(set) var channelData: JSONSlice?
+    private(set) var userData: JSONSlice?
+    /// For error messages.
+    private let event: String
+    private let code: Int?
+
+    init(_ object: JSONSlice, event: String, code: Int?) throws {
+        self.event = event
+        self.code = code
+        try JSONReader.object(object.raw) { key, value in
+            if key.equals("channel") {
+                channel = value
+            } else if key.equals("auth") {
+                auth = value
+            } else if key.equals("channel_data") {
+                channelData = value
+            } else if key.equals("user_data") {
+                userData = value
+            }
+        }
+    }
+
+    /// A string member.
+    /// - Parameter name: as in the message, for the error.
+    func text(_ member: JSONSlice?, _ name: String) throws(ProtocolError) -> String {
+        guard let text = try optionalText(member, name) else { throw wrongKind(name) }
         return text
     }
 
-    func optionalText(_ name: String, code: Int? = nil) throws(ProtocolError) -> String? {
-        guard isDataObject else { throw ProtocolError("\(event): expected data to be an object", code: code) }
-        switch dataMembers.last(where: { $0.name.utf8.elementsEqual(name.utf8) })?.value {
-        case .text(let text): return text
-        case .null, nil: return nil
-        case .other: throw ProtocolError("\(event): expected data.\(name) to be a string", code: code)
-        }
+    /// A string member. Nil if it is absent or null.
+    func optionalText(_ member: JSONSlice?, _ name: String) throws(ProtocolError) -> String? {
+        guard let value = member, value.kind != .null else { return nil }
+        guard let text = value.string else { throw wrongKind(name) }
+        return text
     }
 
-    private static func members(of object: UnsafeRawBufferPointer) throws -> [(name: String, value: Value)] {
-        var members: [(name: String, value: Value)] = []
-        try JSONReader.object(object) { key, value in
-            let member: Value = value.string.map(Value.text) ?? (value.kind == .null ? .null : .other)
-            members.append((key.string ?? "", member))
-        }
-        return members
+    private func wrongKind(_ name: String) -> ProtocolError {
+        ProtocolError("\(event): expected data.\(name) to be a string", code: code)
     }
 }
 

@@ -27,8 +27,8 @@ package struct Frame: Equatable, Sendable {
     /// A frame with one text message.
     package init(text: [UInt8]) { self = text.withUnsafeBytes { Frame(pieces: [$0]) } }
 
-    /// A ping frame. Its payload is not empty, because libwebsockets does not report empty pongs.
-    static let ping = Frame.ping(payload: Array("life".utf8))
+    /// A ping frame without payload.
+    static let ping = Frame.ping(payload: [])
 
     /// A ping frame (RFC 6455 section 5.5.2). The client responds with a pong frame that has the same payload.
     /// - Parameter payload: at most 125 bytes.

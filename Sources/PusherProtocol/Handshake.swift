@@ -13,7 +13,8 @@ package enum Handshake: Equatable, Sendable {
     ///   - path: the URL's path, percent-decoded.
     ///   - query: returns the first value of a query parameter, percent-decoded; nil if absent.
     package init(path: String, query: (String) -> String?) {
-        guard path.hasPrefix("/app/"), case let key = path.dropFirst(5), !key.isEmpty, !key.contains("/") else {
+        let key = path.utf8.dropFirst(5)
+        guard path.utf8.starts(with: "/app/".utf8), !key.isEmpty, !key.contains(UInt8(ascii: "/")) else {
             self = .refused(.pathNotFound, reason: "Path not found: connect to /app/KEY", version: nil)
             return
         }
@@ -30,6 +31,6 @@ package enum Handshake: Equatable, Sendable {
                 .unsupportedVersion, reason: "Unsupported protocol version \(version): use 5, 6 or 7", version: version)
             return
         }
-        self = .app(key: String(key), version: version)
+        self = .app(key: String(Substring(key)), version: version)
     }
 }

@@ -35,8 +35,8 @@ package struct Limits: Equatable, Sendable {
     /// Client events of one connection per second (1–1,000). Over the limit: the event is dropped, with error 4301
     /// (E9).
     package var clientEventsPerSecond = 10
-    /// Commands (subscribe, unsubscribe, sign in) of one connection per second (0–100,000); 0 means no limit. The
-    /// commands of ten seconds may arrive at once, because a client that reconnects subscribes to all its channels.
+    /// Commands (subscribe, unsubscribe, sign in) of one connection per second (0–100,000); 0 means no limit. As
+    /// many as ``subscriptions`` may arrive at once, because a client that reconnects subscribes to all its channels.
     /// Over the limit: the command is refused, with error 4301.
     package var commandsPerSecond = 100
     /// Bytes of all cached events of an application (0–1,073,741,824). Over the limit: the oldest events are evicted.

@@ -22,10 +22,10 @@ struct SignedAuth {
             throw ProtocolError("Missing auth for \(purpose): get it from your authorization endpoint", code: 4009)
         }
         // The last colon separates key and signature, because a key may contain colons, but a signature does not.
-        guard let colon = text.lastIndex(of: ":"), text[..<colon].utf8.elementsEqual(key.utf8) else {
+        guard let colon = text.utf8.lastIndex(of: UInt8(ascii: ":")), text.utf8[..<colon].elementsEqual(key.utf8) else {
             throw ProtocolError("Invalid auth for \(purpose): expected KEY:SIGNATURE with this application's key", code: 4009)
         }
-        guard verify(signed, text[text.index(after: colon)...]) else {
+        guard verify(signed, Substring(text.utf8[colon...].dropFirst())) else {
             throw ProtocolError("Invalid signature: expected HMAC SHA256 hex digest of \(signed.clipped)", code: 4009)
         }
     }

@@ -1,33 +1,61 @@
+import Addresses
 import PusherProtocol
 
-/// A loop's WebSockets by slot, the index in one array. The elements are trivial values, so that sending an event to
+/// A loop's connections by slot, the index in one array. The elements are trivial values, so that sending an event to
 /// many WebSockets neither allocates nor touches reference counts.
 struct ConnectionTable {
-    /// The state of a connection. A turn is one iteration of the event loop.
-    enum State {
-        /// Messages are delivered in both directions.
-        case open
-        /// The loop closes the connection with a close frame at the end of this turn. Incoming messages are ignored;
-        /// frames written in this turn are still sent.
+    /// What a connection is used for, in the order of its life.
+    enum Phase: UInt8 {
+        /// The header of the PROXY protocol is read; requests follow it.
+        case proxyHeader
+        /// HTTP requests are read and responded to.
+        case http
+        /// A WebSocket: messages are delivered in both directions.
+        case webSocket
+        /// The WebSocket gets a close frame at the end of this turn. Incoming messages are ignored; frames written in
+        /// this turn are still sent.
         case closePending
-        /// The loop closes the connection without a close frame at the end of this turn. Nothing is sent or received.
-        case dropped
-        /// The close has begun. No new frame is accepted; frames in the outbox may still be sent.
+        /// The close frame is sent or queued. The client's close frame, or the deadline, ends the connection.
         case closing
+        /// All is said: the outbox is still sent, then the connection stops sending, and discards what it receives until
+        /// the client closes. Closing at once would reset the connection and destroy the last response on its way.
+        case lingering
+        /// The connection is closed at the end of this turn, whatever is unsent. Nothing is sent or received.
+        case dropped
     }
 
     struct Connection {
-        /// libwebsockets' handle.
-        let wsi: OpaquePointer
+        /// The transport's handle.
+        let transport: Transport.Socket
+        let descriptor: Int32
+        /// The WebSocket's id. An HTTP connection has one, too, so that a late response is not sent to the slot's next
+        /// connection.
         let socket: SocketID
-        var state = State.open
-        /// Whether the delegate admitted the connection. The delegate receives the events of admitted connections only.
+        /// The address of the client, as far as it is known: the peer's, or what a trusted proxy states.
+        var peer: IPAddress
+        /// Whether ``ClientLimits`` counts the connection for `peer`.
+        var isCounted: Bool
+        var phase = Phase.http
+        /// Whether the connection has become a WebSocket.
+        var isWebSocket = false
+        /// Whether the delegate admitted the WebSocket. The delegate receives the events of admitted WebSockets only.
         var isAdmitted = false
-        /// Whether the socket's buffer is full; new frames then go to the outbox.
-        var isBackedUp = false
+        /// Whether the socket is full; what is written then goes to the outbox.
+        var isFull = false
+        /// Whether receiving is paused.
+        var isReadingPaused = false
+        /// Whether an HTTP connection waits for a response before it reads the next request.
+        var awaitsResponse = false
+        /// Whether an HTTP connection waits for the next turn before it reads the next request.
+        var awaitsTurn = false
+        /// Whether the first bytes of the WebSocket, its upgrade response, are still to be sent.
+        var hasUnsentUpgrade = false
+        /// Whether anything was sent since the last tick.
+        var hasProgress = false
         /// Limits in bytes, from the delegate's ``Admission``.
         var messageBytesMax: Int32 = 0
         var outboxBytesMax: Int32 = 0
+        var deadline = Deadlines.Link()
     }
 
     private var connections: [Connection?] = []
@@ -37,13 +65,27 @@ struct ConnectionTable {
 
     /// The number of connections.
     private(set) var count = 0
+    /// The slots ever used: a valid slot is below.
+    var slotCount: Int { connections.count }
 
-    /// Adds a connection and assigns it a new socket id.
-    mutating func add(_ wsi: OpaquePointer, loop: Int) -> SocketID {
-        let slot = vacant.popLast() ?? connections.count
-        if slot == connections.count { connections.append(nil) }
+    /// Reserves a slot for a connection that is being adopted.
+    mutating func reserveSlot() -> Int {
+        if let slot = vacant.popLast() { return slot }
+        connections.append(nil)
+        return connections.count - 1
+    }
+
+    /// Returns a reserved slot whose connection could not be adopted.
+    mutating func cancelReservation(of slot: Int) { vacant.append(slot) }
+
+    /// Adds a connection in a reserved slot and assigns it a new socket id.
+    mutating func add(
+        _ transport: Transport.Socket, _ accepted: Listener.AcceptedSocket, slot: Int, loop: Int
+    ) -> SocketID {
         let socket = SocketID(loop: loop, slot: slot, using: &random)
-        connections[slot] = Connection(wsi: wsi, socket: socket)
+        connections[slot] = Connection(
+            transport: transport, descriptor: accepted.descriptor, socket: socket, peer: accepted.address,
+            isCounted: accepted.isCounted)
         count += 1
         return socket
     }
@@ -54,21 +96,24 @@ struct ConnectionTable {
         count -= 1
     }
 
+    /// Whether a slot has a connection.
+    func isOccupied(_ slot: Int) -> Bool { slot >= 0 && slot < connections.count && connections[slot] != nil }
+
     /// The connection in an occupied slot.
     subscript(slot: Int) -> Connection {
-        get {
-            guard let connection = connections[slot] else { preconditionFailure("ConnectionTable: slot \(slot) is vacant") }
-            return connection
+        _read {
+            guard case .some(let connection) = connections[slot] else { preconditionFailure("slot \(slot) is vacant") }
+            yield connection
         }
-        set { connections[slot] = newValue }
+        _modify { yield &connections[slot]! }  // traps like the getter
     }
 
-    /// The state of `socket`; nil if the connection is closed. Its slot may then be vacant or reused.
-    func state(of socket: SocketID) -> State? {
+    /// The phase of `socket`; nil if the connection is closed. Its slot may then be vacant or reused.
+    func phase(of socket: SocketID) -> Phase? {
         guard socket.slot < connections.count, let connection = connections[socket.slot] else { return nil }
-        return connection.socket == socket ? connection.state : nil
+        return connection.socket == socket ? connection.phase : nil
     }
 
-    /// Connections in the state `.open`, in no particular order.
-    var open: [SocketID] { connections.compactMap { $0?.state == .open ? $0?.socket : nil } }
+    /// Open WebSockets, in no particular order.
+    var webSockets: [SocketID] { connections.compactMap { $0?.phase == .webSocket ? $0?.socket : nil } }
 }

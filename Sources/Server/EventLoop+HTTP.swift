@@ -1,152 +1,357 @@
-import CLibwebsockets
+import Crypto
 import HTTP
+import HTTP1
+import WebSocketFraming
 
-/// libwebsockets' HTTP callbacks: requests and responses. An `Int32` result is 0, or -1 to make libwebsockets close the
-/// connection.
+/// HTTP/1.1 requests: each is read, decided on when its head is complete, and responded to in the order of arrival.
 extension EventLoop {
-    func requestHeadReceived(_ wsi: OpaquePointer) -> Int32 {
-        let head: RequestHead
-        do throws(RequestHead.FramingError) {
-            head = try RequestHead(wsi, bodyBytesMax: options.requestBodyBytesMax)
-        } catch {
-            metrics.add(to: .httpRequests)
-            write(
-                delegate.errorResponse(error.status, error.text, path: error.path), to: wsi,
-                correlationID: correlationIDs.id(of: wsi),
-                withoutBody: HeaderTable.length(WSI_TOKEN_HEAD_URI, wsi) > 0, closing: true)
-            return -1
+    /// The largest body that is read only to be discarded, in bytes, so that the connection can go on after an early
+    /// response. After a larger one, it closes.
+    private static let discardedBodyBytesMax = 65_536
+    /// Responses to pipelined requests are gathered up to this size, in bytes, and sent with one system call.
+    private static let gatheredBytesMax = 65_536
+
+    /// The most steps (heads, bodies) of pipelined requests that a connection gets in a turn, so that it does not delay
+    /// the others.
+    private static let stepsPerTurnMax = 64
+
+    func requestBytesReceived(_ bytes: UnsafeMutableRawBufferPointer, _ slot: Int) {
+        var reading = takeReading(slot) ?? RequestReading()
+        guard reading.bytes.isEmpty else {
+            reading.bytes.append(contentsOf: bytes)
+            return readBuffered(&reading, slot)
         }
-        // A body that is too large or of unknown length is not read. The delegate still gets the request, because it
-        // responds 401 or 403 rather than 413 or 411 to a client without access.
-        guard head.exceededBodyLimit == nil, !head.isLengthMissing else { return respond(to: head, [], wsi) }
-        // A POST with Content-Length 0 is not responded to here: libwebsockets calls `requestCompleted` for it.
-        guard head.contentLength > 0 || head.method == .post else { return respond(to: head, [], wsi) }
-        if head.expectsContinue, head.contentLength > 0 {
-            let interim = Array("HTTP/1.1 100 Continue\r\n\r\n".utf8)
-            guard clws_write_raw(wsi, interim, interim.count) >= 0 else { return -1 }
-        }
-        SocketTag.setState(.request(incomingRequests.add(head)), of: wsi)
-        return 0
+        let count = read(bytes, &reading, slot)
+        reading.bytes = Array(bytes[count...].prefix(reading.decodedBytesMax))
+        keep(reading, slot)
     }
 
-    func requestBodyReceived(_ wsi: OpaquePointer, _ bytes: UnsafeRawBufferPointer) -> Int32 {
-        guard case .request(let index) = SocketTag(of: wsi).state else { return -1 }
-        // Works around a libwebsockets bug: for the second of two pipelined requests it passes that request's head as
-        // the body, again and again, because its buffer still begins with the bytes that it has parsed. It passes at
-        // most Content-Length bytes, perhaps only the first letter of the method, so only the common length is
-        // compared. No valid body begins like a method. Returning -1 closes the connection. This is safe: the client
-        // repeats the requests that got no response (RFC 9112 section 9.3.2).
-        if !bytes.isEmpty, let head = incomingRequests.headBeforeBody(index),
-            Self.begins(bytes, with: head.method.rawValue + " ")
-        {
-            return -1
+    /// Reads the requests that have arrived while the connection waited.
+    func continueRequests(_ slot: Int) {
+        guard connections[slot].phase == .http, !connections[slot].awaitsResponse, !connections[slot].awaitsTurn,
+            var reading = takeReading(slot)
+        else { return }
+        readBuffered(&reading, slot)
+    }
+
+    /// Leaves the rest of what a connection has sent to the next turn, and reads no more of it until then.
+    private func continueNextTurn(_ slot: Int) {
+        connections[slot].awaitsTurn = true
+        connectionsToContinue.append(connections[slot].socket)
+        wakeup.signal()  // so that the loop does not sleep
+    }
+
+    /// Continues the connections that the last turn has left.
+    func continueConnections() {
+        let sockets = connectionsToContinue
+        connectionsToContinue.removeAll(keepingCapacity: true)
+        for socket in sockets where connections.phase(of: socket) != nil {
+            connections[socket.slot].awaitsTurn = false
+            updateReading(socket.slot)
+            continueRequests(socket.slot)
         }
-        return incomingRequests.append(bytes, to: index) ? 0 : -1
     }
 
-    func requestCompleted(_ wsi: OpaquePointer) -> Int32 {
-        guard case .request(let index) = SocketTag(of: wsi).state, let request = incomingRequests.remove(index) else { return -1 }
-        SocketTag.setState(.none, of: wsi)
-        return respond(to: request.head, request.body, wsi)
+    private func readBuffered(_ reading: inout RequestReading, _ slot: Int) {
+        var bytes: [UInt8] = []
+        swap(&bytes, &reading.bytes)
+        let count = bytes.withUnsafeMutableBytes { read($0, &reading, slot) }
+        // A body arrives in many pieces: its bytes are moved only when something before them is done with.
+        if count > 0 { bytes.removeFirst(count) }
+        if bytes.count > reading.decodedBytesMax { bytes.removeLast(bytes.count - reading.decodedBytesMax) }
+        reading.bytes = bytes
+        keep(reading, slot)
     }
 
-    /// An HTTP connection has closed, perhaps in the middle of a request or before its response.
-    func requestAbandoned(_ wsi: OpaquePointer) -> Int32 {
-        switch SocketTag(of: wsi).state {
-        case .request(let index): _ = incomingRequests.remove(index)
-        case .response(let index): pendingResponses.remove(at: index)
-        case .none, .webSocket: return 0
+    /// Reads requests as far as the bytes reach, or until one has to wait.
+    /// - Returns: the number of bytes that are done with.
+    private func read(_ bytes: UnsafeMutableRawBufferPointer, _ reading: inout RequestReading, _ slot: Int) -> Int {
+        var start = 0
+        var steps = 0
+        while canRead(slot) {
+            guard steps < Self.stepsPerTurnMax else {
+                continueNextTurn(slot)
+                break
+            }
+            steps += 1
+            let region = UnsafeMutableRawBufferPointer(rebasing: bytes[start...])
+            guard let count = readNext(region, &reading, slot) else { break }
+            start += count
+            if replies.count > Self.gatheredBytesMax { sendReplies(slot) }
         }
-        SocketTag.setState(.none, of: wsi)
-        return 0
+        sendReplies(slot)
+        guard connections[slot].phase == .http else {
+            // A client may send frames together with its upgrade request, although it should wait for the response.
+            if start < bytes.count { received(UnsafeMutableRawBufferPointer(rebasing: bytes[start...]), on: slot) }
+            return bytes.count
+        }
+        return start
     }
 
-    private func respond(to head: RequestHead, _ body: [UInt8], _ wsi: OpaquePointer) -> Int32 {
-        let query = HeaderTable.query(wsi)
-        let correlationID = correlationIDs.id(of: wsi)
-        // If the body is not read, the connection must close after the response: otherwise, libwebsockets would wait
-        // for the body forever.
-        let isBodyUnread = head.exceededBodyLimit != nil || head.isLengthMissing
-        let pending = PendingResponses.PendingResponse(
-            wsi: wsi, withoutBody: head.method == .head,
-            isLast: isBodyUnread || drain != nil || Self.requestsClose(HeaderTable.text(WSI_TOKEN_CONNECTION, wsi)),
-            correlationID: correlationID)
-        let id = pendingResponses.add(pending)
+    private func canRead(_ slot: Int) -> Bool {
+        let connection = connections[slot]
+        return connection.phase == .http && !connection.awaitsResponse && !connection.awaitsTurn && !connection.isFull
+    }
+
+    /// Reads one step of the current request.
+    /// - Returns: the bytes of the region that are done with; nil if more are needed, or the request has to wait.
+    private func readNext(_ region: UnsafeMutableRawBufferPointer, _ reading: inout RequestReading, _ slot: Int) -> Int? {
+        switch reading.stage {
+        case .head(var parser):
+            guard !region.isEmpty else { return nil }
+            switch parser.parse(UnsafeRawBufferPointer(region)) {
+            case .incomplete:
+                reading.stage = .head(parser)
+                return nil
+            case .invalid(let error):
+                reject(error, parser.head, UnsafeRawBufferPointer(region), slot)
+                return nil
+            case .complete(let head): return begin(head, region, &reading, slot)
+            }
+        case .body(let head, let id, let body): return readBody(head, id, body, region, &reading, slot)
+        case .discarding(let count):
+            let available = min(count, region.count)
+            reading.stage = available == count ? .head(RequestHeadParser()) : .discarding(count - available)
+            return available == 0 && count > 0 ? nil : available
+        case .decided(let head, let id, let decision): return apply(decision, head, id, region, &reading, slot)
+        case .undecided, .responding: return nil
+        }
+    }
+
+    // MARK: Heads
+
+    private func begin(
+        _ head: RequestHead, _ region: UnsafeMutableRawBufferPointer, _ reading: inout RequestReading, _ slot: Int
+    ) -> Int? {
         metrics.add(to: .httpRequests)
-        metrics.add(body.count, to: .httpBytesReceived)
-        // A loopback address does not identify a local client if a proxy on this machine forwards remote requests.
-        let isLoopback =
-            SocketTag(of: wsi).isLoopback && !options.isBehindProxy
-            && HeaderTable.length(WSI_TOKEN_X_FORWARDED_FOR, wsi) == 0
-        let response = body.withUnsafeBytes { bytes in
-            delegate.respond(
-                to: HTTPRequest(
-                    method: head.method, path: head.path, query: query, field: { HeaderTable.field($0, wsi) },
-                    correlationID: correlationID, isLoopback: isLoopback, body: bytes,
-                    isLengthMissing: head.isLengthMissing,
-                    exceededBodyLimit: head.exceededBodyLimit), id)
+        deadlines.cancel(slot, &connections)  // The head arrived in time; `keep` sets the next deadline.
+        let request = HTTPRequest(
+            head: head, bytes: UnsafeRawBufferPointer(region), body: UnsafeRawBufferPointer(start: nil, count: 0),
+            correlationID: correlationIDs.id(of: head, in: UnsafeRawBufferPointer(region)),
+            isLoopback: isLoopback(head, slot))
+        if head.isWebSocketUpgrade {
+            upgrade(request, slot)
+            return head.byteCount
         }
-        guard let response else {
-            // Stop reading until the response is written: libwebsockets would treat a pipelined request as part of this
-            // request's body.
-            lws_rx_flow_control(wsi, 0)
-            SocketTag.setState(.response(id.index), of: wsi)
-            return 0
-        }
-        pendingResponses.remove(at: id.index)
-        return write(response, for: pending) ? 0 : -1
+        let id = pendingResponses.add(
+            PendingResponses.PendingResponse(
+                slot: slot, withoutBody: head.method == .head, isHTTP11: head.isHTTP11,
+                isLast: !head.keepsAlive || drain != nil, correlationID: request.correlationID))
+        return apply(delegate.decide(on: request, id), head, id, region, &reading, slot)
     }
+
+    /// - Returns: the bytes of the region that are done with; nil if the request has to wait.
+    private func apply(
+        _ decision: HeadDecision, _ head: RequestHead, _ id: RequestID, _ region: UnsafeMutableRawBufferPointer,
+        _ reading: inout RequestReading, _ slot: Int
+    ) -> Int? {
+        switch decision {
+        case .respond(let response): return respondEarly(response, head, id, &reading, slot)
+        case .wait:
+            reading.stage = .undecided(head, id)
+            connections[slot].awaitsResponse = true
+            return nil
+        case .readBody(let bytesMax):
+            switch head.bodyFraming {
+            case .none: return readBody(head, id, .length(0), region, &reading, slot)
+            case .length(let length) where length > bytesMax:
+                rejectBody(RequestError(413, "The body exceeds the allowed maximum (\(bytesMax) bytes)"), head, id, region, slot)
+                return nil
+            case .length(let length):
+                continueIfExpected(head, bytesPresent: region.count - head.byteCount, slot)
+                return readBody(head, id, .length(length), region, &reading, slot)
+            case .chunked:
+                continueIfExpected(head, bytesPresent: region.count - head.byteCount, slot)
+                return readBody(head, id, .chunked(ChunkedDecoder(bodyBytesMax: bytesMax)), region, &reading, slot)
+            }
+        }
+    }
+
+    /// Responds to a request without its body. The body is discarded if its end is known and near.
+    private func respondEarly(
+        _ response: HTTPResponse, _ head: RequestHead, _ id: RequestID, _ reading: inout RequestReading, _ slot: Int
+    ) -> Int {
+        let length =
+            switch head.bodyFraming {
+            case .none: 0
+            case .length(let length): length
+            case .chunked: Int.max
+            }
+        // A client that waits for 100 Continue may send the body all the same, or not: its next byte is ambiguous.
+        let isReadable = length == 0 || length <= Self.discardedBodyBytesMax && !head.expectsContinue
+        if !isReadable { pendingResponses.setLast(id) }
+        reading.stage = length == 0 || !isReadable ? .head(RequestHeadParser()) : .discarding(length)
+        finish(response, id)
+        return head.byteCount
+    }
+
+    /// Sends the interim response that the client waits for, unless the body is already arriving.
+    private func continueIfExpected(_ head: RequestHead, bytesPresent: Int, _ slot: Int) {
+        guard head.expectsContinue, bytesPresent == 0 else { return }
+        ResponseEncoder.writeContinue(to: &replies)
+    }
+
+    /// Opens a WebSocket if the request is a complete opening handshake (RFC 6455 section 4.2).
+    private func upgrade(_ request: HTTPRequest, _ slot: Int) {
+        let (head, bytes) = (request.head, request.bytes)
+        let handshake = WebSocketUpgrade(
+            version: head[.secWebSocketVersion].map { bytes[$0] }, key: head[.secWebSocketKey].map { bytes[$0] })
+        switch handshake {
+        case .accepted(let text) where head.method == .get && head.isHTTP11 && head.hasNoBody:
+            let client = client(of: request, slot)
+            guard admitForwarded(client, slot) else {
+                return respondLast(.text(429, "Too many connections from your address: try again later"), request, slot)
+            }
+            sendReplies(slot)
+            guard connections[slot].phase == .http else { return }
+            openWebSocket(slot, request, client, accept: Base64.text(SHA1.digest(of: text)))
+        case .accepted, .unsupportedVersion:
+            let text = "Upgrade required: send GET with Upgrade: websocket and Sec-WebSocket-Version: 13"
+            respondLast(.text(426, text, headers: ["Upgrade": "websocket", "Sec-WebSocket-Version": "13"]), request, slot)
+        case .invalidKey:
+            respondLast(.text(400, "Invalid Sec-WebSocket-Key: expected 16 bytes in base64"), request, slot)
+        }
+    }
+
+    // MARK: Bodies
+
+    private func readBody(
+        _ head: RequestHead, _ id: RequestID, _ body: RequestReading.Body, _ region: UnsafeMutableRawBufferPointer,
+        _ reading: inout RequestReading, _ slot: Int
+    ) -> Int? {
+        let bytes = UnsafeMutableRawBufferPointer(rebasing: region[head.byteCount...])
+        switch body {
+        case .length(let length):
+            guard bytes.count >= length else {
+                reading.stage = .body(head, id, body)
+                return nil
+            }
+            return complete(head, id, region, bodyCount: length, end: length, &reading, slot)
+        case .chunked(var decoder):
+            switch decoder.decode(bytes) {
+            case .incomplete:
+                reading.stage = .body(head, id, .chunked(decoder))
+                return nil
+            case .complete(let end):
+                return complete(head, id, region, bodyCount: decoder.bodyCount, end: end, &reading, slot)
+            case .invalid(let error):
+                rejectBody(error, head, id, UnsafeMutableRawBufferPointer(region), slot)
+                return nil
+            }
+        }
+    }
+
+    /// Gives a complete request to the delegate.
+    private func complete(
+        _ head: RequestHead, _ id: RequestID, _ region: UnsafeMutableRawBufferPointer, bodyCount: Int, end: Int,
+        _ reading: inout RequestReading, _ slot: Int
+    ) -> Int {
+        metrics.add(bodyCount, to: .httpBytesReceived)
+        let bytes = UnsafeRawBufferPointer(region)
+        let request = HTTPRequest(
+            head: head, bytes: bytes, body: UnsafeRawBufferPointer(rebasing: bytes[head.byteCount...].prefix(bodyCount)),
+            correlationID: pendingResponses[id]?.correlationID ?? "", isLoopback: isLoopback(head, slot))
+        reading.stage = .head(RequestHeadParser())
+        if let response = delegate.respond(to: request, id) {
+            finish(response, id)
+        } else {
+            reading.stage = .responding(id)
+            connections[slot].awaitsResponse = true
+        }
+        return head.byteCount + end
+    }
+
+    // MARK: Waiting
+
+    func takeReading(_ slot: Int) -> RequestReading? {
+        guard let reading = readings.removeValue(forKey: slot) else { return nil }
+        bufferedBytes -= reading.bytes.count
+        return reading
+    }
+
+    /// Keeps what has arrived of the current request, and sets the deadline by which it must go on.
+    private func keep(_ reading: RequestReading, _ slot: Int) {
+        guard connections[slot].phase == .http else { return forget(reading) }
+        let isBetweenRequests = reading.isBetweenRequests
+        switch reading.stage {
+        // The client does not read its response: what it has sent has to wait, and is not late.
+        case _ where connections[slot].isFull || connections[slot].awaitsTurn: setDeadline(.idle, slot, restarts: false)
+        case .head: setDeadline(isBetweenRequests ? .idle : .head, slot, restarts: isBetweenRequests)
+        case .body, .discarding: setDeadline(.body, slot, restarts: false)
+        case .undecided, .decided, .responding: deadlines.cancel(slot, &connections)
+        }
+        updateReading(slot)
+        guard !isBetweenRequests else { return }
+        var reading = reading
+        if bufferedBytes + reading.bytes.count > options.bufferedBytesMax {
+            guard case .responding(let id) = reading.stage else { return rejectForMemory(reading, slot) }
+            // The request is already being carried out: its response is sent, and the connection closes after it.
+            delegate.limitReached(.bufferBytes)
+            pendingResponses.setLast(id)
+            reading.bytes = []
+        }
+        bufferedBytes += reading.bytes.count
+        readings[slot] = reading
+    }
+
+    /// Forgets a request that will not be responded to.
+    func forget(_ reading: RequestReading) {
+        if let id = reading.request, pendingResponses.remove(id) != nil { delegate.abandoned(id) }
+    }
+
+    /// - Parameter restarts: whether a deadline of the same kind starts again. It does not when a byte of a head or body
+    ///   arrives: otherwise a client could send one forever.
+    private func setDeadline(_ kind: Deadlines.Kind, _ slot: Int, restarts: Bool) {
+        if restarts || connections[slot].deadline.kind != kind { deadlines.set(kind, slot, &connections) }
+    }
+
+    // MARK: Responses
 
     /// Responds to a request for which ``EventLoopDelegate/respond(to:_:)`` returned nil. The response is written at
-    /// the end of the turn, when no callback of libwebsockets is on the stack. Does nothing if the connection has
+    /// the end of the turn, when no callback of the transport is on the stack. Does nothing if the connection has
     /// closed.
-    package func respond(_ response: HTTPResponse, to id: RequestID) { responses.append((id, response)) }
+    package func respond(_ response: HTTPResponse, to id: RequestID) { lateReplies.append((id, .respond(response))) }
 
-    /// Writes the responses that other threads have supplied in this turn.
-    func writeResponses() {
-        let responses = responses
-        self.responses.removeAll(keepingCapacity: true)
-        for (id, response) in responses {
-            guard let pending = pendingResponses.remove(id) else { continue }
-            SocketTag.setState(.none, of: pending.wsi)
-            lws_rx_flow_control(pending.wsi, 1)
-            if !write(response, for: pending) { clws_kill_now(pending.wsi) }
+    /// Goes on with a request for which ``EventLoopDelegate/decide(on:_:)`` returned `.wait`, at the end of the turn.
+    /// Does nothing if the connection has closed.
+    package func resume(_ id: RequestID, with decision: HeadDecision) { lateReplies.append((id, decision)) }
+
+    /// Performs what other threads have supplied in this turn.
+    func performLateReplies() {
+        let replies = lateReplies
+        lateReplies.removeAll(keepingCapacity: true)
+        for (id, decision) in replies {
+            // A connection that was dropped in this turn keeps its reading until it is closed.
+            guard let slot = pendingResponses[id]?.slot, readings[slot]?.request == id, connections[slot].phase == .http,
+                var reading = takeReading(slot)
+            else { continue }
+            connections[slot].awaitsResponse = false
+            switch (reading.stage, decision) {
+            case (.undecided(let head, _), _): reading.stage = .decided(head, id, decision)
+            case (_, .respond(let response)):
+                reading.stage = .head(RequestHeadParser())
+                finish(response, id)
+            default: preconditionFailure("a complete request needs a response, not a decision about its body")
+            }
+            readBuffered(&reading, slot)
         }
     }
 
-    /// - Returns: whether the connection stays open; if false, the caller closes it.
-    private func write(_ response: HTTPResponse, for pending: PendingResponses.PendingResponse) -> Bool {
-        let wsi = pending.wsi
-        let isWritten = write(
-            response, to: wsi, correlationID: pending.correlationID, withoutBody: pending.withoutBody, closing: pending.isLast)
-        guard isWritten else { return false }
-        // The last response closes the connection at once if libwebsockets has no bytes left to send. If it has some,
-        // the connection stays open until they are sent; then libwebsockets closes it, or the client does.
-        if pending.isLast, lws_partial_buffered(wsi) == 0 { return false }
-        return lws_http_transaction_completed(wsi) == 0
+    /// Encodes the response to a request.
+    func finish(_ response: HTTPResponse, _ id: RequestID) {
+        guard let pending = pendingResponses.remove(id) else { return }
+        ResponseEncoder.write(
+            response, to: &replies, correlationID: pending.correlationID, withoutBody: pending.withoutBody,
+            connection: pending.isLast ? .close : pending.isHTTP11 ? .persistent : .keepAlive)
+        if pending.isLast { linger(pending.slot) }
     }
 
-    /// Writes head and body with one system call, because system calls dominate the cost.
-    /// - Returns: false if the connection is broken.
-    @discardableResult
-    func write(
-        _ response: HTTPResponse, to wsi: OpaquePointer, correlationID: String, withoutBody: Bool, closing: Bool
-    ) -> Bool {
-        responseBytes.removeAll(keepingCapacity: true)
-        response.write(to: &responseBytes, correlationID: correlationID, withoutBody: withoutBody, closing: closing)
-        metrics.add(responseBytes.count, to: .httpBytesSent)
-        return clws_write_raw(wsi, responseBytes, responseBytes.count) >= 0
-    }
-
-    /// Whether the `Connection` header, a list (RFC 9110 section 7.6.1), contains `close`.
-    private static func requestsClose(_ connection: String?) -> Bool {
-        guard let connection else { return false }
-        return connection.lowercased().split(whereSeparator: { $0 == "," || $0 == " " }).contains("close")
-    }
-
-    /// Whether `bytes` and `text` agree up to the length of the shorter one, ignoring case: libwebsockets ignores the
-    /// case of methods.
-    private static func begins(_ bytes: UnsafeRawBufferPointer, with text: String) -> Bool {
-        zip(bytes, text.utf8).allSatisfy { $0 | 0x20 == $1 | 0x20 }
+    /// Sends the responses that are encoded in `replies`.
+    func sendReplies(_ slot: Int) {
+        guard !replies.isEmpty else { return }
+        write(replies, slot)
+        replies.removeAll(keepingCapacity: true)
+        guard connections[slot].phase == .lingering else { return }
+        if connections[slot].isFull { deadlines.set(.idle, slot, &connections) } else { endSending(slot) }
     }
 }

@@ -1,117 +1,157 @@
-import CLibwebsockets
-import Glibc
 import PusherProtocol
 
-/// Writing to WebSockets: queues what a full socket does not accept, and drops slow consumers.
+/// Writing to connections: queues what a full socket does not accept, and drops slow consumers.
 extension EventLoop {
-    /// Bytes per write. Larger writes could use much memory: libwebsockets buffers what the kernel does not accept,
-    /// without a limit and without reporting how much.
-    private static let sliceBytes = 65_536
+    /// Bytes of an outbox written at once, when its socket accepts bytes again. One piece per turn, so that many
+    /// recovering connections do not delay the others.
+    private static let pieceBytes = 65_536
+    /// How many times the outbox limit a connection may have queued, while it reads. A burst of events is faster than any
+    /// client: a connection above the limit is dropped only after a second without progress, or above this bound.
+    private static let burstFactor = 16
 
-    /// Sends `frame`, or queues it in the outbox if the socket's buffer is full. If the outbox would exceed its limit,
-    /// drops the connection, without a close frame: the full buffer would not accept one. Does nothing for a closed
-    /// connection.
+    /// Sends `frame`, or queues it in the outbox if the socket is full. Does nothing for a closed connection.
+    ///
+    /// A connection whose outbox is above its limit without progress is a slow consumer: it is dropped, without a close
+    /// frame, because the full socket would not accept one.
     package func write(_ frame: Frame, to socket: SocketID) {
-        guard let state = connections.state(of: socket), state == .open || state == .closePending else { return }
-        let chunk = Outbox.Chunk(frame: frame, offset: 0)
-        if connections[socket.slot].isBackedUp {
-            enqueue(chunk, socket.slot)
-        } else if let rest = writeNow(chunk, socket.slot) {
-            enqueue(rest, socket.slot)
-        }
-    }
-
-    /// Writes slices until the socket's buffer is full.
-    /// - Returns: the unsent rest; nil if all was sent or the connection was dropped.
-    private func writeNow(_ chunk: Outbox.Chunk, _ slot: Int) -> Outbox.Chunk? {
-        let wsi = connections[slot].wsi
-        var offset = chunk.offset
-        if offset == 0 { metrics.add(chunk.frame.messageCount, to: .messagesSent) }
-        while offset < chunk.frame.bytes.count, !connections[slot].isBackedUp {
-            let count = min(chunk.frame.bytes.count - offset, Self.sliceBytes)
-            let written = chunk.frame.bytes.withUnsafeBytes { clws_write_raw(wsi, $0.baseAddress?.advanced(by: offset), count) }
-            guard written >= 0 else {
-                drop(slot)
-                return nil
-            }
-            metrics.add(count, to: .bytesSent)
-            offset += count
-            if lws_partial_buffered(wsi) != 0 {
-                connections[slot].isBackedUp = true
-                lws_callback_on_writable(wsi)
-            }
-        }
-        return offset < chunk.frame.bytes.count ? Outbox.Chunk(frame: chunk.frame, offset: offset) : nil
-    }
-
-    /// Queues a chunk in the outbox. Drops the connection if the outbox would exceed its limit.
-    private func enqueue(_ chunk: Outbox.Chunk, _ slot: Int) {
-        switch outboxes[slot, default: Outbox()].enqueue(chunk, bytesMax: Int(connections[slot].outboxBytesMax)) {
-        case .queued: metrics.add(chunk.count, to: .outboxBytes)
-        case .overflow:
-            metrics.add(to: .slowConsumers)
-            drop(slot)
-        }
-    }
-
-    /// Writes queued chunks; called when the socket accepts bytes again.
-    func writable(_ slot: Int) {
-        connections[slot].isBackedUp = false
-        while !connections[slot].isBackedUp, connections[slot].state != .dropped, let chunk = outboxes[slot]?.next() {
-            metrics.add(-chunk.count, to: .outboxBytes)
-            guard let rest = writeNow(chunk, slot) else { continue }
-            outboxes[slot]?.putBack(rest)
-            metrics.add(rest.count, to: .outboxBytes)
-        }
-        if outboxes[slot]?.isEmpty == true { outboxes[slot] = nil }
-        if !connections[slot].isBackedUp, delayedCloses[slot] != nil { readyToClose.append(slot) }
-    }
-
-    // MARK: Closing
-
-    /// Closes a connection at the end of this turn, after all frames written to it until then.
-    package func close(_ socket: SocketID, _ code: CloseCode, reason: String) {
-        guard connections.state(of: socket) == .open else { return }
-        connections[socket.slot].state = .closePending
-        pendingCloses.append((socket, CloseFrame(code: code, reason: reason)))
-    }
-
-    /// Ends a connection without a close frame at the end of this turn.
-    private func drop(_ slot: Int) {
-        guard connections[slot].state != .dropped else { return }
-        connections[slot].state = .dropped
-        pendingCloses.append((connections[slot].socket, nil))
-    }
-
-    /// Makes libwebsockets close a connection. With a close frame, libwebsockets sends it and waits for the client's
-    /// close frame; without one, it closes at once.
-    func end(_ slot: Int, _ frame: CloseFrame?) {
-        delayedCloses[slot] = nil
-        let wsi = connections[slot].wsi
-        if let frame {
-            delegate.closing(with: frame.code)
-            let reason = Array(Self.truncated(frame.reason).utf8)
-            clws_close_reason(wsi, Int32(frame.code.rawValue), reason, reason.count)
+        guard let phase = connections.phase(of: socket), phase == .webSocket || phase == .closePending else { return }
+        let slot = socket.slot
+        metrics.add(frame.messageCount, to: .messagesSent)
+        if connections[slot].hasUnsentUpgrade {
+            writeUpgrade(slot, followedBy: frame.bytes)
         } else {
-            // Without the shutdown, libwebsockets would first try to send its buffer to a client that does not read.
-            shutdown(lws_get_socket_fd(wsi), Int32(SHUT_RDWR))
+            write(frame.bytes, slot)
         }
-        clws_kill_now(wsi)
+        limitOutbox(slot)
     }
 
-    /// Truncates a close reason to at most 123 bytes of whole Unicode scalars. A control frame has at most 125 bytes of
-    /// payload, two of which are the code (RFC 6455 section 5.5).
-    private static func truncated(_ reason: String) -> String {
-        var scalars = reason.unicodeScalars
-        while scalars.reduce(0, { $0 + UTF8.width($1) }) > 123 { scalars.removeLast() }
-        return String(scalars)
+    /// Writes or queues bytes. Keeps the order of all bytes of a connection.
+    func write(_ bytes: [UInt8], _ slot: Int) {
+        guard !connections[slot].isFull else { return enqueue(bytes, from: 0, slot) }
+        let sent = bytes.withUnsafeBytes { send($0, slot) }
+        if sent < bytes.count { enqueue(bytes, from: sent, slot) }
     }
 
-    /// Removes the state of a connection that libwebsockets has closed.
-    func remove(_ slot: Int) {
-        if let outbox = outboxes.removeValue(forKey: slot) { metrics.add(-outbox.bytes, to: .outboxBytes) }
-        partialMessages[slot] = nil
-        delayedCloses[slot] = nil
-        connections.remove(slot: slot)
+    /// Writes the upgrade responses of this turn that no frame has followed.
+    func writeUpgrades() {
+        for slot in unsentUpgrades.keys.sorted() where connections.isOccupied(slot) { writeUpgrade(slot, followedBy: []) }
+        unsentUpgrades.removeAll(keepingCapacity: true)
+    }
+
+    /// Writes the upgrade response and the first frame with one system call.
+    func writeUpgrade(_ slot: Int, followedBy bytes: [UInt8]) {
+        guard let response = unsentUpgrades.removeValue(forKey: slot) else { return }
+        connections[slot].hasUnsentUpgrade = false
+        write(response + bytes, slot)
+    }
+
+    /// - Returns: the number of bytes that the socket took. If it is fewer than all, the socket is full or broken.
+    private func send(_ bytes: UnsafeRawBufferPointer, _ slot: Int) -> Int {
+        let connection = connections[slot]
+        switch transport.send(bytes, to: connection.transport, descriptor: connection.descriptor) {
+        case .sent(let count):
+            countSent(count, connection.phase)
+            return count
+        case .full(let count):
+            countSent(count, connection.phase)
+            connections[slot].isFull = true
+            connections[slot].hasProgress = true
+            transport.wantWritable(connection.transport)
+            updateReading(slot)
+            return count
+        case .failed:
+            drop(slot)
+            return bytes.count  // what a broken connection gets counts as sent
+        }
+    }
+
+    private func countSent(_ count: Int, _ phase: ConnectionTable.Phase) {
+        metrics.add(count, to: phase == .http || phase == .lingering ? .httpBytesSent : .bytesSent)
+    }
+
+    private func enqueue(_ bytes: [UInt8], from offset: Int, _ slot: Int) {
+        guard connections[slot].phase != .dropped else { return }
+        outboxes[slot, default: Outbox()].enqueue(bytes, from: offset)
+        metrics.add(bytes.count - offset, to: .outboxBytes)
+    }
+
+    /// Drops a WebSocket whose outbox is far above its limit.
+    private func limitOutbox(_ slot: Int) {
+        guard connections[slot].isFull, let bytes = outboxes[slot]?.bytes else { return }
+        let limit = Int(connections[slot].outboxBytesMax)
+        if bytes > limit * Self.burstFactor { dropSlowConsumer(slot) }
+    }
+
+    /// Drops the WebSockets whose outbox is above its limit and which took nothing since the last tick.
+    func dropSlowConsumers() {
+        for (slot, outbox) in outboxes {
+            let isAbove = outbox.bytes > Int(connections[slot].outboxBytesMax) && connections[slot].isAdmitted
+            if isAbove, !connections[slot].hasProgress { dropSlowConsumer(slot) }
+            connections[slot].hasProgress = false
+        }
+    }
+
+    private func dropSlowConsumer(_ slot: Int) {
+        guard connections[slot].phase != .dropped else { return }
+        metrics.add(to: .slowConsumers)
+        drop(slot)
+    }
+
+    /// Writes a piece of the outbox; called when the socket accepts bytes again.
+    func writable(_ slot: Int) {
+        guard connections.isOccupied(slot), connections[slot].phase != .dropped else { return }
+        connections[slot].isFull = false
+        if var outbox = outboxes.removeValue(forKey: slot) {
+            var sent = 0
+            outbox.withNext(Self.pieceBytes, &scratch) { sent = send($0, slot) }
+            guard connections[slot].phase != .dropped else { return metrics.add(-outbox.bytes, to: .outboxBytes) }
+            outbox.removeFirst(sent)
+            metrics.add(-sent, to: .outboxBytes)
+            if sent > 0 {
+                connections[slot].hasProgress = true
+                // Who takes what was queued gets all of it: the responses, or the frames before a close frame.
+                if let kind = connections[slot].deadline.kind, kind == .idle || kind == .close {
+                    deadlines.set(kind, slot, &connections)
+                }
+            }
+            if !outbox.isEmpty {
+                outboxes[slot] = outbox
+                // The next piece in another turn.
+                connections[slot].isFull = true
+                transport.wantWritable(connections[slot].transport)
+                return
+            }
+        }
+        // Through TLS, the library may have kept what it could not send of the last piece.
+        guard !connections[slot].isFull else { return }
+        updateReading(slot)
+        outboxEmptied(slot)
+    }
+
+    /// Continues what waited for the outbox.
+    private func outboxEmptied(_ slot: Int) {
+        switch connections[slot].phase {
+        case .http where connections[slot].awaitsResponse: deadlines.cancel(slot, &connections)
+        case .http: continueRequests(slot)
+        case .lingering: endSending(slot)
+        case .closing where closesWhenSent.contains(slot): drop(slot)
+        case .proxyHeader, .webSocket, .closePending, .closing, .dropped: break
+        }
+    }
+
+    /// Pauses or resumes receiving as the connection's state requires.
+    ///
+    /// An HTTP connection is not read while it waits for a response or sends one: pipelined requests then wait in the
+    /// kernel, and the client's close does not destroy the response, because the transport closes at once when it reads
+    /// the client's FIN.
+    func updateReading(_ slot: Int) {
+        let connection = connections[slot]
+        let isHTTP = connection.phase == .http || connection.phase == .lingering
+        let mustPause =
+            connection.phase == .http && (connection.awaitsResponse || connection.awaitsTurn)
+            || connection.isFull && (isHTTP || transport.pausesReadingWhenFull)
+        guard mustPause != connection.isReadingPaused else { return }
+        connections[slot].isReadingPaused = mustPause
+        transport.pauseReading(connection.transport, mustPause)
     }
 }

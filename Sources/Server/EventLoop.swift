@@ -1,24 +1,24 @@
+import Addresses
 import CLibev
-import CLibwebsockets
 import HTTP
 import Observability
 import PusherProtocol
+import WebSocketFraming
 
-/// One thread's event loop: a libwebsockets context, its WebSockets and their outboxes.
+/// One thread's event loop: its connections, their requests and WebSockets, and their outboxes.
 ///
 /// In a turn (one iteration), the loop calls the delegate for each ready socket, and the delegate collects what to
 /// send. Before the loop sleeps again, it calls `turnEnded`, and the delegate writes. The loop also delays closes until
-/// the end of the turn: closing frees the connection, and a callback of libwebsockets may still be using it.
-package final class EventLoop {
+/// the end of the turn: closing frees the connection, and a callback of the transport may still be using it.
+package final class EventLoop: TransportDelegate {
     let index: Int
     unowned let delegate: any EventLoopDelegate
     let options: Options
     let budget: DescriptorBudget
     let metrics: LoopMetrics
-    private let wakeup: Wakeup
-    private var context: LibwebsocketsContext?
-    /// libwebsockets' virtual host for accepted connections; nil once the loop shuts down.
-    private var vhost: OpaquePointer?
+    let wakeup: Wakeup
+    /// The sockets. Set at the end of `init` and never changed.
+    private(set) var transport: Transport!
     private var listener: Listener?
     /// The time after which a loop that has stopped accepting for lack of descriptors checks for free ones.
     private static let acceptRetrySeconds = 0.1
@@ -28,35 +28,52 @@ package final class EventLoop {
     private var hasDrained = false
 
     var connections = ConnectionTable()
+    var deadlines = Deadlines()
     var outboxes: [Int: Outbox] = [:]
-    /// Connections to close at the end of this turn: with the close frame, or dropped if it is nil.
-    var pendingCloses: [(socket: SocketID, frame: CloseFrame?)] = []
-    /// Closes that wait until the connection's buffered bytes are sent, by slot.
-    var delayedCloses: [Int: DelayedClose] = [:]
-    /// Slots in `delayedCloses` whose buffered bytes were sent in this turn.
-    var readyToClose: [Int] = []
-    /// The bytes received so far of messages that arrive in several chunks, by slot.
-    var partialMessages: [Int: [UInt8]] = [:]
-    var incomingRequests = IncomingRequests()
-    /// Requests whose responses come from other threads.
+    /// The buffer in which an outbox joins what it sends next; reused to avoid allocations.
+    var scratch: [UInt8] = []
+
+    // HTTP
+    /// Requests that are being read or wait for their responses, by slot.
+    var readings: [Int: RequestReading] = [:]
+    /// Requests without a response yet.
     var pendingResponses = PendingResponses()
-    /// Responses from other threads, to write at the end of this turn.
-    var responses: [(id: RequestID, response: HTTPResponse)] = []
+    /// Responses and decisions from other threads, to perform at the end of this turn.
+    var lateReplies: [(id: RequestID, decision: HeadDecision)] = []
     var correlationIDs = CorrelationIDs()
-    /// The buffer in which responses are encoded, one after the other; reused to avoid allocations.
-    var responseBytes: [UInt8] = []
+    /// HTTP connections whose requests are continued in the next turn.
+    var connectionsToContinue: [SocketID] = []
+    /// The responses to the connection that is being read, to send with one system call.
+    var replies: [UInt8] = []
+
+    // WebSocket
+    /// The number of WebSockets, those that are closing included.
+    var webSocketCount = 0
+    /// The answer to the last ping of the connection that is being read.
+    var pong: Frame?
+    /// The decoders of connections in the middle of a message, by slot.
+    var decoders: [Int: FrameDecoder] = [:]
+    /// Upgrade responses that were not sent in this turn yet, by slot. The first frame is sent together with them.
+    var unsentUpgrades: [Int: [UInt8]] = [:]
+    /// WebSockets to close at the end of this turn.
+    var pendingCloses: [(socket: SocketID, frame: CloseFrame)] = []
+    /// Slots of WebSockets whose client has violated the protocol, until their close frame is sent.
+    var failed: Set<Int> = []
+    /// Slots of connections to close as soon as their outbox is sent.
+    var closesWhenSent: Set<Int> = []
+    /// Connections to close at the end of this turn.
+    var dropped: [SocketID] = []
+
+    /// Headers of the PROXY protocol that are incomplete, by slot.
+    var proxyParsers: [Int: ProxyProtocolParser] = [:]
+
+    /// Bytes of incomplete requests and messages that the loop has buffered.
+    var bufferedBytes = 0
 
     /// Code and reason of a WebSocket close frame (RFC 6455 section 5.5.1).
     struct CloseFrame {
         let code: CloseCode
         let reason: String
-    }
-
-    /// A close frame that waits behind buffered bytes.
-    struct DelayedClose {
-        let frame: CloseFrame
-        /// At 0, the connection is closed without the close frame.
-        var secondsLeft = 10
     }
 
     // libev's watchers. libev keeps their addresses, so they must not move.
@@ -68,18 +85,25 @@ package final class EventLoop {
 
     /// Settings that all loops share.
     package struct Options: Sendable {
-        /// The largest request body in bytes. A larger one is not read, and the response is 413.
-        package let requestBodyBytesMax: Int
+        /// The largest total size of incomplete requests and messages that a loop buffers, in bytes. Above it, a
+        /// request gets 503, and a WebSocket is closed with 4100.
+        package let bufferedBytesMax: Int
         /// Nil for unencrypted connections.
         package let tls: TLSFiles?
-        /// Whether all connections come from a reverse proxy. Its `X-Forwarded-Proto` header is then trusted.
-        package let isBehindProxy: Bool
+        /// The proxies whose header fields are trusted.
+        package let proxies: TrustedProxies
+        /// Whether each connection begins with a header of the PROXY protocol. Not together with `tls`.
+        package let usesProxyProtocol: Bool
+        package let clientLimits: ClientLimits
 
-        /// - Parameter tls: nil for unencrypted connections.
-        package init(requestBodyBytesMax: Int, tls: TLSFiles?, isBehindProxy: Bool) {
-            self.requestBodyBytesMax = requestBodyBytesMax
+        package init(
+            bufferedBytesMax: Int, tls: TLSFiles?, proxies: TrustedProxies, usesProxyProtocol: Bool, clientLimits: ClientLimits
+        ) {
+            self.bufferedBytesMax = bufferedBytesMax
             self.tls = tls
-            self.isBehindProxy = isBehindProxy
+            self.proxies = proxies
+            self.usesProxyProtocol = usesProxyProtocol
+            self.clientLimits = clientLimits
         }
     }
 
@@ -96,9 +120,7 @@ package final class EventLoop {
         self.metrics = metrics
         self.options = options
         let this = Unmanaged.passUnretained(self).toOpaque()
-        let context = try LibwebsocketsContext(on: wakeup.loop, tls: options.tls, callback: Self.libraryCallback, user: this)
-        vhost = context.vhost
-        self.context = consume context
+        transport = try Transport(on: wakeup.loop, tls: options.tls, delegate: self)
         clibev_prepare_init(turnEndWatcher, Self.turnEndCallback, this)
         ev_prepare_start(wakeup.loop, turnEndWatcher)
         clibev_timer_init(acceptRetryTimer, Self.acceptRetryCallback, 0, Self.acceptRetrySeconds, this)
@@ -116,16 +138,19 @@ package final class EventLoop {
         tickTimer.deallocate()
     }
 
+    private var isShutDown = false
+
     /// Closes the remaining connections and calls ``EventLoopDelegate/closed(_:)`` for each. Call it after ``run()``,
     /// on the loop's thread.
     package func shutDown() {
+        turnEnd()  // `stop` has ended the last turn before its end
         stopListening()
         wakeup.stop()
         ev_prepare_stop(wakeup.loop, turnEndWatcher)
         ev_timer_stop(wakeup.loop, drainTimer)
         ev_timer_stop(wakeup.loop, tickTimer)
-        vhost = nil  // from here on `adopt` rejects connections
-        _ = context.take()
+        isShutDown = true
+        transport.shutDown()
     }
 
     /// Runs the loop until ``stop()``.
@@ -161,7 +186,13 @@ package final class EventLoop {
             switch listener.accept() {
             case .wouldBlock: return
             case .exhausted: return pauseAccepting()
-            case .accepted(let connection):
+            case .accepted(var connection):
+                // The connections of proxies are counted once their client is known.
+                connection.isCounted = !options.proxies.contains(connection.address)
+                guard !connection.isCounted || admit(connection.address) else {
+                    connection.drop()
+                    continue
+                }
                 budget.reserve()
                 delegate.accepted(connection)
             }
@@ -185,70 +216,89 @@ package final class EventLoop {
 
     /// Serves an accepted connection on this loop.
     package func adopt(_ connection: Listener.AcceptedSocket) {
-        guard let vhost else {
+        guard !isShutDown else {
             connection.drop()
-            return budget.release()
+            return release(connection.address, connection.isCounted)
         }
-        guard let wsi = lws_adopt_socket_vhost(vhost, connection.descriptor) else {
-            return budget.release()  // libwebsockets has closed the descriptor
+        // TLS may fail within the adoption, which then calls `closed` for a slot that has no connection.
+        let slot = connections.reserveSlot()
+        guard let handle = transport.adopt(connection.descriptor, slot: slot) else {
+            connections.cancelReservation(of: slot)
+            return release(connection.address, connection.isCounted)
         }
-        SocketTag(isLoopback: connection.isLoopback, .none).store(in: wsi)
+        _ = connections.add(handle, connection, slot: slot, loop: index)
+        if options.usesProxyProtocol { connections[slot].phase = .proxyHeader }
+        deadlines.set(options.tls == nil ? .head : .handshake, slot, &connections)
+    }
+
+    // MARK: Transport
+
+    func received(_ bytes: UnsafeMutableRawBufferPointer, on slot: Int) {
+        guard connections.isOccupied(slot) else { return }
+        switch connections[slot].phase {
+        case .proxyHeader: proxyBytesReceived(bytes, slot)
+        case .http: requestBytesReceived(bytes, slot)
+        case .webSocket, .closePending, .closing: webSocketReceived(bytes, slot)
+        case .lingering, .dropped: break
+        }
+    }
+
+    func closed(_ slot: Int) {
+        guard connections.isOccupied(slot) else { return }
+        connections[slot].phase = .dropped
+        leave(slot)
+        if connections[slot].isWebSocket { webSocketCount -= 1 }
+        abandonRequest(slot)
+        forgetDecoder(slot)
+        deadlines.cancel(slot, &connections)
+        if let outbox = outboxes.removeValue(forKey: slot) { metrics.add(-outbox.bytes, to: .outboxBytes) }
+        unsentUpgrades[slot] = nil
+        failed.remove(slot)
+        closesWhenSent.remove(slot)
+        proxyParsers[slot] = nil
+        let (peer, isCounted) = (connections[slot].peer, connections[slot].isCounted)
+        connections.remove(slot: slot)
+        release(peer, isCounted)
+    }
+
+    private func release(_ address: IPAddress, _ isCounted: Bool) {
+        budget.release()
+        if isCounted { options.clientLimits.closed(address) }
     }
 
     // MARK: Turns
 
     private func turnEnd() {
         delegate.turnEnded()
+        writeUpgrades()
         // Closing a connection calls the delegate, which may write more frames and close more connections. So repeat
         // until nothing is left.
-        while !pendingCloses.isEmpty || !readyToClose.isEmpty || !responses.isEmpty {
-            writeResponses()
+        while !pendingCloses.isEmpty || !lateReplies.isEmpty || !dropped.isEmpty {
+            performLateReplies()
             closePending()
+            closeDropped()
             delegate.turnEnded()
+            writeUpgrades()
         }
-        if let drain, !hasDrained, isIdle || (drain.isOver && delayedCloses.isEmpty) {
+        if let drain, !hasDrained, isIdle || drain.isOver {
             hasDrained = true
             delegate.drained()
         }
     }
 
-    /// Whether there are no connections and no requests.
-    private var isIdle: Bool { connections.count == 0 && incomingRequests.count == 0 && pendingResponses.count == 0 }
-
-    /// Closes the connections whose close is pending. If a connection has buffered bytes, its close frame waits for
-    /// them.
-    private func closePending() {
-        let closes = pendingCloses
-        pendingCloses.removeAll(keepingCapacity: true)
-        for (socket, frame) in closes {
-            let slot = socket.slot
-            switch connections.state(of: socket) {
-            case .closePending: break
-            case .dropped:
-                connections[slot].state = .closing
-                end(slot, nil)
-                continue
-            case .open, .closing, nil: continue
-            }
-            connections[slot].state = .closing
-            if connections[slot].isBackedUp, let frame {
-                delayedCloses[slot] = DelayedClose(frame: frame)  // a close frame cannot overtake buffered bytes
-            } else {
-                end(slot, frame)
-            }
-        }
-        for slot in readyToClose {
-            if let close = delayedCloses.removeValue(forKey: slot) { end(slot, close.frame) }
-        }
-        readyToClose.removeAll(keepingCapacity: true)
-    }
+    /// Whether there are no WebSockets and no requests.
+    private var isIdle: Bool { webSocketCount == 0 && readings.isEmpty && pendingResponses.count == 0 }
 
     /// Called once a second.
     private func tick() {
         delegate.ticked()
-        for slot in delayedCloses.keys {
-            delayedCloses[slot]?.secondsLeft -= 1
-            if delayedCloses[slot]?.secondsLeft == 0 { end(slot, nil) }
+        dropSlowConsumers()
+        deadlines.tick()
+        while let (slot, kind) = deadlines.nextExpired(&connections) {
+            switch kind {
+            case .head where connections[slot].phase == .http, .body where connections[slot].phase == .http: requestTimedOut(slot)
+            case .handshake, .head, .body, .idle, .close: drop(slot)
+            }
         }
     }
 
@@ -259,7 +309,7 @@ package final class EventLoop {
     /// ``stop()``, also after it has drained: a backend connected to it may still publish to clients of other loops.
     package func drain(over seconds: Int) {
         stopListening()
-        drain = Drain(connections.open.shuffled(), seconds: seconds)
+        drain = Drain(connections.webSockets.shuffled(), seconds: seconds)
         ev_timer_start(wakeup.loop, drainTimer)
     }
 
@@ -285,7 +335,10 @@ package final class EventLoop {
         withEventLoop(watcher?.pointee.data) { $0.acceptReady() }
     }
     private static let wokenCallback: clibev_async_callback = { _, watcher, _ in
-        withEventLoop(watcher?.pointee.data) { $0.delegate.woken() }
+        withEventLoop(watcher?.pointee.data) {
+            $0.continueConnections()
+            $0.delegate.woken()
+        }
     }
     private static let acceptRetryCallback: clibev_timer_callback = { _, watcher, _ in
         withEventLoop(watcher?.pointee.data) { $0.retryAccepting() }

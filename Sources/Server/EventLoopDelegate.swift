@@ -1,15 +1,12 @@
 import HTTP
+import Observability
 import PusherProtocol
 
 /// The request that opens a WebSocket.
 package struct UpgradeRequest {
-    /// Percent-decoded, without the query.
-    package let path: String
-    /// Percent-decoded, in the order of the request.
-    package let query: [(name: String, value: String)]
-    /// The `Origin` header, which browsers set to the origin of the page; nil if the request has none.
-    package let origin: String?
-    /// Whether the client uses TLS, with this server or with the proxy in front of it.
+    /// Method, path, query and header fields. Valid only while the loop handles the request.
+    package let http: HTTPRequest
+    /// Whether the client uses TLS, with this server or with a trusted proxy in front of it.
     package let isSecure: Bool
 }
 
@@ -21,23 +18,43 @@ package enum Admission {
     case rejected(CloseCode, reason: String, frame: Frame?)
 }
 
+/// What happens to a request whose head is complete.
+package enum HeadDecision {
+    /// The response. A body is not needed: the loop discards it.
+    case respond(HTTPResponse)
+    /// The body is read, up to this many bytes, and given to ``EventLoopDelegate/respond(to:_:)``. A larger body gets
+    /// 413.
+    case readBody(bytesMax: Int)
+    /// ``EventLoop/resume(_:with:)`` follows later. Until then nothing more is read from the connection.
+    case wait
+}
+
 /// Receives a loop's events, always on the loop's thread.
 package protocol EventLoopDelegate: AnyObject {
     /// A WebSocket has opened.
     func opened(_ socket: SocketID, _ request: UpgradeRequest) -> Admission
     /// An admitted WebSocket has sent a complete text message.
     func received(_ text: UnsafeRawBufferPointer, from socket: SocketID)
-    /// An admitted WebSocket has sent a pong frame.
-    func ponged(from socket: SocketID)
-    /// An admitted WebSocket is closed. Its slot is not reused before this returns.
+    /// An admitted WebSocket has sent a ping or pong frame.
+    func heard(from socket: SocketID)
+    /// An admitted WebSocket is closed: the loop has begun to close it, or the client has. Its slot is not reused before
+    /// this returns.
     func closed(_ socket: SocketID)
     /// The loop is about to close a WebSocket with this code.
     func closing(with code: CloseCode)
-    /// A request is complete.
+    /// The head of a request is complete. `request` has no body yet.
+    func decide(on request: HTTPRequest, _ id: RequestID) -> HeadDecision
+    /// A request is complete for which ``decide(on:_:)`` has returned `.readBody`.
     /// - Returns: the response; nil if ``EventLoop/respond(_:to:)`` follows later.
     func respond(to request: HTTPRequest, _ id: RequestID) -> HTTPResponse?
+    /// The connection of a request has closed before the response. There may be a call of ``decide(on:_:)`` for it, or
+    /// none.
+    func abandoned(_ id: RequestID)
     /// A request cannot be read. The connection closes after the returned response.
-    func errorResponse(_ status: Int, _ text: String, path: String) -> HTTPResponse
+    /// - Parameter rawPath: the request's path as sent, percent-encoded; empty if it could not be read.
+    func errorResponse(_ status: Int, _ text: String, rawPath: UnsafeRawBufferPointer) -> HTTPResponse
+    /// The loop has refused something because of a limit.
+    func limitReached(_ limit: Limit)
     /// The listener has accepted a connection, which a loop must adopt.
     func accepted(_ connection: Listener.AcceptedSocket)
     /// A second has passed since the last call.

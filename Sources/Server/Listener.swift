@@ -48,9 +48,8 @@ package struct Listener: Sendable {
         package let descriptor: Int32
         /// The peer's address.
         package let address: IPAddress
-
-        /// Whether the peer is on this machine.
-        package var isLoopback: Bool { address.isLoopback }
+        /// Whether ``ClientLimits`` counts the connection.
+        var isCounted = false
 
         /// Closes the connection.
         func drop() { close(descriptor) }

@@ -1,57 +1,66 @@
-import PusherProtocol
-
-/// Frames queued for one connection whose socket buffer is full. Frames are shared references, so an event is not
-/// copied for each of its slow consumers.
+/// Bytes queued for one connection whose socket is full. Frames are shared references, so an event is not copied for
+/// each of its slow consumers.
 struct Outbox {
-    /// A frame, or the unsent rest of one.
-    struct Chunk: Equatable {
-        let frame: Frame
-        /// The number of bytes already sent.
-        let offset: Int
+    /// Small chunks are joined up to this size in bytes.
+    private static let joinedBytesMax = 1_024
 
-        var count: Int { frame.bytes.count - offset }
-    }
-
-    private var chunks: [Chunk] = []
-    /// The index of the first chunk that ``next()`` has not returned.
+    private var chunks: [[UInt8]] = []
+    /// The index of the first chunk that is not sent completely.
     private var head = 0
+    /// The number of bytes of that chunk that are sent.
+    private var offset = 0
     /// The number of bytes queued.
     private(set) var bytes = 0
 
-    enum EnqueueResult: Equatable {
-        case queued
-        /// The chunk would exceed the limit; the caller drops the connection.
-        case overflow
+    var isEmpty: Bool { bytes == 0 }
+
+    /// Appends what follows the first `offset` bytes of `chunk`.
+    mutating func enqueue(_ chunk: [UInt8], from offset: Int = 0) {
+        guard offset < chunk.count else { return }
+        // Only the first chunk can be sent in part: a later one is queued whole, because sending stops at the first.
+        if isEmpty {
+            self.offset = offset
+            chunks.append(chunk)
+        } else if let last = chunks.last, last.count + chunk.count <= Self.joinedBytesMax {
+            // Each array has an overhead of some 50 bytes, which pongs and other small chunks would multiply.
+            chunks[chunks.count - 1].append(contentsOf: chunk[offset...])
+        } else {
+            chunks.append(offset == 0 ? chunk : Array(chunk[offset...]))
+        }
+        bytes += chunk.count - offset
     }
 
-    var isEmpty: Bool { head == chunks.count }
-
-    /// Appends a chunk unless more than `bytesMax` bytes would be queued.
-    mutating func enqueue(_ chunk: Chunk, bytesMax: Int) -> EnqueueResult {
-        guard bytes + chunk.count <= bytesMax else { return .overflow }
-        bytes += chunk.count
-        chunks.append(chunk)
-        return .queued
+    /// Calls `send` with the next bytes, at most `bytesMax` unless a single chunk is longer. Joins small chunks in
+    /// `scratch`, because a write costs much more than a copy.
+    func withNext<Result>(_ bytesMax: Int, _ scratch: inout [UInt8], _ send: (UnsafeRawBufferPointer) -> Result) -> Result {
+        let first = chunks[head]
+        if head + 1 == chunks.count || first.count - offset >= bytesMax {
+            return first.withUnsafeBytes { send(UnsafeRawBufferPointer(rebasing: $0[offset...].prefix(bytesMax))) }
+        }
+        scratch.removeAll(keepingCapacity: true)
+        scratch.append(contentsOf: first[offset...])
+        for chunk in chunks[(head + 1)...] {
+            let room = bytesMax - scratch.count
+            if room == 0 { break }
+            scratch.append(contentsOf: chunk.prefix(room))
+        }
+        return scratch.withUnsafeBytes(send)
     }
 
-    /// Removes and returns the first chunk; nil if the outbox is empty.
-    mutating func next() -> Chunk? {
-        guard head < chunks.count else { return nil }
-        let chunk = chunks[head]
-        head += 1
-        bytes -= chunk.count
+    /// Removes the first `count` bytes: they are sent.
+    mutating func removeFirst(_ count: Int) {
+        bytes -= count
+        offset += count
+        while head < chunks.count, offset >= chunks[head].count {
+            offset -= chunks[head].count
+            chunks[head] = []
+            head += 1
+        }
         // Removing each chunk from the front of the array would take quadratic time in total. Removing the sent chunks
         // once they are half of the array takes linear time.
         if head * 2 >= chunks.count {
             chunks.removeFirst(head)
             head = 0
         }
-        return chunk
-    }
-
-    /// Puts the unsent rest of the chunk that ``next()`` returned back to the front.
-    mutating func putBack(_ chunk: Chunk) {
-        bytes += chunk.count
-        chunks.insert(chunk, at: head)
     }
 }

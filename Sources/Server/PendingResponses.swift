@@ -1,48 +1,54 @@
-/// Complete requests that wait for a response from another thread, by slot. Slots are reused.
+/// Requests whose heads are complete and which have no response yet, by index. Indexes are reused.
 struct PendingResponses {
     struct PendingResponse {
-        let wsi: OpaquePointer
+        /// The connection's slot in ``ConnectionTable``.
+        let slot: Int
         /// Whether the response is sent without its body, because the method is HEAD.
         let withoutBody: Bool
+        /// Whether the version is HTTP/1.1; HTTP/1.0 clients have to be told that the connection stays open.
+        let isHTTP11: Bool
         /// Whether the connection closes after the response.
-        let isLast: Bool
+        var isLast: Bool
         let correlationID: String
     }
 
-    private struct Slot {
+    private struct Entry {
         var response: PendingResponse?
-        /// Increases with each reuse of the slot, so that a late response to an abandoned request is not sent to the
-        /// slot's next request.
+        /// Increases with each reuse of the index, so that a late response to an abandoned request is not sent to the
+        /// index's next request.
         var generation = 0
     }
 
-    private var slots: [Slot] = []
+    private var entries: [Entry] = []
     private var vacant: [Int] = []
 
     /// The number of requests.
-    var count: Int { slots.count - vacant.count }
+    var count: Int { entries.count - vacant.count }
 
     mutating func add(_ response: PendingResponse) -> RequestID {
-        let index = vacant.popLast() ?? slots.count
-        if index == slots.count { slots.append(Slot()) }
-        slots[index].response = response
-        return RequestID(index: index, generation: slots[index].generation)
+        let index = vacant.popLast() ?? entries.count
+        if index == entries.count { entries.append(Entry()) }
+        entries[index].response = response
+        return RequestID(index: index, generation: entries[index].generation)
     }
+
+    /// A request; nil if it was already responded to or its connection has closed.
+    subscript(id: RequestID) -> PendingResponse? {
+        guard id.index < entries.count, entries[id.index].generation == id.generation else { return nil }
+        return entries[id.index].response
+    }
+
+    /// Makes the connection close after the response.
+    mutating func setLast(_ id: RequestID) { entries[id.index].response?.isLast = true }
 
     /// Removes and returns a request; nil if it was already responded to or its connection has closed.
-    mutating func remove(_ id: RequestID) -> PendingResponse? {
-        guard id.index < slots.count, slots[id.index].generation == id.generation else { return nil }
-        return remove(at: id.index)
-    }
-
     @discardableResult
-    mutating func remove(at index: Int) -> PendingResponse? {
-        defer {
-            slots[index].response = nil
-            slots[index].generation += 1
-            vacant.append(index)
-        }
-        return slots[index].response
+    mutating func remove(_ id: RequestID) -> PendingResponse? {
+        guard let response = self[id] else { return nil }
+        entries[id.index].response = nil
+        entries[id.index].generation += 1
+        vacant.append(id.index)
+        return response
     }
 }
 

@@ -53,6 +53,9 @@ package struct FrameDecoder {
     /// Whether the decoder keeps nothing: no message, no frame has begun. A new decoder would behave the same.
     package var isIdle: Bool { mode == .delivering && frame == nil && head.isEmpty && !isInMessage }
 
+    /// The bytes that the decoder keeps of incomplete frames and messages.
+    package var keptByteCount: Int { head.count + message.count + control.count }
+
     /// Skips data frames from now on, because the server has sent a close frame. Control frames are still decoded, so
     /// that the client's close frame is found. At that frame, and at a failure, the server closes the TCP connection
     /// (RFC 6455 section 7.1.1). The last event's buffer remains valid.

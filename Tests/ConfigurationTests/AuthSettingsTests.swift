@@ -130,6 +130,11 @@ import Testing
                 == ["FLEETWIRE_AUTH_JWT_SECRET: expected public_key or jwks_url for RS256, found secret"])
     }
 
+    @Test func replayProtectionIsOffByDefault() throws {
+        #expect(try !read("").get().auth.replayProtection)
+        #expect(try read("auth: {replay_protection: true}").get().auth.replayProtection)
+    }
+
     @Test("Every key of auth.firebase sets its field")
     func firebase() throws {
         let yaml = "auth: {firebase: {project_id: fleet-1, certificates_url: \"http://127.0.0.1:9/c\", role: customer}}"

@@ -10,7 +10,8 @@ import Testing
             "FLEETWIRE_SERVER_DRAIN_SECONDS": "300", "FLEETWIRE_SERVER_ACTIVITY_SECONDS": "30",
             "FLEETWIRE_SERVER_WATCHDOG_SECONDS": "0", "FLEETWIRE_SERVER_CONNECTIONS": "500",
             "FLEETWIRE_SERVER_CONNECTIONS_PER_IP": "20", "FLEETWIRE_SERVER_HANDSHAKES_PER_IP_PER_SECOND": "10",
-            "FLEETWIRE_SERVER_PROXY_PROTOCOL": "true",
+            "FLEETWIRE_SERVER_PROXY_PROTOCOL": "true", "FLEETWIRE_SERVER_BUFFER_BYTES": "16777216",
+            "FLEETWIRE_AUTH_REPLAY_PROTECTION": "true",
             "FLEETWIRE_SERVER_BEHIND_PROXY": "true", "FLEETWIRE_SERVER_TLS_CERTIFICATE": "a.pem",
             "FLEETWIRE_SERVER_TLS_KEY": "/b.pem", "FLEETWIRE_METRICS_PREFIX": "gate",
             "FLEETWIRE_FLEET_APP": "1001", "FLEETWIRE_AUTH_JWT_ALGORITHM": "HS256", "FLEETWIRE_AUTH_JWT_SECRET": "s",
@@ -50,6 +51,8 @@ import Testing
         expected.server.connectionsPerIP = 20
         expected.server.handshakesPerIPPerSecond = 10
         expected.server.proxyProtocol = true
+        expected.server.bufferBytes = 16_777_216
+        expected.auth.replayProtection = true
         expected.server.behindProxy = true
         expected.server.tls.certificate = "a.pem"
         expected.server.tls.key = "/b.pem"

@@ -336,8 +336,7 @@ def send_post(gateway, *headers: tuple[str, str], body: bytes = b"") -> tuple[in
             connection.putheader(name, value)
         connection.endheaders(body)
         response = connection.getresponse()
-        assert (response.getheader("Connection") == "close"
-                and response.getheader("X-Correlation-ID"))
+        assert response.getheader("X-Correlation-ID")
         return response.status, json.loads(response.read())
 
 
@@ -350,8 +349,8 @@ def test_absent_body_is_an_empty_object(gateway):
 
 
 def test_unreadable_requests_are_rejected_in_the_envelope(gateway):
-    status, response = send_post(gateway, ("Transfer-Encoding", "chunked"), body=b"0\r\n\r\n")
-    assert status == 411 and response.keys() == {"success", "error"}
+    status, response = send_post(gateway, ("Transfer-Encoding", "gzip"))
+    assert status == 501 and response.keys() == {"success", "error"}
     status, response = send_post(gateway, ("Content-Length", "nine"))
     assert status == 400 and "Content-Length" in response["error"]
     status, response = send_post(gateway, ("Authorization", "Bearer " + "x" * 9_000),

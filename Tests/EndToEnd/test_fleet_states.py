@@ -276,8 +276,8 @@ def test_valid_ids_are_accepted(admin, name):
                          ["a%20b", "%00", "a%2Fb", "%C3%BC", "x" * 151, "a:b", "a%25b", "a'b",
                           "a%22b", "%2e%2e%2fx", "a+b", "a*b", "%0a"])
 def test_invalid_ids_are_rejected(fleet, name):
-    """400, 404 or 405, because libwebsockets rewrites some of these paths. It also closes some of the
-    connections, so each request uses a new one.
+    """400; 404 or 405 if the decoded name contains a slash; the connection closes after an invalid path, so each
+    request uses a new one.
     """
     for action in ACTIONS:
         response = fleet.admin().post(f"/api/admin/orders/{name}/{action}", {"driverId": "d1"})

@@ -136,7 +136,7 @@ def test_closing_a_slow_sender_affects_no_other_client(secure, closing):
     """Unread input of the closed client must not keep a loop busy: it is still in the TLS session
     when the connection is closed.
     """
-    gateway = secure(loops=1)
+    gateway = secure(loops=1, limits={"outbox_bytes": 65_536})
     api, flooded, reader = (closing(Api(gateway)), closing(RawClient(gateway)),
                             closing(RawClient(gateway)))
     flooded.subscribe("flood")

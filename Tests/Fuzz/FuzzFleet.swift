@@ -7,7 +7,7 @@ import Primitives
 
 @testable import HTTPAPI
 
-/// Handles any bytes as a request to the fleet's API, as a form, and as JSON to canonicalize. Invariants: nothing
+/// Handles any bytes as a request to the fleet's API, as a form, as a signed query, and as JSON to canonicalize. Invariants: nothing
 /// crashes, accepted values follow the rules, and canonical JSON does not change if it is canonicalized again.
 @_cdecl("LLVMFuzzerTestOneInput")
 public func fuzzFleet(_ start: UnsafePointer<UInt8>?, _ count: Int) -> CInt {
@@ -16,6 +16,7 @@ public func fuzzFleet(_ start: UnsafePointer<UInt8>?, _ count: Int) -> CInt {
     checkForm(bytes)
     checkBodies(bytes)
     checkRequests(bytes)
+    checkQuery(bytes)
     return 0
 }
 
@@ -53,6 +54,20 @@ private func checkForm(_ bytes: UnsafeRawBufferPointer) {
     }
 }
 
+/// A query that is read in place has the parts that converting it gives.
+private func checkQuery(_ bytes: UnsafeRawBufferPointer) {
+    guard let query = SignedQuery(raw: bytes) else { return }
+    let (decoded, converted) = SignedQuery.decoding(bytes)
+    decoded.withUnsafeBytes { decoded in
+        let signed = Array(bytes[query.signedBefore]) + Array(bytes[query.signedAfter])
+        invariant(signed.elementsEqual(decoded[converted.signedBefore]), "the same bytes are signed")
+        for part in [\SignedQuery.key, \.signature, \.timestamp, \.version, \.bodyMD5] {
+            let same = query[keyPath: part].map { Array(bytes[$0]) } == converted[keyPath: part].map { Array(decoded[$0]) }
+            invariant(same, "the same parameters are found")
+        }
+    }
+}
+
 // MARK: Bodies
 
 private let orderActions: [OrderAction.Kind] = [.unassign, .cancel, .removeDriver, .update]
@@ -73,7 +88,10 @@ private func checkBodies(_ bytes: UnsafeRawBufferPointer) {
     if let marks = read({ () throws(APIError) in try body.readMarks() }) { for mark in marks ?? [] { checkName(mark) } }
     if let changes = read({ () throws(APIError) in try body.preferenceChanges { checkZone($0) } }) { check(changes) }
     for method in [HTTPRequest.Method.post, .delete] {
-        let request = HTTPRequest(method: method, path: "/")
+        var head = RequestHead()
+        head.method = method
+        let none = UnsafeRawBufferPointer(start: nil, count: 0)
+        let request = HTTPRequest(head: head, bytes: none, body: none, correlationID: "", isLoopback: false)
         let devices = [
             read({ () throws(APIError) in try body.fcmDevice(request) }),
             read({ () throws(APIError) in try body.appDevice(request) }),
@@ -217,12 +235,17 @@ private func checkRequests(_ bytes: UnsafeRawBufferPointer) {
     guard lines.count == 3 else { return }
     let value = String(decoding: lines[1], as: UTF8.self)
     let authorization = choice & 0x80 == 0 ? authorizations[Int(choice) % roles.count] : nil
-    let request = HTTPRequest(
-        method: methods[Int(choice >> 2) % methods.count], path: "/" + String(decoding: lines[0], as: UTF8.self),
-        query: ["limit", "before", "fcmToken", "deviceToken"].map { ($0, value) },
-        field: { $0 == .authorization ? authorization : value }, correlationID: "c1", isLoopback: true,
-        body: UnsafeRawBufferPointer(rebasing: lines[2]))
-    guard case .command(let command) = router.action(of: request, now: now) else { return }
+    let parts = HeadParts(
+        method: methods[Int(choice >> 2) % methods.count], path: lines[0], value: lines[1], authorization: authorization)
+    let routing = parts.withRequest { router.route(head: $0, now: now) }
+    guard case .route(let route) = routing else { return }
+    invariant(route.bodyBytesMax >= 0 && route.bodyBytesMax <= 16_777_216, "a body's size is limited")
+    // The head's bytes are gone: the route must contain what it needs of them.
+    let body = HTTPRequest(
+        head: RequestHead(), bytes: UnsafeRawBufferPointer(start: nil, count: 0),
+        body: UnsafeRawBufferPointer(rebasing: lines[2]),
+        correlationID: "", isLoopback: false)
+    guard case .command(let command) = router.action(of: route, request: body) else { return }
     invariant(authorization != nil, "a command requires an authorization")
     invariant(isPermitted(command), "a command is permitted for the role")
     if case .device(let device) = command.action, device.kind == .unregister {
@@ -231,6 +254,38 @@ private func checkRequests(_ bytes: UnsafeRawBufferPointer) {
         invariant(
             command.idempotencyKey.map { $0.digest.count == 32 && $0.text == value } ?? false,
             "a command has the idempotency key and a digest")
+    }
+}
+
+/// The head of a request, which need not be one that the parser accepts.
+private struct HeadParts {
+    private var bytes = [UInt8(ascii: "\n")]  // No value of a header field is at offset 0.
+    private var head = RequestHead()
+
+    init(
+        method: HTTPRequest.Method, path: Slice<UnsafeRawBufferPointer>, value: Slice<UnsafeRawBufferPointer>,
+        authorization: String?
+    ) {
+        head.method = method
+        head.path = append(Array("/".utf8) + path)
+        head.query = append(["limit", "before", "fcmToken", "deviceToken"].flatMap { Array("&\($0)=".utf8) + value })
+        for field in HTTPRequest.Field.allCases where field != .authorization { _ = head.add(append(Array(value)), for: field) }
+        if let authorization { _ = head.add(append(Array(authorization.utf8)), for: .authorization) }
+        head.byteCount = bytes.count
+    }
+
+    private mutating func append(_ part: [UInt8]) -> ByteRange {
+        bytes += part
+        return ByteRange(bytes.count - part.count..<bytes.count)
+    }
+
+    func withRequest<Value>(_ use: (HTTPRequest) -> Value) -> Value {
+        bytes.withUnsafeBytes { bytes in
+            use(
+                HTTPRequest(
+                    head: head, bytes: bytes, body: UnsafeRawBufferPointer(start: nil, count: 0), correlationID: "c1",
+                    isLoopback: true))
+        }
     }
 }
 

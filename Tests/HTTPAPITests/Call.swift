@@ -4,6 +4,8 @@ import HTTP
 import HTTPAPI
 import JWT
 import PusherProtocol
+import TestSupport
+import Testing
 
 /// A request as a backend's library sends it. Tests modify it before or after signing.
 struct Call {
@@ -57,12 +59,9 @@ struct Call {
 
     /// Calls `use` with the request, whose body is valid only within the call.
     func asRequest<Value>(authorization: String? = nil, isLoopback: Bool = false, _ use: (HTTPRequest) -> Value) -> Value {
-        body.withUnsafeBytes { bytes in
-            use(
-                HTTPRequest(
-                    method: method, path: path, query: query, field: { $0 == .authorization ? authorization : nil },
-                    correlationID: "c1", isLoopback: isLoopback, body: bytes))
-        }
+        RawRequest(
+            method, RawRequest.target(path, query: query), fields: authorization.map { [("Authorization", $0)] } ?? [], body: body
+        ).withRequest(isLoopback: isLoopback, use)
     }
 }
 
@@ -87,16 +86,47 @@ extension AppRules {
 }
 
 extension Router {
+    /// Routes a request as the event loop does: first the head, then the request with its body, unless that is too long.
+    /// - Parameter limitsBody: false to route a body that the event loop would not read.
+    func action(of request: HTTPRequest, now: Int64, limitsBody: Bool = true) -> APIAction {
+        switch route(head: request, now: now) {
+        case .respond(let response): return .respond(response)
+        case .needsKeys(let issuer):
+            Issue.record("the keys of issuer \(issuer) are needed")
+            return .respond(.text(503, ""))
+        case .route(let route) where route.bodyBytesMax == 0:
+            guard request.body.count <= RoutedRequest.discardedBodyBytesMax else { return .respond(route.bodyTooLongResponse) }
+            return action(of: route, request: RawRequest.only(body: request.body))
+        case .route(let route):
+            guard request.body.count <= route.bodyBytesMax || !limitsBody else { return .respond(route.bodyTooLongResponse) }
+            return action(of: route, request: RawRequest.only(body: request.body))
+        }
+    }
+
     /// A router whose fleet API accepts tokens of `issuers`.
     static func example(_ apps: [Application], metricsToken: String = "", issuers: [TokenIssuer] = []) -> Router {
+        Router(apps: apps, metricsToken: metricsToken, fleet: .example(apps, metricsToken: metricsToken, issuers: issuers))
+    }
+}
+
+extension FleetRouter {
+    static func example(_ apps: [Application], metricsToken: String = "", issuers: [TokenIssuer] = []) -> FleetRouter {
         let keyCache = IssuerKeyCache(issuers: issuers)
         guard let verifier = try? TokenVerifier(issuers: issuers, keyCache: keyCache) else {
             preconditionFailure("invalid key of a test issuer")
         }
         let authenticator = Authenticator(verifier: verifier, cookies: ["session"], origins: apps[0].origins)
-        let fleet = FleetRouter(
+        return FleetRouter(
             app: apps[0], authenticator: authenticator, metricsToken: metricsToken, isCatalogued: { $0 == "DRIVER_APPROVED" },
             isTimeZone: { ["Europe/London", "Etc/GMT+1", "UTC", "../UTC"].contains($0) })
-        return Router(apps: apps, metricsToken: metricsToken, fleet: fleet)
+    }
+}
+
+extension RawRequest {
+    /// A request whose head is gone, as that of a request whose body arrives later may be.
+    static func only(body: UnsafeRawBufferPointer) -> HTTPRequest {
+        HTTPRequest(
+            head: RequestHead(), bytes: UnsafeRawBufferPointer(start: nil, count: 0), body: body, correlationID: "",
+            isLoopback: false)
     }
 }

@@ -2,6 +2,7 @@ import FanOut
 import HTTP
 import HTTPAPI
 import PusherProtocol
+import TestSupport
 import Testing
 
 @Suite struct ChannelQueryTests {
@@ -10,13 +11,10 @@ import Testing
     ])
 
     private func apiAction(_ call: Call, origin: String? = nil) -> APIAction {
-        call.signed().body.withUnsafeBytes { body in
-            let call = call.signed()
-            return router.action(
-                of: HTTPRequest(
-                    method: call.method, path: call.path, query: call.query, field: { $0 == .origin ? origin : nil }, body: body),
-                now: Call.now)
-        }
+        RawRequest(
+            call.method, RawRequest.target(call.path, query: call.signed().query), fields: origin.map { [("Origin", $0)] } ?? [],
+            body: call.body
+        ).withRequest { router.action(of: $0, now: Call.now) }
     }
 
     /// The router's response. Nil if the request leads to another action, such as a query of the hub.
@@ -47,6 +45,10 @@ import Testing
         #expect(response(Call.get(path).with("info", info))?.status == 400)
     }
 
+    @Test func rejectsAPrefixThatIsNotASCII() {
+        #expect(response(Call.get("/apps/1001/channels").with("filter_by_prefix", "e\u{301}"))?.status == 400)
+    }
+
     @Test func acceptsUserCountWithAPresencePrefix() {
         let call = Call.get("/apps/1001/channels").with("info", "user_count").with("filter_by_prefix", "presence-a")
         guard case .query(.channels(let prefix, let attributes), 0) = apiAction(call) else {
@@ -65,8 +67,10 @@ import Testing
         #expect(text(.users(["1", "a\"b"])) == #"{"users":[{"id":"1"},{"id":"a\"b"}]}"#)
         let name = try #require(ChannelName("presence-x", lengthMax: 200))
         #expect(text(.channel(name, nil, nil, [])) == #"{"occupied":false}"#)
-        let none = #"{"occupied":false,"user_count":0,"subscription_count":0,"cache":null}"#
+        let none = #"{"occupied":false,"user_count":0,"cache":null}"#
         #expect(text(.channel(name, nil, nil, [.userCount, .subscriptionCount, .cache])) == none)
+        let open = try #require(ChannelName("x", lengthMax: 200))
+        #expect(text(.channel(open, nil, nil, .subscriptionCount)) == #"{"occupied":false,"subscription_count":0}"#)
     }
 
     @Test func returnsCachedDataUnchanged() throws {
@@ -86,8 +90,9 @@ import Testing
         var call = Call.get("/apps/1001/channels")
         call.method = .options
         #expect(response(call, origin: origin)?.status == (allowed ? 204 : 403))
-        let request = HTTPRequest(method: .get, path: "/apps/1001/channels", field: { $0 == .origin ? origin : nil })
-        #expect(router.crossOriginHeaders(for: request)["Access-Control-Allow-Origin"] == (allowed ? origin : nil))
+        let headers = RawRequest(.get, "/apps/1001/channels", fields: [("Origin", origin)])
+            .withRequest { router.crossOriginHeaders(for: $0) }
+        #expect(headers["Access-Control-Allow-Origin"] == (allowed ? origin : nil))
     }
 
     @Test func everyConfiguredSecretVerifies() {

@@ -4,6 +4,7 @@ import HTTP
 import HTTPAPI
 import JSON
 import JWT
+import TestSupport
 import Testing
 
 /// A request to the fleet's API as an app sends it. Tests modify it.
@@ -16,8 +17,6 @@ struct FleetCall {
     var fields: [HTTPRequest.Field: String] = [:]
     var body: [UInt8]
     var isLoopback = false
-    var isLengthMissing = false
-    var exceededBodyLimit: Int?
 
     /// - Parameter role: the role of the request's token. Nil for a request without a token.
     init(_ method: HTTPRequest.Method, _ path: String, _ body: String = "", as role: Role? = .admin) {
@@ -60,12 +59,9 @@ struct FleetCall {
     }
 
     func withRequest<Value>(_ use: (HTTPRequest) -> Value) -> Value {
-        body.withUnsafeBytes { bytes in
-            use(
-                HTTPRequest(
-                    method: method, path: path, query: query, field: { fields[$0] }, correlationID: "c1",
-                    isLoopback: isLoopback, body: bytes, isLengthMissing: isLengthMissing, exceededBodyLimit: exceededBodyLimit))
-        }
+        let fields = fields.map { (name: $0.key == .host ? "Host" : "\($0.key.name)", value: $0.value) }
+        return RawRequest(method, RawRequest.target(path, query: query), fields: fields, body: body)
+            .withRequest(isLoopback: isLoopback, use)
     }
 
     func apiAction(_ router: Router = router()) -> APIAction { withRequest { router.action(of: $0, now: Call.now) } }

@@ -35,7 +35,7 @@ import Testing
         let longest = String(repeating: "😀", count: 255)
         #expect(call(key: longest).command?.idempotencyKey?.text == longest)
         #expect(call(#"{"idempotencyKey":"\#(longest)"}"#, key: nil).command?.idempotencyKey?.text == longest)
-        #expect(call(key: " ").command?.idempotencyKey?.text == " ")
+        #expect(call(key: "a b").command?.idempotencyKey?.text == "a b")
         for key in ["", longest + "x", String(repeating: "e\u{301}", count: 128)] {
             #expect(call(key: key).refusal == "400 Expected Idempotency-Key to have 1 to 255 characters")
             let inBody = call(#"{"idempotencyKey":"\#(key)"}"#, key: nil).refusal
@@ -117,8 +117,8 @@ import Testing
     }
 
     @Test(arguments: [
-        "", "\"", "\"\"", "\"3", "3\"", "-1", "\"-1\"", "W/\"3\"", "\"3\", \"4\"", "3,4", "1.0", "x", "٣", "９", " 3", "3 ", "**",
-        "\"*\"",
+        "", "\"", "\"\"", "\"3", "3\"", "-1", "\"-1\"", "W/\"3\"", "\"3\", \"4\"", "3,4", "1.0", "x", "٣", "９", "3 4", "**",
+        "\"*\"", "+3 4",
         "9223372036854775808", "0x3", "\"\"3\"\"", "\"\u{301}3\"",
     ]) func rejectsOtherIfMatchValues(text: String) {
         let refusal = FleetCall(.put, "/api/admin/orders/A1").with(.ifMatch, text).refusal
@@ -126,7 +126,7 @@ import Testing
     }
 
     @Test func truncatesALongVersionInTheError() {
-        let call = FleetCall(.put, "/api/admin/orders/A1").with(.ifMatch, String(repeating: "9", count: 8_000))
+        let call = FleetCall(.put, "/api/admin/orders/A1").with(.ifMatch, String(repeating: "9", count: 7_000))
         #expect((call.response()?.body.count ?? 9_999) < 400)
     }
 }

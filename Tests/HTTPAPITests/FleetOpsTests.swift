@@ -100,7 +100,7 @@ import Testing
             #expect(call.response()?.headers["Allow"] == "GET, HEAD")
         }
         var long = call()
-        long.exceededBodyLimit = 5
+        long.body = [UInt8](repeating: 0, count: RoutedRequest.discardedBodyBytesMax + 1)
         #expect(long.status() == 413)
     }
 

@@ -30,7 +30,7 @@ import Testing
             let body = #"{"events":[\#((0..<count).map { _ in Self.event() }.joined(separator: ","))]}"#
             #expect(events(body) == (0..<count).map { _ in Self.plain })
         }
-        for count in [0, 101, 5_000] {
+        for count in [0, 101, 1_000] {
             let body = #"{"events":[\#((0..<count).map { _ in Self.event() }.joined(separator: ","))]}"#
             #expect(log(body).refusal == "400 Expected \"events\" to contain 1 to 100 elements; found \(count)")
         }

@@ -120,7 +120,7 @@ import Testing
     @Test(arguments: named) func checksNamesInPaths(method: HTTPRequest.Method, path: String, field: String) {
         let role: Role = path.hasPrefix("/api/driver") ? .driver : .admin
         for name in [
-            "", "a b", "é", "\u{212A}", "a\u{0}", String(repeating: "x", count: 151), String(repeating: "x", count: 9_999),
+            "", "a b", "é", "\u{212A}", "a\u{1}", String(repeating: "x", count: 151), String(repeating: "x", count: 6_999),
         ] {
             let path = path.replacing("*", with: name)
             let refusal = FleetCall(method, path, #"{"step":"arrived"}"#, as: role).refusal
@@ -226,7 +226,7 @@ import Testing
 
     /// Only ``DispatchPlanner`` limits the length of texts, through the size of events.
     @Test func doesNotLimitTexts() {
-        let text = String(repeating: "é", count: 300_000)
+        let text = String(repeating: "é", count: 30_000)
         var action = OrderAction(code: "A1", .cancel)
         action.reason = text
         #expect(FleetCall(.post, "/api/admin/orders/A1/cancel-enhanced", #"{"reason":"\#(text)"}"#).action == .order(action))

@@ -23,7 +23,7 @@ import Threads
 
     /// Labels are public, and keys of the configuration.
     @Test func labelsAreConfigurationKeys() {
-        #expect(Limit.allCases.map(\.rawValue) == ["connections_per_ip", "handshakes_per_ip_per_second"])
+        #expect(Limit.allCases.map(\.rawValue) == ["connections_per_ip", "handshakes_per_ip_per_second", "buffer_bytes"])
     }
 }
 

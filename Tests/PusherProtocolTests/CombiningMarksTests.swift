@@ -36,4 +36,34 @@ import Testing
     @Test(arguments: ["", "1", "1.", ".", "1.2"]) func combiningMarksAreNotASocketID(head: String) {
         #expect(SocketID(head + Self.marks) == nil && !SocketID.isWellFormed(head + Self.marks))
     }
+
+    /// Swift finds the start of a character in a row of regional indicators, of which flags consist, by counting those
+    /// before it.
+    private static let flags = String(repeating: "\u{1F1E6}", count: 150_000)
+
+    @Test func flagsAndCombiningMarksAreNotASignature() throws {
+        for text in [
+            Self.flags, Self.marks, "key1:" + Self.flags, "key1:" + Self.marks, Self.flags + ":sig", Self.marks + ":sig",
+        ] {
+            let socket = try #require(SocketID("1.2"))
+            let request = SubscriptionRequest(channel: "private-x", auth: text)
+            #expect(throws: ProtocolError.self) {
+                try request.grant(to: socket, key: "key1", limits: Limits()) { $1.utf8.elementsEqual("sig".utf8) }
+            }
+        }
+    }
+
+    @Test func flagsAndCombiningMarksAreReadAsAKey() {
+        for text in [Self.flags, Self.marks, "key1" + Self.marks] {
+            guard case .app(let key, 7) = Handshake(path: "/app/" + text, query: { _ in "7" }) else {
+                Issue.record("not a key")
+                continue
+            }
+            #expect(key.utf8.elementsEqual(text.utf8))
+            guard case .refused(.pathNotFound, _, _) = Handshake(path: text + "/app/", query: { _ in "7" }) else {
+                Issue.record("a path")
+                continue
+            }
+        }
+    }
 }

@@ -72,7 +72,7 @@ import Testing
         defer { close(client) }
         let connection = try #require(accepted(by: listener))
         defer { close(connection.descriptor) }
-        #expect(connection.isLoopback)
+        #expect(connection.address.isLoopback)
         #expect(accepted(by: listener) == nil)
     }
 
@@ -84,7 +84,7 @@ import Testing
             defer { close(client) }
             let connection = try #require(accepted(by: listener))
             defer { close(connection.descriptor) }
-            #expect(connection.isLoopback && connection.address == IPAddress(host), "\(host)")
+            #expect(connection.address.isLoopback && connection.address == IPAddress(host), "\(host)")
         }
     }
 

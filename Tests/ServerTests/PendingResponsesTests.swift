@@ -6,8 +6,7 @@ import Testing
 @Suite struct PendingResponsesTests {
     private func response(_ number: Int) -> PendingResponses.PendingResponse {
         PendingResponses.PendingResponse(
-            wsi: OpaquePointer(bitPattern: number)!,  // nil only for 0
-            withoutBody: false, isLast: false, correlationID: "c\(number)")
+            slot: number, withoutBody: false, isHTTP11: true, isLast: false, correlationID: "c\(number)")
     }
 
     @Test func removesTheResponseOfEachID() {
@@ -29,10 +28,20 @@ import Testing
         #expect(table.count == 0)
     }
 
+    @Test func readsAResponseWithoutRemovingIt() {
+        var table = PendingResponses()
+        let id = table.add(response(1))
+        #expect(table[id]?.slot == 1 && table[id]?.isLast == false)
+        table.setLast(id)
+        #expect(table[id]?.isLast == true && table.count == 1)
+        table.remove(id)
+        #expect(table[id] == nil)
+    }
+
     @Test func reusesSlotsUnderANewID() {
         var table = PendingResponses()
         let first = table.add(response(1))
-        table.remove(at: first.index)  // the connection has closed, but another thread may still respond
+        table.remove(first)  // the connection has closed, but another thread may still respond
         let second = table.add(response(2))
         #expect(second.index == first.index && second != first && second.rawValue != first.rawValue)
         #expect(table.remove(first) == nil, "a late response is not sent to the slot's next request")

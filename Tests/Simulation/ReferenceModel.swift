@@ -103,7 +103,7 @@ struct ReferenceModel {
         }
         if let limit = exceededLimit(key) {
             let text = "the application has reached its limit of \(limit)"
-            return sendError(socket, "Cannot subscribe to channel \(grant.channel.text): \(text)", code: 4100)
+            return sendError(socket, "Cannot subscribe to channel \(grant.channel.text): \(text)")
         }
         if subscribers(of: key).isEmpty { recordWebhookEvent(key, .channelOccupied(grant.channel)) }
         connections[socket]?.subscriptions.append(Subscription(channel: grant.channel, member: grant.member))

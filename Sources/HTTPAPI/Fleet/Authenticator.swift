@@ -37,7 +37,7 @@ package struct Authenticator {
     private func token(in request: HTTPRequest) throws(APIError) -> String {
         if let authorization = request.authorization {
             let parts = authorization.utf8.split(separator: UInt8(ascii: " "), maxSplits: 1)
-            guard parts.count == 2, parts[0].count == 6, Substring(parts[0]).lowercased() == "bearer" else {
+            guard parts.count == 2, parts[0].elementsEqual("bearer".utf8, by: { $0 | 0x20 == $1 }) else {
                 throw Self.unauthorized("Expected Authorization: Bearer and a JWT")
             }
             return String(Substring(parts[1]))
@@ -68,9 +68,10 @@ package struct Authenticator {
     /// are accepted only from pages of this host, and of origins that the configuration lists (other than by `*`).
     private func acceptsCookies(of request: HTTPRequest) -> Bool {
         // Navigations and frames have no Origin; Sec-Fetch-Site shows whether another site caused the request.
-        guard let origin = request.origin else { return request.field(.secFetchSite)?.lowercased() != "cross-site" }
-        if let host = request.field(.host), origin.lowercased().hasSuffix("://" + host.lowercased()) { return true }
-        return origins.lists(explicitly: origin)
+        guard let origin = request.origin else {
+            return request.rawField(.secFetchSite).map { !$0.equalsIgnoringCase("cross-site") } ?? true
+        }
+        return AllowedOrigins.isOrigin(origin, of: request.field(.host)) || origins.lists(explicitly: origin)
     }
 
     private static func unauthorized(_ text: String) -> APIError { APIError(401, text, headers: ["WWW-Authenticate": "Bearer"]) }

@@ -4,7 +4,8 @@ import HTTP
 
 /// An endpoint of the fleet's API: one method of one path. FleetEndpoints.swift has the table of all endpoints.
 struct Endpoint: Sendable {
-    /// Parses a request into an action. Runs after the checks that lead to 401, 403, 404, 405 or 413. The closures
+    /// Parses a request into an action. Runs after the checks that lead to 401, 403, 404, 405 or 413, so an endpoint
+    /// with a body runs when the body is complete. The closures
     /// throw only ``APIError``, but the compiler infers untyped `throws` for closures, so the cases declare untyped
     /// `throws`.
     enum Handler: Sendable {
@@ -22,47 +23,51 @@ struct Endpoint: Sendable {
     private let path: [String]
     /// The roles that may use this path. Nil if all roles of the group may.
     let roles: [Role]?
+    let bodyLimit: BodyLimit
     let handler: Handler
 
-    private init(_ method: HTTPRequest.Method, _ path: String, _ roles: [Role]?, _ handler: Handler) {
+    private init(
+        _ method: HTTPRequest.Method, _ path: String, _ roles: [Role]?, _ bodyLimit: BodyLimit, _ handler: Handler
+    ) {
         self.method = method
         self.path = path.split(separator: "/").map(String.init)
         self.roles = roles
+        self.bodyLimit = bodyLimit
         self.handler = handler
     }
 
     /// A write to the store.
     /// - Parameter acceptsKey: whether a request may have an idempotency key.
     static func command(
-        _ method: HTTPRequest.Method, _ path: String, roles: [Role]? = nil, acceptsKey: Bool = true,
-        _ read: @escaping @Sendable (EndpointRequest) throws -> Command.Action
+        _ method: HTTPRequest.Method, _ path: String, roles: [Role]? = nil, body: BodyLimit = .object,
+        acceptsKey: Bool = true, _ read: @escaping @Sendable (EndpointRequest) throws -> Command.Action
     ) -> Endpoint {
-        Endpoint(method, path, roles, .command(acceptsKey: acceptsKey, read))
+        Endpoint(method, path, roles, body, .command(acceptsKey: acceptsKey, read))
     }
 
     /// A GET that reads from the store.
     static func query(
         _ path: String, _ read: @escaping @Sendable (EndpointRequest) throws -> Query
     ) -> Endpoint {
-        Endpoint(.get, path, nil, .query(read))
+        Endpoint(.get, path, nil, .none, .query(read))
     }
 
     /// A request that is neither a command nor a query of the store.
     static func action(
-        _ method: HTTPRequest.Method, _ path: String,
+        _ method: HTTPRequest.Method, _ path: String, body: BodyLimit = .none,
         _ read: @escaping @Sendable (EndpointRequest) throws -> APIAction
     ) -> Endpoint {
-        Endpoint(method, path, nil, .action(read))
+        Endpoint(method, path, nil, body, .action(read))
     }
 
     /// Whether the path matches. The method is not compared.
-    func matches(_ path: [Substring]) -> Bool {
-        path.count == self.path.count && zip(self.path, path).allSatisfy { $0 == "*" || $0.utf8.elementsEqual($1.utf8) }
+    func matches(_ path: [PathSegment]) -> Bool {
+        path.count == self.path.count && zip(self.path, path).allSatisfy { $0 == "*" || $1 == $0 }
     }
 
     /// The segments of a matching path that `*` stands for.
-    func parameters(in path: [Substring]) -> [String] {
-        zip(self.path, path).filter { $0.0 == "*" }.map { String($0.1) }
+    func parameters(in path: [PathSegment]) -> [String] {
+        zip(self.path, path).filter { $0.0 == "*" }.map { $0.1.text }
     }
 }
 
@@ -80,8 +85,8 @@ struct EndpointGroup: Sendable {
         self.endpoints = endpoints
     }
 
-    func contains(_ path: [Substring]) -> Bool {
-        path.count >= prefix.count && zip(prefix, path).allSatisfy { $0.utf8.elementsEqual($1.utf8) }
+    func contains(_ path: [PathSegment]) -> Bool {
+        path.count >= prefix.count && zip(prefix, path).allSatisfy { $1 == $0 }
     }
 }
 

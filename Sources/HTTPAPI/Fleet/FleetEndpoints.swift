@@ -13,10 +13,10 @@ enum FleetEndpoints {
         EndpointGroup(
             "/pusher",
             [
-                .action(.post, "/pusher/auth") {
+                .action(.post, "/pusher/auth", body: .object) {
                     .authorize(try ChannelAuthorization($0.http, $0.identity, $0.router.app))
                 },
-                .action(.post, "/pusher/user-auth") {
+                .action(.post, "/pusher/user-auth", body: .object) {
                     .respond(try UserAuthentication($0.http, $0.identity, $0.router.app).response)
                 },
             ]),
@@ -39,7 +39,7 @@ enum FleetEndpoints {
                 .command(.post, "/api/admin/routes/*/drops/*/remove") {
                     .route(try $0.body.routeAction($0.id, .removeDrop($0.parameters[1])))
                 },
-                .command(.post, "/api/admin/notifications") {
+                .command(.post, "/api/admin/notifications", body: .listAndEventData) {
                     .announce(try $0.body.announcement(isKnown: $0.router.isCatalogued))
                 },
                 .command(.delete, "/api/admin/people/driver/*") { .erase(.driver, id: try $0.id("id")) },
@@ -94,8 +94,8 @@ enum FleetEndpoints {
             .query(prefix + "/notifications") {
                 .notifications(of: $0.identity, before: try $0.before(), limit: try $0.limit())
             },
-            .command(.post, prefix + "/notifications/read") { .markRead(try $0.body.readMarks()) },
-            .command(.post, prefix + "/notifications/log") {
+            .command(.post, prefix + "/notifications/read", body: .list) { .markRead(try $0.body.readMarks()) },
+            .command(.post, prefix + "/notifications/log", body: .list) {
                 .telemetry(try $0.body.telemetry(isKnown: $0.router.isCatalogued))
             },
             .query(prefix + "/devices") { .devices($0.identity) },

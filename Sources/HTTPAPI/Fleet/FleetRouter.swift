@@ -30,14 +30,12 @@ package struct FleetRouter {
         self.isTimeZone = isTimeZone
     }
 
-    /// The origins whose web pages may call the API.
-    var origins: AllowedOrigins { app.origins }
-
-    /// Checks a request in the order that docs/api.md documents: 401, 403, 404 (path), 405, 413, 400.
+    /// Checks a request's head in the order that docs/api.md documents: 401, 403, 404 (path), 405. 413 and 400 follow
+    /// when the body's size is known.
     /// - Parameter now: seconds since 1970.
-    func action(of request: HTTPRequest, _ path: [Substring], now: Int64) throws(APIError) -> APIAction {
+    func route(head request: HTTPRequest, _ path: [PathSegment], now: Int64) throws(APIError) -> Routing {
         if request.method == .options, request.origin != nil {
-            guard origins.allows(request.origin) else {
+            guard app.origins.allows(request.origin) else {
                 throw APIError(403, "This origin may not call this application: see allowed_origins")
             }
             return .respond(CORS.preflight)
@@ -52,28 +50,32 @@ package struct FleetRouter {
             }
         }
         let endpoint = try endpoint(for: request, path, identity)
-        if let limit = request.exceededBodyLimit {
-            throw APIError(413, "The body exceeds the allowed maximum (\(limit) bytes)")
-        }
-        return try action(of: endpoint, request, path, identity)
+        let route = FleetRoute(endpoint: endpoint, identity: identity, parameters: endpoint.parameters(in: path))
+        let envelope = Envelope(rawPath: request.rawPath)
+        let target: RoutedRequest.Target =
+            if case .none = endpoint.bodyLimit {
+                .action(action(of: route, request, envelope))
+            } else {
+                .fleet(route, head: DeferredRequest(request))
+            }
+        return .route(RoutedRequest(bodyBytesMax: endpoint.bodyLimit.bytes(app.limits), envelope: envelope, target: target))
     }
 
     /// Finds the endpoint of a request.
     /// - Throws: ``APIError`` with 403, 404 or 405 if there is none that the sender may use.
     private func endpoint(
-        for request: HTTPRequest, _ path: [Substring], _ identity: Identity
+        for request: HTTPRequest, _ path: [PathSegment], _ identity: Identity
     ) throws(APIError) -> Endpoint {
         let group = FleetEndpoints.groups.first { $0.contains(path) }
         try Self.checkRole(of: identity, group?.roles)
         let endpoints = (group?.endpoints ?? []).filter { $0.matches(path) }
-        guard let first = endpoints.first else { throw APIError(404, "Unknown path: \(request.path.clipped)") }
+        guard let first = endpoints.first else { throw Router.unknown(request) }
         try Self.checkRole(of: identity, first.roles)
         let method = request.method == .head ? .get : request.method
         guard let endpoint = endpoints.first(where: { $0.method == method }) else {
             var allowed = endpoints.map(\.method.rawValue)
             if allowed.contains("GET") { allowed.append("HEAD") }
-            let list = allowed.joined(separator: ", ")
-            throw APIError(405, "Method not allowed: use \(list)", headers: ["Allow": list])
+            throw .methodNotAllowed(allowed.joined(separator: ", "))
         }
         return endpoint
     }
@@ -83,14 +85,22 @@ package struct FleetRouter {
         throw .wrongRole(identity.role, required: roles)
     }
 
-    private func action(
-        of endpoint: Endpoint, _ request: HTTPRequest, _ path: [Substring], _ identity: Identity
-    ) throws(APIError) -> APIAction {
+    /// The action of a request whose body is complete. A body that the endpoint cannot read leads to a response with the
+    /// error.
+    func action(of route: FleetRoute, _ request: HTTPRequest, _ envelope: Envelope?) -> APIAction {
+        do throws(APIError) {
+            return try action(of: route, request)
+        } catch {
+            return .respond(error.response(envelope))
+        }
+    }
+
+    private func action(of route: FleetRoute, _ request: HTTPRequest) throws(APIError) -> APIAction {
         func input(_ body: JSONBody = JSONBody()) -> EndpointRequest {
             EndpointRequest(
-                http: request, identity: identity, parameters: endpoint.parameters(in: path), body: body, router: self)
+                http: request, identity: route.identity, parameters: route.parameters, body: body, router: self)
         }
-        switch endpoint.handler {
+        switch route.endpoint.handler {
         case .query(let read): return .fleetQuery(try APIError.mappingJSONErrors { try read(input()) })
         case .action(let read): return try APIError.mappingJSONErrors { try read(input()) }
         case .command(let acceptsKey, let read):
@@ -98,7 +108,7 @@ package struct FleetRouter {
             let action = try APIError.mappingJSONErrors { try read(input(body)) }
             return .command(
                 Command(
-                    actor: identity, action: action, correlationID: request.correlationID,
+                    actor: route.identity, action: action, correlationID: request.correlationID,
                     expectedVersion: try expectedVersion(request),
                     idempotencyKey: acceptsKey ? try idempotencyKey(request, body) : nil))
         }
@@ -106,9 +116,13 @@ package struct FleetRouter {
 
     /// The version in `If-Match` (RFC 9110 section 13.1.1), which may be in quotes. Nil if the header is absent or `*`.
     private func expectedVersion(_ request: HTTPRequest) throws(APIError) -> Int? {
-        guard let text = request.field(.ifMatch), text != "*" else { return nil }
-        let isQuoted = text.utf8.count > 2 && text.hasPrefix("\"") && text.hasSuffix("\"")
-        guard let version = Int(isQuoted ? String(text.dropFirst().dropLast()) : text), version >= 0 else {
+        guard let text = request.field(.ifMatch) else { return nil }
+        var digits = text.utf8[...]
+        guard !digits.elementsEqual("*".utf8) else { return nil }
+        if digits.count > 2, digits.first == UInt8(ascii: "\""), digits.last == UInt8(ascii: "\"") {
+            digits = digits.dropFirst().dropLast()
+        }
+        guard let version = Int(Substring(digits)), version >= 0 else {
             throw APIError(400, "Expected If-Match to be a version, such as \"3\"; found \(text.clipped)")
         }
         return version
@@ -137,13 +151,13 @@ package struct FleetRouter {
 
     /// Permits `/metrics` if the request's JWT may read `/api/ops/*`. Nil if the request has no valid JWT.
     /// - Throws: ``APIError`` with 403 if the JWT has another role.
-    func metrics(_ request: HTTPRequest, now: Int64) throws(APIError) -> APIAction? {
+    func metrics(_ request: HTTPRequest, now: Int64) throws(APIError) -> Routing? {
         guard let result = try? authenticator.authenticate(on: request, now: now) else { return nil }
         switch result {
         case .needsKeys(let issuer): return .needsKeys(issuer: issuer)
         case .identity(let identity):
             try Self.checkRole(of: identity, FleetEndpoints.opsRoles)
-            return .metrics
+            return .route(RoutedRequest(.metrics))
         }
     }
 
@@ -151,12 +165,20 @@ package struct FleetRouter {
     /// configured, a request from this machine may read the statistics and the push report (not notifications). A
     /// request with `Authorization`, `Cookie` or `Origin` may read neither: a browser on this machine may have sent it
     /// for a web page.
-    private func permitsOpsWithoutJWT(_ request: HTTPRequest, _ path: [Substring]) -> Bool {
-        guard path.first == "api", path.dropFirst().first == "ops" else { return false }
+    private func permitsOpsWithoutJWT(_ request: HTTPRequest, _ path: [PathSegment]) -> Bool {
+        guard path.count > 1, path[0] == "api", path[1] == "ops" else { return false }
         if let authorization = request.authorization {
             return !metricsToken.isEmpty && ConstantTime.equal(authorization, "Bearer " + metricsToken)
         }
         return metricsToken.isEmpty && request.isLoopback && request.field(.cookie) == nil && request.origin == nil
-            && ["stats", "push"].contains(path.dropFirst(2).first)
+            && path.count > 2 && (path[2] == "stats" || path[2] == "push")
     }
+}
+
+/// An authenticated request to an endpoint of the fleet's API.
+struct FleetRoute {
+    let endpoint: Endpoint
+    let identity: Identity
+    /// The path's segments that `*` stands for, unchecked.
+    let parameters: [String]
 }

@@ -15,10 +15,10 @@ package struct ChannelAttributes: OptionSet, Sendable {
     /// - Throws: ``APIError`` with 400 for an attribute that is unknown or not in `allowed`.
     init(_ text: String, allowed: ChannelAttributes) throws(APIError) {
         self = []
-        for name in text.split(separator: ",") {
-            let attribute = Self.named(String(name.filter { $0 != " " }))
+        for name in text.utf8.split(separator: UInt8(ascii: ",")) {
+            let attribute = Self.named(name.filter { $0 != UInt8(ascii: " ") })
             guard let attribute, allowed.contains(attribute) else {
-                throw APIError(400, "Unknown info attribute \(String(name).clipped)")
+                throw APIError(400, "Unknown info attribute \(String(Substring(name)).clipped)")
             }
             insert(attribute)
         }
@@ -34,21 +34,21 @@ package struct ChannelAttributes: OptionSet, Sendable {
         try self.init(text, allowed: allowed)
     }
 
-    private static func named(_ name: String) -> ChannelAttributes? {
-        switch name {
-        case "user_count": .userCount
-        case "subscription_count": .subscriptionCount
-        case "cache": .cache
-        default: nil
-        }
+    private static let names: [(name: StaticString, attribute: ChannelAttributes)] = [
+        ("user_count", .userCount), ("subscription_count", .subscriptionCount), ("cache", .cache),
+    ]
+
+    private static func named(_ name: [UInt8]) -> ChannelAttributes? {
+        name.withUnsafeBytes { bytes in names.first { bytes.equals($0.name) }?.attribute }
     }
 }
 
 extension JSONWriter {
-    /// Writes the requested attributes as members of a channel's object. Only presence channels have a user count.
+    /// Writes the requested attributes as members of a channel's object. Presence channels have a user count, and other
+    /// channels a subscription count.
     /// - Parameter occupancy: nil if the channel has no subscribers.
     mutating func attributes(_ attributes: ChannelAttributes, isPresence: Bool, _ occupancy: Hub.Occupancy?) {
         if attributes.contains(.userCount), isPresence { member("user_count", occupancy?.users ?? 0) }
-        if attributes.contains(.subscriptionCount) { member("subscription_count", occupancy?.subscriptions ?? 0) }
+        if attributes.contains(.subscriptionCount), !isPresence { member("subscription_count", occupancy?.subscriptions ?? 0) }
     }
 }

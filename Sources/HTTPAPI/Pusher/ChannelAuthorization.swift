@@ -111,10 +111,23 @@ private struct AuthorizationForm {
     /// Decides by the content type. Some clients send none or another; then the first byte decides, because a form does
     /// not begin with a brace.
     private static func isJSON(_ request: HTTPRequest) -> Bool {
-        if let type = request.field(.contentType)?.lowercased() {
-            if type.hasPrefix("application/json") { return true }
-            if type.hasPrefix("application/x-www-form-urlencoded") { return false }
+        if let type = request.rawField(.contentType) {
+            if type.begins(with: "application/json") { return true }
+            if type.begins(with: "application/x-www-form-urlencoded") { return false }
         }
         return request.body.first == UInt8(ascii: "{")
+    }
+}
+
+extension HTTPRequest {
+    /// The bytes of a header field's first line. Nil if the request does not have the field.
+    func rawField(_ field: Field) -> UnsafeRawBufferPointer? { head[field].map { bytes[$0] } }
+}
+
+extension UnsafeRawBufferPointer {
+    /// Whether the first bytes are those of `text`, in any case.
+    /// - Parameter text: lower-case letters, digits and `-./:`.
+    fileprivate func begins(with text: StaticString) -> Bool {
+        UnsafeRawBufferPointer(rebasing: prefix(text.utf8CodeUnitCount)).equalsIgnoringCase(text)
     }
 }

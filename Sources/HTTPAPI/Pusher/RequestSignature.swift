@@ -1,69 +1,142 @@
 import Crypto
 import HTTP
 import Primitives
-import PusherProtocol
 
-/// Verifies the signature of a request to Pusher's HTTP API (protocol points A1–A10).
-package struct RequestSignature {
+/// Verifies the signature of a request to Pusher's HTTP API (protocol points A1–A10). One instance per thread.
+///
+/// Everything is compared as bytes, and nothing is allocated for a request that is signed in the usual form (see
+/// ``SignedQuery``): this runs for every publish.
+package final class RequestSignature {
     /// The maximum difference between a request's timestamp and this machine's clock, in seconds.
     package static let clockSkewSecondsMax: Int64 = 600
 
     private let md5 = MD5()
+    private let replayGuard: ReplayGuard?
+    /// The text that is signed. A property, so that its memory is reused.
+    private var text: [UInt8] = []
 
-    package init() {}
+    /// - Parameter replayGuard: records the signatures of accepted requests. Nil to accept repeated requests.
+    package init(replayGuard: ReplayGuard? = nil) { self.replayGuard = replayGuard }
 
-    /// Checks the key, the version, the timestamp, the signature and the body's digest, in this order.
-    /// - Parameter now: seconds since 1970.
+    /// Checks the key, the version, the timestamp and the signature, in this order. The signature covers the body's
+    /// digest, which is in the query, so the body is not needed.
+    /// - Parameters:
+    ///   - request: only its head is read.
+    ///   - now: seconds since 1970.
     /// - Throws: ``APIError`` with 401.
-    package func check(_ request: HTTPRequest, for app: Application, now: Int64) throws(APIError) {
-        let key = try parameter("auth_key", request)
-        guard key == app.key else { throw APIError(401, "Unknown auth_key") }
-        guard try parameter("auth_version", request) == "1.0" else {
-            throw APIError(401, "Invalid auth_version: expected 1.0")
+    package func check(_ request: HTTPRequest, for app: Application, now: Int64) throws(APIError) -> SignedHead {
+        let raw = request.rawQuery
+        if let query = SignedQuery(raw: raw) { return try check(request, query, in: raw, for: app, now) }
+        let (bytes, query) = SignedQuery.decoding(raw)
+        return try bytes.withUnsafeBufferPointer { (bytes) throws(APIError) in
+            try check(request, query, in: UnsafeRawBufferPointer(bytes), for: app, now)
         }
-        try checkTime(parameter("auth_timestamp", request), now)
-        let signature = try parameter("auth_signature", request)
-        let text = SigningText.request(method: request.method.rawValue, path: request.path, query: request.query)
-        guard app.verifies(signature, of: text) else {
-            // Splits by scalars, not by characters: CR LF is one character, which is not equal to a line feed.
-            let lines = text.unicodeScalars.split(separator: "\n", omittingEmptySubsequences: false)
-            let shown = lines.map(String.init).joined(separator: "\\n")
-            throw APIError(
-                401,
-                "Invalid signature: you should have sent HmacSHA256Hex(\"\(shown)\", your_secret_key), but you sent \"\(signature)\""
-            )
-        }
-        try checkBody(request)
     }
 
-    private func checkTime(_ text: String, _ now: Int64) throws(APIError) {
-        // The upper limit prevents overflows in the arithmetic below.
-        guard let seconds = Int64(text), (0..<1 << 40).contains(seconds) else {
-            throw APIError(401, "Invalid auth_timestamp: expected seconds since 1970")
+    /// - Parameter bytes: the bytes that the ranges of `query` refer to.
+    private func check(
+        _ request: HTTPRequest, _ query: SignedQuery, in bytes: UnsafeRawBufferPointer, for app: Application, _ now: Int64
+    ) throws(APIError) -> SignedHead {
+        func value(_ range: ByteRange?, _ name: StaticString) throws(APIError) -> UnsafeRawBufferPointer {
+            guard let range else { throw APIError(401, "Missing parameter: \(name)") }
+            return bytes[range]
         }
-        guard abs(now - seconds) <= Self.clockSkewSecondsMax else {
+        guard try value(query.key, "auth_key").elementsEqual(app.key.utf8) else { throw APIError(401, "Unknown auth_key") }
+        guard try value(query.version, "auth_version").equals("1.0") else {
+            throw APIError(401, "Invalid auth_version: expected 1.0")
+        }
+        let timestamp = try Self.timestamp(value(query.timestamp, "auth_timestamp"), now)
+        let signature = try value(query.signature, "auth_signature")
+        writeText(request, bytes[query.signedBefore], bytes[query.signedAfter])
+        guard text.withUnsafeBytes({ app.verifies(signature, of: $0) }) else { throw invalid(signature) }
+        var bodyDigest: UInt128?
+        if let digest = query.bodyMD5 {
+            bodyDigest = Hexadecimal.number(bytes[digest])
+            guard bodyDigest != nil else { throw Self.invalidDigest }
+        }
+        return SignedHead(
+            bodyDigest: bodyDigest, timestamp: timestamp,
+            signature: Hexadecimal.number(UnsafeRawBufferPointer(rebasing: signature.prefix(32))) ?? 0)
+    }
+
+    /// Checks that a body has the digest in the query (protocol point A8).
+    /// - Parameter head: the result for the head of the same request.
+    /// - Throws: ``APIError`` with 401.
+    package func check(_ body: UnsafeRawBufferPointer, of head: SignedHead) throws(APIError) {
+        if body.isEmpty, head.bodyDigest == nil { return }
+        guard let digest = head.bodyDigest else { throw APIError(401, "Missing parameter: body_md5") }
+        guard digest == md5.digest(of: body) else { throw Self.invalidDigest }
+    }
+
+    /// Records that a request is accepted. Call it after all checks of the signature, right before the request has an
+    /// effect: a request that was interrupted before may be repeated.
+    /// - Throws: ``APIError`` with 401 if the request was accepted before, with 503 if it cannot be recorded.
+    package func accept(_ head: SignedHead) throws(APIError) {
+        switch replayGuard?(head) {
+        case .new?, nil: return
+        case .repeated?:
+            throw APIError(401, "This request was already accepted: sign each request with a new auth_timestamp or body")
+        case .full?:
+            throw APIError(503, "Overloaded: nothing was done, try again", headers: ["Retry-After": "1"])
+        }
+    }
+
+    // MARK: Parts
+
+    /// - Parameter digits: seconds since 1970.
+    private static func timestamp(_ digits: UnsafeRawBufferPointer, _ now: Int64) throws(APIError) -> Int64 {
+        // Thirteen digits or fewer cannot overflow, nor can the arithmetic below.
+        guard (1...13).contains(digits.count), digits.allSatisfy({ (0x30...0x39).contains($0) }),
+            case let seconds = digits.reduce(Int64(0), { $0 * 10 + Int64($1 - 0x30) }), seconds < 1 << 40
+        else { throw APIError(401, "Invalid auth_timestamp: expected seconds since 1970") }
+        guard abs(now - seconds) <= clockSkewSecondsMax else {
             let given = Timestamp.iso8601(milliseconds: seconds * 1000)
             let ours = Timestamp.iso8601(milliseconds: now * 1000)
             throw APIError(
-                401,
-                "Timestamp expired: Given timestamp (\(given)) not within \(Self.clockSkewSecondsMax)s of server time (\(ours))")
+                401, "Timestamp expired: Given timestamp (\(given)) not within \(clockSkewSecondsMax)s of server time (\(ours))")
         }
+        return seconds
     }
 
-    /// The signature covers the digest in the query. Checks that this digest is that of the body (protocol point A8).
-    private func checkBody(_ request: HTTPRequest) throws(APIError) {
-        let digest = request.query.last { $0.name.lowercased() == "body_md5" }?.value
-        if request.body.isEmpty, digest == nil { return }
-        guard let digest else { throw APIError(401, "Missing parameter: body_md5") }
-        guard digest.lowercased() == md5.hexadecimalDigest(of: request.body) else {
-            throw APIError(401, "Invalid body_md5: it is not the MD5 of the body received")
+    /// Writes the text that is signed (protocol point A1): method, path and query.
+    private func writeText(_ request: HTTPRequest, _ before: UnsafeRawBufferPointer, _ after: UnsafeRawBufferPointer) {
+        text.removeAll(keepingCapacity: true)
+        text.append(contentsOf: request.method.rawValue.utf8)
+        text.append(UInt8(ascii: "\n"))
+        if request.rawPath.contains(UInt8(ascii: "%")) {
+            text.append(contentsOf: PercentDecoding.bytes(request.rawPath, .path))
+        } else {
+            text.append(contentsOf: request.rawPath)
         }
+        text.append(UInt8(ascii: "\n"))
+        text.append(contentsOf: before)
+        text.append(contentsOf: after)
     }
 
-    private func parameter(_ name: String, _ request: HTTPRequest) throws(APIError) -> String {
-        guard let value = request.query.last(where: { $0.name.lowercased() == name })?.value else {
-            throw APIError(401, "Missing parameter: \(name)")
-        }
-        return value
+    /// 401, with the text that should have been signed on one line.
+    private func invalid(_ signature: UnsafeRawBufferPointer) -> APIError {
+        let lines = text.split(separator: UInt8(ascii: "\n"), omittingEmptySubsequences: false)
+        let shown = lines.map { String(decoding: $0, as: UTF8.self) }.joined(separator: "\\n")
+        let sent = String(decoding: signature, as: UTF8.self)
+        return APIError(
+            401, "Invalid signature: you should have sent HmacSHA256Hex(\"\(shown)\", your_secret_key), but you sent \"\(sent)\"")
+    }
+
+    private static let invalidDigest = APIError(401, "Invalid body_md5: it is not the MD5 of the body received")
+}
+
+/// What a signature that is valid says about a request.
+package struct SignedHead: Equatable, Sendable {
+    /// The MD5 digest that the body must have. Nil if the request has none.
+    package let bodyDigest: UInt128?
+    /// When the request was signed, in seconds since 1970, by its sender's clock.
+    package let timestamp: Int64
+    /// The first half of the signature, which identifies the request.
+    package let signature: UInt128
+
+    package init(bodyDigest: UInt128?, timestamp: Int64, signature: UInt128) {
+        self.bodyDigest = bodyDigest
+        self.timestamp = timestamp
+        self.signature = signature
     }
 }

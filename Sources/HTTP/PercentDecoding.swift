@@ -1,0 +1,79 @@
+/// Percent-decoding (RFC 3986 section 2.1) of bytes whose escapes the parser has checked.
+package enum PercentDecoding {
+    /// How a target's path and query differ.
+    package enum Component {
+        case path
+        /// A `+` is a space, as in an HTML form: some Pusher libraries encode queries in this way.
+        case query
+    }
+
+    /// The decoded text. Bytes that are not UTF-8 become U+FFFD.
+    package static func text(_ bytes: UnsafeRawBufferPointer, _ component: Component) -> String {
+        guard isEncoded(bytes, component) else { return String(decoding: bytes, as: UTF8.self) }
+        return String(decoding: Array(DecodedBytes(bytes: bytes, component: component)), as: UTF8.self)
+    }
+
+    /// The decoded bytes, which need not be UTF-8.
+    package static func bytes(_ bytes: UnsafeRawBufferPointer, _ component: Component) -> [UInt8] {
+        Array(DecodedBytes(bytes: bytes, component: component))
+    }
+
+    /// Whether the decoded bytes are UTF-8.
+    package static func isUTF8(_ bytes: UnsafeRawBufferPointer) -> Bool {
+        String(validating: DecodedBytes(bytes: bytes, component: .path), as: UTF8.self) != nil
+    }
+
+    /// Whether the decoded bytes are those of `text`. Allocates nothing.
+    package static func equals(_ bytes: UnsafeRawBufferPointer, _ text: String, _ component: Component) -> Bool {
+        guard isEncoded(bytes, component) else {
+            return bytes.count == text.utf8.count && bytes.elementsEqual(text.utf8)
+        }
+        return DecodedBytes(bytes: bytes, component: component).elementsEqual(text.utf8)
+    }
+
+    /// Whether decoding changes the bytes.
+    private static func isEncoded(_ bytes: UnsafeRawBufferPointer, _ component: Component) -> Bool {
+        bytes.offset(of: UInt8(ascii: "%")) != nil || component == .query && bytes.offset(of: UInt8(ascii: "+")) != nil
+    }
+
+    /// The value of the escape `%XX` at `index`. Nil if it is incomplete or has other digits.
+    package static func escape(_ bytes: UnsafeRawBufferPointer, at index: Int) -> UInt8? {
+        guard index + 2 < bytes.count, let high = digit(bytes[index + 1]), let low = digit(bytes[index + 2]) else { return nil }
+        return high << 4 | low
+    }
+
+    /// The value of a hexadecimal digit.
+    package static func digit(_ byte: UInt8) -> UInt8? {
+        switch byte {
+        case 0x30...0x39: byte - 0x30
+        case 0x41...0x46: byte - 0x41 + 10
+        case 0x61...0x66: byte - 0x61 + 10
+        default: nil
+        }
+    }
+}
+
+/// The decoded bytes, computed while they are read.
+private struct DecodedBytes: Sequence, IteratorProtocol {
+    let bytes: UnsafeRawBufferPointer
+    let component: PercentDecoding.Component
+    private var index = 0
+
+    init(bytes: UnsafeRawBufferPointer, component: PercentDecoding.Component) {
+        self.bytes = bytes
+        self.component = component
+    }
+
+    var underestimatedCount: Int { (bytes.count - index) / 3 }
+
+    mutating func next() -> UInt8? {
+        guard index < bytes.count else { return nil }
+        let byte = bytes[index]
+        if byte == UInt8(ascii: "%"), let value = PercentDecoding.escape(bytes, at: index) {
+            index += 3
+            return value
+        }
+        index += 1
+        return byte == UInt8(ascii: "+") && component == .query ? UInt8(ascii: " ") : byte
+    }
+}

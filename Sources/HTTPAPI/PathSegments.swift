@@ -1,0 +1,38 @@
+import HTTP
+
+/// The segments of a request's path, in order: `apps`, `1001` and `events` of `/apps/1001/events`. Allocates nothing.
+///
+/// Borrows the bytes of the request's head.
+struct PathSegments: Sequence, IteratorProtocol {
+    /// Begins with the slash before the next segment. Empty at the end.
+    private var rest: UnsafeRawBufferPointer
+
+    /// - Parameter path: percent-encoded; begins with a slash.
+    init(_ path: UnsafeRawBufferPointer) { rest = path }
+
+    /// The number of segments that follow.
+    var count: Int { rest.count { $0 == UInt8(ascii: "/") } }
+
+    mutating func next() -> PathSegment? {
+        guard !rest.isEmpty else { return nil }
+        let segment = rest.dropFirst()
+        let end = segment.firstIndex(of: UInt8(ascii: "/")) ?? segment.endIndex
+        defer { rest = UnsafeRawBufferPointer(rebasing: rest[end...]) }
+        return PathSegment(raw: UnsafeRawBufferPointer(rebasing: segment[..<end]))
+    }
+}
+
+/// A segment of a path. It is compared byte by byte with its escapes decoded, because comparing strings of combining
+/// marks takes quadratic time.
+struct PathSegment {
+    /// Percent-encoded.
+    let raw: UnsafeRawBufferPointer
+
+    /// The segment, decoded.
+    var text: String { PercentDecoding.text(raw, .path) }
+
+    static func == (segment: PathSegment, text: String) -> Bool { PercentDecoding.equals(segment.raw, text, .path) }
+
+    /// Lets a `switch` compare segments with literals.
+    static func ~= (text: String, segment: PathSegment) -> Bool { segment == text }
+}

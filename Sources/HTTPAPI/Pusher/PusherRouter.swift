@@ -1,0 +1,200 @@
+import FanOut
+import HTTP
+import PusherProtocol
+
+/// Authenticates requests to Pusher's HTTP API, `/apps/ID/…`, and maps them to actions. One instance per thread.
+struct PusherRouter {
+    let apps: Applications
+    private let signature: RequestSignature
+
+    /// - Parameter replayGuard: nil to accept repeated requests.
+    init(apps: Applications, replayGuard: ReplayGuard?) {
+        self.apps = apps
+        signature = RequestSignature(replayGuard: replayGuard)
+    }
+
+    /// The application in a path. Nil outside `/apps/ID`, and if there is no such application.
+    func app(of path: PathSegments) -> Application? {
+        var path = path
+        guard let first = path.next(), first == "apps", let id = path.next() else { return nil }
+        return apps.withID(id)
+    }
+
+    /// Checks a request's head: 404 for an unknown application, because without its secret no signature can be checked;
+    /// then 401, 403, 404 (path), 405.
+    /// - Parameters:
+    ///   - path: the segments after `apps`, at least two.
+    ///   - now: seconds since 1970.
+    func route(head request: HTTPRequest, _ path: PathSegments, now: Int64) throws(APIError) -> Routing {
+        var path = path
+        guard let id = path.next() else { throw Router.unknown(request) }
+        let app = apps.withID(id)
+        if request.method == .options, request.origin != nil { return .respond(try preflight(request, app)) }
+        guard let app else { throw APIError(404, "Unknown application \(id.text.clipped)") }
+        let signed = try signature.check(request, for: app, now: now)
+        guard app.isEnabled else { throw APIError(403, "Application \(app.id) is disabled") }
+        guard let endpoint = PusherEndpoint(path) else { throw Router.unknown(request) }
+        try endpoint.checkMethod(request.method)
+        guard case .none = endpoint.bodyLimit else {
+            let target = PusherRoute(app: app, endpoint: endpoint, signed: signed)
+            return .route(
+                RoutedRequest(bodyBytesMax: endpoint.bodyLimit.bytes(app.limits), envelope: nil, target: .pusher(target)))
+        }
+        try signature.accept(signed)
+        let action = action { () throws(APIError) in .query(try query(endpoint, request, app), app: app.index) }
+        guard signed.bodyDigest != nil else { return .route(RoutedRequest(action)) }
+        return .route(RoutedRequest(bodyBytesMax: 0, envelope: nil, target: .pusherQuery(action, signed)))
+    }
+
+    /// The action of a request whose body is complete. An invalid body leads to a response with the error.
+    func action(of route: PusherRoute, _ body: UnsafeRawBufferPointer) -> APIAction {
+        action { () throws(APIError) in
+            let app = route.app
+            try signature.check(body, of: route.signed)
+            try signature.accept(route.signed)
+            switch route.endpoint {
+            case .events:
+                let event = try EventRequest(body, rules: app.rules)
+                return .publish(PublishRequest(events: [event], isBatch: false), app: app.index)
+            case .batchEvents:
+                let batch = try BatchRequest(body, rules: app.rules)
+                return .publish(PublishRequest(events: batch.events, isBatch: true), app: app.index)
+            case .terminate(let userID): return .terminate(userID: userID, app: app.index)
+            case .channels, .channel, .users: preconditionFailure("a query was routed as a request with a body")
+            }
+        }
+    }
+
+    /// The refusal of a query whose body does not have the digest that its signature covers; nil if it has.
+    func check(_ body: UnsafeRawBufferPointer, of signed: SignedHead) -> APIAction? {
+        do throws(APIError) {
+            try signature.check(body, of: signed)
+            return nil
+        } catch {
+            return .respond(error.response(nil))
+        }
+    }
+
+    private func action(_ make: () throws(APIError) -> APIAction) -> APIAction {
+        do throws(APIError) {
+            return try make()
+        } catch {
+            return .respond(error.response(nil))
+        }
+    }
+
+    private func preflight(_ request: HTTPRequest, _ app: Application?) throws(APIError) -> HTTPResponse {
+        guard let app, app.origins.allows(request.origin) else {
+            throw APIError(403, "This origin may not call this application: see allowed_origins")
+        }
+        return CORS.preflight
+    }
+
+    // MARK: Queries
+
+    private func query(
+        _ endpoint: PusherEndpoint, _ request: HTTPRequest, _ app: Application
+    ) throws(APIError) -> ChannelQuery {
+        switch endpoint {
+        case .channels: try channelsQuery(request)
+        case .channel(let text): try channelQuery(text, request, app.limits)
+        case .users(let text): try usersQuery(text, app.limits)
+        case .events, .batchEvents, .terminate: preconditionFailure("a request with a body was routed as a query")
+        }
+    }
+
+    private func channelsQuery(_ request: HTTPRequest) throws(APIError) -> ChannelQuery {
+        let prefix = request.queryValue("filter_by_prefix") ?? ""
+        // The names that are listed are ASCII. The hub compares each of them, and comparing other texts can be slow.
+        guard prefix.isASCII else { throw APIError(400, "Invalid filter_by_prefix \(prefix.clipped): expected ASCII") }
+        let info = try ChannelAttributes(request.queryValue("info") ?? "", allowed: [.userCount, .subscriptionCount])
+        guard !info.contains(.userCount) || prefix.utf8.starts(with: "presence-".utf8) else {
+            throw APIError(400, "user_count may only be requested for presence channels: set filter_by_prefix to presence-")
+        }
+        return .channels(prefix: prefix, info)
+    }
+
+    private func channelQuery(_ text: String, _ request: HTTPRequest, _ limits: Limits) throws(APIError) -> ChannelQuery {
+        let name = try channelName(text, limits)
+        let info = try ChannelAttributes(request.queryValue("info") ?? "", allowed: [.userCount, .subscriptionCount, .cache])
+        guard !info.contains(.userCount) || name.isPresence else {
+            throw APIError(400, "Cannot retrieve the user count unless the channel is a presence channel")
+        }
+        return .channel(name, info)
+    }
+
+    private func usersQuery(_ text: String, _ limits: Limits) throws(APIError) -> ChannelQuery {
+        let name = try channelName(text, limits)
+        guard name.isPresence else { throw APIError(400, "Users can only be retrieved for presence channels") }
+        return .users(name)
+    }
+
+    private func channelName(_ text: String, _ limits: Limits) throws(APIError) -> ChannelName {
+        guard let name = ChannelName(text, lengthMax: limits.nameLength) else {
+            throw APIError(400, "Invalid channel name \(text.clipped)")
+        }
+        return name
+    }
+}
+
+/// A request with a valid signature, whose body has not been read.
+struct PusherRoute {
+    let app: Application
+    let endpoint: PusherEndpoint
+    let signed: SignedHead
+}
+
+/// The endpoints below `/apps/ID`.
+enum PusherEndpoint {
+    case events
+    case batchEvents
+    case channels
+    case channel(String)
+    case users(String)
+    /// The user's id.
+    case terminate(String)
+
+    /// Nil if there is no such endpoint.
+    /// - Parameter path: the segments after `/apps/ID`.
+    init?(_ path: PathSegments) {
+        var rest = path
+        guard let first = rest.next() else { return nil }
+        guard path.count > 1 else {
+            switch first {
+            case "events": self = .events
+            case "batch_events": self = .batchEvents
+            case "channels": self = .channels
+            default: return nil
+            }
+            return
+        }
+        let segments = Array(rest)
+        switch (segments.count, first, segments[segments.count - 1]) {
+        case (1, "channels", let name): self = .channel(name.text)
+        case (2, "channels", "users"): self = .users(segments[0].text)
+        // Some libraries do not escape the slashes in a user id, so it may be several segments.
+        case (2..., "users", "terminate_connections"):
+            self = .terminate(segments.dropLast().map(\.text).joined(separator: "/"))
+        default: return nil
+        }
+    }
+
+    var bodyLimit: BodyLimit {
+        switch self {
+        case .events: .event
+        case .batchEvents: .batch
+        case .terminate: .object  // It has no members; several libraries send `{}`.
+        case .channels, .channel, .users: .none
+        }
+    }
+
+    /// - Throws: ``APIError`` with 405.
+    func checkMethod(_ method: HTTPRequest.Method) throws(APIError) {
+        switch self {
+        case .events, .batchEvents, .terminate:
+            guard method == .post else { throw .methodNotAllowed("POST") }
+        case .channels, .channel, .users:
+            guard method == .get || method == .head else { throw .methodNotAllowed("GET") }
+        }
+    }
+}

@@ -1,0 +1,72 @@
+import HTTP
+import HTTP1
+
+/// The last response of an HTTP connection: refusals of requests that cannot be read, and the orderly end after them.
+extension EventLoop {
+    /// Responds to a request that cannot be read. The connection closes, because the request's end is unknown.
+    func reject(_ error: RequestError, _ head: RequestHead, _ bytes: UnsafeRawBufferPointer, _ slot: Int) {
+        metrics.add(to: .httpRequests)
+        let response = delegate.errorResponse(error.status, error.text, rawPath: bytes[head.path])
+        respondLast(response, withoutBody: head.method == .head, on: slot)
+    }
+
+    func rejectBody(
+        _ error: RequestError, _ head: RequestHead, _ id: RequestID, _ region: UnsafeMutableRawBufferPointer, _ slot: Int
+    ) {
+        delegate.abandoned(id)
+        pendingResponses.setLast(id)
+        let path = UnsafeRawBufferPointer(region)[head.path]
+        finish(delegate.errorResponse(error.status, error.text, rawPath: path), id)
+    }
+
+    /// Refuses a request because the loop already buffers as much as it may.
+    func rejectForMemory(_ reading: RequestReading, _ slot: Int) {
+        forget(reading)
+        connections[slot].awaitsResponse = false
+        delegate.limitReached(.bufferBytes)
+        respondLast(errorResponse(503, "Overloaded: too many incomplete requests, try again"), on: slot)
+        sendReplies(slot)
+    }
+
+    /// Ends a request that is not complete in time.
+    func requestTimedOut(_ slot: Int) {
+        guard let reading = takeReading(slot) else { return drop(slot) }  // nothing of a request has arrived
+        forget(reading)
+        respondLast(errorResponse(408, "The request did not arrive in time"), on: slot)
+        sendReplies(slot)
+    }
+
+    func respondLast(_ response: HTTPResponse, _ request: HTTPRequest, _ slot: Int) {
+        respondLast(response, request.correlationID, withoutBody: request.method == .head, on: slot)
+    }
+
+    private func respondLast(_ response: HTTPResponse, _ correlationID: String? = nil, withoutBody: Bool = false, on slot: Int) {
+        ResponseEncoder.write(
+            response, to: &replies, correlationID: correlationID ?? correlationIDs.next(), withoutBody: withoutBody,
+            connection: .close)
+        linger(slot)
+    }
+
+    /// Ends the connection after what is written so far. Closing at once would reset it while the client still sends,
+    /// and destroy the response (RFC 9112 section 9.6).
+    func linger(_ slot: Int) {
+        if connections[slot].phase != .dropped { connections[slot].phase = .lingering }
+    }
+
+    /// Tells the client that no more follows, once all is sent.
+    func endSending(_ slot: Int) {
+        updateReading(slot)
+        transport.endSending(connections[slot].transport, descriptor: connections[slot].descriptor)
+        deadlines.set(.close, slot, &connections)
+    }
+
+    /// A response to a request whose path is not known any more.
+    private func errorResponse(_ status: Int, _ text: String) -> HTTPResponse {
+        delegate.errorResponse(status, text, rawPath: UnsafeRawBufferPointer(start: nil, count: 0))
+    }
+
+    /// Forgets the request of a connection that has closed.
+    func abandonRequest(_ slot: Int) {
+        if let reading = takeReading(slot) { forget(reading) }
+    }
+}

@@ -1,0 +1,194 @@
+import Addresses
+import HTTP
+import HTTP1
+import PusherProtocol
+import WebSocketFraming
+
+/// WebSockets: the opening handshake, messages, and the closing handshake (RFC 6455).
+extension EventLoop {
+    // MARK: Opening
+
+    /// Responds to an upgrade request and opens the WebSocket.
+    /// - Parameter accept: the value of `Sec-WebSocket-Accept`.
+    func openWebSocket(_ slot: Int, _ request: HTTPRequest, _ client: ForwardedClient, accept: String) {
+        let socket = connections[slot].socket
+        connections[slot].phase = .webSocket
+        deadlines.cancel(slot, &connections)
+        var response: [UInt8] = []
+        ResponseEncoder.writeSwitchingProtocols(accept: accept.utf8, to: &response)
+        unsentUpgrades[slot] = response
+        connections[slot].hasUnsentUpgrade = true
+        connections[slot].isWebSocket = true
+        webSocketCount += 1
+        updateReading(slot)  // paused if the upgrade had to wait for the response to an earlier request
+        guard drain == nil else { return close(socket, Self.restart.code, reason: Self.restart.reason) }
+        let isSecure = options.tls != nil || client.isSecure == true
+        switch delegate.opened(socket, UpgradeRequest(http: request, isSecure: isSecure)) {
+        case .admitted(let messageBytesMax, let outboxBytesMax):
+            connections[slot].isAdmitted = true
+            connections[slot].messageBytesMax = Int32(clamping: messageBytesMax)
+            connections[slot].outboxBytesMax = Int32(clamping: outboxBytesMax)
+        case .rejected(let code, let reason, let frame):
+            if let frame { write(frame, to: socket) }
+            close(socket, code, reason: reason)
+        }
+    }
+
+    // MARK: Receiving
+
+    func webSocketReceived(_ bytes: UnsafeMutableRawBufferPointer, _ slot: Int) {
+        metrics.add(bytes.count, to: .bytesReceived)
+        var decoder = takeDecoder(slot) ?? FrameDecoder(messageBytesMax: Int(connections[slot].messageBytesMax))
+        if connections[slot].phase != .webSocket { decoder.stopDelivering() }
+        var offset = 0
+        while let event = decoder.next(in: bytes, at: &offset) {
+            handle(event, slot)
+            // After the server's close frame no message is delivered; the client's close frame is still read.
+            if connections[slot].phase != .webSocket { decoder.stopDelivering() }
+        }
+        writePong(slot)
+        keep(decoder, slot)
+    }
+
+    /// Answers the last ping of what was received: a client that floods pings gets one pong (RFC 6455 section 5.5.3).
+    private func writePong(_ slot: Int) {
+        guard let frame = pong else { return }
+        pong = nil
+        write(frame, to: connections[slot].socket)
+    }
+
+    private func takeDecoder(_ slot: Int) -> FrameDecoder? {
+        guard let decoder = decoders.removeValue(forKey: slot) else { return nil }
+        bufferedBytes -= decoder.keptByteCount
+        return decoder
+    }
+
+    /// Keeps the decoder of a connection in the middle of a message. An idle connection needs none.
+    private func keep(_ decoder: FrameDecoder, _ slot: Int) {
+        guard !decoder.isIdle, connections[slot].phase != .dropped else { return }
+        if connections[slot].phase == .webSocket, bufferedBytes + decoder.keptByteCount > options.bufferedBytesMax {
+            delegate.limitReached(.bufferBytes)
+            close(connections[slot].socket, .overCapacity, reason: "Overloaded: too many incomplete messages")
+        }
+        bufferedBytes += decoder.keptByteCount
+        decoders[slot] = decoder
+    }
+
+    /// Forgets what a closed connection has received.
+    func forgetDecoder(_ slot: Int) { _ = takeDecoder(slot) }
+
+    private func handle(_ event: FrameDecoder.Event, _ slot: Int) {
+        let connection = connections[slot]
+        let socket = connection.socket
+        let isOpen = connection.phase == .webSocket && connection.isAdmitted
+        switch event {
+        case .text(let text):
+            guard isOpen else { return }
+            metrics.add(to: .messagesReceived)
+            delegate.received(text, from: socket)
+        case .binary:
+            if isOpen { close(socket, .binaryRefused, reason: "Binary frames are not supported: send text") }
+        case .ping(let payload):
+            guard connection.phase == .webSocket else { return }
+            pong = Frame.pong(payload: payload)
+            if isOpen { delegate.heard(from: socket) }
+        case .pong:
+            if isOpen { delegate.heard(from: socket) }
+        case .close(let code, _): clientClosed(slot, code)
+        case .failed(let code, let reason): fail(slot, code, reason)
+        }
+    }
+
+    // MARK: Closing
+
+    /// Closes a WebSocket at the end of this turn, after all frames written to it until then.
+    package func close(_ socket: SocketID, _ code: CloseCode, reason: String) {
+        guard connections.phase(of: socket) == .webSocket else { return }
+        connections[socket.slot].phase = .closePending
+        pendingCloses.append((socket, CloseFrame(code: code, reason: reason)))
+    }
+
+    /// The client has sent a close frame: the answer to ours, or the first one, which is echoed (RFC 6455 section
+    /// 5.5.1). After both, the server closes the TCP connection (section 7.1.1).
+    private func clientClosed(_ slot: Int, _ code: UInt16?) {
+        switch connections[slot].phase {
+        case .webSocket:
+            writePong(slot)
+            leave(slot)
+            guard connections[slot].phase == .webSocket else { return }
+            connections[slot].phase = .closing
+            write(Frame(close: code).bytes, slot)
+            closeWhenSent(slot)
+        case .closePending:
+            // Both sides close at the same time. The server's frame is still sent, at the end of this turn.
+            closesWhenSent.insert(slot)
+        case .closing: closeWhenSent(slot)
+        case .proxyHeader, .http, .lingering, .dropped: break
+        }
+    }
+
+    /// The client has violated the protocol. The server closes after its close frame: it cannot read the client's.
+    private func fail(_ slot: Int, _ code: UInt16, _ reason: String) {
+        guard connections[slot].phase == .webSocket, let code = CloseCode(rawValue: code) else { return }
+        failed.insert(slot)
+        close(connections[slot].socket, code, reason: reason)
+    }
+
+    /// Closes the TCP connection once the outbox is sent.
+    private func closeWhenSent(_ slot: Int) {
+        guard connections[slot].isFull else { return drop(slot) }
+        closesWhenSent.insert(slot)
+        if connections[slot].deadline.kind != .close { deadlines.set(.close, slot, &connections) }
+    }
+
+    /// Performs the closes of this turn.
+    func closePending() {
+        let closes = pendingCloses
+        pendingCloses.removeAll(keepingCapacity: true)
+        for (socket, frame) in closes where connections.phase(of: socket) == .closePending {
+            sendClose(frame, socket.slot)
+        }
+    }
+
+    private func sendClose(_ frame: CloseFrame, _ slot: Int) {
+        delegate.closing(with: frame.code)
+        leave(slot)
+        guard connections[slot].phase == .closePending else { return }
+        connections[slot].phase = .closing
+        let bytes = Frame(close: frame.code.rawValue, reason: frame.reason).bytes
+        if connections[slot].hasUnsentUpgrade { writeUpgrade(slot, followedBy: bytes) } else { write(bytes, slot) }
+        guard connections[slot].phase == .closing else { return }
+        deadlines.set(.close, slot, &connections)
+        if failed.remove(slot) != nil {
+            connections[slot].phase = .lingering
+            if !connections[slot].isFull { endSending(slot) }
+        } else if closesWhenSent.contains(slot) {
+            closeWhenSent(slot)
+        }
+    }
+
+    /// Tells the delegate that a WebSocket is closed, once.
+    func leave(_ slot: Int) {
+        guard connections[slot].isAdmitted else { return }
+        connections[slot].isAdmitted = false
+        delegate.closed(connections[slot].socket)
+    }
+
+    /// Ends a connection at the end of this turn, whatever is unsent. The delegate is told then, and not now: it may be
+    /// the one that is just writing.
+    func drop(_ slot: Int) {
+        guard connections[slot].phase != .dropped else { return }
+        connections[slot].phase = .dropped
+        dropped.append(connections[slot].socket)
+    }
+
+    /// Closes the connections that were dropped in this turn.
+    func closeDropped() {
+        let sockets = dropped
+        dropped.removeAll(keepingCapacity: true)
+        // A connection may have been closed by its client since.
+        for socket in sockets where connections.phase(of: socket) == .dropped {
+            transport.close(connections[socket.slot].transport)
+        }
+    }
+}

@@ -1,0 +1,95 @@
+"""Deadlines of connections. They run concurrently, because they take up to half a minute."""
+
+import time
+
+import pytest
+
+from harness.api import Api, event_body, signed_target
+from harness.apps import FIRST
+from harness.client import Client
+from harness.metrics import scrape
+from harness.raw_client import RawClient
+from harness.wire import TEXT, Wire, frame, request, upgrade
+
+BODY = event_body("channel")
+EVENTS = signed_target(FIRST, "POST", "/apps/1001/events", BODY)
+
+# what a client sends, then the seconds after which the connection ends, then the last response
+CASES = {
+    "nothing": (b"", 10, None),
+    "half a head": (b"GET /healthz HTTP/1.1\r\nHos", 10, 408),
+    "half a body": (request("POST", EVENTS, BODY)[:-1], 30, 408),
+    "half a chunk": (request("POST", EVENTS, headers=["Transfer-Encoding: chunked"], length=False)
+                     + b"5\r\nabc", 30, 408),
+}
+
+
+@pytest.fixture(scope="module")
+def ends(gateways):
+    """Connects all cases at once; returns for each the response and the seconds until the end."""
+    gateway = gateways(loops=1)
+    wires = {name: Wire(gateway) for name in CASES}
+    trickle, start = Wire(gateway), time.monotonic()
+    for name, (data, _, _) in CASES.items():
+        wires[name].send(data)
+    found = {}
+    head = iter(b"GET /healthz HTTP/1.1\r\nX-Filler: " + b"x" * 100)
+    trickled = None
+    while len(found) < len(CASES) or trickled is None:
+        for name, wire in wires.items():
+            if name not in found and wire.readable():
+                wire.socket.settimeout(5)
+                found[name] = (wire.read_response(), time.monotonic() - start)
+        if trickled is None:
+            if trickle.readable(0.2):
+                trickled = (trickle.read_response(), time.monotonic() - start)
+            else:
+                trickle.send_ignoring_reset(bytes([next(head)]))
+        assert time.monotonic() - start < 60, (found, trickled)
+    for wire in [*wires.values(), trickle]:
+        wire.close()
+    return found | {"a byte at a time": trickled}
+
+
+@pytest.mark.parametrize("name", [*CASES, "a byte at a time"])
+def test_unfinished_request_ends_at_its_deadline(ends, name):
+    _, seconds, status = CASES.get(name, (None, 10, 408))
+    response, after = ends[name]
+    assert (response and response.status) == status, response
+    assert seconds - 1 <= after <= seconds + 4, after
+
+
+def test_client_that_does_not_answer_the_close_frame_is_disconnected(start_gateway, closing):
+    gateway = start_gateway()
+    wire, api = closing(Wire(gateway)), closing(Api(gateway))
+    wire.send(upgrade())
+    wire.expect_established()
+    wire.subscribe("channel")
+    start = time.monotonic()
+    wire.send(frame(2, b"binary"))
+    wire.read_to_end()
+    assert 4 <= time.monotonic() - start <= 9
+    assert scrape(api).total("fleetwire_connected") == 0
+
+
+def test_presence_member_leaves_when_the_server_closes(start_gateway, closing):
+    """The member does not answer the close frame; the others are told at once."""
+    gateway = start_gateway()
+    member, observer = closing(RawClient(gateway)), closing(Client.connect(gateway))
+    member.join("presence-x", "member")
+    observer.join("presence-x", "observer")
+    start = time.monotonic()
+    member.send(frame(2, b"binary"))
+    observer.expect("pusher_internal:member_removed")
+    assert time.monotonic() - start < 3
+
+
+def test_idle_client_of_a_websocket_has_no_deadline(start_gateway, closing):
+    """Waits twelve seconds: longer than the deadlines of a handshake and of a head."""
+    gateway = start_gateway()
+    wire = closing(Wire(gateway))
+    wire.send(upgrade())
+    wire.expect_established()
+    assert not wire.readable(12)
+    wire.send(frame(TEXT, b'{"event":"pusher:ping","data":{}}'))
+    assert b"pusher:pong" in (wire.next_frame() or (0, b""))[1]
