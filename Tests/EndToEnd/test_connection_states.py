@@ -1,5 +1,6 @@
 """Connections that end, wait or are full in unusual states."""
 
+import signal
 import time
 
 import pytest
@@ -125,23 +126,25 @@ def test_rejected_websocket_closes_as_soon_as_the_client_answers(start_gateway, 
     wire.send(frame(CLOSE, b"\x0f\xa1"))
     started = time.monotonic()
     wire.read_to_end()
-    assert time.monotonic() - started < 3
+    assert time.monotonic() - started < 4, "only after the deadline of the close"
 
 
 def test_pipelining_client_does_not_delay_others(start_gateway, closing):
-    """Thousands of requests arrive at once; another client is served between them."""
+    """1,500 requests arrive at once with another client's. libev handles the event that came last
+    first. The generated correlation ids count a loop's requests.
+    """
     gateway = start_gateway(loops=1)
     busy, other = closing(Wire(gateway)), closing(Wire(gateway))
-    busy.send(HEALTH * 10_000)
+    for wire in (busy, other):
+        wire.send(HEALTH)
+        assert wire.read_response().status == 200
+    gateway.process.send_signal(signal.SIGSTOP)
     other.send(HEALTH)
-    assert other.read_response().status == 200
-    received = 0
-    while busy.readable():
-        busy.read_response()
-        received += 1
-    assert received < 10_000, "all pipelined requests came first"
-    for _ in range(10_000 - received):
-        assert busy.read_response().status == 200
+    busy.send(HEALTH * 1_500)
+    gateway.process.send_signal(signal.SIGCONT)
+    count = int(other.read_response().headers["x-correlation-id"].rpartition("-")[2], 16)
+    assert count < 1_000, "the pipelined requests came first"
+    assert [busy.read_response().status for _ in range(1_500)] == [200] * 1_500
 
 
 def test_client_that_reads_gets_all_events_before_the_close_frame(start_gateway, closing):
