@@ -72,6 +72,12 @@ import Testing
 
     // MARK: Cost
 
+    @Test func smallChunksAreJoined() throws {
+        var outbox = Outbox()
+        for _ in 0..<10_000 { outbox.enqueue(bytes(2)) }
+        #expect(try storage(outbox).chunks < 30 && outbox.bytes == 20_000)
+    }
+
     /// The number of chunks in the outbox's array, and how many of them are already sent.
     private func storage(_ outbox: Outbox) throws -> (chunks: Int, sent: Int) {
         let fields = Mirror(reflecting: outbox).children
@@ -79,20 +85,20 @@ import Testing
         return (chunks.count, try #require(fields.first { $0.label == "head" }?.value as? Int))
     }
 
-    /// The outbox of a consumer that lags behind for hours never becomes empty.
+    /// The outbox of a consumer that lags behind for hours never becomes empty. The chunks are too large to be joined.
     @Test func constantBacklogMovesEachChunkAtMostOnceOnAverage() throws {
         var outbox = Outbox()
         let backlog = 1_000
-        for _ in 0..<backlog { outbox.enqueue(bytes(10)) }
+        for _ in 0..<backlog { outbox.enqueue(bytes(2_000)) }
         var moved = 0
         for _ in 0..<(20 * backlog) {
-            outbox.enqueue(bytes(10))
-            _ = send(&outbox, piece: 10)
+            outbox.enqueue(bytes(2_000))
+            _ = send(&outbox, piece: 2_000)
             let (chunks, sent) = try storage(outbox)
             #expect(sent <= chunks - sent)
             if sent == 0 { moved += chunks }
         }
         #expect(moved <= 20 * backlog)
-        #expect(outbox.bytes == backlog * 10)
+        #expect(outbox.bytes == backlog * 2_000)
     }
 }
