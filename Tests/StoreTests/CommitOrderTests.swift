@@ -5,7 +5,7 @@ import Threads
 @testable import Store
 
 /// What the writer publishes after a commit, and that a failure of one task or command does not affect the others.
-@Suite(.timeLimit(.minutes(1))) struct CommitOrderTests {
+@Suite(.timeLimit(.minutes(5))) struct CommitOrderTests {
     private let store = TemporaryStore()
 
     private func harness(
