@@ -33,11 +33,11 @@ let package = Package(
         module("Primitives"),
         module("Addresses"),
         module("JSON", ["Primitives"]),
-        module("HTTP"),
+        module("HTTP", ["Primitives"]),
         module("HTTP1", ["HTTP"]),
         module("WebSocketFraming"),
         module("PusherProtocol", ["JSON", "Primitives", "WebSocketFraming"]),
-        module("Access", ["PusherProtocol"]),
+        module("Access", ["Primitives", "PusherProtocol"]),
         module("FanOut", ["Access", "Primitives", "PusherProtocol"]),
         module("FleetRules", ["Access", "JSON", "Primitives"]),
 

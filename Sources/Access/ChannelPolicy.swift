@@ -1,3 +1,4 @@
+import Primitives
 import PusherProtocol
 
 /// Who may subscribe to the channels of the fleet's application (`channels:` in the configuration), and which channels
@@ -42,13 +43,18 @@ package struct ChannelPolicy: Equatable, Sendable {
             self.access = access
         }
 
-        /// The part of the name that `*` matches, at least one byte; empty for a pattern without `*`; nil if the name
-        /// does not match.
-        func wildcard(of name: Substring) -> Substring? {
-            guard pattern.utf8.last == UInt8(ascii: "*") else { return name.utf8.elementsEqual(pattern.utf8) ? "" : nil }
-            let beginning = pattern.utf8.dropLast()
-            guard name.utf8.starts(with: beginning), name.utf8.count > beginning.count else { return nil }
-            return Substring(name.utf8.dropFirst(beginning.count))
+        /// The index in a plain name, given as UTF-8, at which the part begins that `*` matches, at least one byte; the
+        /// name's length for a pattern without `*`; nil if the name does not match.
+        func wildcardIndex(in name: UnsafeRawBufferPointer) -> Int? {
+            pattern.utf8.withContiguousStorageIfAvailable { pattern in
+                let pattern = UnsafeRawBufferPointer(pattern)
+                guard pattern.last == UInt8(ascii: "*") else { return name.hasSameBytes(as: pattern) ? name.count : nil }
+                let beginning = UnsafeRawBufferPointer(rebasing: pattern.dropLast())
+                let matches =
+                    name.count > beginning.count
+                    && UnsafeRawBufferPointer(rebasing: name[..<beginning.count]).hasSameBytes(as: beginning)
+                return matches ? beginning.count : nil
+            } ?? nil
         }
     }
 
@@ -104,20 +110,25 @@ package struct ChannelPolicy: Equatable, Sendable {
     /// The access of the first rule that matches the channel, and the part of the name that `*` matches. Nil if no rule
     /// matches.
     func match(_ channel: ChannelName) -> (access: Access, wildcard: Substring)? {
-        let plain = Self.plain(channel)
-        for rule in rules {
-            if let wildcard = rule.wildcard(of: plain) { return (rule.access, wildcard) }
+        let prefixCount = Self.prefixByteCount(channel)
+        let match = channel.text.utf8.withContiguousStorageIfAvailable { text -> (access: Access, start: Int)? in
+            let plain = UnsafeRawBufferPointer(rebasing: UnsafeRawBufferPointer(text)[prefixCount...])
+            for rule in rules {
+                if let start = rule.wildcardIndex(in: plain) { return (rule.access, prefixCount + start) }
+            }
+            return nil
         }
-        return nil
+        guard let match = match ?? nil else { return nil }
+        return (match.access, Substring(channel.text.utf8.dropFirst(match.start)))
     }
 
-    /// The name without its `private-`, `private-encrypted-` or `presence-` prefix.
-    private static func plain(_ channel: ChannelName) -> Substring {
+    /// The size in bytes of a name's `private-`, `private-encrypted-` or `presence-` prefix.
+    private static func prefixByteCount(_ channel: ChannelName) -> Int {
         switch channel.access {
-        case .encrypted: channel.text.dropFirst("private-encrypted-".count)
-        case .signed: channel.text.dropFirst("private-".count)
-        case .presence: channel.text.dropFirst("presence-".count)
-        case .open, .user: channel.text[...]
+        case .encrypted: "private-encrypted-".utf8.count
+        case .signed: "private-".utf8.count
+        case .presence: "presence-".utf8.count
+        case .open, .user: 0
         }
     }
 }

@@ -27,9 +27,10 @@ final class Node: EventLoopDelegate {
     let webhooks: WebhookWorker
     let appIDs: [String]
 
-    /// The maximum number of fan-out writes of one turn: some milliseconds. Between them the loop serves its other
-    /// connections.
-    private static let writesPerTurnMax = 1_000
+    /// The time in nanoseconds after which a turn writes no more events, so that the loop serves its other connections.
+    private static let flushNanosecondsMax: UInt64 = 2_000_000
+    /// The number of writes after which a turn looks at the time.
+    private static let writesPerLook = 64
 
     private(set) var loop: EventLoop?
     private let wakeup: Wakeup
@@ -235,11 +236,18 @@ final class Node: EventLoopDelegate {
     }
 
     func turnEnded() {
-        if fanOut.isPending {
-            let isUnfinished = fanOut.flush(writesMax: Self.writesPerTurnMax) { loop?.write($1, to: $0) }
-            if isUnfinished { wakeup.signal() }  // so that the loop does not sleep before the next turn
-        }
+        if fanOut.isPending { flush() }
         logOverload()
+    }
+
+    /// Writes events until all are written or the turn's time is over.
+    private func flush() {
+        let start = Clock.monotonicNanoseconds()
+        while fanOut.flush(writesMax: Self.writesPerLook, { loop?.write($1, to: $0) }) {
+            if Clock.monotonicNanoseconds() - start >= Self.flushNanosecondsMax {
+                return wakeup.signal()  // so that the loop does not sleep before the next turn
+            }
+        }
     }
 
     /// Pings an idle connection, or closes it if the client did not respond to the ping (protocol point P4).

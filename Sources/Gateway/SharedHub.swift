@@ -99,7 +99,7 @@ final class SharedHub: Sendable {
 
     /// Whether all mailboxes have room. Client events and commands require it, because their effects can go to any
     /// loop.
-    var hasRoom: Bool { mailboxes.allSatisfy(\.hasRoom) }
+    var hasRoom: Bool { mailboxes.allSatisfy { $0.hasRoom } }
 
     /// Reads from the hub, which is locked meanwhile: `body` must be quick.
     func read<Result>(_ body: (Hub) -> Result) -> Result { state.withLock { body($0.hub) } }

@@ -1,3 +1,5 @@
+import Primitives
+
 /// Percent-decoding (RFC 3986 section 2.1) of bytes whose escapes the parser has checked.
 package enum PercentDecoding {
     /// How a target's path and query differ.
@@ -26,7 +28,7 @@ package enum PercentDecoding {
     /// Whether the decoded bytes are those of `text`. Allocates nothing.
     package static func equals(_ bytes: UnsafeRawBufferPointer, _ text: String, _ component: Component) -> Bool {
         guard isEncoded(bytes, component) else {
-            return bytes.count == text.utf8.count && bytes.elementsEqual(text.utf8)
+            return bytes.hasSameBytes(as: text)
         }
         return DecodedBytes(bytes: bytes, component: component).elementsEqual(text.utf8)
     }

@@ -3,21 +3,23 @@ import FleetRules
 import HTTP
 
 /// The action that the router selects for a complete request. The gateway carries it out.
+///
+/// The large cases are indirect, so that an action is copied in few instructions.
 package enum APIAction {
     /// Send this response.
     case respond(HTTPResponse)
     /// Publish all events. If the mailbox of an event loop is full, publish none of them and respond 503.
     case publish(PublishRequest, app: AppIndex)
     /// Look up channels and their subscribers in the hub.
-    case query(ChannelQuery, app: AppIndex)
+    indirect case query(ChannelQuery, app: AppIndex)
     /// Close a user's signed-in connections, then respond 200 `{}` (protocol point J1).
     case terminate(userID: String, app: AppIndex)
     /// Change the fleet's state durably. The response is that of the store.
-    case command(Command)
+    indirect case command(Command)
     /// Read the fleet's state. The response is that of the store.
-    case fleetQuery(Query)
+    indirect case fleetQuery(Query)
     /// Sign a channel subscription if the hub permits it.
-    case authorize(ChannelAuthorization)
+    indirect case authorize(ChannelAuthorization)
     /// `GET /api/ops/stats`: counters of the gateway.
     case stats
     /// `GET /api/ops/push`: state, depth and last error of each push lane.

@@ -24,7 +24,7 @@ package struct RoutedRequest {
     let envelope: Envelope?
     let target: Target
 
-    enum Target {
+    indirect enum Target {  // so that copies of a request are small
         /// A request that needs no body.
         case action(APIAction)
         /// A query of Pusher's HTTP API. It needs no body, but its signature may cover one, usually the empty one.

@@ -47,7 +47,7 @@ package struct JSONSlice {
         guard let content = stringContent else { return false }
         // Compares bytes: Swift's == compares strings by canonical equivalence, so the Kelvin sign would equal K.
         if escaped { return JSONEscapes.decode(content).utf8.elementsEqual(text.description.utf8) }
-        return text.withUTF8Buffer { $0.count == content.count && content.elementsEqual($0) }
+        return content.hasSameBytes(as: text)
     }
 }
 

@@ -10,9 +10,6 @@ package struct Identifier: Hashable, Sendable {
     package init(_ text: String) { self.text = text }
 
     /// Whether the ids have the same bytes.
-    // Compares strings first, because this is fast if they share storage. Strings with the same bytes are always equal,
-    // so the synthesized hash of `text` is consistent with this comparison.
-    package static func == (one: Identifier, other: Identifier) -> Bool {
-        one.text == other.text && one.text.utf8.elementsEqual(other.text.utf8)
-    }
+    // Strings with the same bytes are equal, so the synthesized hash of `text` is consistent with this comparison.
+    package static func == (one: Identifier, other: Identifier) -> Bool { one.text.hasSameBytes(as: other.text) }
 }

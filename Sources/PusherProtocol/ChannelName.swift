@@ -1,3 +1,5 @@
+import Primitives
+
 /// A valid channel name (protocol point S8). Its prefix determines what a subscription requires.
 package struct ChannelName: Hashable, Sendable {
     /// What a subscription requires.
@@ -51,24 +53,37 @@ package struct ChannelName: Hashable, Sendable {
 
     /// Compares bytes. Swift's `==` on strings compares canonical equivalence: the Kelvin sign (U+212A) equals the
     /// letter K, but ids that differ only in this belong to two users, each with a channel.
-    package static func == (one: ChannelName, other: ChannelName) -> Bool {
-        one.text == other.text && one.text.utf8.elementsEqual(other.text.utf8)
-    }
+    package static func == (one: ChannelName, other: ChannelName) -> Bool { one.text.hasSameBytes(as: other.text) }
 
     /// What a subscription to this channel requires.
     package var access: Access {
-        if text.hasPrefix("private-encrypted-") { return .encrypted }
-        if text.hasPrefix("private-") { return .signed }
-        if text.hasPrefix("presence-") { return .presence }
-        return text.hasPrefix(Self.userPrefix) ? .user(String(text.dropFirst(Self.userPrefix.count))) : .open
+        switch text.utf8.first {
+        case UInt8(ascii: "p"):
+            if begins(with: "private-encrypted-") { return .encrypted }
+            if begins(with: "private-") { return .signed }
+            return isPresence ? .presence : .open
+        case UInt8(ascii: "#") where begins(with: "#server-to-user-"):
+            return .user(String(text.utf8.dropFirst(Self.userPrefix.utf8.count)) ?? "")
+        default: return .open
+        }
     }
 
-    package var isPresence: Bool { text.hasPrefix("presence-") }
+    package var isPresence: Bool { begins(with: "presence-") }
 
     /// Whether the server caches the last published event for new subscribers (K1).
     package var isCache: Bool {
-        text.hasPrefix("cache-") || text.hasPrefix("private-cache-") || text.hasPrefix("private-encrypted-cache-")
-            || text.hasPrefix("presence-cache-")
+        switch text.utf8.first {
+        case UInt8(ascii: "c"): begins(with: "cache-")
+        case UInt8(ascii: "p"):
+            begins(with: "private-cache-") || begins(with: "private-encrypted-cache-") || begins(with: "presence-cache-")
+        default: false
+        }
+    }
+
+    /// Compares bytes: `hasPrefix` compares characters, which is slower.
+    private func begins(with prefix: StaticString) -> Bool {
+        text.utf8.withContiguousStorageIfAvailable { UnsafeRawBufferPointer($0).hasPrefix(prefix) }
+            ?? text.hasPrefix(prefix.description)
     }
 
     /// Whether a channel name may contain the byte: `[A-Za-z0-9_\-=@,.;]`.

@@ -25,7 +25,7 @@ extension EventLoop {
         connections[slot].awaitsResponse = false
         delegate.limitReached(.bufferBytes)
         respondLast(errorResponse(503, "Overloaded: too many incomplete requests, try again"), on: slot)
-        sendReplies(slot)
+        replies.endPart(of: connections[slot].socket)
     }
 
     /// Ends a request that is not complete in time.
@@ -33,7 +33,7 @@ extension EventLoop {
         guard let reading = takeReading(slot) else { return drop(slot) }  // nothing of a request has arrived
         forget(reading)
         respondLast(errorResponse(408, "The request did not arrive in time"), on: slot)
-        sendReplies(slot)
+        replies.endPart(of: connections[slot].socket)
     }
 
     func respondLast(_ response: HTTPResponse, _ request: HTTPRequest, _ slot: Int) {
@@ -42,7 +42,7 @@ extension EventLoop {
 
     private func respondLast(_ response: HTTPResponse, _ correlationID: String? = nil, withoutBody: Bool = false, on slot: Int) {
         ResponseEncoder.write(
-            response, to: &replies, correlationID: correlationID ?? correlationIDs.next(), withoutBody: withoutBody,
+            response, to: &replies.bytes, correlationID: correlationID ?? correlationIDs.next(), withoutBody: withoutBody,
             connection: .close)
         linger(slot)
     }

@@ -27,9 +27,14 @@ extension EventLoop {
 
     /// Writes or queues bytes. Keeps the order of all bytes of a connection.
     func write(_ bytes: [UInt8], _ slot: Int) {
-        guard !connections[slot].isFull else { return enqueue(bytes, from: 0, slot) }
-        let sent = bytes.withUnsafeBytes { send($0, slot) }
+        let sent = connections[slot].isFull ? 0 : bytes.withUnsafeBytes { send($0, slot) }
         if sent < bytes.count { enqueue(bytes, from: sent, slot) }
+    }
+
+    /// Writes bytes, or queues a copy.
+    func write(_ bytes: UnsafeRawBufferPointer, _ slot: Int) {
+        let sent = connections[slot].isFull ? 0 : send(bytes, slot)
+        if sent < bytes.count { enqueue(Array(bytes[sent...]), from: 0, slot) }
     }
 
     /// Writes the upgrade responses of this turn that no frame has followed.

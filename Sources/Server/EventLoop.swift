@@ -43,8 +43,8 @@ package final class EventLoop: TransportDelegate {
     var correlationIDs = CorrelationIDs()
     /// HTTP connections whose requests are continued in the next turn.
     var connectionsToContinue: [SocketID] = []
-    /// The responses to the connection that is being read, to send with one system call.
-    var replies: [UInt8] = []
+    /// The responses of this turn, to send at its end.
+    var replies = Replies()
 
     // WebSocket
     /// The number of WebSockets, those that are closing included.
@@ -269,12 +269,14 @@ package final class EventLoop: TransportDelegate {
     // MARK: Turns
 
     private func turnEnd() {
+        sendReplies()
         delegate.turnEnded()
         writeUpgrades()
         // Closing a connection calls the delegate, which may write more frames and close more connections. So repeat
         // until nothing is left.
         while !pendingCloses.isEmpty || !lateReplies.isEmpty || !dropped.isEmpty {
             performLateReplies()
+            sendReplies()
             closePending()
             closeDropped()
             delegate.turnEnded()

@@ -5,8 +5,8 @@ import Glibc
 /// It uses a pthread mutex, not `Synchronization.Mutex`, because ThreadSanitizer reports false races for the latter
 /// (Swift 6.3), and it is no faster.
 package final class Lock<Value>: @unchecked Sendable {  // the mutex serialises every access to `value`
-    private let mutex: UnsafeMutablePointer<pthread_mutex_t>
-    private var value: Value
+    @usableFromInline let mutex: UnsafeMutablePointer<pthread_mutex_t>
+    @usableFromInline var value: Value
 
     /// - Parameter value: the initial value.
     package init(_ value: sending Value) {
@@ -23,7 +23,7 @@ package final class Lock<Value>: @unchecked Sendable {  // the mutex serialises 
 
     /// Calls `body` with the value while holding the mutex. `body` must not call `withLock` of the same lock: the mutex
     /// is not recursive.
-    package func withLock<Result, Failure: Error>(
+    @inlinable package func withLock<Result, Failure: Error>(
         _ body: (inout Value) throws(Failure) -> Result
     ) throws(Failure) -> Result {
         pthread_mutex_lock(mutex)

@@ -1,5 +1,6 @@
 import FanOut
 import JSON
+import Primitives
 
 /// The attributes of a channel that the parameter `info` requests (protocol points B12, G4, H2–H5).
 package struct ChannelAttributes: OptionSet, Sendable {
@@ -39,7 +40,7 @@ package struct ChannelAttributes: OptionSet, Sendable {
     ]
 
     private static func named(_ name: [UInt8]) -> ChannelAttributes? {
-        name.withUnsafeBytes { bytes in names.first { bytes.equals($0.name) }?.attribute }
+        name.withUnsafeBytes { bytes in names.first { bytes.hasSameBytes(as: $0.name) }?.attribute }
     }
 }
 

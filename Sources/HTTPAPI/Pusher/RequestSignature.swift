@@ -41,8 +41,8 @@ package final class RequestSignature {
             guard let range else { throw APIError(401, "Missing parameter: \(name)") }
             return bytes[range]
         }
-        guard try value(query.key, "auth_key").elementsEqual(app.key.utf8) else { throw APIError(401, "Unknown auth_key") }
-        guard try value(query.version, "auth_version").equals("1.0") else {
+        guard try value(query.key, "auth_key").hasSameBytes(as: app.key) else { throw APIError(401, "Unknown auth_key") }
+        guard try value(query.version, "auth_version").hasSameBytes(as: "1.0") else {
             throw APIError(401, "Invalid auth_version: expected 1.0")
         }
         let timestamp = try Self.timestamp(value(query.timestamp, "auth_timestamp"), now)

@@ -1,4 +1,5 @@
 import HTTP
+import Primitives
 
 /// The query of a signed request: where the parameters of the signature are, and which bytes are signed.
 ///
@@ -21,7 +22,7 @@ struct SignedQuery {
     /// - Parameter query: percent-encoded.
     init?(raw query: UnsafeRawBufferPointer) {
         var (before, after) = (0..<query.count, query.count..<query.count)
-        var previous = 0..<0
+        var previous = UnsafeRawBufferPointer(rebasing: query[..<0])
         var index = 0
         while index < query.count {
             let name = index..<Self.end(of: query, from: index, at: UInt8(ascii: "="), isName: true)
@@ -32,7 +33,8 @@ struct SignedQuery {
                 return nil
             }
             index = isLast ? query.count : value.upperBound + 1
-            if UnsafeRawBufferPointer(rebasing: query[name]).equals("auth_signature") {
+            let nameBytes = UnsafeRawBufferPointer(rebasing: query[name])
+            if nameBytes.hasSameBytes(as: "auth_signature") {
                 guard signature == nil else { return nil }
                 signature = ByteRange(value)
                 // The `&` before the last parameter is not signed either.
@@ -40,9 +42,9 @@ struct SignedQuery {
                 after = index..<query.count
                 continue
             }
-            guard !query[name].lexicographicallyPrecedes(query[previous]) else { return nil }
-            previous = name
-            note(UnsafeRawBufferPointer(rebasing: query[name]), value)
+            guard !nameBytes.precedes(previous) else { return nil }
+            previous = nameBytes
+            note(nameBytes, value)
         }
         // Not assigned in the loop: in release builds, Swift 6.3 then loses the assignments.
         signedBefore = ByteRange(before)
@@ -64,13 +66,13 @@ struct SignedQuery {
     }
 
     private mutating func note(_ name: UnsafeRawBufferPointer, _ value: Range<Int>) {
-        if name.equals("auth_key") {
+        if name.hasSameBytes(as: "auth_key") {
             key = ByteRange(value)
-        } else if name.equals("auth_timestamp") {
+        } else if name.hasSameBytes(as: "auth_timestamp") {
             timestamp = ByteRange(value)
-        } else if name.equals("auth_version") {
+        } else if name.hasSameBytes(as: "auth_version") {
             version = ByteRange(value)
-        } else if name.equals("body_md5") {
+        } else if name.hasSameBytes(as: "body_md5") {
             bodyMD5 = ByteRange(value)
         }
     }
@@ -126,8 +128,10 @@ struct SignedQuery {
 }
 
 extension UnsafeRawBufferPointer {
-    /// Whether these are the bytes of `text`.
-    func equals(_ text: StaticString) -> Bool {
-        text.withUTF8Buffer { count == $0.count && elementsEqual($0) }
+    /// Whether the bytes come before `other` in the order of unsigned bytes.
+    fileprivate func precedes(_ other: UnsafeRawBufferPointer) -> Bool {
+        let common = Swift.min(count, other.count)
+        for index in 0..<common where self[index] != other[index] { return self[index] < other[index] }
+        return count < other.count
     }
 }
