@@ -4,15 +4,18 @@ CONFIG ?= config/fleetwire.yaml
 BINARY := .build/release/fleetwire
 PYTHON := .build/python/bin/python
 PYTHON_READY := .build/python/.ready
-# Directory of the load generator (wsload.c) and the reference server (floor.c) for `make bench`.
+# Directory of the load generator (wsload.c) and the reference server (floor.c) for `make bench`, `hostile`.
 BENCH_TOOLS ?= ../shared/bench
 SECONDS_PER_FUZZER ?= 10
 ROUNDS ?= 200
 SEEDS ?= 10000
+MINUTES ?= 30
+# The seed of `make hostile`; empty: a random one, which it prints.
+SEED ?=
 
 RELEASE := swift build -c release --static-swift-stdlib
 
-.PHONY: run build test unit e2e check lint format bench sim crash fuzz conformance tsan asan packages clean
+.PHONY: run build test unit e2e check lint format bench sim crash hostile fuzz conformance tsan asan packages clean
 
 run: build ## Start the gateway with the development configuration.
 	@echo "Try it from another terminal:"
@@ -53,6 +56,9 @@ sim: build ## Run the simulation with SEEDS seeds.
 
 crash: build $(PYTHON_READY) ## Kill the gateway under load, ROUNDS times; check that no action answered 200 is lost.
 	cd Tests/EndToEnd && $(abspath $(PYTHON)) crash.py --rounds $(ROUNDS)
+
+hostile: build $(PYTHON_READY) ## Attack the gateway for MINUTES; check that other clients do not notice.
+	cd Tests/EndToEnd && $(abspath $(PYTHON)) hostile.py --minutes $(MINUTES) $(SEED:%=--seed %) --tools $(abspath $(BENCH_TOOLS))
 
 conformance: ## List the points of docs/protocol.md without a test.
 	@dev/conformance

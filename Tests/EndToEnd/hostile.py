@@ -1,0 +1,189 @@
+"""Attacks the gateway with everything that strangers and registered clients may do, and checks that a
+well-behaved bystander on the same loop does not notice: `make hostile`.
+
+Each part of a run is a gateway of its own, alternately without and with TLS, with the next seed. In
+each round of a part, two attackers perform all attacks in random order. The bystander's process also
+observes a reference server, to tell which delays are the machine's.
+"""
+
+import argparse
+import multiprocessing
+import os
+import random
+import resource
+import sys
+import tempfile
+import time
+import traceback
+from collections import Counter
+from dataclasses import dataclass, field
+from pathlib import Path
+from types import SimpleNamespace
+
+from harness import certificates
+from harness.gateway import Gateway
+from harness.hostile.attacks import ATTACKS, attack
+from harness.hostile.bystander import (Bystander, Floor, Observation, descriptors, resident_bytes,
+                                       tools_folder, unexcused, wait_for_descriptors)
+from harness.tokens import SECRET
+
+ATTACKERS, PART_MINUTES = 2, 5
+# The bounds: milliseconds of p99.9, and how much resident memory may grow after the first round, as
+# a share and in bytes. The allocator keeps what the highest peak needed, and peaks differ.
+P999, GROWTH, SLACK = 20.0, 1.25, 32 << 20
+# The attacks that need most memory begin the first round, side by side: no later peak is higher.
+HEAVIEST = ["silent_connections", "tls_half_hello"]
+
+
+@dataclass
+class Performed:
+    """An attack that has ended; times of the monotonic clock in nanoseconds."""
+
+    name: str
+    begin: int
+    end: int
+    error: str
+
+
+def become_attacker(gateway: SimpleNamespace) -> None:
+    """Prepares a process. Its priority is low, because real attackers use other machines."""
+    global target
+    target = gateway
+    most = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
+    resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))
+    os.nice(10)
+
+
+def perform(job: tuple[str, str, float]) -> Performed:
+    begin, error = time.monotonic_ns(), ""
+    try:
+        attack(target, *job)
+    except Exception:
+        error = traceback.format_exc()
+    return Performed(job[0], begin, time.monotonic_ns(), error)
+
+
+@dataclass
+class Part:
+    """A gateway under attack, and what came of it."""
+
+    title: str
+    gateway: Gateway
+    rounds: int = 0
+    performed: list[Performed] = field(default_factory=list)
+    memory: list[int] = field(default_factory=list)  # after the first and the last round
+    descriptors: list[int] = field(default_factory=list)  # before the first round, after the last
+    seen: dict[str, Observation] = field(default_factory=dict)
+    problems: list[str] = field(default_factory=list)
+
+    def attack(self, names: list[str], seed: int, seconds: float) -> None:
+        """Performs rounds for so long, at least two."""
+        gateway = SimpleNamespace(address=self.gateway.address, host=self.gateway.host, tls=self.gateway.tls)
+        dice, end = random.Random(seed), time.monotonic() + seconds
+        each = min(3.0, max(0.3, seconds * ATTACKERS / len(names) / 3))
+        with multiprocessing.get_context("fork").Pool(ATTACKERS, become_attacker, (gateway,)) as pool:
+            self.descriptors = [descriptors(self.gateway)]
+            while self.rounds < 2 or time.monotonic() < end:
+                dice.shuffle(names)
+                if not self.rounds:
+                    names.sort(key=lambda name: name not in HEAVIEST)
+                jobs = [(name, f"{seed}-{self.rounds}-{name}", each) for name in names]
+                self.performed += pool.imap_unordered(perform, jobs)
+                self.rounds += 1
+                self.gateway.assert_alive()
+                left = wait_for_descriptors(self.gateway, self.descriptors[0])
+                self.memory[1:] = [resident_bytes(self.gateway)]
+        self.descriptors.append(left)
+
+    def active(self, begin: int, end: int) -> list[str]:
+        """Names the attacks between these times, or the one that ended last before."""
+        names = [each.name for each in self.performed if each.begin <= end and begin <= each.end]
+        earlier = [each for each in self.performed if each.end < begin]
+        return names or [f"after {max(earlier, key=lambda each: each.end).name}" for _ in earlier[:1]]
+
+    def judge_delays(self) -> None:
+        """Compares what the bystander measured with the bounds, and names the attacks at fault."""
+        gateway, found = self.seen["gateway"], self.problems
+        late = [(begin, begin + latency) for begin, latency in gateway.samples if latency > P999 * 1e6]
+        if gateway.quantile(0.999) >= P999:
+            blamed = Counter(name for span in late for name in self.active(*span)).most_common(12)
+            found.append(f"p99.9 is {gateway.quantile(0.999):.1f} ms; late deliveries by attack: "
+                         + ", ".join(f"{names} {count}" for names, count in blamed))
+        for begin, end in unexcused(self.seen):
+            found.append(f"a stall of {(end - begin) / 1e6:.0f} ms during {', '.join(self.active(begin, end))}")
+
+    def judge_state(self) -> None:
+        """Checks what must be as it was after the first round, and that the bystander missed nothing."""
+        found = self.problems
+        if self.memory[1] > self.memory[0] * GROWTH + SLACK:
+            found.append(f"memory grew from {self.memory[0] >> 20} to {self.memory[1] >> 20} MiB")
+        if self.descriptors[0] != self.descriptors[1]:
+            found.append(f"descriptors: {self.descriptors[0]} before, {self.descriptors[1]} after")
+        found += [f"the bystander's {name}: {count}" for name, count in self.seen["gateway"].faults().items()]
+        found += [f"{each.name} failed:\n{each.error}" for each in self.performed if each.error]
+
+    def row(self) -> str:
+        gateway, floor = self.seen["gateway"], self.seen["floor"]
+        return (f"| {self.title} | {self.rounds} | {gateway.sent} | {gateway.quantile(0.5):.2f} ({floor.quantile(0.5):.2f}) "
+                f"| {gateway.quantile(0.999):.1f} ({floor.quantile(0.999):.1f}) "
+                f"| {gateway.quantile(1):.0f} ({floor.quantile(1):.0f}) | {len(unexcused(self.seen))} "
+                f"| {self.memory[0] >> 20} → {self.memory[1] >> 20} | {self.descriptors[0]} → {self.descriptors[1]} "
+                f"| {sum(gateway.faults().values())} | {'no' if self.problems else 'yes'} |")
+
+
+def start(folder: Path, tls: bool, loops: int) -> Gateway:
+    folder.mkdir()
+    server = {"connections": 16_000} | ({"tls": certificates.make(folder)} if tls else {})
+    return Gateway(folder, loops=loops, server=server, first={"client_events": True},
+                   sections={"auth": {"jwt": {"secret": SECRET}}})
+
+
+def run_part(folder: Path, floor: Floor, tls: bool, names: list[str], seed: int, seconds: float) -> Part:
+    gateway = start(folder, tls, loops=1)
+    part = Part(f"{'TLS' if tls else 'plain'}, seed {seed}", gateway)
+    try:
+        bystander = Bystander(folder, gateway, floor)
+        try:
+            part.attack(list(names), seed, seconds)
+        finally:
+            part.seen = bystander.stop()
+        part.judge_delays()
+        part.judge_state()
+        gateway.stop()
+    except (AssertionError, OSError) as failure:  # the gateway is not alive, or does not exit with 0
+        part.problems.append(str(failure))
+    finally:
+        if not gateway.stopped:
+            gateway.kill()
+    return part
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--minutes", type=float, default=30)
+    parser.add_argument("--seed", type=int, default=random.SystemRandom().randrange(2**32))
+    parser.add_argument("--tools", type=tools_folder, required=True, help="folder of the reference server, floor.c")
+    parser.add_argument("attacks", nargs="*", metavar="ATTACK", help=f"default all: {', '.join(ATTACKS)}")
+    options = parser.parse_args()
+    parts = max(2, round(options.minutes / PART_MINUTES / 2) * 2)
+    print(f"hostile: {parts} parts of {options.minutes * 60 / parts:.0f} s, seed {options.seed}", flush=True)
+    print("Milliseconds of the gateway's bystander (of the reference server's):\n\n"
+          "| part | rounds | events | p50 | p99.9 | longest | stalls | MiB | descriptors | faults | met |\n"
+          + "|---" * 11 + "|", flush=True)
+    problems = []
+    with tempfile.TemporaryDirectory(prefix="fleetwire-hostile-") as name:
+        floor = Floor(options.tools, Path(name))
+        try:
+            for index in range(parts):
+                part = run_part(Path(name) / str(index), floor, index % 2 == 1, options.attacks or list(ATTACKS),
+                                options.seed + index, options.minutes * 60 / parts)
+                print(part.row() if len(part.memory) == 2 else f"| {part.title} | no result |", flush=True)
+                problems += [f"{part.title}: {problem}" for problem in part.problems]
+        finally:
+            floor.close()
+    print("\n" + ("\n".join(problems) or "hostile: all bounds are met"))
+    return 1 if problems else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
