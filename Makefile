@@ -4,18 +4,18 @@ CONFIG ?= config/fleetwire.yaml
 BINARY := .build/release/fleetwire
 PYTHON := .build/python/bin/python
 PYTHON_READY := .build/python/.ready
-# Directory of the load generator (wsload.c) and the reference server (floor.c) for `make bench`, `hostile`.
+# Directory of the load generator (wsload.c) and the reference server (floor.c) for `make bench`, `hostile` and `soak`.
 BENCH_TOOLS ?= ../shared/bench
 SECONDS_PER_FUZZER ?= 10
 ROUNDS ?= 200
 SEEDS ?= 10000
 MINUTES ?= 30
-# The seed of `make hostile`; empty: a random one, which it prints.
+# The seed of `make hostile` and `make soak`; empty: a random one, which they print.
 SEED ?=
 
 RELEASE := swift build -c release --static-swift-stdlib
 
-.PHONY: run build test unit e2e check lint format bench sim crash hostile fuzz conformance tsan asan packages clean
+.PHONY: run build test unit e2e check lint format bench sim crash hostile soak fuzz conformance tsan asan packages clean
 
 run: build ## Start the gateway with the development configuration.
 	@echo "Try it from another terminal:"
@@ -59,6 +59,9 @@ crash: build $(PYTHON_READY) ## Kill the gateway under load, ROUNDS times; check
 
 hostile: build $(PYTHON_READY) ## Attack the gateway for MINUTES; check that other clients do not notice.
 	cd Tests/EndToEnd && $(abspath $(PYTHON)) hostile.py --minutes $(MINUTES) $(SEED:%=--seed %) --tools $(abspath $(BENCH_TOOLS))
+
+soak: build $(PYTHON_READY) ## Load the gateway for MINUTES, then connect 15,000 clients ten times; check memory and loss.
+	cd Tests/EndToEnd && $(abspath $(PYTHON)) soak.py --minutes $(MINUTES) $(SEED:%=--seed %) --tools $(abspath $(BENCH_TOOLS))
 
 conformance: ## List the points of docs/protocol.md without a test.
 	@dev/conformance
