@@ -45,8 +45,9 @@ package enum ResponseEncoder {
             bytes.append(contentsOf: response.contentType.utf8)
             append("\r\nContent-Length: ", to: &bytes)
             append(response.body.count, to: &bytes)
-            // Error texts quote the request: no browser may take them for a page.
-            append("\r\nX-Content-Type-Options: nosniff", to: &bytes)
+            // Error texts quote the request: no browser may take them for a page. Responses have personal data and
+            // signatures, or are true only now: nobody may store them.
+            append("\r\nX-Content-Type-Options: nosniff\r\nCache-Control: no-store", to: &bytes)
         }
         for header in response.headers.fields {
             append("\r\n", to: &bytes)

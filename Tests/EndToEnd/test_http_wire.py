@@ -274,3 +274,17 @@ def test_idle_connection_is_kept(wire):
     assert wire.read_response().status == 200
     assert not wire.readable(8), "closed while idle"
     expect_healthy(wire)
+
+
+@pytest.mark.parametrize("data, status", [
+    (HEALTH, 200), (request("HEAD", "/healthz"), 200), (request("GET", "/nowhere"), 404), (request("GET", "/api/driver/jobs"), 401),
+    (request("POST", "/pusher/auth", b"{}"), 401), (post(event_body("channel")), 200), (post(b"no JSON"), 400),
+    (head_of(b"", "Content-Length: 1000000"), 413), (request("GET", "/app/key1"), 426), (b"no HTTP\r\n\r\n", 400),
+    (b"GET /healthz HTTP/1.1\r\nX-Filler: " + b"x" * 10_000, 431)], ids=lambda value: str(value)[:30])
+def test_no_response_may_be_stored_or_guessed_to_be_a_page(wire, data, status):
+    wire = wire()
+    wire.send(data)
+    response = wire.read_response(head=data.startswith(b"HEAD"))
+    assert response.status == status
+    assert response.headers["x-content-type-options"] == "nosniff" and response.headers["cache-control"] == "no-store"
+    assert "server" not in response.headers and "html" not in response.headers["content-type"]

@@ -20,25 +20,25 @@ import Testing
     @Test func writesStatusHeadersAndBody() {
         #expect(
             written(.emptyObject)
-                == "HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: 2\r\nX-Content-Type-Options: nosniff\r\nX-Correlation-ID: c1\r\n\r\n{}"
+                == "HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: 2\r\nX-Content-Type-Options: nosniff\r\nCache-Control: no-store\r\nX-Correlation-ID: c1\r\n\r\n{}"
         )
         #expect(
             written(.text(401, "Unknown auth_key"))
-                == "HTTP/1.1 401 Unauthorized\r\nContent-Type: text/plain; charset=utf-8\r\nContent-Length: 17\r\nX-Content-Type-Options: nosniff\r\nX-Correlation-ID: c1\r\n\r\nUnknown auth_key\n"
+                == "HTTP/1.1 401 Unauthorized\r\nContent-Type: text/plain; charset=utf-8\r\nContent-Length: 17\r\nX-Content-Type-Options: nosniff\r\nCache-Control: no-store\r\nX-Correlation-ID: c1\r\n\r\nUnknown auth_key\n"
         )
     }
 
     @Test func omitsTheBodyForHEAD() {
         #expect(
             written(.text(200, "ok"), withoutBody: true)
-                == "HTTP/1.1 200 OK\r\nContent-Type: text/plain; charset=utf-8\r\nContent-Length: 3\r\nX-Content-Type-Options: nosniff\r\nX-Correlation-ID: c1\r\n\r\n"
+                == "HTTP/1.1 200 OK\r\nContent-Type: text/plain; charset=utf-8\r\nContent-Length: 3\r\nX-Content-Type-Options: nosniff\r\nCache-Control: no-store\r\nX-Correlation-ID: c1\r\n\r\n"
         )
     }
 
     @Test func writesConnectionCloseIfClosing() {
         #expect(
             written(.json(503, "{}".utf8), connection: .close)
-                == "HTTP/1.1 503 Service Unavailable\r\nContent-Type: application/json\r\nContent-Length: 2\r\nX-Content-Type-Options: nosniff\r\nX-Correlation-ID: c1\r\nConnection: close\r\n\r\n{}"
+                == "HTTP/1.1 503 Service Unavailable\r\nContent-Type: application/json\r\nContent-Length: 2\r\nX-Content-Type-Options: nosniff\r\nCache-Control: no-store\r\nX-Correlation-ID: c1\r\nConnection: close\r\n\r\n{}"
         )
     }
 
@@ -47,27 +47,27 @@ import Testing
             426, "No", headers: ["Upgrade": "websocket", "Allow": "GET, HEAD", "Connection": "Upgrade"])
         #expect(
             written(response)
-                == "HTTP/1.1 426 Upgrade Required\r\nContent-Type: text/plain; charset=utf-8\r\nContent-Length: 3\r\nX-Content-Type-Options: nosniff\r\nUpgrade: websocket\r\nAllow: GET, HEAD\r\nConnection: Upgrade\r\nX-Correlation-ID: c1\r\n\r\nNo\n"
+                == "HTTP/1.1 426 Upgrade Required\r\nContent-Type: text/plain; charset=utf-8\r\nContent-Length: 3\r\nX-Content-Type-Options: nosniff\r\nCache-Control: no-store\r\nUpgrade: websocket\r\nAllow: GET, HEAD\r\nConnection: Upgrade\r\nX-Correlation-ID: c1\r\n\r\nNo\n"
         )
     }
 
     @Test func contentLengthIsInBytes() {
         #expect(
             written(.text(400, "é😀"))
-                == "HTTP/1.1 400 Bad Request\r\nContent-Type: text/plain; charset=utf-8\r\nContent-Length: 7\r\nX-Content-Type-Options: nosniff\r\nX-Correlation-ID: c1\r\n\r\né😀\n"
+                == "HTTP/1.1 400 Bad Request\r\nContent-Type: text/plain; charset=utf-8\r\nContent-Length: 7\r\nX-Content-Type-Options: nosniff\r\nCache-Control: no-store\r\nX-Correlation-ID: c1\r\n\r\né😀\n"
         )
     }
 
     @Test func writesBinaryAndEmptyBodies() {
         #expect(
             bytes(HTTPResponse(200, contentType: "a/b", body: [0, 255, 13, 10])) == Array(
-                "HTTP/1.1 200 OK\r\nContent-Type: a/b\r\nContent-Length: 4\r\nX-Content-Type-Options: nosniff\r\nX-Correlation-ID: c1\r\n\r\n"
+                "HTTP/1.1 200 OK\r\nContent-Type: a/b\r\nContent-Length: 4\r\nX-Content-Type-Options: nosniff\r\nCache-Control: no-store\r\nX-Correlation-ID: c1\r\n\r\n"
                     .utf8) + [
                     0, 255, 13, 10,
                 ])
         #expect(
             written(HTTPResponse(200, contentType: "a/b", body: []))
-                == "HTTP/1.1 200 OK\r\nContent-Type: a/b\r\nContent-Length: 0\r\nX-Content-Type-Options: nosniff\r\nX-Correlation-ID: c1\r\n\r\n"
+                == "HTTP/1.1 200 OK\r\nContent-Type: a/b\r\nContent-Length: 0\r\nX-Content-Type-Options: nosniff\r\nCache-Control: no-store\r\nX-Correlation-ID: c1\r\n\r\n"
         )
     }
 
