@@ -40,6 +40,9 @@ final class Transport {
     private static let receiveBytes: UInt32 = 65_536
     /// Bytes given to TLS at once. libwebsockets keeps what the socket does not accept, without a limit.
     private static let tlsSliceBytes = 65_536
+    /// The library's own time limit for a client that is silent after its TLS handshake: longer than the event loop's
+    /// (``Deadlines``), which so is the one that counts.
+    private static let libraryTimeoutSeconds = 60
 
     private let context: OpaquePointer
     private let vhost: OpaquePointer
@@ -84,6 +87,10 @@ final class Transport {
             info.ssl_private_key_filepath = UnsafePointer(strings[2])
             info.alpn = UnsafePointer(strings[3])
             info.ssl_options_set = clws_no_old_tls
+            // The timers from the end of a handshake to the first bytes, which no callback allows to cancel earlier. By
+            // default (20 s and 5 s) the library would end a connection before the event loop's own deadline.
+            info.timeout_secs = UInt32(Self.libraryTimeoutSeconds)
+            info.keepalive_timeout = Int32(Self.libraryTimeoutSeconds)
         }
         self.strings = strings
 
