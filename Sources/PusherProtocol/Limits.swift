@@ -19,10 +19,10 @@ package struct Limits: Equatable, Sendable {
     package var connections = 0
     /// Subscriptions of one connection (1–100,000). Over the limit: an error event.
     package var subscriptions = 5_000
-    /// Occupied channels of the application (0–10,000,000); 0 means no limit. Over the limit: error 4100.
+    /// Occupied channels of the application (0–10,000,000); 0 means no limit. Over the limit: an error event.
     package var channels = 500_000
-    /// Subscriptions of all connections of the application (0–100,000,000); 0 means no limit. Over the limit: error
-    /// 4100.
+    /// Subscriptions of all connections of the application (0–100,000,000); 0 means no limit. Over the limit: an error
+    /// event.
     package var appSubscriptions = 2_000_000
     /// The close code for a connection that exceeds the limit `connections`.
     package var overQuotaClose = OverQuotaClose.overCapacity
