@@ -9,6 +9,8 @@ import Primitives
 package final class RequestSignature {
     /// The maximum difference between a request's timestamp and this machine's clock, in seconds.
     package static let clockSkewSecondsMax: Int64 = 600
+    /// The most parameters in a query that has to be converted before it is verified.
+    private static let parametersMax = 100
 
     private let md5 = MD5()
     private let replayGuard: ReplayGuard?
@@ -23,10 +25,14 @@ package final class RequestSignature {
     /// - Parameters:
     ///   - request: only its head is read.
     ///   - now: seconds since 1970.
-    /// - Throws: ``APIError`` with 401.
+    /// - Throws: ``APIError`` with 401; with 400 if the query has too many parameters.
     package func check(_ request: HTTPRequest, for app: Application, now: Int64) throws(APIError) -> SignedHead {
         let raw = request.rawQuery
         if let query = SignedQuery(raw: raw) { return try check(request, query, in: raw, for: app, now) }
+        // Converting takes long for each parameter, and the sender is not authenticated yet.
+        guard raw.count(where: { $0 == UInt8(ascii: "&") }) < Self.parametersMax else {
+            throw APIError(400, "Too many query parameters: expected at most \(Self.parametersMax)")
+        }
         let (bytes, query) = SignedQuery.decoding(raw)
         return try bytes.withUnsafeBufferPointer { (bytes) throws(APIError) in
             try check(request, query, in: UnsafeRawBufferPointer(bytes), for: app, now)
