@@ -88,14 +88,14 @@ extension Section {
         texts(key, value, into: &target, countMax: nil, mayBeEmpty: mayBeEmpty, parse: rule.accepted)
     }
 
-    /// The paths of two files. Either both are set or neither; an empty path counts as not set. A file that cannot be
-    /// read is reported.
+    /// The paths of two files. Either both are set or neither, unless they are required; an empty path counts as not set.
+    /// A file that cannot be read is reported.
     func files(
-        _ first: String, into firstPath: inout String, and second: String, into secondPath: inout String
+        _ first: String, into firstPath: inout String, and second: String, into secondPath: inout String, areRequired: Bool
     ) {
         let problemsBefore = reader.problems.count
-        let firstLocation = file(first, into: &firstPath)?.location
-        let secondLocation = file(second, into: &secondPath)?.location
+        let firstLocation = file(first, into: &firstPath, isRequired: areRequired)?.location
+        let secondLocation = file(second, into: &secondPath, isRequired: areRequired)?.location
         guard firstPath.isEmpty != secondPath.isEmpty, reader.problems.count == problemsBefore else { return }
         let (missing, given) = firstPath.isEmpty ? (first, second) : (second, first)
         let location = (firstPath.isEmpty ? firstLocation : secondLocation) ?? reader.location(path(to: missing), line)

@@ -22,9 +22,8 @@ extension Settings {
             $0.flag("behind_proxy", into: &server.behindProxy)
             $0.texts("trusted_proxies", into: &server.trustedProxies, .network, mayBeEmpty: true)
             $0.flag("proxy_protocol", into: &server.proxyProtocol)
-            $0.section("tls") {
-                $0.files("certificate", into: &server.tls.certificate, and: "key", into: &server.tls.key)
-            }
+            $0.oneOrMore("tls", into: &server.tls) { TLS($0, isOnly: $1) }
+            server.tls.removeAll { $0.certificate.isEmpty }
         }
         readApps(root)
         root.list("channels", into: &channels, mayBeEmpty: true) { ChannelRule($0) }
@@ -62,6 +61,14 @@ extension Settings {
         root.list("apps", into: &apps) { App($0) }
         let areValid = root.reader.problems.count == problemsBefore
         root.section("fleet") { $0.text("app", into: &fleet.app, areValid ? .app(among: apps.map(\.id)) : .any) }
+    }
+}
+
+extension Settings.TLS {
+    /// - Parameter isOnly: whether it is the only one; both paths may then be empty, which means no TLS.
+    fileprivate init(_ tls: Section, isOnly: Bool) {
+        self.init(certificate: "", key: "")
+        tls.files("certificate", into: &certificate, and: "key", into: &key, areRequired: !isOnly)
     }
 }
 

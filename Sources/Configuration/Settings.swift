@@ -58,23 +58,24 @@ package struct Settings: Equatable, Sendable {
         package var trustedProxies: [String] = []
         /// True: a load balancer begins each connection with a header of the PROXY protocol, version 2.
         package var proxyProtocol = false
-        package var tls = TLS()
+        /// The certificates of the listener. The handshake selects one by the host name that the client asks for. Empty:
+        /// connections without TLS.
+        package var tls: [TLS] = []
 
         package init() {}
     }
 
-    /// The certificate and the private key of the TLS listener. Either both are set or neither. If neither is set, the
-    /// listener does not use TLS.
+    /// A certificate of the TLS listener and its private key.
     package struct TLS: Equatable, Sendable {
-        /// The path of a PEM file with the certificate chain, or empty.
-        package var certificate = ""
-        /// The path of a PEM file with the certificate's private key, or empty.
-        package var key = ""
+        /// The path of a PEM file with the certificate chain.
+        package var certificate: String
+        /// The path of a PEM file with the certificate's private key.
+        package var key: String
 
-        /// Whether the listener uses TLS.
-        package var isEnabled: Bool { !certificate.isEmpty }
-
-        package init() {}
+        package init(certificate: String, key: String) {
+            self.certificate = certificate
+            self.key = key
+        }
     }
 
     /// An application: its credentials, features and limits.

@@ -26,12 +26,14 @@ final class Assembly: Sendable {
     let heartbeats: [Heartbeat]
     let budget: DescriptorBudget
     private let clientLimits: ClientLimits
+    /// Nil for unencrypted connections.
+    let certificates: TLSCertificates?
     /// Nil if `auth.replay_protection` is off.
     let replayGuard: ReplayGuard?
     let fleet: FleetService
     let webhooks: WebhookWorker
 
-    /// - Throws: ``StartError`` if the store cannot be opened or a key is unusable.
+    /// - Throws: ``StartError`` if the store cannot be opened, or a key or certificate is unusable.
     init(settings: Settings, log: Log, logWriter: LogWriter) throws(StartError) {
         self.settings = settings
         self.log = log
@@ -44,13 +46,15 @@ final class Assembly: Sendable {
                 connectionsMax: settings.server.connectionsPerIP,
                 handshakesPerSecond: settings.server.handshakesPerIPPerSecond))
         replayGuard = settings.auth.replayProtection ? Self.makeReplayGuard() : nil
+        certificates = settings.server.tls.isEmpty ? nil : try TLSCertificates(settings.server.tls.map(TLSFiles.init))
         wakeups = (0..<loops).map { _ in Wakeup() }
         heartbeats = (0..<loops).map { Heartbeat("loop-\($0)") }
         let webhooks = WebhookWorker(endpoints: settings.webhookEndpoints, log: log)
         self.webhooks = webhooks
         hub = SharedHub(wakeups: wakeups, apps: settings.appRules(webhooks), webhookInbox: webhooks.inbox)
         metrics = NodeMetrics(
-            loopCount: loops, prefix: settings.metrics.prefix, budget: budget, logWriter: logWriter)
+            loopCount: loops, prefix: settings.metrics.prefix, budget: budget, logWriter: logWriter,
+            certificates: certificates)
         do throws(StartError) {
             fleet = try FleetService(
                 settings: settings, hub: hub, policy: ChannelPolicy(settings.channels), webhooks: webhooks, log: log)
@@ -122,12 +126,10 @@ final class Assembly: Sendable {
     }
 
     var loopOptions: EventLoop.Options {
-        let tls = settings.server.tls
-        return EventLoop.Options(
+        EventLoop.Options(
             bufferedBytesMax: settings.server.bufferBytes / wakeups.count,
-            tls: tls.isEnabled ? TLSFiles(certificate: tls.certificate, key: tls.key) : nil,
-            proxies: TrustedProxies(settings.server), usesProxyProtocol: settings.server.proxyProtocol,
-            clientLimits: clientLimits)
+            certificates: certificates, proxies: TrustedProxies(settings.server),
+            usesProxyProtocol: settings.server.proxyProtocol, clientLimits: clientLimits)
     }
 }
 

@@ -89,7 +89,7 @@ package struct Lifecycle {
     /// `server.drain_seconds`, and the store is closed. The process can exit when this returns.
     ///
     /// A second signal aborts the drain. A third one exits even if the store has not finished. SIGHUP reloads the
-    /// notification catalogue.
+    /// notification catalogue and the certificates.
     package func runUntilSignalled() {
         var signal = signals.wait()
         while signal == SIGHUP {
@@ -131,27 +131,41 @@ package struct Lifecycle {
         }
     }
 
-    /// Replaces the notification catalogue. An invalid configuration changes nothing.
+    /// Replaces the notification catalogue and the certificates. An invalid configuration changes nothing.
     private func reload() {
         do throws(ConfigurationErrors) {
             let settings = try readSettings()
+            let tls = settings.server.tls
+            if let certificates = assembly.certificates, !tls.isEmpty { try replace(certificates, tls) }
             assembly.fleet.use(settings.notifications)
-            assembly.log.info("reloaded", ["notifications": .number(settings.notifications.names.count)])
-            if settings.differsBesidesNotifications(from: assembly.settings) {
+            assembly.log.info(
+                "reloaded",
+                ["notifications": .number(settings.notifications.names.count), "certificates": .number(tls.count)])
+            if settings.differsBesidesReloaded(from: assembly.settings) {
                 assembly.log.warning("reload_incomplete", ["hint": "other settings changed: restart to apply them"])
             }
         } catch {
             assembly.log.error(
                 "reload_failed",
-                ["reason": .text(error.description), "hint": "the previous notification catalogue stays in use"])
+                ["reason": .text(error.description), "hint": "the previous notifications and certificates stay in use"])
+        }
+    }
+
+    private func replace(_ certificates: TLSCertificates, _ tls: [Settings.TLS]) throws(ConfigurationErrors) {
+        do throws(StartError) {
+            try certificates.replace(with: tls.map(TLSFiles.init))
+        } catch {
+            throw ConfigurationErrors([ConfigurationError(file: "server.tls", problem: "cannot \(error)")])
         }
     }
 }
 
 extension Settings {
-    fileprivate func differsBesidesNotifications(from old: Settings) -> Bool {
+    /// Whether a setting changed that is only read at the start.
+    fileprivate func differsBesidesReloaded(from old: Settings) -> Bool {
         var other = self
         other.notifications = old.notifications
+        if other.server.tls.isEmpty == old.server.tls.isEmpty { other.server.tls = old.server.tls }
         other.server.port = old.server.port  // may differ from the file: the command line overrides it
         return other != old
     }

@@ -14,13 +14,18 @@ final class NodeMetrics: Sendable {
     private let limited = LimitCounters()
     private let budget: DescriptorBudget
     private let logWriter: LogWriter
+    /// Nil for unencrypted connections.
+    private let certificates: TLSCertificates?
     private let closes = Lock<[CloseCode: Int]>([:])
 
-    init(loopCount: Int, prefix: String, budget: DescriptorBudget, logWriter: LogWriter) {
+    init(
+        loopCount: Int, prefix: String, budget: DescriptorBudget, logWriter: LogWriter, certificates: TLSCertificates?
+    ) {
         loops = (0..<loopCount).map { _ in LoopMetrics() }
         self.prefix = prefix
         self.budget = budget
         self.logWriter = logWriter
+        self.certificates = certificates
     }
 
     /// Counts a connection that the server closes.
@@ -60,6 +65,16 @@ final class NodeMetrics: Sendable {
             MetricFamily(
                 "\(prefix)_log_lines_dropped_total", .counter, help: "Log lines dropped because the log's queue was full.",
                 value: logWriter.droppedCount),
+        ] + certificateFamilies()
+    }
+
+    private func certificateFamilies() -> [MetricFamily] {
+        guard let certificates else { return [] }
+        return [
+            MetricFamily(
+                "\(prefix)_tls_certificate_expiry_timestamp_seconds", .gauge,
+                help: "When a certificate in use expires, in seconds since 1970.",
+                samples: certificates.expiries.map { ([("certificate", $0.path)], String($0.at)) })
         ]
     }
 

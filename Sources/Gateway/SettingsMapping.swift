@@ -3,6 +3,7 @@ import Addresses
 import Configuration
 import JWT
 import Observability
+import Server
 
 // Maps the configuration's values to those of the modules: tokens and channels here, the rest in `+Push`, `+Webhooks`.
 
@@ -36,6 +37,10 @@ extension ChannelPolicy {
     init(_ rules: [Settings.ChannelRule]) { self.init(rules.map { Rule($0.pattern, $0.access) }) }
 }
 
+extension TLSFiles {
+    init(_ tls: Settings.TLS) { self.init(certificate: tls.certificate, key: tls.key) }
+}
+
 extension TrustedProxies {
     /// The configured proxies. If a proxy is announced but none is listed, those on this machine and in private networks:
     /// a proxy usually runs there, and from elsewhere anybody could forge the fields.
@@ -52,8 +57,13 @@ extension Settings {
     /// The first configuration key whose value passes the configuration's checks but cannot be used, such as a broken
     /// PEM or a private key of the wrong curve. Nil if there is none.
     package var keyError: (key: String, problem: String)? {
-        if server.proxyProtocol, server.tls.isEnabled {
+        if server.proxyProtocol, !server.tls.isEmpty {
             return ("server.proxy_protocol", "cannot be used with server.tls: let the load balancer terminate TLS")
+        }
+        do throws(StartError) {
+            if !server.tls.isEmpty { _ = try TLSCertificates(server.tls.map(TLSFiles.init)) }
+        } catch {
+            return ("server.tls", "cannot \(error)")
         }
         do throws(TokenIssuerError) {
             _ = try TokenVerifier(issuers: auth.issuers, keyCache: IssuerKeyCache(issuers: auth.issuers))

@@ -127,8 +127,6 @@ extension EventLoop {
                 return
             }
         }
-        // Through TLS, the library may have kept what it could not send of the last piece.
-        guard !connections[slot].isFull else { return }
         updateReading(slot)
         outboxEmptied(slot)
     }
@@ -151,10 +149,12 @@ extension EventLoop {
     /// the client's FIN.
     func updateReading(_ slot: Int) {
         let connection = connections[slot]
-        let isHTTP = connection.phase == .http || connection.phase == .lingering
         let mustPause =
-            connection.phase == .http && (connection.awaitsResponse || connection.awaitsTurn)
-            || connection.isFull && (isHTTP || transport.pausesReadingWhenFull)
+            switch connection.phase {
+            case .http: connection.awaitsResponse || connection.awaitsTurn || connection.isFull
+            case .lingering: connection.isFull
+            case .proxyHeader, .webSocket, .closePending, .closing, .dropped: false
+            }
         guard mustPause != connection.isReadingPaused else { return }
         connections[slot].isReadingPaused = mustPause
         transport.pauseReading(connection.transport, mustPause)

@@ -22,7 +22,7 @@ extension EventLoop {
         webSocketCount += 1
         updateReading(slot)  // paused if the upgrade had to wait for the response to an earlier request
         guard drain == nil else { return close(socket, Self.restart.code, reason: Self.restart.reason) }
-        let isSecure = options.tls != nil || client.isSecure == true
+        let isSecure = options.certificates != nil || client.isSecure == true
         switch delegate.opened(socket, UpgradeRequest(http: request, isSecure: isSecure)) {
         case .admitted(let messageBytesMax, let outboxBytesMax):
             connections[slot].isAdmitted = true

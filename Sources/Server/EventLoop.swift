@@ -89,18 +89,19 @@ package final class EventLoop: TransportDelegate {
         /// request gets 503, and a WebSocket is closed with 4100.
         package let bufferedBytesMax: Int
         /// Nil for unencrypted connections.
-        package let tls: TLSFiles?
+        package let certificates: TLSCertificates?
         /// The proxies whose header fields are trusted.
         package let proxies: TrustedProxies
-        /// Whether each connection begins with a header of the PROXY protocol. Not together with `tls`.
+        /// Whether each connection begins with a header of the PROXY protocol. Not together with `certificates`.
         package let usesProxyProtocol: Bool
         package let clientLimits: ClientLimits
 
         package init(
-            bufferedBytesMax: Int, tls: TLSFiles?, proxies: TrustedProxies, usesProxyProtocol: Bool, clientLimits: ClientLimits
+            bufferedBytesMax: Int, certificates: TLSCertificates?, proxies: TrustedProxies, usesProxyProtocol: Bool,
+            clientLimits: ClientLimits
         ) {
             self.bufferedBytesMax = bufferedBytesMax
-            self.tls = tls
+            self.certificates = certificates
             self.proxies = proxies
             self.usesProxyProtocol = usesProxyProtocol
             self.clientLimits = clientLimits
@@ -108,7 +109,7 @@ package final class EventLoop: TransportDelegate {
     }
 
     /// - Parameter delegate: must outlive the loop.
-    /// - Throws: ``StartError`` if the certificate or its key is unusable.
+    /// - Throws: ``StartError`` if the transport cannot be created.
     package init(
         index: Int, delegate: any EventLoopDelegate, wakeup: Wakeup, budget: DescriptorBudget, metrics: LoopMetrics,
         options: Options
@@ -120,7 +121,7 @@ package final class EventLoop: TransportDelegate {
         self.metrics = metrics
         self.options = options
         let this = Unmanaged.passUnretained(self).toOpaque()
-        transport = try Transport(on: wakeup.loop, tls: options.tls, delegate: self)
+        transport = try Transport(on: wakeup.loop, certificates: options.certificates, delegate: self)
         clibev_prepare_init(turnEndWatcher, Self.turnEndCallback, this)
         ev_prepare_start(wakeup.loop, turnEndWatcher)
         clibev_timer_init(acceptRetryTimer, Self.acceptRetryCallback, 0, Self.acceptRetrySeconds, this)
@@ -228,7 +229,7 @@ package final class EventLoop: TransportDelegate {
         }
         _ = connections.add(handle, connection, slot: slot, loop: index)
         if options.usesProxyProtocol { connections[slot].phase = .proxyHeader }
-        deadlines.set(options.tls == nil ? .head : .handshake, slot, &connections)
+        deadlines.set(options.certificates == nil ? .head : .handshake, slot, &connections)
     }
 
     // MARK: Transport

@@ -23,8 +23,8 @@ package struct StartError: Error, CustomStringConvertible {
         isConfiguration = false
     }
 
-    init(unusable tls: TLSFiles) {
-        let text = "use server.tls.certificate \(tls.certificate) with server.tls.key \(tls.key)"
-        self.init("\(text): expected a PEM certificate and its private key", isConfiguration: true)
+    init(unusable tls: TLSFiles, _ problem: String) {
+        self.init(
+            "use server.tls.certificate \(tls.certificate) with server.tls.key \(tls.key): \(problem)", isConfiguration: true)
     }
 }

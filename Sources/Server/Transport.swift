@@ -38,15 +38,17 @@ final class Transport {
     /// The size in bytes of the buffer that all connections of the loop share for receiving. Larger than a TLS record
     /// (16 KiB): libwebsockets would put a connection whose record fills the buffer on a list that it serves slowly.
     private static let receiveBytes: UInt32 = 65_536
-    /// Bytes given to TLS at once. libwebsockets keeps what the socket does not accept, without a limit.
-    private static let tlsSliceBytes = 65_536
     /// The library's own time limit for a client that is silent after its TLS handshake: longer than the event loop's
     /// (``Deadlines``), which so is the one that counts.
     private static let libraryTimeoutSeconds = 60
 
-    private let context: OpaquePointer
-    private let vhost: OpaquePointer
-    private let usesTLS: Bool
+    /// Nil until `init` has created it, and while it is created.
+    private var context: OpaquePointer?
+    private var vhost: OpaquePointer?
+    /// Nil for unencrypted connections.
+    private let certificates: TLSCertificates?
+    /// The `SSL_CTX` that the library has created; nil for unencrypted connections.
+    private var tlsContext: OpaquePointer?
     private unowned let delegate: any TransportDelegate
     private let protocols: UnsafeMutablePointer<lws_protocols>
     /// The strings to which the context's options point.
@@ -54,38 +56,33 @@ final class Transport {
 
     /// - Parameters:
     ///   - loop: the libev loop. It must outlive the transport.
-    ///   - tls: nil for unencrypted connections.
+    ///   - certificates: nil for unencrypted connections.
     ///   - delegate: must outlive the transport.
-    /// - Throws: ``StartError`` if the certificate or key is unusable, or libwebsockets cannot create a context.
-    init(on loop: OpaquePointer, tls: TLSFiles?, delegate: any TransportDelegate) throws(StartError) {
+    /// - Throws: ``StartError`` if libwebsockets cannot create a context.
+    init(on loop: OpaquePointer, certificates: TLSCertificates?, delegate: any TransportDelegate) throws(StartError) {
         lws_set_log_level(0, nil)  // Fleetwire logs the relevant events itself
         self.delegate = delegate
-        usesTLS = tls != nil
+        self.certificates = certificates
         let name = Self.cString("fleetwire")
         protocols = .allocate(capacity: 2)
         protocols.initialize(repeating: lws_protocols(), count: 2)  // the second, empty one ends the list
         protocols[0].name = UnsafePointer(name)
         protocols[0].callback = Self.callback
-        let user = UnsafeMutablePointer<Unowned>.allocate(capacity: 1)
-        user.initialize(to: Unowned())
-        self.user = user
 
         var info = lws_context_creation_info()
         info.port = CONTEXT_PORT_NO_LISTEN_SERVER
         info.protocols = UnsafePointer(protocols)
         info.options = clws_libev_option
-        info.user = UnsafeMutableRawPointer(user)
         info.pt_serv_buf_size = Self.receiveBytes
         info.gid = -1  // keep the process's group and user
         info.uid = -1
         var strings = [name]
-        if let tls {
-            // Only HTTP/1.1 is spoken here; by default the library would also offer HTTP/2.
-            strings += [Self.cString(tls.certificate), Self.cString(tls.key), Self.cString("http/1.1")]
+        if let files = certificates?.first {
+            // The library needs a certificate to use TLS; `TLSCertificates` chooses the one of each connection.
+            strings += [Self.cString(files.certificate), Self.cString(files.key)]
             info.options |= clws_tls_option
             info.ssl_cert_filepath = UnsafePointer(strings[1])
             info.ssl_private_key_filepath = UnsafePointer(strings[2])
-            info.alpn = UnsafePointer(strings[3])
             info.ssl_options_set = clws_no_old_tls
             // The timers from the end of a handshake to the first bytes, which no callback allows to cancel earlier. By
             // default (20 s and 5 s) the library would end a connection before the event loop's own deadline.
@@ -93,42 +90,32 @@ final class Transport {
             info.keepalive_timeout = Int32(Self.libraryTimeoutSeconds)
         }
         self.strings = strings
+        info.user = Unmanaged.passUnretained(self).toOpaque()
 
         var foreignLoop: UnsafeMutableRawPointer? = UnsafeMutableRawPointer(loop)
         clws_set_no_validity_timers(&info)
-        let created: OpaquePointer? = withUnsafeMutablePointer(to: &foreignLoop) { loops in
+        context = withUnsafeMutablePointer(to: &foreignLoop) { loops in
             info.foreign_loops = loops  // libwebsockets reads the array now and does not keep the pointer
             return lws_create_context(&info)
         }
-        guard let created, let vhost = lws_get_vhost_by_name(created, "default") else {
-            throw tls.map { StartError(unusable: $0) }
-                ?? StartError(
-                    "create the libwebsockets context: no libev plug-in, or out of memory. Install libwebsockets-evlib-ev.")
+        // Not earlier: the library makes settings of its own until here.
+        if let certificates, let tlsContext { certificates.prepare(tlsContext) }
+        vhost = context.flatMap { lws_get_vhost_by_name($0, "default") }
+        guard vhost != nil else {
+            throw StartError(
+                "create the libwebsockets context: no libev plug-in, or out of memory. Install libwebsockets-evlib-ev.")
         }
-        context = created
-        self.vhost = vhost
-        user.pointee.transport = self
     }
-
-    /// The context's user pointer: the callbacks' way to the transport.
-    private struct Unowned {
-        unowned(unsafe) var transport: Transport?
-    }
-
-    private let user: UnsafeMutablePointer<Unowned>
 
     /// Closes all connections, with ``TransportDelegate/closed(_:)`` for each.
     func shutDown() {
-        guard !isShutDown else { return }
-        isShutDown = true
+        guard let context else { return }
+        self.context = nil
         lws_context_destroy(context)
     }
 
-    private var isShutDown = false
-
     deinit {
         shutDown()
-        user.deallocate()
         protocols.deallocate()
         for string in strings { string.deallocate() }
     }
@@ -141,21 +128,17 @@ final class Transport {
     func adopt(_ descriptor: Int32, slot: Int) -> Socket? {
         // The timer that libwebsockets sets for a TLS handshake is cancelled: it would close the connection 20 s later,
         // and it lies in a list that every insertion walks. The event loop has its own deadlines.
-        clws_adopt(vhost, descriptor, usesTLS ? 1 : 0, slot + 1)
+        clws_adopt(vhost, descriptor, certificates == nil ? 0 : 1, slot + 1)
     }
 
     /// Sends bytes without blocking.
     ///
-    /// A plain socket is written directly: in the raw role the library never writes by itself. TLS goes through the
-    /// library, which keeps what the socket does not accept. After ``SendResult/full(_:)``, call ``wantWritable(_:)``,
-    /// and pause reading if ``pausesReadingWhenFull``.
+    /// The socket or OpenSSL is written to directly: in the raw role the library never writes by itself, and of what it is
+    /// given to write, it keeps what the socket does not accept, without a limit. After ``SendResult/full(_:)``, call
+    /// ``wantWritable(_:)``; what is sent next must begin with the first byte that was not taken.
     func send(_ bytes: UnsafeRawBufferPointer, to socket: Socket, descriptor: Int32) -> SendResult {
-        usesTLS ? sendEncrypted(bytes, socket) : Self.sendPlain(bytes, descriptor)
+        certificates == nil ? Self.sendPlain(bytes, descriptor) : Self.sendEncrypted(bytes, socket)
     }
-
-    /// Whether reading must be paused while a socket is full. While libwebsockets holds unsent bytes, it does not read,
-    /// so its loop would spin if the peer sent anything.
-    var pausesReadingWhenFull: Bool { usesTLS }
 
     /// Calls ``TransportDelegate/writable(_:)`` once, as soon as the socket accepts bytes.
     func wantWritable(_ socket: Socket) { lws_callback_on_writable(socket) }
@@ -180,14 +163,12 @@ final class Transport {
         return errno == EAGAIN || errno == EINTR || errno == ENOBUFS ? .full(0) : .failed
     }
 
-    private func sendEncrypted(_ bytes: UnsafeRawBufferPointer, _ socket: Socket) -> SendResult {
-        guard lws_partial_buffered(socket) == 0 else { return .full(0) }
+    private static func sendEncrypted(_ bytes: UnsafeRawBufferPointer, _ socket: Socket) -> SendResult {
         var sent = 0
-        while sent < bytes.count {
-            let count = min(bytes.count - sent, Self.tlsSliceBytes)
-            guard clws_write_raw(socket, bytes.baseAddress?.advanced(by: sent), count) >= 0 else { return .failed }
+        while sent < bytes.count {  // OpenSSL takes one TLS record, at most 16 KiB, at a time
+            let count = clws_send_tls(socket, bytes.baseAddress?.advanced(by: sent), bytes.count - sent)
+            guard count > 0 else { return count == 0 ? .full(sent) : .failed }
             sent += count
-            if lws_partial_buffered(socket) != 0 { return .full(sent) }
         }
         return .sent(sent)
     }
@@ -196,21 +177,27 @@ final class Transport {
 
     /// The library's callback. Its result is 0, or -1 to make the library close the connection, which is never used: the
     /// event loop closes connections at the end of its turn.
-    private static let callback: LibraryCallback = { wsi, reason, _, bytes, count in
-        guard let wsi, let context = lws_get_context(wsi), let user = lws_context_user(context) else { return 0 }
-        user.assumingMemoryBound(to: Unowned.self).pointee.transport?.handle(reason, wsi, bytes, count)
+    private static let callback: LibraryCallback = { wsi, reason, argument, bytes, count in
+        guard let wsi, let context = lws_get_context(wsi), let this = lws_context_user(context) else { return 0 }
+        let transport = Unmanaged<Transport>.fromOpaque(this)
+        transport._withUnsafeGuaranteedRef { $0.handle(reason, wsi, argument, bytes, count) }
         return 0
     }
 
-    private func handle(_ reason: lws_callback_reasons, _ socket: Socket, _ bytes: UnsafeMutableRawPointer?, _ count: Int) {
+    private func handle(
+        _ reason: lws_callback_reasons, _ socket: Socket, _ argument: UnsafeMutableRawPointer?, _ bytes: UnsafeMutableRawPointer?,
+        _ count: Int
+    ) {
         let slot = clws_opaque(socket) - 1
         switch reason {
         case LWS_CALLBACK_RAW_RX:
             // The library sets a timer at the end of a TLS handshake and never cancels it.
-            if usesTLS { clws_cancel_timeout(socket) }
+            if certificates != nil { clws_cancel_timeout(socket) }
             delegate.received(UnsafeMutableRawBufferPointer(start: bytes, count: count), on: slot)
         case LWS_CALLBACK_RAW_WRITEABLE: delegate.writable(slot)
         case LWS_CALLBACK_RAW_CLOSE: delegate.closed(slot)
+        case LWS_CALLBACK_OPENSSL_LOAD_EXTRA_SERVER_VERIFY_CERTS:  // once, when the context is created
+            tlsContext = OpaquePointer(argument)
         default: break
         }
     }

@@ -132,6 +132,13 @@ import Testing
         Case(
             "server: {tls: {certificate: none.pem}}",
             "c.yaml:1: server.tls.certificate: cannot read \"none.pem\": No such file or directory"),
+        Case(
+            "server: {tls: [{certificate: c.pem, key: c.pem}, {certificate: c.pem}]}",
+            "c.yaml:1: server.tls[1].key: expected a file's path, found nothing"),
+        Case(
+            "server: {tls: [{certificate: c.pem, key: c.pem}, {certificate: '', key: ''}]}",
+            "c.yaml:1: server.tls[1].certificate: expected a file's path, found \"\"",
+            "c.yaml:1: server.tls[1].key: expected a file's path, found \"\""),
     ]
 
     /// An app with all required keys except its secret.

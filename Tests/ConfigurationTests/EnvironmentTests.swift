@@ -54,8 +54,7 @@ import Testing
         expected.server.bufferBytes = 16_777_216
         expected.auth.replayProtection = true
         expected.server.behindProxy = true
-        expected.server.tls.certificate = "a.pem"
-        expected.server.tls.key = "/b.pem"
+        expected.server.tls = [Settings.TLS(certificate: "a.pem", key: "/b.pem")]
         expected.fleet.app = "1001"
         expected.auth.jwt[0].secret = "s"
         expected.auth.jwt[0].issuer = "i"

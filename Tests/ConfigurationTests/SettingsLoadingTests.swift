@@ -44,9 +44,7 @@ import Testing
         ])
         let (file, key) = (directory.path + "/c.yaml", directory.path + "/k.pem")
         let settings = try Settings.load(file: file, environment: ["KEY": key])
-        #expect(settings.server.tls.certificate == directory.path + "/c.pem")
-        #expect(settings.server.tls.key == key)
-        #expect(settings.server.tls.isEnabled)
+        #expect(settings.server.tls == [Settings.TLS(certificate: directory.path + "/c.pem", key: key)])
     }
 
     @Test("Each load reads all files again")

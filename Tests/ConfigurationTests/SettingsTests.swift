@@ -19,7 +19,7 @@ import Testing
         #expect(!settings.server.behindProxy)
         #expect(settings.server.trustedProxies == [])
         #expect(!settings.server.proxyProtocol)
-        #expect(!settings.server.tls.isEnabled)
+        #expect(settings.server.tls == [])
         #expect(settings.apps == [Settings.App(id: "1001", key: "key1", secret: "secret1")])
         #expect(settings.apps[0].secrets == ["secret1"])
         #expect(settings.apps[0].enabled)
@@ -91,8 +91,7 @@ import Testing
         expected.server.handshakesPerIPPerSecond = 8
         expected.server.trustedProxies = ["10.0.0.0/8", "::1"]
         expected.server.proxyProtocol = true
-        expected.server.tls.certificate = "c.pem"
-        expected.server.tls.key = "k.pem"
+        expected.server.tls = [Settings.TLS(certificate: "c.pem", key: "k.pem")]
         expected.apps = [
             Settings.App(id: "a", key: "b", secret: "c"), Settings.App(id: "1001", key: "0x1F", secret: "007"),
         ]

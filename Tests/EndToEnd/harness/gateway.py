@@ -101,9 +101,11 @@ class Gateway:
                 env=environment(**(variables or {})), cwd=directory, stdin=subprocess.DEVNULL,
                 stdout=subprocess.PIPE, stderr=log if stderr is None else stderr, preexec_fn=limit)
         self.host = "127.0.0.1"
-        certificate = (server or {}).get("tls", {}).get("certificate")
-        # Clients trust only this certificate.
-        self.tls = ssl.create_default_context(cafile=certificate) if certificate else None
+        pairs = (server or {}).get("tls", [])
+        # Clients trust only these certificates.
+        self.tls = ssl.create_default_context() if pairs else None
+        for pair in [pairs] if isinstance(pairs, dict) else pairs:
+            self.tls.load_verify_locations(pair["certificate"])
         self.stopped = False
         try:
             self.version, self.bound_to, self.port = self._banner()
