@@ -40,7 +40,9 @@ final class Assembly: Sendable {
         let cores = max(1, Int(sysconf(Int32(_SC_NPROCESSORS_ONLN))))
         let loops = min(settings.server.loops > 0 ? settings.server.loops : cores, LoopSet.loopsMax)
         // First: sets the descriptor limit before loops open descriptors.
-        budget = DescriptorBudget(connectionsMax: settings.server.connections, loopCount: loops)
+        let endpoints = settings.webhookEndpoints
+        budget = DescriptorBudget(
+            connectionsMax: settings.server.connections, loopCount: loops, webhookCount: endpoints.count)
         clientLimits = ClientLimits(
             AddressLimits(
                 connectionsMax: settings.server.connectionsPerIP,
@@ -49,7 +51,7 @@ final class Assembly: Sendable {
         certificates = settings.server.tls.isEmpty ? nil : try TLSCertificates(settings.server.tls.map(TLSFiles.init))
         wakeups = (0..<loops).map { _ in Wakeup() }
         heartbeats = (0..<loops).map { Heartbeat("loop-\($0)") }
-        let webhooks = WebhookWorker(endpoints: settings.webhookEndpoints, log: log)
+        let webhooks = WebhookWorker(endpoints: endpoints, log: log)
         self.webhooks = webhooks
         hub = SharedHub(wakeups: wakeups, apps: settings.appRules(webhooks), webhookInbox: webhooks.inbox)
         metrics = NodeMetrics(

@@ -17,11 +17,12 @@ package final class DescriptorBudget: Sendable {
     /// Not to the hard limit: each loop's libwebsockets context has a table of as many descriptors as the limit allows,
     /// and Debian's build of the library scans that table at every close. Create the budget before the contexts: the
     /// table does not grow with the limit.
-    package init(connectionsMax: Int, loopCount: Int) {
+    package init(connectionsMax: Int, loopCount: Int, webhookCount: Int) {
         var limits = rlimit()
         getrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limits)
         let plan = DescriptorPlan(
-            connectionsMax: connectionsMax, loopCount: loopCount, hardLimit: Int(clamping: limits.rlim_max))
+            connectionsMax: connectionsMax, loopCount: loopCount, webhookCount: webhookCount,
+            hardLimit: Int(clamping: limits.rlim_max))
         limits.rlim_cur = rlim_t(plan.descriptors)
         setrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limits)  // cannot fail: it does not exceed the hard limit
         limit = plan.connections
@@ -42,10 +43,12 @@ package final class DescriptorBudget: Sendable {
 
 /// How many descriptors the process may open, and how many of them are for connections.
 struct DescriptorPlan: Equatable {
-    /// Descriptors kept free for everything but client connections: `keptFree` for the process, and `keptFreePerLoop`
-    /// for each loop.
+    /// Descriptors kept free for everything but client connections: `keptFree` for the process, its database and push,
+    /// `keptFreePerLoop` for each loop, and `keptFreePerWebhook` for each webhook endpoint: its connection, and the pair
+    /// with which libcurl waits for its address.
     private static let keptFree = 48
     private static let keptFreePerLoop = 4
+    private static let keptFreePerWebhook = 3
 
     /// The descriptor limit to set.
     let descriptors: Int
@@ -54,9 +57,10 @@ struct DescriptorPlan: Equatable {
 
     /// - Parameters:
     ///   - connectionsMax: the configured number of connections.
+    ///   - webhookCount: the webhook endpoints of all applications.
     ///   - hardLimit: the most descriptors that the process may open.
-    init(connectionsMax: Int, loopCount: Int, hardLimit: Int) {
-        let reserve = Self.keptFree + Self.keptFreePerLoop * loopCount
+    init(connectionsMax: Int, loopCount: Int, webhookCount: Int, hardLimit: Int) {
+        let reserve = Self.keptFree + Self.keptFreePerLoop * loopCount + Self.keptFreePerWebhook * webhookCount
         descriptors = min(connectionsMax + reserve, hardLimit)
         connections = max(1, descriptors - reserve)
     }
