@@ -12,7 +12,7 @@ extension Hub {
         self[socket].user = user
         let app = self[socket].app
         let isFirst = apps[app].users.add(socket, for: user.id)
-        send(socket, ServerMessage.signinSuccess(user), &effects)
+        effects.append(Effect(loop: socket.loop, instruction: .sendSigninSuccess(user, to: socket)))
         if user.isWatchlistTruncated {
             let text = "The watchlist exceeds the allowed maximum: its first \(Limits.watchlistLength) users are watched"
             sendError(socket, text, code: 4302, &effects)
@@ -20,7 +20,8 @@ extension Hub {
         if !user.watchlist.isEmpty {
             let online = user.watchlist.filter { apps[app].users.isOnline($0) }
             let offline = user.watchlist.filter { !apps[app].users.isOnline($0) }
-            send(socket, ServerMessage.watchlistEvents(online: online, offline: offline), &effects)
+            effects.append(
+                Effect(loop: socket.loop, instruction: .sendWatchlist(online: online, offline: offline, to: socket)))
         }
         for watched in user.watchlist { watch(watched, socket, app, &effects) }
         // The socket may watch its own user; it has been told already.

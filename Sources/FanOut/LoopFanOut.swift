@@ -51,6 +51,9 @@ package struct LoopFanOut {
         case .send(let frame, let socket): send(frame, to: socket)
         case .sendPresence(let channel, let members, let socket):
             send(ServerMessage.subscriptionSucceeded(channel, members: members), to: socket)
+        case .sendSigninSuccess(let user, let socket): send(ServerMessage.signinSuccess(user), to: socket)
+        case .sendWatchlist(let online, let offline, let socket):
+            send(ServerMessage.watchlistEvents(online: online, offline: offline), to: socket)
         case .close: break
         }
     }

@@ -6,7 +6,13 @@ import Testing
 @Suite struct HubUsersTests {
     private var hub = Hub(loopCount: 3, apps: [AppRules(), AppRules()])
 
-    private func success(_ user: SignedInUser) -> Frame { ServerMessage.signinSuccess(user) }
+    private func success(_ user: SignedInUser, to socket: SocketID) -> Delivery {
+        Delivery(socket.loop, .sendSigninSuccess(user, to: socket))
+    }
+
+    private func watchlist(online: [String], offline: [String], to socket: SocketID) -> Delivery {
+        Delivery(socket.loop, .sendWatchlist(online: online, offline: offline, to: socket))
+    }
 
     private func online(_ ids: String...) -> Frame { ServerMessage.watchlistEvents(online: ids, offline: []) }
 
@@ -18,7 +24,7 @@ import Testing
 
     @Test mutating func u1SigninIsConfirmed() {
         let anna = user("anna")
-        #expect(signIn(x, anna) == [.send(success(anna), to: x)])
+        #expect(signIn(x, anna) == [success(anna, to: x)])
     }
 
     @Test mutating func u3SecondSigninIsRejected() {
@@ -34,9 +40,9 @@ import Testing
     @Test mutating func w1SigninSendsTheWatchlistState() {
         _ = signIn(x, user("bert"))
         let anna = user("anna", watching: ["carl", "bert", "dora"])
-        let state = ServerMessage.watchlistEvents(online: ["bert"], offline: ["carl", "dora"])
+        let state = watchlist(online: ["bert"], offline: ["carl", "dora"], to: y)
         let joins = (0..<3).map { Delivery(1, .join($0, y)) }
-        #expect(signIn(y, anna) == [.send(success(anna), to: y), .send(state, to: y)] + joins)
+        #expect(signIn(y, anna) == [success(anna, to: y), state] + joins)
     }
 
     @Test mutating func w2WatchersAreNotifiedOfTheFirstAndLastConnection() {
@@ -44,13 +50,13 @@ import Testing
         let bert = user("bert")
         _ = signIn(x, anna)
         #expect(
-            signIn(y, bert) == [.send(success(bert), to: y), Delivery(0, .fanOut(online("bert"), 0, except: y))],
+            signIn(y, bert) == [success(bert, to: y), Delivery(0, .fanOut(online("bert"), 0, except: y))],
             "the watchers of a user are a channel")
-        #expect(signIn(z, bert) == [.send(success(bert), to: z)])
+        #expect(signIn(z, bert) == [success(bert, to: z)])
         #expect(hub.apply(.closed(y)) == [])
         #expect(hub.apply(.closed(z)) == [Delivery(0, .fanOut(offline("bert"), 0, except: nil))])
         #expect(hub.apply(.closed(x)) == [Delivery(0, .leave(0, x))])
-        #expect(signIn(y, bert) == [.send(success(bert), to: y)], "a closed connection has no watchlist")
+        #expect(signIn(y, bert) == [success(bert, to: y)], "a closed connection has no watchlist")
     }
 
     @Test mutating func w2EveryConnectionOfAWatcherGetsEvents() {
@@ -65,12 +71,12 @@ import Testing
         let anna = user("anna", watching: ["anna"])
         #expect(
             signIn(x, anna) == [
-                .send(success(anna), to: x), .send(online("anna"), to: x), Delivery(0, .join(0, x)),
+                success(anna, to: x), watchlist(online: ["anna"], offline: [], to: x), Delivery(0, .join(0, x)),
                 Delivery(0, .fanOut(online("anna"), 0, except: x)),
             ],
             "the watchlist's initial state, and no event about anna's own sign-in")
         #expect(
-            signIn(y, anna) == [.send(success(anna), to: y), .send(online("anna"), to: y), Delivery(1, .join(0, y))])
+            signIn(y, anna) == [success(anna, to: y), watchlist(online: ["anna"], offline: [], to: y), Delivery(1, .join(0, y))])
         #expect(hub.apply(.closed(y)) == [Delivery(1, .leave(0, y))])
         #expect(hub.apply(.closed(x)) == [Delivery(0, .leave(0, x))])
     }
@@ -86,11 +92,11 @@ import Testing
         let ids = (1...101).map { "u\($0)" }
         let anna = user("anna", watching: ids)
         let text = "The watchlist exceeds the allowed maximum: its first 100 users are watched"
-        let state = ServerMessage.watchlistEvents(online: [], offline: Array(ids.prefix(100)))
+        let state = watchlist(online: [], offline: Array(ids.prefix(100)), to: x)
         let deliveries = signIn(x, anna)
         #expect(
             deliveries.prefix(3) == [
-                .send(success(anna), to: x), .send(error(text, code: 4302), to: x), .send(state, to: x),
+                success(anna, to: x), .send(error(text, code: 4302), to: x), state,
             ])
         #expect(Array(deliveries.dropFirst(3)) == (0..<100).map { Delivery(0, .join($0, x)) })
         #expect(signIn(y, user("u100")).count == 2)

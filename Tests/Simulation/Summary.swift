@@ -94,6 +94,14 @@ struct RunDigest: Equatable, Sendable {
             add(channel.text)
             for member in members { add(member.id) }
             add(socket)
+        case .sendSigninSuccess(let user, let socket):
+            add(7)
+            add(user.id)
+            add(socket)
+        case .sendWatchlist(let online, let offline, let socket):
+            add(8)
+            for id in online + ["|"] + offline { add(id) }
+            add(socket)
         case .close(let socket, let code):
             add(6)
             add(UInt64(code.rawValue))
