@@ -66,7 +66,7 @@ extension Node {
         pending.route = route
         pending.deferred = nil
         waiting[id] = pending
-        return .readBody(bytesMax: route.bodyBytesMax > 0 ? route.bodyBytesMax : RoutedRequest.discardedBodyBytesMax)
+        return .readBody(bytesMax: route.readBodyBytesMax)
     }
 
     /// Counts and logs a response, and adds the headers for web pages.

@@ -47,11 +47,8 @@ package struct RoutedRequest {
         self.target = target
     }
 
-    /// The response to a body that exceeds ``bodyBytesMax`` or, if that is 0, ``discardedBodyBytesMax``: 413.
-    package var bodyTooLongResponse: HTTPResponse {
-        let limit = bodyBytesMax > 0 ? bodyBytesMax : Self.discardedBodyBytesMax
-        return APIError(413, "The body exceeds the allowed maximum (\(limit) bytes)").response(envelope)
-    }
+    /// The size in bytes of the largest body that is read: ``bodyBytesMax``, or ``discardedBodyBytesMax`` if that is 0.
+    package var readBodyBytesMax: Int { bodyBytesMax > 0 ? bodyBytesMax : Self.discardedBodyBytesMax }
 }
 
 /// The maximum size of a request's body, by endpoint.

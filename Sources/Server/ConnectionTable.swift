@@ -63,11 +63,6 @@ struct ConnectionTable {
     private var vacant: [Int] = []
     private var random = BlockRandom()
 
-    /// The number of connections.
-    private(set) var count = 0
-    /// The slots ever used: a valid slot is below.
-    var slotCount: Int { connections.count }
-
     /// Reserves a slot for a connection that is being adopted.
     mutating func reserveSlot() -> Int {
         if let slot = vacant.popLast() { return slot }
@@ -86,14 +81,12 @@ struct ConnectionTable {
         connections[slot] = Connection(
             transport: transport, descriptor: accepted.descriptor, socket: socket, peer: accepted.address,
             isCounted: accepted.isCounted)
-        count += 1
         return socket
     }
 
     mutating func remove(slot: Int) {
         connections[slot] = nil
         vacant.append(slot)
-        count -= 1
     }
 
     /// Whether a slot has a connection.

@@ -94,11 +94,11 @@ extension Router {
         case .needsKeys(let issuer):
             Issue.record("the keys of issuer \(issuer) are needed")
             return .respond(.text(503, ""))
-        case .route(let route) where route.bodyBytesMax == 0:
-            guard request.body.count <= RoutedRequest.discardedBodyBytesMax else { return .respond(route.bodyTooLongResponse) }
-            return action(of: route, request: RawRequest.only(body: request.body))
         case .route(let route):
-            guard request.body.count <= route.bodyBytesMax || !limitsBody else { return .respond(route.bodyTooLongResponse) }
+            guard request.body.count <= route.readBodyBytesMax || !limitsBody && route.bodyBytesMax > 0 else {
+                let text = "The body exceeds the allowed maximum (\(route.readBodyBytesMax) bytes)"
+                return .respond(envelope(of: request)?.error(413, text) ?? .text(413, text))
+            }
             return action(of: route, request: RawRequest.only(body: request.body))
         }
     }
