@@ -31,7 +31,7 @@ let package = Package(
 
         // Values: no I/O, no threads, no C.
         module("Primitives"),
-        module("Addresses"),
+        module("Addresses", ["Primitives"]),
         module("JSON", ["Primitives"]),
         module("HTTP", ["Primitives"]),
         module("HTTP1", ["HTTP"]),
@@ -55,7 +55,7 @@ let package = Package(
         module(
             "Server",
             [
-                "Addresses", "CLibev", "CLibwebsockets", "CLinux", "Crypto", "HTTP", "HTTP1", "Observability",
+                "Addresses", "CLibev", "CLibwebsockets", "CLinux", "Crypto", "HTTP", "HTTP1", "Observability", "Primitives",
                 "PusherProtocol", "Threads", "WebSocketFraming",
             ]),
 
@@ -64,7 +64,7 @@ let package = Package(
             "Gateway",
             [
                 "Access", "Addresses", "Configuration", "Crypto", "FanOut", "FleetRules", "HTTP", "HTTPAPI", "HTTPClient", "JSON",
-                "JWT", "Observability", "Push", "PusherProtocol", "Server", "Store", "Threads", "Webhooks",
+                "JWT", "Observability", "Primitives", "Push", "PusherProtocol", "Server", "Store", "Threads", "Webhooks",
             ]),
         .executableTarget(
             name: "fleetwire",

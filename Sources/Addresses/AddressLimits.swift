@@ -1,3 +1,5 @@
+import Primitives
+
 /// Limits the open connections and the handshakes per second of each address, so that one client cannot use up the
 /// gateway. The addresses of an IPv6 /64 count as one.
 ///
@@ -16,16 +18,14 @@ package struct AddressLimits {
 
     private struct Client {
         var connections: Int32 = 0
-        /// The time in nanoseconds at which the token bucket will be full again: a handshake moves it by the time that
-        /// one token takes. (The generic cell rate algorithm: one number instead of tokens and time of last refill.)
-        var fullAt: Int64 = 0
+        var handshakes = TokenBucket()
     }
 
     private static let second: Int64 = 1_000_000_000
 
     private let connectionsMax: Int
-    /// The time that one token takes, in nanoseconds; 0 without a limit. The bucket holds one second's tokens.
-    private let tokenNanoseconds: Int64
+    /// Nil without a limit.
+    private let handshakeRate: RateLimit?
     private var clients: [IPAddress: Client] = [:]
     /// The admitted handshakes of the last second, oldest first; those before `oldest` are already handled.
     private var recent: [(address: IPAddress, at: Int64)] = []
@@ -36,7 +36,8 @@ package struct AddressLimits {
     ///   - handshakesPerSecond: handshakes per address and second, which may come in a burst; 0: no limit.
     package init(connectionsMax: Int, handshakesPerSecond: Int) {
         self.connectionsMax = connectionsMax
-        tokenNanoseconds = handshakesPerSecond > 0 ? Self.second / Int64(handshakesPerSecond) : 0
+        handshakeRate =
+            handshakesPerSecond > 0 ? RateLimit(perSecond: handshakesPerSecond, burst: handshakesPerSecond) : nil
     }
 
     /// The number of stored addresses.
@@ -45,7 +46,7 @@ package struct AddressLimits {
     /// Decides on a handshake, and counts it if it is admitted.
     /// - Parameter now: nanoseconds on the monotonic clock.
     package mutating func decide(_ address: IPAddress, now: Int64) -> Decision {
-        guard connectionsMax > 0 || tokenNanoseconds > 0 else { return .admitted }
+        guard connectionsMax > 0 || handshakeRate != nil else { return .admitted }
         forgetQuietClients(now)
         let address = address.subscriber
         var client = clients[address] ?? Client()
@@ -53,10 +54,8 @@ package struct AddressLimits {
             guard client.connections < connectionsMax else { return .connections }
             client.connections += 1
         }
-        if tokenNanoseconds > 0 {
-            let fullAt = max(client.fullAt, now) + tokenNanoseconds
-            guard fullAt - now <= Self.second else { return .handshakes }
-            client.fullAt = fullAt
+        if let handshakeRate {
+            guard client.handshakes.consume(handshakeRate, now: now) else { return .handshakes }
             recent.append((address, now))
         }
         clients[address] = client
@@ -92,7 +91,7 @@ package struct AddressLimits {
     }
 
     private mutating func forgetIfQuiet(_ address: IPAddress, _ now: Int64) {
-        guard let client = clients[address], client.connections == 0, client.fullAt <= now else { return }
+        guard let client = clients[address], client.connections == 0, client.handshakes.isFull(at: now) else { return }
         clients[address] = nil
     }
 }

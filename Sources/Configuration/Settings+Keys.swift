@@ -101,6 +101,8 @@ extension Settings.App {
             $0.integer("presence_info_bytes", into: &limits.presenceInfoBytes, 0...65_536)
             $0.integer("client_events_per_second", into: &limits.clientEventsPerSecond, 1...1_000)
             $0.integer("commands_per_second", into: &limits.commandsPerSecond, 0...100_000)
+            $0.integer("messages_per_second", into: &limits.messagesPerSecond, 0...100_000)
+            $0.integer("auth_requests_per_second", into: &limits.authRequestsPerSecond, 0...100_000)
             $0.integer("cache_bytes", into: &limits.cacheBytes, 0...1_073_741_824)
         }
     }

@@ -82,6 +82,15 @@ package struct LoopFanOut {
     /// Whether ``flush(writesMax:_:)`` has anything to do.
     package var isPending: Bool { !pendingChannels.isEmpty || !urgent.isEmpty || !bulk.isEmpty }
 
+    /// The number of frames so far.
+    package var end: Int { frames.end }
+
+    /// The number of frames that certainly have been written to all their receivers; others may follow them.
+    package var writtenEnd: Int {
+        guard isPending else { return frames.end }
+        return min(urgent.oldestFrame ?? turnStart, bulk.oldestFrame ?? turnStart)
+    }
+
     /// Sends queued frames, with at most one write per connection. At most three quarters of the writes are for urgent
     /// frames while others wait, so that these always make progress.
     /// - Parameters:

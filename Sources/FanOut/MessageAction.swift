@@ -13,8 +13,8 @@ package enum MessageAction: Sendable {
     case applyRateLimited(Hub.Input)
     /// Store the user as the connection's signed-in user, then apply `.signin`. This is a command, too.
     case signIn(SignedInUser)
-    /// Do nothing: the message is a pong.
-    case ignore
+    /// Record the time since the server's ping.
+    case recordPong
 
     /// Decodes a message and chooses the action.
     /// - Parameters:
@@ -31,7 +31,7 @@ package enum MessageAction: Sendable {
         do throws(ProtocolError) {
             switch try ClientMessage(text) {
             case .ping: self = .reply(ServerMessage.pong)
-            case .pong: self = .ignore
+            case .pong: self = .recordPong
             case .subscribe(let request):
                 let grant = try request.grant(to: socket, key: key, limits: limits, user: user, verify: verify)
                 self = .apply(.subscribe(socket, grant))

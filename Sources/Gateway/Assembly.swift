@@ -32,6 +32,8 @@ final class Assembly: Sendable {
     let replayGuard: ReplayGuard?
     let fleet: FleetService
     let webhooks: WebhookWorker
+    /// The authorization requests of all loops.
+    private let authRequests: Lock<SubjectLimits>
 
     /// - Throws: ``StartError`` if the store cannot be opened, or a key or certificate is unusable.
     init(settings: Settings, log: Log, logWriter: LogWriter) throws(StartError) {
@@ -49,6 +51,8 @@ final class Assembly: Sendable {
                 handshakesPerSecond: settings.server.handshakesPerIPPerSecond))
         replayGuard = settings.auth.replayProtection ? Self.makeReplayGuard() : nil
         certificates = settings.server.tls.isEmpty ? nil : try TLSCertificates(settings.server.tls.map(TLSFiles.init))
+        authRequests = Lock(
+            SubjectLimits(settings.apps[settings.fleetAppIndex].limits.authRequestRate, countMax: Self.subjectsMax))
         wakeups = (0..<loops).map { _ in Wakeup() }
         heartbeats = (0..<loops).map { Heartbeat("loop-\($0)") }
         let webhooks = WebhookWorker(endpoints: endpoints, log: log)
@@ -74,6 +78,9 @@ final class Assembly: Sendable {
             return seen.withLock { $0.insert(head, now: now) }
         }
     }
+
+    /// Subjects with authorization requests in the last seconds; at most some 20 MB.
+    private static let subjectsMax = 100_000
 
     /// Enough for 1,600 requests a second for 20 minutes; at most 80 MB.
     private static let seenSignaturesMax = 2_000_000
@@ -115,13 +122,19 @@ final class Assembly: Sendable {
     /// - Throws: ``StartError`` if a configured public key is invalid.
     func makeFleetRouter(_ apps: [Application]) throws(StartError) -> FleetRouter {
         let app = apps[fleet.app]
-        let fleet = fleet
+        let (fleet, metrics, authRequests) = (fleet, metrics, authRequests)
         do throws(TokenIssuerError) {
             let verifier = try TokenVerifier(issuers: fleet.issuers, keyCache: fleet.keyCache)
             let cookies = settings.auth.jwt.map(\.cookie).filter { !$0.isEmpty }
             return FleetRouter(
                 app: app, authenticator: Authenticator(verifier: verifier, cookies: cookies, origins: app.origins),
-                metricsToken: settings.metrics.token, isCatalogued: { fleet.isCatalogued($0) }, isTimeZone: LocalTime.isKnown)
+                metricsToken: settings.metrics.token, isCatalogued: { fleet.isCatalogued($0) }, isTimeZone: LocalTime.isKnown,
+                permitsAuthorization: { identity in
+                    let now = Int64(Clock.monotonicNanoseconds())
+                    let isPermitted = authRequests.withLock { $0.permits(identity.key, now: now) }
+                    if !isPermitted { metrics.countLimited(.authRequestsPerSecond) }
+                    return isPermitted
+                })
         } catch {
             throw StartError("use auth.jwt: \(error)", isConfiguration: true)
         }

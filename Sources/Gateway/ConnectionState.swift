@@ -1,5 +1,6 @@
 import FanOut
 import HTTPAPI
+import Primitives
 import PusherProtocol
 
 /// What a loop stores about an admitted connection for the Pusher protocol.
@@ -8,43 +9,42 @@ struct ConnectionState {
     /// The user of the connection's `pusher:signin`; nil before it.
     var user: SignedInUser?
     /// Seconds on the monotonic clock when the client last sent a message or a pong.
-    private(set) var lastSeenAt: Int
-    /// Whether a `pusher:ping` was sent since ``lastSeenAt``.
-    var hasBeenPinged = false
-    /// Nil until the first client event, which most connections never send.
-    private var clientEvents: TokenBucket?
-    /// Nil until the first command.
-    private var commands: TokenBucket?
+    private(set) var lastSeenAt: Int32
+    /// When a `pusher:ping` was sent since ``lastSeenAt``, in microseconds of the monotonic clock modulo 2^32, which is 71
+    /// minutes; a client has 15 at most. 0: none was.
+    private var pingedAt: UInt32 = 0
+    private var clientEvents = TokenBucket()
+    private var commands = TokenBucket()
 
     init(app: Application, seenAt seconds: Int) {
         self.app = app
-        lastSeenAt = seconds
+        lastSeenAt = Int32(truncatingIfNeeded: seconds)
     }
+
+    /// Whether a `pusher:ping` was sent since ``lastSeenAt``.
+    var hasBeenPinged: Bool { pingedAt != 0 }
 
     /// Records that the client sent a message or a pong (protocol point P2).
     mutating func recordActivity(at seconds: Int) {
-        lastSeenAt = seconds
-        hasBeenPinged = false
+        lastSeenAt = Int32(truncatingIfNeeded: seconds)
+        pingedAt = 0
+    }
+
+    /// Records that the server pings the client.
+    /// - Parameter now: nanoseconds on the monotonic clock.
+    mutating func recordPing(now: UInt64) { pingedAt = max(1, UInt32(truncatingIfNeeded: now / 1_000)) }
+
+    /// The time since the server's ping in microseconds; nil if it has not pinged since the client was last seen.
+    /// - Parameter now: nanoseconds on the monotonic clock.
+    func microsecondsSincePing(now: UInt64) -> Int? {
+        hasBeenPinged ? Int(UInt32(truncatingIfNeeded: now / 1_000) &- pingedAt) : nil
     }
 
     /// Counts one client event against the rate limit.
     /// - Returns: false if the event is over the limit.
-    mutating func consumeClientEvent(nowMilliseconds: Int64) -> Bool {
-        let perSecond = app.limits.clientEventsPerSecond
-        var bucket = clientEvents ?? TokenBucket(size: perSecond, now: nowMilliseconds)
-        defer { clientEvents = bucket }
-        return bucket.consume(perSecond: perSecond, size: perSecond, now: nowMilliseconds)
-    }
+    mutating func consumeClientEvent(now: Int64) -> Bool { clientEvents.consume(app.limits.clientEventRate, now: now) }
 
     /// Counts one command (subscribe, unsubscribe, sign in) against the rate limit.
     /// - Returns: false if the command is over the limit.
-    mutating func consumeCommand(nowMilliseconds: Int64) -> Bool {
-        let perSecond = app.limits.commandsPerSecond
-        guard perSecond > 0 else { return true }
-        // A client that reconnects subscribes to all its channels at once.
-        let size = max(perSecond, app.limits.subscriptions)
-        var bucket = commands ?? TokenBucket(size: size, now: nowMilliseconds)
-        defer { commands = bucket }
-        return bucket.consume(perSecond: perSecond, size: size, now: nowMilliseconds)
-    }
+    mutating func consumeCommand(now: Int64) -> Bool { commands.consume(app.limits.commandRate, now: now) }
 }

@@ -9,6 +9,9 @@ import Store
 enum LoopMessage: Sendable {
     /// Perform an effect of the hub.
     case instruction(Instruction)
+    /// All effects of a publish that is measured precede this message. It was taken at this time, in nanoseconds of the
+    /// monotonic clock.
+    case publishTaken(at: UInt64)
     /// Serve a connection that loop 0 has accepted.
     case adopt(Listener.AcceptedSocket)
     /// Respond to the request of a command.

@@ -86,7 +86,7 @@ extension Node {
         switch action {
         case .respond(let response): return response
         case .publish(let publish, let app):
-            guard case .published(let occupancies) = hub.publish(publish, app: app, from: index) else {
+            guard case .published(let occupancies) = hub.publish(publish, app: app, &threadsToWake) else {
                 return rejectForFullQueue(.mailbox, pending)
             }
             drainMailbox()

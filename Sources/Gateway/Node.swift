@@ -52,6 +52,11 @@ final class Node: EventLoopDelegate {
     private var logged = (drops: 0, pauses: 0)
     private var acceptPause = Episode()
     private var limitLog = LimitLog()
+    /// Publishes whose fan-out on this loop is measured: when they were taken, and the frame before which theirs lie.
+    private var measuredPublishes: [(takenAt: UInt64, end: Int)] = []
+    /// The threads to wake at the end of this turn. Waking them once per turn instead of once per input makes their
+    /// batches larger, and so their writes fewer.
+    var threadsToWake = SharedHub.ThreadsToWake()
     /// Seconds on the monotonic clock, as of the last tick.
     private var now = Int(Clock.monotonicNanoseconds() / 1_000_000_000)
 
@@ -88,6 +93,7 @@ final class Node: EventLoopDelegate {
         loop.run()
         heartbeat.end()
         loop.shutDown()
+        wakeOtherThreads()
         logOverload()
     }
 
@@ -111,17 +117,18 @@ final class Node: EventLoopDelegate {
                 return rejection(isFinal ? .overQuota : .overCapacity, "Application is over its connection quota", version)
             }
             admit(socket, to: app)
-            return .admitted(messageBytesMax: app.limits.messageBytes, outboxBytesMax: app.limits.outboxBytes)
+            return .admitted(app.limits)
         }
     }
 
     func received(_ text: UnsafeRawBufferPointer, from socket: SocketID) {
-        connections[socket.slot]?.recordActivity(at: now)
         guard let connection = connections[socket.slot] else { return }
         let app = connection.app
         let action = MessageAction(to: text, from: socket, key: app.key, rules: app.rules, user: connection.user) {
             app.verifies($1, of: $0)
         }
+        if case .recordPong = action { return pongReceived(from: socket) }
+        connections[socket.slot]?.recordActivity(at: now)
         switch action {
         case .reply(let frame): perform(.send(frame, to: socket))
         case .apply(let input):
@@ -131,11 +138,20 @@ final class Node: EventLoopDelegate {
             guard permitsCommand(of: socket) else { return }
             connections[socket.slot]?.user = user
             apply(.signin(socket, user))
-        case .ignore: break
+        case .recordPong: break  // handled above
         }
     }
 
-    func heard(from socket: SocketID) { connections[socket.slot]?.recordActivity(at: now) }
+    func pingReceived(from socket: SocketID) { connections[socket.slot]?.recordActivity(at: now) }
+
+    func pongReceived(from socket: SocketID) {
+        guard let connection = connections[socket.slot] else { return }
+        // Clients answer the event or the frame or both: the first answer counts.
+        if let microseconds = connection.microsecondsSincePing(now: Clock.monotonicNanoseconds()) {
+            metrics.observePing(seconds: Double(microseconds) / 1_000_000)
+        }
+        connections[socket.slot]?.recordActivity(at: now)
+    }
 
     func closed(_ socket: SocketID) {
         // If the loop closes the connection, its frames go before the close frame; a flush may have left some.
@@ -172,8 +188,7 @@ final class Node: EventLoopDelegate {
 
     /// Counts a command; refuses it if it is over the limit.
     private func permitsCommand(of socket: SocketID) -> Bool {
-        let milliseconds = Clock.monotonicMilliseconds()
-        if connections[socket.slot]?.consumeCommand(nowMilliseconds: milliseconds) == true { return true }
+        if connections[socket.slot]?.consumeCommand(now: Int64(Clock.monotonicNanoseconds())) == true { return true }
         loopMetrics.add(to: .limitedCommands)
         let text = "Command rejected: more than the allowed number per second"
         perform(.send(ServerMessage.error(ProtocolError(text, code: 4301)), to: socket))
@@ -181,8 +196,7 @@ final class Node: EventLoopDelegate {
     }
 
     private func applyIfAllowed(_ input: Hub.Input, of socket: SocketID) {
-        let milliseconds = Clock.monotonicMilliseconds()
-        guard connections[socket.slot]?.consumeClientEvent(nowMilliseconds: milliseconds) == true else {
+        guard connections[socket.slot]?.consumeClientEvent(now: Int64(Clock.monotonicNanoseconds())) == true else {
             loopMetrics.add(to: .limitedClientEvents)
             let text = "Client event rejected: more than the allowed number per second"
             return perform(.send(ServerMessage.error(ProtocolError(text, code: 4301)), to: socket))
@@ -236,7 +250,9 @@ final class Node: EventLoopDelegate {
     }
 
     func turnEnded() {
+        wakeOtherThreads()  // first, so that they work while this thread writes
         if fanOut.isPending { flush() }
+        observeFanOuts()
         logOverload()
     }
 
@@ -250,13 +266,29 @@ final class Node: EventLoopDelegate {
         }
     }
 
+    private func wakeOtherThreads() {
+        hub.wake(threadsToWake, except: index)
+        threadsToWake = SharedHub.ThreadsToWake()
+    }
+
+    /// Measures the publishes whose frames are all written.
+    private func observeFanOuts() {
+        let count = measuredPublishes.prefix { $0.end <= fanOut.writtenEnd }.count
+        guard count > 0 else { return }
+        let now = Clock.monotonicNanoseconds()
+        for publish in measuredPublishes.prefix(count) {
+            metrics.observeFanOut(seconds: Double(now - publish.takenAt) / 1_000_000_000)
+        }
+        measuredPublishes.removeFirst(count)
+    }
+
     /// Pings an idle connection, or closes it if the client did not respond to the ping (protocol point P4).
     private func checkActivity(_ slot: Int) {
         guard let connection = connections[slot], let socket = fanOut.socket(at: slot) else { return }
-        switch activityTimeout.action(silence: now - connection.lastSeenAt, hasPinged: connection.hasBeenPinged) {
+        switch activityTimeout.action(silence: now - Int(connection.lastSeenAt), hasPinged: connection.hasBeenPinged) {
         case .wait: break
         case .ping:
-            connections[slot]?.hasBeenPinged = true
+            connections[slot]?.recordPing(now: Clock.monotonicNanoseconds())
             perform(.send(ServerMessage.ping, to: socket))
         case .close: loop?.close(socket, .pongNotReceived, reason: "Pong not received")
         }
@@ -266,7 +298,7 @@ final class Node: EventLoopDelegate {
 
     /// Applies an input, then drains this loop's mailbox (the order rule of ``SharedHub``).
     func apply(_ input: Hub.Input) {
-        hub.apply(input, from: index)
+        hub.apply(input, &threadsToWake)
         drainMailbox()
     }
 
@@ -276,6 +308,7 @@ final class Node: EventLoopDelegate {
         for message in messages {
             switch message {
             case .instruction(let instruction): perform(instruction)
+            case .publishTaken(let time): measuredPublishes.append((time, fanOut.end))
             case .adopt(let connection): connectionsToAdopt.append(connection)
             case .commandReply(let reply, let request): respond(to: request) { reply.response(in: $0) }
             case .queryReply(let reply, let request): respond(to: request) { reply.response(in: $0) }

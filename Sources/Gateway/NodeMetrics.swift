@@ -11,12 +11,15 @@ final class NodeMetrics: Sendable {
     let loops: [LoopMetrics]
     /// The prefix of all metric names, without the underscore.
     let prefix: String
-    private let limited = LimitCounters()
+    private let limited = Lock<[Limit: Int]>([:])
     private let budget: DescriptorBudget
     private let logWriter: LogWriter
     /// Nil for unencrypted connections.
     private let certificates: TLSCertificates?
     private let closes = Lock<[CloseCode: Int]>([:])
+    private let pings = Lock(Histogram(bounds: [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30]))
+    private let fanOuts = Lock(
+        Histogram(bounds: [0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5]))
 
     init(
         loopCount: Int, prefix: String, budget: DescriptorBudget, logWriter: LogWriter, certificates: TLSCertificates?
@@ -31,15 +34,24 @@ final class NodeMetrics: Sendable {
     /// Counts a connection that the server closes.
     func countClose(_ code: CloseCode) { closes.withLock { $0[code, default: 0] += 1 } }
 
+    /// Records the time from the server's ping to the client's pong.
+    func observePing(seconds: Double) { pings.withLock { $0.observe(seconds) } }
+
+    /// Records the time from a publish to the last write of one loop.
+    func observeFanOut(seconds: Double) { fanOuts.withLock { $0.observe(seconds) } }
+
     /// Counts a rejection by a limit that has no family of its own. Any thread may call it.
-    func countLimited(_ limit: Limit) { limited.count(limit) }
+    func countLimited(_ limit: Limit) { limited.withLock { $0[limit, default: 0] += 1 } }
 
     /// The limits to log now; see ``LimitLog``.
-    func limitsToLog(_ log: inout LimitLog, at second: Int) -> [(limit: Limit, count: Int)] { log.due(limited, at: second) }
+    func limitsToLog(_ log: inout LimitLog, at second: Int) -> [(limit: Limit, count: Int)] {
+        log.due(limited.withLock { $0 }, at: second)
+    }
 
     func families(hub: SharedHub) -> [MetricFamily] {
         let (channels, subscriptions, evictions) = hub.read { ($0.channelCount, $0.subscriptionCount, $0.cacheEvictions) }
         let refused = hub.read { $0.refusedSubscriptions }
+        let limited = limited.withLock { $0 }
         return loopFamilies() + [
             MetricFamily(
                 "\(prefix)_mailbox_depth", .gauge, help: "Messages queued for a thread.",
@@ -54,8 +66,15 @@ final class NodeMetrics: Sendable {
                 samples: closes.withLock { $0 }.sorted { $0.key.rawValue < $1.key.rawValue }
                     .map { ([("code", String($0.key.rawValue))], String($0.value)) }),
             MetricFamily(
+                "\(prefix)_ping_rtt_seconds", help: "Time from a ping to an idle client to its pong, in seconds.",
+                histograms: [([], pings.withLock { $0 })]),
+            MetricFamily(
+                "\(prefix)_fanout_seconds",
+                help: "Time from a publish to a loop's last write, in seconds; of one publish in \(SharedHub.sampledOneIn).",
+                histograms: [([], fanOuts.withLock { $0 })]),
+            MetricFamily(
                 "\(prefix)_limited_total", .counter, help: "Rejections by limits, by configuration key.",
-                samples: Limit.allCases.map { ([("limit", $0.rawValue)], String(limited[$0])) } + [
+                samples: Limit.allCases.map { ([("limit", $0.rawValue)], String(limited[$0, default: 0])) } + [
                     ([("limit", "channels")], String(refused.channels)),
                     ([("limit", "app_subscriptions")], String(refused.subscriptions)),
                 ]),

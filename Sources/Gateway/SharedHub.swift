@@ -25,7 +25,14 @@ final class SharedHub: Sendable {
         var hub: Hub
         /// The effects of the current input. The array is kept to reuse its memory.
         var effects: [Hub.Effect] = []
+        /// The loops with effects since it was last emptied.
+        var reached = LoopSet()
+        /// The number of publishes so far.
+        var publishCount = 0
     }
+
+    /// The fan-out of one in this many publishes is measured, so that measuring costs nothing.
+    static let sampledOneIn = 16
 
     private let state: Lock<State>
     let mailboxes: [Mailbox<LoopMessage>]
@@ -43,10 +50,10 @@ final class SharedHub: Sendable {
         state = Lock(State(hub: hub, effects: effects))
     }
 
-    /// Applies an input. Call it on `loop`'s thread and drain that loop's mailbox next.
-    func apply(_ input: Hub.Input, from loop: Int) {
-        let woken = state.withLock { state in distribute(input, &state) }
-        wake(woken, except: loop)
+    /// Applies an input. Call it on a loop's thread and drain that loop's mailbox next.
+    /// - Parameter woken: the threads to wake at the end of the turn are added.
+    func apply(_ input: Hub.Input, _ woken: inout ThreadsToWake) {
+        state.withLock { state in distribute(input, &state, &woken) }
     }
 
     /// Opens a connection, unless its application has reached its quota.
@@ -54,7 +61,8 @@ final class SharedHub: Sendable {
     func open(_ socket: SocketID, app: AppIndex) -> Bool {
         state.withLock { state in
             guard state.hub.hasRoomForConnection(app: app) else { return false }
-            distribute(.opened(socket, app: app), &state)
+            var woken = ThreadsToWake()  // none: the hub tells nobody
+            distribute(.opened(socket, app: app), &state, &woken)
             return true
         }
     }
@@ -63,31 +71,37 @@ final class SharedHub: Sendable {
     /// which was checked before the command was accepted: committed events must be published.
     func publish(_ publications: [Hub.Publication], assignment: Hub.JobAssignment?, app: AppIndex) {
         guard !publications.isEmpty || assignment != nil else { return }
+        let takenAt = Clock.monotonicNanoseconds()
         var woken = ThreadsToWake()
         state.withLock { state in
-            if !publications.isEmpty { woken.formUnion(distribute(.publish(publications, app: app, except: nil), &state)) }
-            if let assignment { woken.formUnion(distribute(.assignment(assignment, app: app), &state)) }
+            if !publications.isEmpty {
+                state.reached = LoopSet()
+                distribute(.publish(publications, app: app, except: nil), &state, &woken)
+                measure(takenAt, &state, &woken)
+            }
+            if let assignment { distribute(.assignment(assignment, app: app), &state, &woken) }
         }
-        wake(woken, except: nil)
+        wake(woken)
     }
 
-    /// Publishes all events, or none if a mailbox that they need is full. Call it on `loop`'s thread and drain that
+    /// Publishes all events, or none if a mailbox that they need is full. Call it on a loop's thread and drain that
     /// loop's mailbox next.
-    func publish(_ request: PublishRequest, app: AppIndex, from loop: Int) -> PublishResult {
-        var woken = ThreadsToWake()
-        let result: PublishResult = state.withLock { state in
+    /// - Parameter woken: the threads to wake at the end of the turn are added.
+    func publish(_ request: PublishRequest, app: AppIndex, _ woken: inout ThreadsToWake) -> PublishResult {
+        let takenAt = Clock.monotonicNanoseconds()
+        return state.withLock { state in
             guard hasRoom(request, app, state.hub) else { return .rejected }
+            state.reached = LoopSet()
             for event in request.events {
                 // Two inputs, so that no array is allocated under the lock.
-                woken.formUnion(distribute(.publish(event.publications, app: app, except: event.except), &state))
+                distribute(.publish(event.publications, app: app, except: event.except), &state, &woken)
                 guard !event.mirrored.isEmpty else { continue }
-                woken.formUnion(distribute(.publish(event.mirrored, app: app, except: event.except), &state))
+                distribute(.publish(event.mirrored, app: app, except: event.except), &state, &woken)
             }
+            measure(takenAt, &state, &woken)
             guard request.requestsAttributes else { return .published([]) }
             return .published(request.events.map { $0.publications.map { state.hub.occupancy(of: $0.channel, app: app) } })
         }
-        wake(woken, except: loop)
-        return result
     }
 
     enum PublishResult {
@@ -110,30 +124,36 @@ final class SharedHub: Sendable {
     }
 
     /// The threads to wake after unlocking the hub: those whose queues were empty.
-    private struct ThreadsToWake {
-        var loops = LoopSet()
-        var webhookWorker = false
+    struct ThreadsToWake {
+        fileprivate var loops = LoopSet()
+        fileprivate var webhookWorker = false
+    }
 
-        mutating func formUnion(_ other: ThreadsToWake) {
-            loops.formUnion(other.loops)
-            webhookWorker = webhookWorker || other.webhookWorker
-        }
+    /// Wakes threads that have got their first messages.
+    /// - Parameter own: the caller's own loop.
+    func wake(_ woken: ThreadsToWake, except own: Int? = nil) {
+        for loop in woken.loops where loop != own { wakeups[loop].signal() }
+        if woken.webhookWorker { webhookInbox?.wake() }
     }
 
     /// Applies `input`, appends its effects to the mailboxes, and its webhook events to the webhook worker's inbox.
-    /// - Returns: the threads to wake.
-    @discardableResult
-    private func distribute(_ input: Hub.Input, _ state: inout State) -> ThreadsToWake {
-        var woken = ThreadsToWake()
+    private func distribute(_ input: Hub.Input, _ state: inout State, _ woken: inout ThreadsToWake) {
         state.hub.apply(input, &state.effects)
-        for effect in state.effects where mailboxes[effect.loop].append(.instruction(effect.instruction)) {
-            woken.loops.insert(effect.loop)
+        for effect in state.effects {
+            state.reached.insert(effect.loop)
+            if mailboxes[effect.loop].append(.instruction(effect.instruction)) { woken.loops.insert(effect.loop) }
         }
         state.effects.removeAll(keepingCapacity: true)
         if state.hub.hasWebhookEvents {
             state.hub.drainWebhookEvents { if webhookInbox?.append($0) == true { woken.webhookWorker = true } }
         }
-        return woken
+    }
+
+    /// Lets the loops that were reached measure a publish, if it is one of the sample.
+    private func measure(_ takenAt: UInt64, _ state: inout State, _ woken: inout ThreadsToWake) {
+        defer { state.publishCount += 1 }
+        guard state.publishCount % Self.sampledOneIn == 0 else { return }
+        for loop in state.reached where mailboxes[loop].append(.publishTaken(at: takenAt)) { woken.loops.insert(loop) }
     }
 
     private func hasRoom(_ request: PublishRequest, _ app: AppIndex, _ hub: Hub) -> Bool {
@@ -143,10 +163,5 @@ final class SharedHub: Sendable {
             hub.loops(of: publication.channel, app: app).allSatisfy { self.mailboxes[$0].hasRoom }
         }
         return request.events.allSatisfy { $0.publications.allSatisfy(fits) && $0.mirrored.allSatisfy(fits) }
-    }
-
-    private func wake(_ woken: ThreadsToWake, except own: Int?) {
-        for loop in woken.loops where loop != own { wakeups[loop].signal() }
-        if woken.webhookWorker { webhookInbox?.wake() }
     }
 }

@@ -1,3 +1,5 @@
+import Primitives
+
 /// An application's limits. They bound every table, queue and string whose size clients or backends determine.
 ///
 /// The range in parentheses is what the configuration permits, both ends included. Where Pusher documents a limit of
@@ -39,6 +41,12 @@ package struct Limits: Equatable, Sendable {
     /// many as ``subscriptions`` may arrive at once, because a client that reconnects subscribes to all its channels.
     /// Over the limit: the command is refused, with error 4301.
     package var commandsPerSecond = 100
+    /// Messages and control frames of one connection per second, fragments counted singly (0–100,000); 0 means no limit.
+    /// As many as ``subscriptions`` more may arrive at once. Over the limit: the connection is not read for a while.
+    package var messagesPerSecond = 1_000
+    /// Requests of one token's subject to `/pusher/auth` and `/pusher/user-auth` per second (0–100,000); 0 means no
+    /// limit. As many as ``subscriptions`` may arrive at once. Over the limit: 429.
+    package var authRequestsPerSecond = 100
     /// Bytes of all cached events of an application (0–1,073,741,824). Over the limit: the oldest events are evicted.
     package var cacheBytes = 67_108_864
 
@@ -48,6 +56,20 @@ package struct Limits: Equatable, Sendable {
     package static let watchlistLength = 100
 
     package init() {}
+
+    /// The rate of one connection's client events.
+    package var clientEventRate: RateLimit { RateLimit(perSecond: clientEventsPerSecond, burst: clientEventsPerSecond) }
+    /// The rate of one connection's commands.
+    package var commandRate: RateLimit { rate(commandsPerSecond) }
+    /// The rate of one connection's messages. Above the rate of the commands, so that these are refused, not delayed.
+    package var messageRate: RateLimit { RateLimit(perSecond: messagesPerSecond, burst: messagesPerSecond + subscriptions) }
+    /// The rate of one subject's authorization requests.
+    package var authRequestRate: RateLimit { rate(authRequestsPerSecond) }
+
+    /// A client that reconnects subscribes to all its channels at once.
+    private func rate(_ perSecond: Int) -> RateLimit {
+        RateLimit(perSecond: perSecond, burst: max(perSecond, subscriptions))
+    }
 
     /// The close code for a connection that exceeds the limit `connections`. It determines whether the client
     /// reconnects.

@@ -1,4 +1,5 @@
 import Addresses
+import Primitives
 import PusherProtocol
 
 /// A loop's connections by slot, the index in one array. The elements are trivial values, so that sending an event to
@@ -46,15 +47,19 @@ struct ConnectionTable {
         var isReadingPaused = false
         /// Whether an HTTP connection waits for a response before it reads the next request.
         var awaitsResponse = false
-        /// Whether an HTTP connection waits for the next turn before it reads the next request.
+        /// Whether the next request or frame is read in the next turn.
         var awaitsTurn = false
+        /// Whether a WebSocket is not read until its rate of messages permits it.
+        var isThrottled = false
         /// Whether the first bytes of the WebSocket, its upgrade response, are still to be sent.
         var hasUnsentUpgrade = false
         /// Whether anything was sent since the last tick.
         var hasProgress = false
-        /// Limits in bytes, from the delegate's ``Admission``.
+        /// Limits, from the delegate's ``Admission``: two in bytes, and the rate of messages.
         var messageBytesMax: Int32 = 0
         var outboxBytesMax: Int32 = 0
+        var messageRate = RateLimit(perSecond: 0, burst: 1)
+        var messages = TokenBucket()
         var deadline = Deadlines.Link()
     }
 

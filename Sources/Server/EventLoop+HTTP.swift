@@ -35,7 +35,7 @@ extension EventLoop {
     }
 
     /// Leaves the rest of what a connection has sent to the next turn, and reads no more of it until then.
-    private func continueNextTurn(_ slot: Int) {
+    func continueNextTurn(_ slot: Int) {
         connections[slot].awaitsTurn = true
         connectionsToContinue.append(connections[slot].socket)
         wakeup.signal()  // so that the loop does not sleep
@@ -48,7 +48,7 @@ extension EventLoop {
         for socket in sockets where connections.phase(of: socket) != nil {
             connections[socket.slot].awaitsTurn = false
             updateReading(socket.slot)
-            continueRequests(socket.slot)
+            if connections[socket.slot].isWebSocket { continueFrames(socket.slot) } else { continueRequests(socket.slot) }
         }
     }
 

@@ -153,7 +153,8 @@ extension EventLoop {
             switch connection.phase {
             case .http: connection.awaitsResponse || connection.awaitsTurn || connection.isFull
             case .lingering: connection.isFull
-            case .proxyHeader, .webSocket, .closePending, .closing, .dropped: false
+            case .webSocket, .closePending, .closing: connection.awaitsTurn || connection.isThrottled
+            case .proxyHeader, .dropped: false
             }
         guard mustPause != connection.isReadingPaused else { return }
         connections[slot].isReadingPaused = mustPause

@@ -4,7 +4,7 @@ import HTTP1
 import PusherProtocol
 import WebSocketFraming
 
-/// WebSockets: the opening handshake, messages, and the closing handshake (RFC 6455).
+/// WebSockets: the opening and the closing handshake (RFC 6455).
 extension EventLoop {
     // MARK: Opening
 
@@ -24,78 +24,14 @@ extension EventLoop {
         guard drain == nil else { return close(socket, Self.restart.code, reason: Self.restart.reason) }
         let isSecure = options.certificates != nil || client.isSecure == true
         switch delegate.opened(socket, UpgradeRequest(http: request, isSecure: isSecure)) {
-        case .admitted(let messageBytesMax, let outboxBytesMax):
+        case .admitted(let limits):
             connections[slot].isAdmitted = true
-            connections[slot].messageBytesMax = Int32(clamping: messageBytesMax)
-            connections[slot].outboxBytesMax = Int32(clamping: outboxBytesMax)
+            connections[slot].messageBytesMax = Int32(clamping: limits.messageBytes)
+            connections[slot].outboxBytesMax = Int32(clamping: limits.outboxBytes)
+            connections[slot].messageRate = limits.messageRate
         case .rejected(let code, let reason, let frame):
             if let frame { write(frame, to: socket) }
             close(socket, code, reason: reason)
-        }
-    }
-
-    // MARK: Receiving
-
-    func webSocketReceived(_ bytes: UnsafeMutableRawBufferPointer, _ slot: Int) {
-        metrics.add(bytes.count, to: .bytesReceived)
-        var decoder = takeDecoder(slot) ?? FrameDecoder(messageBytesMax: Int(connections[slot].messageBytesMax))
-        if connections[slot].phase != .webSocket { decoder.stopDelivering() }
-        var offset = 0
-        while let event = decoder.next(in: bytes, at: &offset) {
-            handle(event, slot)
-            // After the server's close frame no message is delivered; the client's close frame is still read.
-            if connections[slot].phase != .webSocket { decoder.stopDelivering() }
-        }
-        writePong(slot)
-        keep(decoder, slot)
-    }
-
-    /// Answers the last ping of what was received: a client that floods pings gets one pong (RFC 6455 section 5.5.3).
-    private func writePong(_ slot: Int) {
-        guard let frame = pong else { return }
-        pong = nil
-        write(frame, to: connections[slot].socket)
-    }
-
-    private func takeDecoder(_ slot: Int) -> FrameDecoder? {
-        guard let decoder = decoders.removeValue(forKey: slot) else { return nil }
-        bufferedBytes -= decoder.keptByteCount
-        return decoder
-    }
-
-    /// Keeps the decoder of a connection in the middle of a message. An idle connection needs none.
-    private func keep(_ decoder: FrameDecoder, _ slot: Int) {
-        guard !decoder.isIdle, connections[slot].phase != .dropped else { return }
-        if connections[slot].phase == .webSocket, bufferedBytes + decoder.keptByteCount > options.bufferedBytesMax {
-            delegate.limitReached(.bufferBytes)
-            close(connections[slot].socket, .overCapacity, reason: "Overloaded: too many incomplete messages")
-        }
-        bufferedBytes += decoder.keptByteCount
-        decoders[slot] = decoder
-    }
-
-    /// Forgets what a closed connection has received.
-    func forgetDecoder(_ slot: Int) { _ = takeDecoder(slot) }
-
-    private func handle(_ event: FrameDecoder.Event, _ slot: Int) {
-        let connection = connections[slot]
-        let socket = connection.socket
-        let isOpen = connection.phase == .webSocket && connection.isAdmitted
-        switch event {
-        case .text(let text):
-            guard isOpen else { return }
-            metrics.add(to: .messagesReceived)
-            delegate.received(text, from: socket)
-        case .binary:
-            if isOpen { close(socket, .binaryRefused, reason: "Binary frames are not supported: send text") }
-        case .ping(let payload):
-            guard connection.phase == .webSocket else { return }
-            pong = Frame.pong(payload: payload)
-            if isOpen { delegate.heard(from: socket) }
-        case .pong:
-            if isOpen { delegate.heard(from: socket) }
-        case .close(let code, _): clientClosed(slot, code)
-        case .failed(let code, let reason): fail(slot, code, reason)
         }
     }
 
@@ -110,7 +46,7 @@ extension EventLoop {
 
     /// The client has sent a close frame: the answer to ours, or the first one, which is echoed (RFC 6455 section
     /// 5.5.1). After both, the server closes the TCP connection (section 7.1.1).
-    private func clientClosed(_ slot: Int, _ code: UInt16?) {
+    func clientClosed(_ slot: Int, _ code: UInt16?) {
         switch connections[slot].phase {
         case .webSocket:
             writePong(slot)
@@ -128,7 +64,7 @@ extension EventLoop {
     }
 
     /// The client has violated the protocol. The server closes after its close frame: it cannot read the client's.
-    private func fail(_ slot: Int, _ code: UInt16, _ reason: String) {
+    func fail(_ slot: Int, _ code: UInt16, _ reason: String) {
         guard connections[slot].phase == .webSocket, let code = CloseCode(rawValue: code) else { return }
         failed.insert(slot)
         close(connections[slot].socket, code, reason: reason)

@@ -41,7 +41,7 @@ package final class EventLoop: TransportDelegate {
     /// Responses and decisions from other threads, to perform at the end of this turn.
     var lateReplies: [(id: RequestID, decision: HeadDecision)] = []
     var correlationIDs = CorrelationIDs()
-    /// HTTP connections whose requests are continued in the next turn.
+    /// Connections whose requests or frames are read further in the next turn.
     var connectionsToContinue: [SocketID] = []
     /// The responses of this turn, to send at its end.
     var replies = Replies()
@@ -53,6 +53,10 @@ package final class EventLoop: TransportDelegate {
     var pong: Frame?
     /// The decoders of connections in the middle of a message, by slot.
     var decoders: [Int: FrameDecoder] = [:]
+    /// What WebSockets have sent that is not decoded, because they wait for a turn or for their rate, by slot.
+    var unreadFrames: [Int: [UInt8]] = [:]
+    /// WebSockets that are not read because of their rate.
+    var throttled: [SocketID] = []
     /// Upgrade responses that were not sent in this turn yet, by slot. The first frame is sent together with them.
     var unsentUpgrades: [Int: [UInt8]] = [:]
     /// WebSockets to close at the end of this turn.
@@ -239,7 +243,7 @@ package final class EventLoop: TransportDelegate {
         switch connections[slot].phase {
         case .proxyHeader: proxyBytesReceived(bytes, slot)
         case .http: requestBytesReceived(bytes, slot)
-        case .webSocket, .closePending, .closing: webSocketReceived(bytes, slot)
+        case .webSocket, .closePending, .closing: framesReceived(bytes, slot)
         case .lingering, .dropped: break
         }
     }
@@ -250,7 +254,7 @@ package final class EventLoop: TransportDelegate {
         leave(slot)
         if connections[slot].isWebSocket { webSocketCount -= 1 }
         abandonRequest(slot)
-        forgetDecoder(slot)
+        forgetFrames(slot)
         deadlines.cancel(slot, &connections)
         if let outbox = outboxes.removeValue(forKey: slot) { metrics.add(-outbox.bytes, to: .outboxBytes) }
         unsentUpgrades[slot] = nil
@@ -296,6 +300,7 @@ package final class EventLoop: TransportDelegate {
     private func tick() {
         delegate.ticked()
         dropSlowConsumers()
+        resumeThrottled()
         deadlines.tick()
         while let (slot, kind) = deadlines.nextExpired(&connections) {
             switch kind {

@@ -12,8 +12,8 @@ package struct UpgradeRequest {
 
 /// Whether a new WebSocket may stay open.
 package enum Admission {
-    /// The WebSocket stays open, with these limits in bytes: for a message from the client, and for the outbox.
-    case admitted(messageBytesMax: Int, outboxBytesMax: Int)
+    /// The WebSocket stays open, with the limits of its application.
+    case admitted(Limits)
     /// The loop sends the frame, if any, and closes the WebSocket with this code and reason.
     case rejected(CloseCode, reason: String, frame: Frame?)
 }
@@ -35,8 +35,10 @@ package protocol EventLoopDelegate: AnyObject {
     func opened(_ socket: SocketID, _ request: UpgradeRequest) -> Admission
     /// An admitted WebSocket has sent a complete text message.
     func received(_ text: UnsafeRawBufferPointer, from socket: SocketID)
-    /// An admitted WebSocket has sent a ping or pong frame.
-    func heard(from socket: SocketID)
+    /// An admitted WebSocket has sent a ping frame, which the loop answers.
+    func pingReceived(from socket: SocketID)
+    /// An admitted WebSocket has sent a pong frame.
+    func pongReceived(from socket: SocketID)
     /// An admitted WebSocket is closed: the loop has begun to close it, or the client has. Its slot is not reused before
     /// this returns.
     func closed(_ socket: SocketID)

@@ -46,6 +46,9 @@ package struct FrameDecoder {
     /// The payload of the control frame in `frame`; otherwise what the last event handed out.
     private var control = KeptBytes()
 
+    /// The frames that have begun. The caller sets it to 0 when it has counted them.
+    package var frameCount = 0
+
     /// - Parameter messageBytesMax: the bytes of a text message, all its fragments counted. Above it the connection
     ///   fails with 1009.
     package init(messageBytesMax: Int) { self.messageBytesMax = messageBytesMax }
@@ -76,6 +79,7 @@ package struct FrameDecoder {
                 if frame == nil {
                     guard let header = try readHeader(in: bytes, at: &offset) else { return nil }
                     frame = IncomingFrame(header: header)
+                    frameCount += 1
                     if let event = try begin(header) { return event }
                 }
                 if let event = try readPayload(in: bytes, at: &offset) { return event }

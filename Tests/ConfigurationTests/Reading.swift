@@ -65,6 +65,8 @@ struct IntegerKey: Sendable, CustomTestStringConvertible {
         limit("presence_info_bytes", 0...65_536) { $0.limits.presenceInfoBytes },
         limit("client_events_per_second", 1...1_000) { $0.limits.clientEventsPerSecond },
         limit("commands_per_second", 0...100_000) { $0.limits.commandsPerSecond },
+        limit("messages_per_second", 0...100_000) { $0.limits.messagesPerSecond },
+        limit("auth_requests_per_second", 0...100_000) { $0.limits.authRequestsPerSecond },
         limit("cache_bytes", 0...1_073_741_824) { $0.limits.cacheBytes },
     ]
 

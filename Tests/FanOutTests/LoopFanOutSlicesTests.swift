@@ -40,6 +40,21 @@ import Testing
         #expect(slots == [Array(0..<100), Array(100..<200), Array(200..<300)])
     }
 
+    @Test mutating func eventsAreWrittenWhenTheirLastSliceIs() {
+        #expect(loop.writtenEnd == loop.end)
+        publish("a", large)
+        let end = loop.end
+        #expect(loop.writtenEnd < end)
+        _ = flush(100)
+        publish("b", large)
+        _ = flush(150)
+        #expect(loop.writtenEnd < end)
+        _ = flush(50)
+        #expect(loop.writtenEnd >= end && loop.writtenEnd < loop.end, "later events have receivers left")
+        _ = flush(1_000)
+        #expect(loop.writtenEnd == loop.end)
+    }
+
     @Test mutating func newEventsJoinTheRestOfASlicedChannel() {
         publish("a", large)
         _ = flush(100)

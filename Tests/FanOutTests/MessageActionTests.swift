@@ -24,7 +24,7 @@ import Testing
 
     @Test func p1RepliesToPingAndIgnoresPong() {
         #expect(reply(#"{"event":"pusher:ping"}"#) == ServerMessage.pong)
-        if case .ignore = action(#"{"event":"pusher:pong"}"#) {} else { Issue.record("expected no reply to a pong") }
+        if case .recordPong = action(#"{"event":"pusher:pong"}"#) {} else { Issue.record("expected no reply to a pong") }
     }
 
     @Test func m1InvalidMessageGetsAnError() {

@@ -131,7 +131,7 @@ struct TranscriptReplay {
         case .signIn(let user):
             clients[name]?.user = user
             apply(.signin(client.socket, user), on: client.socket.loop)
-        case .ignore: break
+        case .recordPong: break
         }
     }
 

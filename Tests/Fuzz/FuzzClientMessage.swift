@@ -36,7 +36,7 @@ private struct Message {
             return true
         }
         switch action {
-        case .ignore: break
+        case .recordPong: break
         case .reply(let frame): checkReply(frame)
         case .apply(.subscribe(let sender, let grant)):
             invariant(sender == socket, "the subscriber is the sender")

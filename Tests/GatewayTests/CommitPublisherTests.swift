@@ -126,7 +126,7 @@ import Threads
     @Test func endsSubscriptionsAfterTheEvents() throws {
         publisher.restore(order(.assigned, driver: "42"))
         let socket = try subscriber(of: "private-tracking-B1", loop: 0)
-        hub.apply(.identify(socket, Identity(role: .driver, id: "42")), from: 0)
+        hub.apply(.identify(socket, Identity(role: .driver, id: "42")))
         publish([
             makeReply(notifications: [notification("tracking-B1", "tracking-stopped")], order: order(.assigned, driver: "43"))
         ])
@@ -262,10 +262,10 @@ import Threads
         #expect(hub.open(socket, app: app))
         if !channel.hasPrefix("private-") {
             let signin = SigninRequest(auth: "k:s", userData: #"{"id":"admin:7"}"#)
-            hub.apply(.signin(socket, try signin.user(on: socket, key: "k", limits: Limits()) { _, _ in true }), from: loop)
+            hub.apply(.signin(socket, try signin.user(on: socket, key: "k", limits: Limits()) { _, _ in true }))
         }
         let request = SubscriptionRequest(channel: channel, auth: "k:s")
-        hub.apply(.subscribe(socket, try request.grant(to: socket, key: "k", limits: Limits()) { _, _ in true }), from: loop)
+        hub.apply(.subscribe(socket, try request.grant(to: socket, key: "k", limits: Limits()) { _, _ in true }))
         #expect(hub.read { $0.statistics(app: app).subscriptions } > 0)
         for loop in 0...1 { _ = messages(to: loop) }
         return socket

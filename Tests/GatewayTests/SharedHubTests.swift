@@ -22,6 +22,21 @@ import Webhooks
         #expect(near.loop == 0 && far.loop == 1)
     }
 
+    @Test func oneOfManyPublishesIsMeasuredByTheLoopsThatItReaches() throws {
+        _ = try subscribers()
+        for _ in 0..<2 * SharedHub.sampledOneIn { #expect(try publish("news")) }
+        for loop in 0..<2 {
+            var messages: [LoopMessage] = []
+            hub.mailboxes[loop].drain(into: &messages)
+            let marks = messages.indices.filter { if case .publishTaken = messages[$0] { true } else { false } }
+            #expect(marks.count == 2)
+            let isBehindEffect = marks.map { if case .instruction(.fanOut) = messages[$0 - 1] { true } else { false } }
+            #expect(isBehindEffect == [true, true])
+        }
+        for _ in 0..<SharedHub.sampledOneIn { #expect(try publish("elsewhere")) }
+        #expect(hub.mailboxes.allSatisfy { $0.depth == 0 }, "a publish without subscribers reaches no loop")
+    }
+
     @Test func rejectsAPublishIfARequiredMailboxIsFull() throws {
         _ = try subscribers()
         fill(loop: 1)
@@ -39,8 +54,8 @@ import Webhooks
     @Test func appliesSubscribesAndClosesEvenIfAMailboxIsFull() throws {
         let (_, far) = try subscribers()
         fill(loop: 1)
-        hub.apply(.subscribe(far, try grant("another", to: far)), from: 1)
-        hub.apply(.closed(far), from: 1)
+        hub.apply(.subscribe(far, try grant("another", to: far)))
+        hub.apply(.closed(far))
         #expect(instructions(of: 1).suffix(2) == [.leave(0, far), .leave(1, far)])
         #expect(hub.read { $0.subscriptionCount } == 1)
     }
@@ -59,8 +74,8 @@ import Webhooks
         let threads = zip(sockets, grants).map { socket, grant in
             Thread(name: "loop-\(socket.loop)") {
                 for _ in 0..<1_000 {
-                    hub.apply(.subscribe(socket, grant), from: socket.loop)
-                    hub.apply(.unsubscribe(socket, grant.channel), from: socket.loop)
+                    hub.apply(.subscribe(socket, grant))
+                    hub.apply(.unsubscribe(socket, grant.channel))
                 }
             }
         }
@@ -80,7 +95,7 @@ import Webhooks
         var random = SplitMix(seed: 1)
         let socket = SocketID(loop: 0, slot: 0, using: &random)
         #expect(hub.open(socket, app: 0))
-        hub.apply(.subscribe(socket, try grant("news", to: socket)), from: 0)
+        hub.apply(.subscribe(socket, try grant("news", to: socket)))
         #expect(!hub.read { $0.hasWebhookEvents })
     }
 
@@ -99,7 +114,7 @@ import Webhooks
         let sockets = (0..<2).map { SocketID(loop: $0, slot: 0, using: &random) }
         for socket in sockets {
             #expect(hub.open(socket, app: 0))
-            hub.apply(.subscribe(socket, try grant("news", to: socket)), from: socket.loop)
+            hub.apply(.subscribe(socket, try grant("news", to: socket)))
         }
         return (sockets[0], sockets[1])
     }
@@ -111,7 +126,7 @@ import Webhooks
     private func publish(_ channel: String) throws -> Bool {
         let body = Array(#"{"name":"e","channel":"\#(channel)","data":"d"}"#.utf8)
         let event = try body.withUnsafeBytes { try EventRequest($0, rules: AppRules()) }
-        if case .published = hub.publish(PublishRequest(events: [event], isBatch: false), app: 0, from: 0) { return true }
+        if case .published = hub.publish(PublishRequest(events: [event], isBatch: false), app: 0) { return true }
         return false
     }
 
@@ -123,5 +138,19 @@ import Webhooks
         var messages: [LoopMessage] = []
         hub.mailboxes[loop].drain(into: &messages)
         return messages.compactMap { if case .instruction(let instruction) = $0 { instruction } else { nil } }
+    }
+}
+
+extension SharedHub {
+    /// Applies an input and wakes nobody.
+    func apply(_ input: Hub.Input) {
+        var woken = ThreadsToWake()
+        apply(input, &woken)
+    }
+
+    /// Publishes and wakes nobody.
+    func publish(_ request: PublishRequest, app: AppIndex) -> PublishResult {
+        var woken = ThreadsToWake()
+        return publish(request, app: app, &woken)
     }
 }

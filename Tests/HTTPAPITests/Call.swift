@@ -1,3 +1,4 @@
+import Access
 import Crypto
 import FanOut
 import HTTP
@@ -110,7 +111,10 @@ extension Router {
 }
 
 extension FleetRouter {
-    static func example(_ apps: [Application], metricsToken: String = "", issuers: [TokenIssuer] = []) -> FleetRouter {
+    static func example(
+        _ apps: [Application], metricsToken: String = "", issuers: [TokenIssuer] = [],
+        permitsAuthorization: @escaping @Sendable (Identity) -> Bool = { _ in true }
+    ) -> FleetRouter {
         let keyCache = IssuerKeyCache(issuers: issuers)
         guard let verifier = try? TokenVerifier(issuers: issuers, keyCache: keyCache) else {
             preconditionFailure("invalid key of a test issuer")
@@ -118,7 +122,8 @@ extension FleetRouter {
         let authenticator = Authenticator(verifier: verifier, cookies: ["session"], origins: apps[0].origins)
         return FleetRouter(
             app: apps[0], authenticator: authenticator, metricsToken: metricsToken, isCatalogued: { $0 == "DRIVER_APPROVED" },
-            isTimeZone: { ["Europe/London", "Etc/GMT+1", "UTC", "../UTC"].contains($0) })
+            isTimeZone: { ["Europe/London", "Etc/GMT+1", "UTC", "../UTC"].contains($0) },
+            permitsAuthorization: permitsAuthorization)
     }
 }
 

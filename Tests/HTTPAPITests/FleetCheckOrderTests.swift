@@ -4,7 +4,7 @@ import HTTP
 import HTTPAPI
 import Testing
 
-/// If a request is wrong in several ways, the first of 401, 403, 404 (path), 405, 413, 400 is reported
+/// If a request is wrong in several ways, the first of 401, 403, 404 (path), 405, 429, 413, 400 is reported
 /// (docs/api.md, "Checks").
 @Suite struct FleetCheckOrderTests {
     /// A request that fails every check.
@@ -52,6 +52,22 @@ import Testing
             call.response()?.text
                 == #"{"message":null,"data":null,"error":{"fields":{"fcmToken":"Expected \"fcmToken\": a string is required"}}}"#)
         #expect(call.withQuery("fcmToken", "t").status() == nil)
+    }
+
+    @Test func checksTheRateOfAuthorizationsAfterThePathAndBeforeTheBody() {
+        let router = Router(
+            apps: [.example()], metricsToken: "",
+            fleet: .example([.example()], issuers: [FleetCall.issuer], permitsAuthorization: { $0.id != "42" }))
+        for path in ["/pusher/auth", "/pusher/user-auth"] {
+            var call = FleetCall(.get, path, Self.longBody, as: .driver)
+            #expect(call.status(router) == 405)
+            call.method = .post
+            #expect(call.status(router) == 429)
+            #expect(call.response(router)?.headers["Retry-After"] == "1")
+            call.fields[.authorization] = token(.customer)
+            #expect(call.status(router) == 413)
+        }
+        #expect(FleetCall(.get, "/api/driver/jobs", as: .driver).status(router) == nil)
     }
 
     @Test func checksAuthorizationBeforeTheBody() {

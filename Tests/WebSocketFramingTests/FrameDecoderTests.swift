@@ -32,6 +32,16 @@ private typealias Client = ClientFrame
         #expect(events(bytes + bytes) == expected + expected)
     }
 
+    @Test func countsFramesWhetherTheyCauseEventsOrNot() {
+        var decoder = FrameDecoder(messageBytesMax: 100)
+        let fragments = Client.text("a", isFinal: false) + Client.continuation("", isFinal: false)
+        _ = decoder.events(of: fragments + Client.bytes(Client.ping) + Client.bytes(Client.continuation).dropLast())
+        #expect(decoder.frameCount == 3)
+        decoder.frameCount = 0
+        _ = decoder.events(of: Client.bytes(Client.continuation).suffix(1) + Client.text("b"))
+        #expect(decoder.frameCount == 2, "a frame counts when its header is complete")
+    }
+
     @Test func handsOutWholeFramesWithoutCopying() {
         var bytes = Client.text("whole")
         bytes.withUnsafeMutableBytes { bytes in

@@ -24,15 +24,19 @@ struct Endpoint: Sendable {
     /// The roles that may use this path. Nil if all roles of the group may.
     let roles: [Role]?
     let bodyLimit: BodyLimit
+    /// Whether ``FleetRouter`` limits the rate of each sender.
+    let hasRateLimit: Bool
     let handler: Handler
 
     private init(
-        _ method: HTTPRequest.Method, _ path: String, _ roles: [Role]?, _ bodyLimit: BodyLimit, _ handler: Handler
+        _ method: HTTPRequest.Method, _ path: String, _ roles: [Role]?, _ bodyLimit: BodyLimit, _ handler: Handler,
+        hasRateLimit: Bool = false
     ) {
         self.method = method
         self.path = path.split(separator: "/").map(String.init)
         self.roles = roles
         self.bodyLimit = bodyLimit
+        self.hasRateLimit = hasRateLimit
         self.handler = handler
     }
 
@@ -54,10 +58,14 @@ struct Endpoint: Sendable {
 
     /// A request that is neither a command nor a query of the store.
     static func action(
-        _ method: HTTPRequest.Method, _ path: String, body: BodyLimit = .none,
-        _ read: @escaping @Sendable (EndpointRequest) throws -> APIAction
+        _ method: HTTPRequest.Method, _ path: String, _ read: @escaping @Sendable (EndpointRequest) throws -> APIAction
     ) -> Endpoint {
-        Endpoint(method, path, nil, body, .action(read))
+        Endpoint(method, path, nil, .none, .action(read))
+    }
+
+    /// Signs something for a connection of the sender.
+    static func authorization(_ path: String, _ read: @escaping @Sendable (EndpointRequest) throws -> APIAction) -> Endpoint {
+        Endpoint(.post, path, nil, .object, .action(read), hasRateLimit: true)
     }
 
     /// Whether the path matches. The method is not compared.

@@ -13,10 +13,10 @@ enum FleetEndpoints {
         EndpointGroup(
             "/pusher",
             [
-                .action(.post, "/pusher/auth", body: .object) {
+                .authorization("/pusher/auth") {
                     .authorize(try ChannelAuthorization($0.http, $0.identity, $0.router.app))
                 },
-                .action(.post, "/pusher/user-auth", body: .object) {
+                .authorization("/pusher/user-auth") {
                     .respond(try UserAuthentication($0.http, $0.identity, $0.router.app).response)
                 },
             ]),

@@ -12,6 +12,7 @@ package struct FleetRouter {
     private let metricsToken: String
     let isCatalogued: @Sendable (String) -> Bool
     let isTimeZone: @Sendable (String) -> Bool
+    private let permitsAuthorization: @Sendable (Identity) -> Bool
 
     /// - Parameters:
     ///   - app: the application whose channels the fleet uses.
@@ -19,19 +20,22 @@ package struct FleetRouter {
     ///     from this machine may read the statistics and the push report.
     ///   - isCatalogued: returns whether the catalogue contains a notification type.
     ///   - isTimeZone: returns whether a time zone exists. Called with 1 to 64 characters of `[A-Za-z0-9_+\-/]`.
+    ///   - permitsAuthorization: counts an authorization request, and returns whether its sender may make it now.
     package init(
         app: Application, authenticator: Authenticator, metricsToken: String,
-        isCatalogued: @escaping @Sendable (String) -> Bool, isTimeZone: @escaping @Sendable (String) -> Bool
+        isCatalogued: @escaping @Sendable (String) -> Bool, isTimeZone: @escaping @Sendable (String) -> Bool,
+        permitsAuthorization: @escaping @Sendable (Identity) -> Bool = { _ in true }
     ) {
         self.app = app
         self.authenticator = authenticator
         self.metricsToken = metricsToken
         self.isCatalogued = isCatalogued
         self.isTimeZone = isTimeZone
+        self.permitsAuthorization = permitsAuthorization
     }
 
-    /// Checks a request's head in the order that docs/api.md documents: 401, 403, 404 (path), 405. 413 and 400 follow
-    /// when the body's size is known.
+    /// Checks a request's head in the order that docs/api.md documents: 401, 403, 404 (path), 405, 429. 413 and 400
+    /// follow when the body's size is known.
     /// - Parameter now: seconds since 1970.
     func route(head request: HTTPRequest, _ path: [PathSegment], now: Int64) throws(APIError) -> Routing {
         if request.method == .options, request.origin != nil {
@@ -50,6 +54,10 @@ package struct FleetRouter {
             }
         }
         let endpoint = try endpoint(for: request, path, identity)
+        guard !endpoint.hasRateLimit || permitsAuthorization(identity) else {
+            let text = "Too many authorization requests of \(identity.key.clipped): try again"
+            throw APIError(429, text, headers: ["Retry-After": "1"])
+        }
         let route = FleetRoute(endpoint: endpoint, identity: identity, parameters: endpoint.parameters(in: path))
         let envelope = Envelope(rawPath: request.rawPath)
         let target: RoutedRequest.Target =

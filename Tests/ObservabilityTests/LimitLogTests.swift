@@ -1,40 +1,24 @@
 import Observability
 import TestSupport
 import Testing
-import Threads
-
-@Suite struct LimitCountersTests {
-    @Test func countsEachLimitSeparately() {
-        let counters = LimitCounters()
-        for (number, limit) in Limit.allCases.enumerated() {
-            for _ in 0...number { counters.count(limit) }
-        }
-        #expect(Limit.allCases.map { counters[$0] } == Limit.allCases.indices.map { $0 + 1 })
-    }
-
-    @Test func losesNoCountBetweenThreads() {
-        let counters = LimitCounters()
-        let threads = (0..<4).map { _ in
-            Thread(name: "counting") { for _ in 0..<10_000 { counters.count(.connectionsPerIP) } }
-        }
-        for thread in threads { thread.join() }
-        #expect(counters[.connectionsPerIP] == 40_000 && counters[.handshakesPerIP] == 0)
-    }
-
-    /// Labels are public, and keys of the configuration.
-    @Test func labelsAreConfigurationKeys() {
-        #expect(Limit.allCases.map(\.rawValue) == ["connections_per_ip", "handshakes_per_ip_per_second", "buffer_bytes"])
-    }
-}
 
 @Suite struct LimitLogTests {
+    /// Labels are public, and keys of the configuration.
+    @Test func labelsAreConfigurationKeys() {
+        #expect(
+            Limit.allCases.map(\.rawValue) == [
+                "connections_per_ip", "handshakes_per_ip_per_second", "buffer_bytes", "messages_per_second",
+                "auth_requests_per_second",
+            ])
+    }
+
     /// The counts to log in each second, for a single limit with this number of rejections per second.
     private func logged(_ rejections: [Int]) -> [Int?] {
-        let counters = LimitCounters()
+        var counts: [Limit: Int] = [:]
         var log = LimitLog()
         return rejections.enumerated().map { second, count in
-            for _ in 0..<count { counters.count(.handshakesPerIP) }
-            let due = log.due(counters, at: second)
+            counts[.handshakesPerIP, default: 0] += count
+            let due = log.due(counts, at: second)
             #expect(due.allSatisfy { $0.limit == .handshakesPerIP } && due.count <= 1)
             return due.first?.count
         }
@@ -55,14 +39,14 @@ import Threads
     }
 
     @Test func logsEachLimitByItself() {
-        let counters = LimitCounters()
+        var counts: [Limit: Int] = [:]
         var log = LimitLog()
-        counters.count(.connectionsPerIP)
-        #expect(log.due(counters, at: 0).map(\.limit) == [.connectionsPerIP])
-        counters.count(.connectionsPerIP)
-        counters.count(.handshakesPerIP)
-        #expect(log.due(counters, at: 5).map(\.limit) == [.handshakesPerIP])
-        #expect(log.due(counters, at: 10).map(\.limit) == [.connectionsPerIP])
+        counts[.connectionsPerIP, default: 0] += 1
+        #expect(log.due(counts, at: 0).map(\.limit) == [.connectionsPerIP])
+        counts[.connectionsPerIP, default: 0] += 1
+        counts[.handshakesPerIP, default: 0] += 1
+        #expect(log.due(counts, at: 5).map(\.limit) == [.handshakesPerIP])
+        #expect(log.due(counts, at: 10).map(\.limit) == [.connectionsPerIP])
     }
 
     /// In the end every rejection is in exactly one line.

@@ -1,0 +1,55 @@
+import Primitives
+
+/// Limits the rate of each sender's requests, by the subject of its token.
+///
+/// A decision takes constant time. A subject is stored only until its bucket is full again, and some time longer: each
+/// decision looks at two stored subjects, in turn, and forgets those with a full bucket.
+package struct SubjectLimits {
+    private let limit: RateLimit
+    private let countMax: Int
+    private var subjects: [(key: String, bucket: TokenBucket)] = []
+    private var positions: [String: Int] = [:]
+    /// The index of the subject to look at next.
+    private var next = 0
+
+    /// - Parameters:
+    ///   - limit: the rate of one subject.
+    ///   - countMax: the most subjects that are stored. The requests of further ones are not limited: memory is, and to
+    ///     get there takes as many valid tokens.
+    package init(_ limit: RateLimit, countMax: Int) {
+        self.limit = limit
+        self.countMax = countMax
+    }
+
+    /// The number of stored subjects.
+    package var count: Int { subjects.count }
+
+    /// Counts a request, and returns whether the subject may make it.
+    /// - Parameter now: nanoseconds on the monotonic clock.
+    package mutating func permits(_ subject: String, now: Int64) -> Bool {
+        forgetFull(now)
+        if let position = positions[subject] { return subjects[position].bucket.consume(limit, now: now) }
+        guard subjects.count < countMax else { return true }
+        var bucket = TokenBucket()
+        let isPermitted = bucket.consume(limit, now: now)
+        positions[subject] = subjects.count
+        subjects.append((subject, bucket))
+        return isPermitted
+    }
+
+    /// Looks at two subjects. A decision adds at most one, so their number cannot grow as long as buckets fill up.
+    private mutating func forgetFull(_ now: Int64) {
+        for _ in 0..<min(2, subjects.count) {
+            if next >= subjects.count { next = 0 }
+            guard subjects[next].bucket.isFull(at: now) else {
+                next += 1
+                continue
+            }
+            positions[subjects[next].key] = nil
+            let last = subjects.removeLast()
+            guard next < subjects.count else { continue }
+            subjects[next] = last
+            positions[last.key] = next
+        }
+    }
+}

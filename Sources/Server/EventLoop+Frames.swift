@@ -1,0 +1,153 @@
+import Observability
+import Primitives
+import PusherProtocol
+import Threads
+import WebSocketFraming
+
+/// Reading the frames of WebSockets (RFC 6455).
+///
+/// A client may make the loop work only so much: a turn handles some frames of each connection and leaves the rest to
+/// the next turn, and a client above its rate of messages is not read for a while. Nothing is lost: what it sends waits
+/// in the kernel, and then with the client.
+extension EventLoop {
+    /// How many frames of one connection a turn handles. The worst cost microseconds each.
+    private static let framesPerTurnMax = 100
+
+    func framesReceived(_ bytes: UnsafeMutableRawBufferPointer, _ slot: Int) {
+        metrics.add(bytes.count, to: .bytesReceived)
+        // TLS may hand over what it had decrypted before reading was paused.
+        guard !connections[slot].awaitsTurn, !connections[slot].isThrottled else { return keepUnread(bytes, slot) }
+        readFrames(bytes, slot)
+    }
+
+    /// Reads what a connection has sent before it had to wait.
+    func continueFrames(_ slot: Int) {
+        guard !connections[slot].awaitsTurn, !connections[slot].isThrottled else { return }
+        var bytes = takeUnread(slot)
+        bytes.withUnsafeMutableBytes { if !$0.isEmpty { readFrames($0, slot) } }
+        if connections.isOccupied(slot) { updateReading(slot) }
+    }
+
+    private func readFrames(_ bytes: UnsafeMutableRawBufferPointer, _ slot: Int) {
+        var decoder = takeDecoder(slot) ?? FrameDecoder(messageBytesMax: Int(connections[slot].messageBytesMax))
+        if connections[slot].phase != .webSocket { decoder.stopDelivering() }
+        var offset = 0
+        while decoder.frameCount < Self.framesPerTurnMax, let event = decoder.next(in: bytes, at: &offset) {
+            handle(event, slot)
+            // After the server's close frame no message is delivered; the client's close frame is still read.
+            if connections[slot].phase != .webSocket { decoder.stopDelivering() }
+        }
+        writePong(slot)
+        throttle(slot, decoder.frameCount)
+        decoder.frameCount = 0
+        keep(decoder, slot)
+        guard offset < bytes.count, connections[slot].phase != .dropped else { return }
+        keepUnread(UnsafeMutableRawBufferPointer(rebasing: bytes[offset...]), slot)
+        if !connections[slot].isThrottled { continueNextTurn(slot) }
+        updateReading(slot)
+    }
+
+    private func handle(_ event: FrameDecoder.Event, _ slot: Int) {
+        let connection = connections[slot]
+        let socket = connection.socket
+        let isOpen = connection.phase == .webSocket && connection.isAdmitted
+        switch event {
+        case .text(let text):
+            guard isOpen else { return }
+            metrics.add(to: .messagesReceived)
+            delegate.received(text, from: socket)
+        case .binary:
+            if isOpen { close(socket, .binaryRefused, reason: "Binary frames are not supported: send text") }
+        case .ping(let payload):
+            guard connection.phase == .webSocket else { return }
+            pong = Frame.pong(payload: payload)
+            if isOpen { delegate.pingReceived(from: socket) }
+        case .pong:
+            if isOpen { delegate.pongReceived(from: socket) }
+        case .close(let code, _): clientClosed(slot, code)
+        case .failed(let code, let reason): fail(slot, code, reason)
+        }
+    }
+
+    /// Answers the last ping of what was received: a client that floods pings gets one pong (RFC 6455 section 5.5.3).
+    func writePong(_ slot: Int) {
+        guard let frame = pong else { return }
+        pong = nil
+        write(frame, to: connections[slot].socket)
+    }
+
+    // MARK: Rate
+
+    /// Counts frames of a client, and stops reading it if they are more than its rate permits.
+    private func throttle(_ slot: Int, _ frameCount: Int) {
+        guard connections[slot].phase == .webSocket, connections[slot].isAdmitted else { return }
+        let now = Int64(Clock.monotonicNanoseconds())
+        let rate = connections[slot].messageRate
+        connections[slot].messages.overdraw(frameCount, rate, now: now)
+        guard !connections[slot].messages.hasToken(rate, now: now) else { return }
+        delegate.limitReached(.messagesPerSecond)
+        connections[slot].isThrottled = true
+        throttled.append(connections[slot].socket)
+        updateReading(slot)
+    }
+
+    /// Reads the clients again whose rate permits it. Called once a second.
+    func resumeThrottled() {
+        guard !throttled.isEmpty else { return }
+        let now = Int64(Clock.monotonicNanoseconds())
+        let sockets = throttled
+        throttled.removeAll(keepingCapacity: true)
+        for socket in sockets {
+            // A connection that is being closed is read, so that the client's close frame is found.
+            guard let phase = connections.phase(of: socket) else { continue }
+            let connection = connections[socket.slot]
+            guard phase != .webSocket || connection.messages.hasToken(connection.messageRate, now: now) else {
+                throttled.append(socket)
+                continue
+            }
+            connections[socket.slot].isThrottled = false
+            continueFrames(socket.slot)
+        }
+    }
+
+    // MARK: Incomplete messages
+
+    private func takeDecoder(_ slot: Int) -> FrameDecoder? {
+        guard let decoder = decoders.removeValue(forKey: slot) else { return nil }
+        bufferedBytes -= decoder.keptByteCount
+        return decoder
+    }
+
+    /// Keeps the decoder of a connection in the middle of a message. An idle connection needs none.
+    private func keep(_ decoder: FrameDecoder, _ slot: Int) {
+        guard !decoder.isIdle, connections[slot].phase != .dropped else { return }
+        limitBuffered(decoder.keptByteCount, slot)
+        bufferedBytes += decoder.keptByteCount
+        decoders[slot] = decoder
+    }
+
+    private func keepUnread(_ bytes: UnsafeMutableRawBufferPointer, _ slot: Int) {
+        limitBuffered(bytes.count, slot)
+        bufferedBytes += bytes.count
+        unreadFrames[slot, default: []].append(contentsOf: bytes)
+    }
+
+    private func takeUnread(_ slot: Int) -> [UInt8] {
+        guard let bytes = unreadFrames.removeValue(forKey: slot) else { return [] }
+        bufferedBytes -= bytes.count
+        return bytes
+    }
+
+    /// Closes a WebSocket if no memory is left for what has to be kept of it.
+    private func limitBuffered(_ count: Int, _ slot: Int) {
+        guard connections[slot].phase == .webSocket, bufferedBytes + count > options.bufferedBytesMax else { return }
+        delegate.limitReached(.bufferBytes)
+        close(connections[slot].socket, .overCapacity, reason: "Overloaded: too many incomplete messages")
+    }
+
+    /// Forgets what a closed connection has sent.
+    func forgetFrames(_ slot: Int) {
+        _ = takeDecoder(slot)
+        _ = takeUnread(slot)
+    }
+}
