@@ -112,6 +112,7 @@ final class Node: EventLoopDelegate {
             }
             guard app.origins.allows(request.http.origin) else { return rejection(.notAuthorized, "Origin not allowed", version) }
             guard hub.open(socket, app: app.index) else {
+                metrics.countLimited(.connections)
                 // Clients connect again after `.overCapacity` (4100), but not after `.overQuota` (4004).
                 let isFinal = app.limits.overQuotaClose == .overQuota
                 return rejection(isFinal ? .overQuota : .overCapacity, "Application is over its connection quota", version)
@@ -237,8 +238,8 @@ final class Node: EventLoopDelegate {
         for slot in connections.indices { checkActivity(slot) }
         loopChooser.forgetRecent()
         if index == 0 {
-            for (limit, count) in metrics.limitsToLog(&limitLog, at: now) {
-                log.warning("limit_reached", ["limit": .text(limit.rawValue), "count": .number(count)])
+            for (limit, count) in metrics.limitsToLog(&limitLog, hub: hub, at: now) {
+                log.warning("limit_reached", ["limit": .text(limit), "count": .number(count)])
             }
         }
         if budget.isExhausted { acceptPause.continues(at: now) }

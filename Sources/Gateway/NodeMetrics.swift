@@ -44,14 +44,22 @@ final class NodeMetrics: Sendable {
     func countLimited(_ limit: Limit) { limited.withLock { $0[limit, default: 0] += 1 } }
 
     /// The limits to log now; see ``LimitLog``.
-    func limitsToLog(_ log: inout LimitLog, at second: Int) -> [(limit: Limit, count: Int)] {
-        log.due(limited.withLock { $0 }, at: second)
+    func limitsToLog(_ log: inout LimitLog, hub: SharedHub, at second: Int) -> [(limit: String, count: Int)] {
+        let ofLoops = [("commands_per_second", LoopMetric.limitedCommands), ("client_events_per_second", .limitedClientEvents)]
+        return log.due(
+            rejections(hub) + ofLoops.map { key, metric in (key, loops.reduce(0) { $0 + $1[metric] }) }, at: second)
+    }
+
+    /// The rejections by limits that have no family of their own, by configuration key.
+    private func rejections(_ hub: SharedHub) -> [(limit: String, count: Int)] {
+        let (limited, refused) = (limited.withLock { $0 }, hub.read { $0.refusedSubscriptions })
+        return Limit.allCases.map { ($0.rawValue, limited[$0, default: 0]) } + [
+            ("channels", refused.channels), ("app_subscriptions", refused.subscriptions),
+        ]
     }
 
     func families(hub: SharedHub) -> [MetricFamily] {
         let (channels, subscriptions, evictions) = hub.read { ($0.channelCount, $0.subscriptionCount, $0.cacheEvictions) }
-        let refused = hub.read { $0.refusedSubscriptions }
-        let limited = limited.withLock { $0 }
         return loopFamilies() + [
             MetricFamily(
                 "\(prefix)_mailbox_depth", .gauge, help: "Messages queued for a thread.",
@@ -74,10 +82,7 @@ final class NodeMetrics: Sendable {
                 histograms: [([], fanOuts.withLock { $0 })]),
             MetricFamily(
                 "\(prefix)_limited_total", .counter, help: "Rejections by limits, by configuration key.",
-                samples: Limit.allCases.map { ([("limit", $0.rawValue)], String(limited[$0, default: 0])) } + [
-                    ([("limit", "channels")], String(refused.channels)),
-                    ([("limit", "app_subscriptions")], String(refused.subscriptions)),
-                ]),
+                samples: rejections(hub).map { ([("limit", $0.limit)], String($0.count)) }),
             MetricFamily(
                 "\(prefix)_descriptors_in_use", .gauge, help: "Descriptors of clients, which server.connections limits.",
                 value: budget.inUse),

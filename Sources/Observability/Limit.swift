@@ -6,6 +6,7 @@ package enum Limit: String, CaseIterable, Sendable {
     case bufferBytes = "buffer_bytes"
     case messagesPerSecond = "messages_per_second"
     case authRequestsPerSecond = "auth_requests_per_second"
+    case connections
 }
 
 /// Decides when rejections are logged: soon after the first one, then at most once per ``intervalSeconds`` and limit, so
@@ -14,17 +15,17 @@ package struct LimitLog {
     /// The shortest time between two lines about the same limit.
     package static let intervalSeconds = 10
 
-    private var logged: [Limit: (count: Int, at: Int)] = [:]
+    private var logged: [String: (count: Int, at: Int)] = [:]
 
     package init() {}
 
     /// The limits to log now, with their rejections since their last line. Call it once a second.
     /// - Parameters:
-    ///   - counts: the rejections so far.
+    ///   - counts: each limit's configuration key, and its rejections so far.
     ///   - second: the current second on the monotonic clock.
-    package mutating func due(_ counts: [Limit: Int], at second: Int) -> [(limit: Limit, count: Int)] {
-        Limit.allCases.compactMap { limit in
-            let (total, last) = (counts[limit, default: 0], logged[limit])
+    package mutating func due(_ counts: [(limit: String, count: Int)], at second: Int) -> [(limit: String, count: Int)] {
+        counts.compactMap { limit, total in
+            let last = logged[limit]
             guard total > last?.count ?? 0, last.map({ second - $0.at >= Self.intervalSeconds }) ?? true else { return nil }
             logged[limit] = (total, second)
             return (limit, total - (last?.count ?? 0))

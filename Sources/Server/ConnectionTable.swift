@@ -53,8 +53,12 @@ struct ConnectionTable {
         var isThrottled = false
         /// Whether the first bytes of the WebSocket, its upgrade response, are still to be sent.
         var hasUnsentUpgrade = false
-        /// Whether anything was sent since the last tick.
+        /// Whether anything was sent since the last tick, or the socket became full since.
         var hasProgress = false
+        /// Whether the client has violated the protocol. The server cannot read what follows, so not its close frame.
+        var hasFailed = false
+        /// Whether the connection is closed as soon as its outbox is sent.
+        var closesWhenSent = false
         /// Limits, from the delegate's ``Admission``: two in bytes, and the rate of messages.
         var messageBytesMax: Int32 = 0
         var outboxBytesMax: Int32 = 0

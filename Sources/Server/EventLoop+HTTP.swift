@@ -357,7 +357,7 @@ extension EventLoop {
         guard !replies.isEmpty else { return }
         var sending = Replies()
         swap(&sending, &replies)
-        sending.forEach { bytes, socket in
+        sending.forEachPart { bytes, socket in
             // A connection may have been dropped in this turn.
             guard let phase = connections.phase(of: socket), phase != .dropped else { return }
             let slot = socket.slot

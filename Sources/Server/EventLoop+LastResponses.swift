@@ -64,9 +64,4 @@ extension EventLoop {
     private func errorResponse(_ status: Int, _ text: String) -> HTTPResponse {
         delegate.errorResponse(status, text, rawPath: UnsafeRawBufferPointer(start: nil, count: 0))
     }
-
-    /// Forgets the request of a connection that has closed.
-    func abandonRequest(_ slot: Int) {
-        if let reading = takeReading(slot) { forget(reading) }
-    }
 }

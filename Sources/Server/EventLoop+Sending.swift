@@ -137,7 +137,7 @@ extension EventLoop {
         case .http where connections[slot].awaitsResponse: deadlines.cancel(slot, &connections)
         case .http: continueRequests(slot)
         case .lingering: endSending(slot)
-        case .closing where closesWhenSent.contains(slot): drop(slot)
+        case .closing where connections[slot].closesWhenSent: drop(slot)
         case .proxyHeader, .webSocket, .closePending, .closing, .dropped: break
         }
     }

@@ -13,7 +13,6 @@ extension EventLoop {
     func openWebSocket(_ slot: Int, _ request: HTTPRequest, _ client: ForwardedClient, accept: String) {
         let socket = connections[slot].socket
         connections[slot].phase = .webSocket
-        deadlines.cancel(slot, &connections)
         var response: [UInt8] = []
         ResponseEncoder.writeSwitchingProtocols(accept: accept.utf8, to: &response)
         unsentUpgrades[slot] = response
@@ -57,7 +56,7 @@ extension EventLoop {
             closeWhenSent(slot)
         case .closePending:
             // Both sides close at the same time. The server's frame is still sent, at the end of this turn.
-            closesWhenSent.insert(slot)
+            connections[slot].closesWhenSent = true
         case .closing: closeWhenSent(slot)
         case .proxyHeader, .http, .lingering, .dropped: break
         }
@@ -66,14 +65,14 @@ extension EventLoop {
     /// The client has violated the protocol. The server closes after its close frame: it cannot read the client's.
     func fail(_ slot: Int, _ code: UInt16, _ reason: String) {
         guard connections[slot].phase == .webSocket, let code = CloseCode(rawValue: code) else { return }
-        failed.insert(slot)
+        connections[slot].hasFailed = true
         close(connections[slot].socket, code, reason: reason)
     }
 
     /// Closes the TCP connection once the outbox is sent.
     private func closeWhenSent(_ slot: Int) {
         guard connections[slot].isFull else { return drop(slot) }
-        closesWhenSent.insert(slot)
+        connections[slot].closesWhenSent = true
         if connections[slot].deadline.kind != .close { deadlines.set(.close, slot, &connections) }
     }
 
@@ -95,10 +94,10 @@ extension EventLoop {
         if connections[slot].hasUnsentUpgrade { writeUpgrade(slot, followedBy: bytes) } else { write(bytes, slot) }
         guard connections[slot].phase == .closing else { return }
         deadlines.set(.close, slot, &connections)
-        if failed.remove(slot) != nil {
+        if connections[slot].hasFailed {
             connections[slot].phase = .lingering
             if !connections[slot].isFull { endSending(slot) }
-        } else if closesWhenSent.contains(slot) {
+        } else if connections[slot].closesWhenSent {
             closeWhenSent(slot)
         }
     }

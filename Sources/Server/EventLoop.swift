@@ -61,10 +61,6 @@ package final class EventLoop: TransportDelegate {
     var unsentUpgrades: [Int: [UInt8]] = [:]
     /// WebSockets to close at the end of this turn.
     var pendingCloses: [(socket: SocketID, frame: CloseFrame)] = []
-    /// Slots of WebSockets whose client has violated the protocol, until their close frame is sent.
-    var failed: Set<Int> = []
-    /// Slots of connections to close as soon as their outbox is sent.
-    var closesWhenSent: Set<Int> = []
     /// Connections to close at the end of this turn.
     var dropped: [SocketID] = []
 
@@ -253,13 +249,11 @@ package final class EventLoop: TransportDelegate {
         connections[slot].phase = .dropped
         leave(slot)
         if connections[slot].isWebSocket { webSocketCount -= 1 }
-        abandonRequest(slot)
+        if let reading = takeReading(slot) { forget(reading) }
         forgetFrames(slot)
         deadlines.cancel(slot, &connections)
         if let outbox = outboxes.removeValue(forKey: slot) { metrics.add(-outbox.bytes, to: .outboxBytes) }
         unsentUpgrades[slot] = nil
-        failed.remove(slot)
-        closesWhenSent.remove(slot)
         proxyParsers[slot] = nil
         let (peer, isCounted) = (connections[slot].peer, connections[slot].isCounted)
         connections.remove(slot: slot)

@@ -14,7 +14,7 @@ struct Replies {
     var isEmpty: Bool { parts.isEmpty }
 
     /// Calls `send` for each part, in the order of the parts.
-    func forEach(_ send: (UnsafeRawBufferPointer, SocketID) -> Void) {
+    func forEachPart(_ send: (UnsafeRawBufferPointer, SocketID) -> Void) {
         bytes.withUnsafeBytes { bytes in
             var start = 0
             for (socket, end) in parts {

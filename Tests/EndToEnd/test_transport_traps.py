@@ -15,7 +15,8 @@
 | destroying a context with open connections | `test_sigterm_ends_tls_connections_in_every_state` |
 | each adoption wakes the loop | costs time only |
 | the library does not report a certificate that does not fit the key | `test_key_of_another_certificate_prevents_startup` |
-| a client that offers only HTTP/2 is connected without a protocol | `test_client_that_offers_only_http_2…` |
+| a client that offers only HTTP/2 is connected without a protocol | \
+`test_certificates.py::test_client_that_offers_only_http_2_is_refused` |
 | renegotiation | `test_client_cannot_renegotiate` |
 | each close scans the descriptor table; the table must not grow | `test_descriptor_limit_is_sized…` |
 | failed assertions of the debug build abort the process | every test: a gateway must exit with 0 |
@@ -234,23 +235,6 @@ def test_request_in_the_packet_that_ends_the_handshake_is_answered(secure, closi
         wire = closing(TLSWire(gateway, finish=False))
         wire.socket.sendall(wire.last_flight() + wire.seal(HEALTH) + wire.seal(HEALTH))
         assert [wire.read_response().status for _ in range(2)] == [200, 200]
-
-
-@pytest.mark.parametrize("offered, selected", [(["h2"], None), (["h2", "http/1.1"], "http/1.1"), (["http/1.1"], "http/1.1")])
-def test_client_that_offers_only_http_2_is_refused_in_http_1(secure, closing, tls, offered, selected):
-    """What it then sends is no HTTP/1.1; a client that offers HTTP/1.1, too, is served."""
-    gateway = secure()
-    context = ssl.create_default_context(cafile=tls["certificate"])
-    context.set_alpn_protocols(offered)
-    wire = closing(TLSWire(gateway, context))
-    assert wire.tls.selected_alpn_protocol() == selected
-    if selected:
-        wire.send(HEALTH)
-        assert wire.read_response().status == 200
-    else:
-        wire.send(b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n" + b"\0\0\0\4\0\0\0\0\0")
-        assert wire.read_response().status in (400, 505)
-        assert wire.at_end() and wire.is_notified
 
 
 def test_client_cannot_renegotiate(secure):
