@@ -72,7 +72,7 @@ def test_client_that_is_not_read_is_closed_in_time(start_gateway, closing):
     client.sign_in("anna")
     client.send(PING_EVENT * 1_000)
     client.expect("pusher:pong")
-    response = api.post_signed("/users/anna/terminate_connections", b"{}")
+    response = api.post_signed("users/anna/terminate_connections", b"{}")
     assert response.status == 200, response
     assert closing_code(client) == 4009
     client.close_gracefully()
