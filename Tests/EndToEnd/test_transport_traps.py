@@ -168,9 +168,9 @@ def silence(gateways, tls):
     them. Returns the gateway, the connections, and the seconds after which they ended, if they did.
     """
     gateway = gateways(1)
+    started, ended = time.monotonic(), {}
     wires = {name: TLSWire(gateway, finish=name not in ("nothing", "half a ClientHello"))
              for name in ["nothing", "half a ClientHello", *HANDSHAKES, "request", "WebSocket"]}
-    started, ended = time.monotonic(), {}
     hello = wires["half a ClientHello"].hello()
     wires["half a ClientHello"].socket.sendall(hello[:len(hello) // 2])
     wires["request"].send(HEALTH)
@@ -287,16 +287,22 @@ def test_pipelined_requests_go_on_after_each_pause(secure, closing):
 
 
 LARGE = 8_000_000
-SIGNED = signed_target(FIRST, "POST", "/apps/1001/events", b"x", {"auth_timestamp": str(int(time.time()) + 300)})
-REFUSALS = {
-    "413": request("POST", SIGNED, headers=[f"Content-Length: {LARGE}"], length=False) + b"x" * LARGE,
-    "413 chunked": request("POST", SIGNED, headers=["Transfer-Encoding: chunked"], length=False)
-    + (b"8000\r\n" + b"x" * 0x8000 + b"\r\n") * (LARGE // 0x8000),
-    "431": b"GET /healthz HTTP/1.1\r\nX-Filler: " + b"x" * LARGE,
-    "400": b"GET /healthz HTTP/1.1\nHost: x\n\n" + b"x" * LARGE,
-    "401": request("POST", "/apps/1001/events?auth_key=key1", headers=[f"Content-Length: {LARGE}"], length=False)
-    + b"x" * LARGE,
-}
+REFUSALS = ["413", "413 chunked", "431", "400", "401"]
+
+
+def refused(case: str) -> bytes:
+    """A request of 8 MB that is refused early."""
+    signed = signed_target(FIRST, "POST", "/apps/1001/events", b"x")
+    length = [f"Content-Length: {LARGE}"]
+    start = {
+        "413": request("POST", signed, headers=length, length=False),
+        "413 chunked": request("POST", signed, headers=["Transfer-Encoding: chunked"], length=False),
+        "431": b"GET /healthz HTTP/1.1\r\nX-Filler: ",
+        "400": b"GET /healthz HTTP/1.1\nHost: x\n\n",
+        "401": request("POST", "/apps/1001/events?auth_key=key1", headers=length, length=False),
+    }[case]
+    chunk = b"8000\r\n" + b"x" * 0x8000 + b"\r\n"
+    return start + (chunk * (LARGE // 0x8000) if case == "413 chunked" else b"x" * LARGE)
 
 
 @pytest.mark.parametrize("name", REFUSALS)
@@ -306,7 +312,7 @@ def test_refusal_reaches_a_client_that_still_sends(start, closing, name):
     """
     gateway = start()
     api, wire = closing(Api(gateway)), closing(dial(gateway))
-    wire.send(REFUSALS[name])
+    wire.send(refused(name))
     response = wire.read_response()
     assert response and response.status == int(name[:3]) and response.headers["connection"] == "close", response
     if gateway.tls:
@@ -448,13 +454,18 @@ def test_silent_connections_make_no_other_dearer(start, closing):
 
     cost()
     alone = min(cost() for _ in range(3))
-    silent = [closing(Wire(gateway, tls=False)) for _ in range(silent_count)]
-    wait_for_metric(api, "fleetwire_descriptors_in_use", silent_count + 1)
-    beside = min(cost() for _ in range(3))
-    assert scrape(api).total("fleetwire_descriptors_in_use") > silent_count, "the silent ones have ended"
-    for wire in silent:
-        wire.reset()
-    assert beside < 2 * alone, f"{beside / 1e5:.0f} instead of {alone / 1e5:.0f} µs a connection"
+    for _ in range(5):
+        silent = [closing(Wire(gateway, tls=False)) for _ in range(silent_count)]
+        wait_for_metric(api, "fleetwire_descriptors_in_use", silent_count + 1)
+        beside = cost()
+        were_there = scrape(api).total("fleetwire_descriptors_in_use") > silent_count
+        for wire in silent:
+            wire.reset()
+        if were_there and beside < 2 * alone:
+            return
+        wait_for_metric(api, "fleetwire_descriptors_in_use", 1)
+    assert were_there, "the machine is too slow: the silent ones ended while the others were measured"
+    pytest.fail(f"{beside / 1e5:.0f} instead of {alone / 1e5:.0f} µs a connection")
 
 
 def test_large_event_fills_the_tls_records(secure, closing):
