@@ -31,8 +31,8 @@ package final class HMACKey {
     package func signature(of bytes: [UInt8]) -> String { Hexadecimal.text(digest(of: bytes)) }
 
     /// Whether `signature` is the lower-case hexadecimal signature of `text`, compared in constant time.
-    package func verifies(_ signature: some StringProtocol, of text: String) -> Bool {
-        var (signature, text) = (String(signature), text)
+    package func verifies(_ signature: Substring, of text: String) -> Bool {
+        var (signature, text) = (signature, text)
         return signature.withUTF8 { signature in
             text.withUTF8 { verifies(UnsafeRawBufferPointer(signature), of: UnsafeRawBufferPointer($0)) }
         }

@@ -42,7 +42,7 @@ package final class Application {
     }
 
     /// Whether `signature` is the hexadecimal HMAC-SHA256 of `text` with one of the secrets.
-    package func verifies(_ signature: some StringProtocol, of text: String) -> Bool {
+    package func verifies(_ signature: Substring, of text: String) -> Bool {
         signers.contains { $0.verifies(signature, of: text) }
     }
 

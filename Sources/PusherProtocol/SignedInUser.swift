@@ -18,8 +18,7 @@ package struct SigninRequest: Equatable, Sendable {
     package func user(
         on socket: SocketID, key: String, limits: Limits, verify: (_ text: String, _ signature: Substring) -> Bool
     ) throws(ProtocolError) -> SignedInUser {
-        let auth = SignedAuth(auth, purpose: "signin")
-        try auth.check(SigningText.signin(socket, userData: userData), key: key, verify)
+        try SignedAuth(auth).check(SigningText.signin(socket, userData: userData), key: key, verify)
         return try SignedInUser(userData: userData, limits: limits)
     }
 }

@@ -28,7 +28,7 @@ package struct SubscriptionRequest: Equatable, Sendable {
                 "Invalid channel name \(channel.clipped): expected 1 to \(limits.nameLength) characters of A-Z a-z 0-9 _ - = @ , . ;"
             )
         }
-        let auth = SignedAuth(auth, purpose: "subscribing to \(channel)")
+        let auth = SignedAuth(auth, subscribingTo: channel)
         switch name.access {
         case .open: break
         case .signed, .encrypted: try auth.check(SigningText.subscription(socket, name), key: key, verify)

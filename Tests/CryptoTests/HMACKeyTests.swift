@@ -71,7 +71,7 @@ import Testing
     @Test(arguments: vectors) func matchesTestVectors(vector: Vector) {
         let key = HMACKey(secret: vector.secret)
         #expect(key.signature(of: vector.text) == vector.signature, "\(vector.name)")
-        #expect(key.verifies(vector.signature, of: vector.text), "\(vector.name)")
+        #expect(key.verifies(vector.signature[...], of: vector.text), "\(vector.name)")
     }
 
     /// A key computes all its signatures in one context, which must keep no state of the previous string.
@@ -109,8 +109,8 @@ import Testing
 
     @Test(arguments: wrong) func rejectsWrongSignatures(name: String, signature: String) {
         let key = HMACKey(secret: Self.pusherSecret)
-        #expect(!key.verifies(signature, of: "1234.1234:private-foobar"), "\(name)")
-        #expect(key.verifies(Self.right, of: "1234.1234:private-foobar"), "\(name)")
+        #expect(!key.verifies(signature[...], of: "1234.1234:private-foobar"), "\(name)")
+        #expect(key.verifies(Self.right[...], of: "1234.1234:private-foobar"), "\(name)")
     }
 
     static let otherStrings = [
@@ -119,11 +119,11 @@ import Testing
     ]
 
     @Test(arguments: otherStrings) func rejectsSignaturesOfOtherStrings(text: String) {
-        #expect(!HMACKey(secret: Self.pusherSecret).verifies(Self.right, of: text))
-        #expect(!HMACKey(secret: Self.pusherSecret + "x").verifies(Self.right, of: "1234.1234:private-foobar"))
+        #expect(!HMACKey(secret: Self.pusherSecret).verifies(Self.right[...], of: text))
+        #expect(!HMACKey(secret: Self.pusherSecret + "x").verifies(Self.right[...], of: "1234.1234:private-foobar"))
     }
 
-    @Test func acceptsASignatureOfTypeSubstring() {
+    @Test func acceptsASignatureWithinAText() {
         let auth = "key1:" + Self.right
         #expect(HMACKey(secret: Self.pusherSecret).verifies(auth.dropFirst(5), of: "1234.1234:private-foobar"))
     }

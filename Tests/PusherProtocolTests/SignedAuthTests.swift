@@ -5,7 +5,7 @@ import Testing
 /// Checking an `auth` value, `KEY:SIGNATURE`, be it for a subscription or for a sign-in.
 @Suite struct SignedAuthTests {
     private func check(_ auth: String?, key: String = "key1") throws(ProtocolError) {
-        try SignedAuth(auth, purpose: "signin").check("text", key: key) { $0 == "text" && $1 == "sig" }
+        try SignedAuth(auth).check("text", key: key) { $0 == "text" && $1 == "sig" }
     }
 
     @Test func acceptsKeyAndSignature() throws {
@@ -33,7 +33,7 @@ import Testing
     @Test func truncatesLongTextInErrors() throws {
         let long = String(repeating: "x", count: 60_000)
         let error = try #require(throws: ProtocolError.self) {
-            try SignedAuth("key1:sig", purpose: "signin").check(long, key: "key1") { _, _ in false }
+            try SignedAuth("key1:sig").check(long, key: "key1") { _, _ in false }
         }
         #expect(error.message.utf8.count < 300)
     }
