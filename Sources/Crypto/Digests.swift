@@ -3,17 +3,21 @@ import COpenSSL
 /// SHA-256 (FIPS 180-4).
 package enum SHA256 {
     /// The digest: 32 bytes.
-    package static func digest(of bytes: [UInt8]) -> [UInt8] { Digest.compute(EVP_sha256(), byteCount: 32, of: bytes) }
+    package static func digest(of bytes: [UInt8]) -> [UInt8] { Digest.compute(Digest.sha256, byteCount: 32, of: bytes) }
 }
 
 /// SHA-1 (FIPS 180-4). The opening handshake of WebSocket requires it (RFC 6455 section 4.2.2). Do not use SHA-1 for
 /// anything else.
 package enum SHA1 {
     /// The digest: 20 bytes.
-    package static func digest(of bytes: [UInt8]) -> [UInt8] { Digest.compute(EVP_sha1(), byteCount: 20, of: bytes) }
+    package static func digest(of bytes: [UInt8]) -> [UInt8] { Digest.compute(Digest.sha1, byteCount: 20, of: bytes) }
 }
 
 private enum Digest {
+    // Fetched once: with `EVP_sha1()` OpenSSL looks the implementation up at each use. They are immutable.
+    nonisolated(unsafe) static let sha1 = EVP_MD_fetch(nil, "SHA1", nil)
+    nonisolated(unsafe) static let sha256 = EVP_MD_fetch(nil, "SHA256", nil)
+
     static func compute(_ algorithm: OpaquePointer?, byteCount: Int, of bytes: [UInt8]) -> [UInt8] {
         [UInt8](unsafeUninitializedCapacity: byteCount) { buffer, count in
             let done = EVP_Digest(bytes, bytes.count, buffer.baseAddress, nil, algorithm, nil)
