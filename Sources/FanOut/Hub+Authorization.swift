@@ -85,7 +85,7 @@ extension Hub {
             // suffices. The gateway's own endpoint adds an identity to the connection when it signs. A connection with
             // identities is checked again on job channels, because the driver may have lost the job since the endpoint
             // signed.
-            guard policy.reference(of: channel) != nil, !self[socket].identities.isEmpty else { return nil }
+            guard !self[socket].identities.isEmpty, policy.reference(of: channel) != nil else { return nil }
             return isPermitted(socket, on: channel) ? nil : "Access to \(channel.text) has ended: \(Self.jobLost)"
         }
     }

@@ -8,7 +8,8 @@ extension Hub {
         let name = grant.channel
         let limits = apps[app].rules.limits
         if let reason = denialReason(for: socket, joining: name) { return sendError(socket, reason, code: 4009, &effects) }
-        if let slot = apps[app].slots[name] {
+        let occupied = apps[app].slots[name]
+        if let slot = occupied {
             guard !self[socket].subscriptions.contains(slot) else {
                 return sendError(socket, "Existing subscription to channel \(name.text)", &effects)
             }
@@ -21,12 +22,12 @@ extension Hub {
             let text = "Cannot subscribe to channel \(name.text): the limit is \(limits.subscriptions) channels per connection"
             return sendError(socket, text, &effects)
         }
-        if let limit = exceededLimit(app, isNewChannel: apps[app].slots[name] == nil) {
+        if let limit = exceededLimit(app, isNewChannel: occupied == nil) {
             // Without a code: at an error with a code, stock clients would close the connection.
             let text = "Cannot subscribe to channel \(name.text): the application has reached its limit of \(limit)"
             return sendError(socket, text, &effects)
         }
-        let slot = apps[app].slots[name] ?? occupy(name, app)
+        let slot = occupied ?? occupy(name, app)
         self[socket].subscriptions.append(slot)
         if let member = grant.member { self[socket].memberIDs[slot] = member.id }
         channels[slot].add(loop: socket.loop)

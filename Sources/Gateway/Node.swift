@@ -103,7 +103,7 @@ final class Node: EventLoopDelegate {
         switch Handshake(path: request.http.path, query: { request.http.queryValue($0) }) {
         case .refused(let code, let reason, let version): return rejection(code, reason, version)
         case .app(let key, let version):
-            guard let app = apps.withKey(key.utf8) else {
+            guard let app = apps.withKey(key) else {
                 return rejection(.unknownApp, "App key \(key.clipped) does not exist", version)
             }
             guard app.isEnabled else { return rejection(.disabledApp, "Application is disabled", version) }

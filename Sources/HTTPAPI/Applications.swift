@@ -1,3 +1,5 @@
+import Primitives
+
 /// All applications, found by id or key.
 ///
 /// Ids and keys from outside are compared as bytes: hashing or comparing a string of combining marks takes quadratic
@@ -12,6 +14,5 @@ package struct Applications {
     func withID(_ id: PathSegment) -> Application? { apps.first { id == $0.id } }
 
     /// The application whose clients connect to `/app/KEY`. Nil if there is none.
-    /// - Parameter key: in UTF-8.
-    package func withKey(_ key: some Sequence<UInt8>) -> Application? { apps.first { $0.key.utf8.elementsEqual(key) } }
+    package func withKey(_ key: String) -> Application? { apps.first { $0.key.hasSameBytes(as: key) } }
 }

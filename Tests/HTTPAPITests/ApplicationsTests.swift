@@ -15,13 +15,13 @@ import Testing
     @Test func findsApplicationsByIDAndKey() {
         #expect(index(ofID: "1001") == 0 && index(ofID: "%31001") == 0 && index(ofID: "%C3%A9") == 1)
         #expect(index(ofID: "100") == nil && index(ofID: "10011") == nil && index(ofID: "") == nil)
-        #expect(apps.withKey("key1".utf8)?.index == 0 && apps.withKey("K\u{E9}".utf8)?.index == 1)
-        #expect(apps.withKey("key".utf8) == nil && apps.withKey("".utf8) == nil)
+        #expect(apps.withKey("key1")?.index == 0 && apps.withKey("K\u{E9}")?.index == 1)
+        #expect(apps.withKey("key") == nil && apps.withKey("") == nil)
     }
 
     /// Swift compares strings by canonical equivalence.
     @Test func comparesBytes() {
         #expect(index(ofID: "e%CC%81") == nil)
-        #expect(apps.withKey("Ke\u{301}".utf8) == nil && apps.withKey("\u{212A}\u{E9}".utf8) == nil)
+        #expect(apps.withKey("Ke\u{301}") == nil && apps.withKey("\u{212A}\u{E9}") == nil)
     }
 }
