@@ -50,13 +50,13 @@ struct FrameJoiner {
     }
 
     private mutating func join(_ span: Span, _ frames: PendingFrames) {
-        var numbers: [Int] = []
+        candidates.removeAll(keepingCapacity: true)
         excluded.removeAll(keepingCapacity: true)
         frames.forEach(in: span) { number, except in
-            numbers.append(number)
+            candidates.append(number)
             if let except { excluded.append(except) }
         }
         self.span = span
-        spanFrame = frames.joined(numbers)
+        spanFrame = frames.joined(candidates)
     }
 }

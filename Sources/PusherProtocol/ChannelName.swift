@@ -28,10 +28,10 @@ package struct ChannelName: Hashable, Sendable {
     ///   the name's length in bytes is then not limited
     package init?(_ text: String, lengthMax: Int) {
         let isValid =
-            if text.utf8.starts(with: Self.userPrefix.utf8) {
+            if text.utf8.first == UInt8(ascii: "#") {
                 Self.isUserChannel(text)
             } else {
-                !text.isEmpty && text.utf8.count <= lengthMax && text.utf8.allSatisfy(Self.isNameByte)
+                !text.isEmpty && text.utf8.count <= lengthMax && text.allBytes(satisfy: Self.isNameByte)
             }
         guard isValid else { return nil }
         self.text = text

@@ -12,20 +12,19 @@ package struct Frame: Equatable, Sendable {
     /// A frame with one text message, whose UTF-8 is the concatenation of `payload`. It is not masked: only clients
     /// mask their frames.
     package init(pieces payload: [UnsafeRawBufferPointer]) {
-        let length = payload.reduce(0) { $0 + $1.count }
+        var bytes = FrameEncoder.textHeader(length: payload.reduce(0) { $0 + $1.count })
+        for piece in payload { bytes.append(contentsOf: piece) }
+        self.bytes = bytes
         messageCount = 1
-        bytes = [UInt8](unsafeUninitializedCapacity: length + FrameEncoder.headerBytesMax) { buffer, count in
-            let memory = UnsafeMutableRawBufferPointer(buffer)
-            count = FrameEncoder.writeTextHeader(length: length, to: memory)
-            for piece in payload where !piece.isEmpty {
-                UnsafeMutableRawBufferPointer(rebasing: memory[count...]).copyMemory(from: piece)
-                count += piece.count
-            }
-        }
     }
 
     /// A frame with one text message.
-    package init(text: [UInt8]) { self = text.withUnsafeBytes { Frame(pieces: [$0]) } }
+    package init(text: [UInt8]) {
+        var bytes = FrameEncoder.textHeader(length: text.count)
+        bytes.append(contentsOf: text)
+        self.bytes = bytes
+        messageCount = 1
+    }
 
     /// A ping frame without payload.
     static let ping = Frame.ping(payload: [])

@@ -6,7 +6,9 @@ package enum ServerMessage {
     package static func connectionEstablished(_ socket: SocketID, activityTimeoutSeconds: Int) -> Frame {
         var json = JSONWriter()
         json.raw(#"{"event":"pusher:connection_established","data":"{\"socket_id\":\""#)
-        json.raw(socket.description.utf8)
+        json.integer(socket.salt)
+        json.raw(".")
+        json.integer(socket.place)
         json.raw(#"\",\"activity_timeout\":"#)
         json.integer(activityTimeoutSeconds)
         json.raw(#"}"}"#)

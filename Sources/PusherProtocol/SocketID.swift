@@ -15,7 +15,10 @@ package struct SocketID: Hashable, Sendable {
 
     package init(loop: Int, slot: Int, using random: inout some RandomNumberGenerator) {
         precondition((0..<256).contains(loop) && (0...0xFF_FFFF).contains(slot), "loop \(loop) or slot \(slot) is out of range")
-        salt = UInt32.random(in: 1...UInt32.max, using: &random)
+        // Not by `random(in:using:)`, which is not specialised for generators of other modules.
+        var salt: UInt32
+        repeat { salt = UInt32(truncatingIfNeeded: random.next()) } while salt == 0
+        self.salt = salt
         place = UInt32(loop) << 24 | UInt32(slot)
     }
 

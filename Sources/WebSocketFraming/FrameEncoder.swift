@@ -1,8 +1,5 @@
 /// Encodes the server's frames (RFC 6455 section 5.2). They are not masked: only clients mask their frames.
 package enum FrameEncoder {
-    /// The longest header in bytes.
-    package static let headerBytesMax = 10
-
     /// The length of the header at the start of `frame`, which this type encoded.
     package static func headerByteCount(of frame: UnsafeRawBufferPointer) -> Int {
         switch frame[1] {
@@ -12,24 +9,21 @@ package enum FrameEncoder {
         }
     }
 
-    /// Writes the header of an unfragmented text message with `length` bytes to the start of `buffer`, which has at
-    /// least ``headerBytesMax`` bytes.
-    /// - Returns: the header's length.
-    package static func writeTextHeader(length: Int, to buffer: UnsafeMutableRawBufferPointer) -> Int {
-        buffer[0] = 0x80 | Opcode.text.rawValue
+    /// The start of an unfragmented text message: its header, and memory for the `length` bytes that follow.
+    package static func textHeader(length: Int) -> [UInt8] {
+        var bytes: [UInt8] = []
+        bytes.reserveCapacity(length + 10)
+        bytes.append(0x80 | Opcode.text.rawValue)
         switch length {
-        case 0..<126:
-            buffer[1] = UInt8(length)
-            return 2
+        case 0..<126: bytes.append(UInt8(length))
         case 126..<65_536:
-            buffer[1] = 126
-            buffer.storeBytes(of: UInt16(length).bigEndian, toByteOffset: 2, as: UInt16.self)
-            return 4
+            bytes.append(126)
+            withUnsafeBytes(of: UInt16(length).bigEndian) { bytes.append(contentsOf: $0) }
         default:
-            buffer[1] = 127
-            buffer.storeBytes(of: UInt64(length).bigEndian, toByteOffset: 2, as: UInt64.self)
-            return 10
+            bytes.append(127)
+            withUnsafeBytes(of: UInt64(length).bigEndian) { bytes.append(contentsOf: $0) }
         }
+        return bytes
     }
 
     /// A ping frame (section 5.5.2).
