@@ -118,7 +118,8 @@ final class Node: EventLoopDelegate {
                 return rejection(isFinal ? .overQuota : .overCapacity, "Application is over its connection quota", version)
             }
             admit(socket, to: app)
-            return .admitted(app.limits)
+            let established = ServerMessage.connectionEstablished(socket, activityTimeoutSeconds: activityTimeout.activitySeconds)
+            return .admitted(app.limits, frame: established)
         }
     }
 
@@ -173,8 +174,6 @@ final class Node: EventLoopDelegate {
         connections[socket.slot] = ConnectionState(app: app, seenAt: now)
         fanOut.open(socket)
         drainMailbox()
-        let established = ServerMessage.connectionEstablished(socket, activityTimeoutSeconds: activityTimeout.activitySeconds)
-        perform(.send(established, to: socket))
         loopMetrics.add(to: .connected)
         loopMetrics.add(to: .connectionsOpened)
     }
@@ -285,8 +284,10 @@ final class Node: EventLoopDelegate {
 
     /// Pings an idle connection, or closes it if the client did not respond to the ping (protocol point P4).
     private func checkActivity(_ slot: Int) {
-        guard let connection = connections[slot], let socket = fanOut.socket(at: slot) else { return }
-        switch activityTimeout.action(silence: now - Int(connection.lastSeenAt), hasPinged: connection.hasBeenPinged) {
+        guard let connection = connections[slot] else { return }
+        let action = activityTimeout.action(silence: now - Int(connection.lastSeenAt), hasPinged: connection.hasBeenPinged)
+        guard action != .wait, let socket = fanOut.socket(at: slot) else { return }
+        switch action {
         case .wait: break
         case .ping:
             connections[slot]?.recordPing(now: Clock.monotonicNanoseconds())

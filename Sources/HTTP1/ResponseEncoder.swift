@@ -22,10 +22,10 @@ package enum ResponseEncoder {
 
     /// The response that ends HTTP on a connection: WebSocket frames follow (RFC 6455 section 4.2.2).
     /// - Parameter accept: the value of `Sec-WebSocket-Accept`.
-    package static func writeSwitchingProtocols(accept: some Sequence<UInt8>, to bytes: inout [UInt8]) {
+    package static func writeSwitchingProtocols(accept: String, to bytes: inout [UInt8]) {
         append(
             "HTTP/1.1 101 Switching Protocols\r\nUpgrade: websocket\r\nConnection: Upgrade\r\nSec-WebSocket-Accept: ", to: &bytes)
-        bytes.append(contentsOf: accept)
+        bytes.append(contentsOf: accept.utf8)
         append("\r\n\r\n", to: &bytes)
     }
 

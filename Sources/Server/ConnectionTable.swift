@@ -51,8 +51,6 @@ struct ConnectionTable {
         var awaitsTurn = false
         /// Whether a WebSocket is not read until its rate of messages permits it.
         var isThrottled = false
-        /// Whether the first bytes of the WebSocket, its upgrade response, are still to be sent.
-        var hasUnsentUpgrade = false
         /// Whether anything was sent since the last tick, or the socket became full since.
         var hasProgress = false
         /// Whether the client has violated the protocol. The server cannot read what follows, so not its close frame.

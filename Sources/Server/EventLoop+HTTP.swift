@@ -77,12 +77,8 @@ extension EventLoop {
             let region = UnsafeMutableRawBufferPointer(rebasing: bytes[start...])
             guard let count = readNext(region, &reading, slot) else { break }
             start += count
-            if replies.bytes.count > Self.gatheredBytesMax {
-                replies.endPart(of: connections[slot].socket)
-                sendReplies()
-            }
+            if replies.byteCount > Self.gatheredBytesMax { sendReplies() }
         }
-        replies.endPart(of: connections[slot].socket)
         guard connections[slot].phase == .http else {
             // A client may send frames together with its upgrade request, although it should wait for the response.
             if start < bytes.count { received(UnsafeMutableRawBufferPointer(rebasing: bytes[start...]), on: slot) }
@@ -130,7 +126,8 @@ extension EventLoop {
         deadlines.cancel(slot, &connections)  // The head arrived in time; `keep` sets the next deadline.
         let request = HTTPRequest(
             head: head, bytes: UnsafeRawBufferPointer(region), body: UnsafeRawBufferPointer(start: nil, count: 0),
-            correlationID: correlationIDs.id(of: head, in: UnsafeRawBufferPointer(region)),
+            // An upgrade needs none, unless it is refused.
+            correlationID: head.isWebSocketUpgrade ? "" : correlationIDs.id(of: head, in: UnsafeRawBufferPointer(region)),
             isLoopback: isLoopback(head, slot))
         if head.isWebSocketUpgrade {
             upgrade(request, slot)
@@ -191,7 +188,7 @@ extension EventLoop {
     /// Sends the interim response that the client waits for, unless the body is already arriving.
     private func continueIfExpected(_ head: RequestHead, bytesPresent: Int, _ slot: Int) {
         guard head.expectsContinue, bytesPresent == 0 else { return }
-        ResponseEncoder.writeContinue(to: &replies.bytes)
+        replies.append(to: connections[slot].socket, ResponseEncoder.writeContinue)
     }
 
     /// Opens a WebSocket if the request is a complete opening handshake (RFC 6455 section 4.2).
@@ -205,9 +202,6 @@ extension EventLoop {
             guard admitForwarded(client, slot) else {
                 return respondLast(.text(429, "Too many connections from your address: try again later"), request, slot)
             }
-            replies.endPart(of: connections[slot].socket)
-            sendReplies()
-            guard connections[slot].phase == .http else { return }
             openWebSocket(slot, request, client, accept: Base64.text(SHA1.digest(of: text)))
         case .accepted, .unsupportedVersion:
             let text = "Upgrade required: send GET with Upgrade: websocket and Sec-WebSocket-Version: 13"
@@ -344,13 +338,15 @@ extension EventLoop {
     /// Encodes the response to a request.
     func finish(_ response: HTTPResponse, _ id: RequestID) {
         guard let pending = pendingResponses.remove(id) else { return }
-        ResponseEncoder.write(
-            response, to: &replies.bytes, correlationID: pending.correlationID, withoutBody: pending.withoutBody,
-            connection: pending.isLast ? .close : pending.isHTTP11 ? .persistent : .keepAlive)
+        replies.append(to: connections[pending.slot].socket) {
+            ResponseEncoder.write(
+                response, to: &$0, correlationID: pending.correlationID, withoutBody: pending.withoutBody,
+                connection: pending.isLast ? .close : pending.isHTTP11 ? .persistent : .keepAlive)
+        }
         if pending.isLast { linger(pending.slot) }
     }
 
-    /// Sends the responses that are encoded in ``replies``, at the end of the turn. Sending all at once, rather than each
+    /// Sends the responses that are encoded in ``replies``: at the end of the turn, or before a frame is written. Sending all at once, rather than each
     /// when its request is read, wakes the clients once: a machine whose other cores sleep wakes one in tens of
     /// microseconds, and pays that in each such call.
     func sendReplies() {

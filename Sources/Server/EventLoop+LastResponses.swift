@@ -25,7 +25,6 @@ extension EventLoop {
         connections[slot].awaitsResponse = false
         delegate.limitReached(.bufferBytes)
         respondLast(errorResponse(503, "Overloaded: too many incomplete requests, try again"), on: slot)
-        replies.endPart(of: connections[slot].socket)
     }
 
     /// Ends a request that is not complete in time.
@@ -33,17 +32,19 @@ extension EventLoop {
         guard let reading = takeReading(slot) else { return drop(slot) }  // nothing of a request has arrived
         forget(reading)
         respondLast(errorResponse(408, "The request did not arrive in time"), on: slot)
-        replies.endPart(of: connections[slot].socket)
     }
 
     func respondLast(_ response: HTTPResponse, _ request: HTTPRequest, _ slot: Int) {
-        respondLast(response, request.correlationID, withoutBody: request.method == .head, on: slot)
+        let correlationID = correlationIDs.id(of: request.head, in: request.bytes)
+        respondLast(response, correlationID, withoutBody: request.method == .head, on: slot)
     }
 
     private func respondLast(_ response: HTTPResponse, _ correlationID: String? = nil, withoutBody: Bool = false, on slot: Int) {
-        ResponseEncoder.write(
-            response, to: &replies.bytes, correlationID: correlationID ?? correlationIDs.next(), withoutBody: withoutBody,
-            connection: .close)
+        let correlationID = correlationID ?? correlationIDs.next()
+        replies.append(to: connections[slot].socket) {
+            ResponseEncoder.write(
+                response, to: &$0, correlationID: correlationID, withoutBody: withoutBody, connection: .close)
+        }
         linger(slot)
     }
 

@@ -17,16 +17,14 @@ extension EventLoop {
         guard let phase = connections.phase(of: socket), phase == .webSocket || phase == .closePending else { return }
         let slot = socket.slot
         metrics.add(frame.messageCount, to: .messagesSent)
-        if connections[slot].hasUnsentUpgrade {
-            writeUpgrade(slot, followedBy: frame.bytes)
-        } else {
-            write(frame.bytes, slot)
-        }
+        write(frame.bytes, slot)
         limitOutbox(slot)
     }
 
-    /// Writes or queues bytes. Keeps the order of all bytes of a connection.
+    /// Writes or queues frames, after the responses of this turn: one of them may be the connection's upgrade. Keeps the
+    /// order of all bytes of a connection.
     func write(_ bytes: [UInt8], _ slot: Int) {
+        sendReplies()
         let sent = connections[slot].isFull ? 0 : bytes.withUnsafeBytes { send($0, slot) }
         if sent < bytes.count { enqueue(bytes, from: sent, slot) }
     }
@@ -35,19 +33,6 @@ extension EventLoop {
     func write(_ bytes: UnsafeRawBufferPointer, _ slot: Int) {
         let sent = connections[slot].isFull ? 0 : send(bytes, slot)
         if sent < bytes.count { enqueue(Array(bytes[sent...]), from: 0, slot) }
-    }
-
-    /// Writes the upgrade responses of this turn that no frame has followed.
-    func writeUpgrades() {
-        for slot in unsentUpgrades.keys.sorted() where connections.isOccupied(slot) { writeUpgrade(slot, followedBy: []) }
-        unsentUpgrades.removeAll(keepingCapacity: true)
-    }
-
-    /// Writes the upgrade response and the first frame with one system call.
-    func writeUpgrade(_ slot: Int, followedBy bytes: [UInt8]) {
-        guard let response = unsentUpgrades.removeValue(forKey: slot) else { return }
-        connections[slot].hasUnsentUpgrade = false
-        write(response + bytes, slot)
     }
 
     /// - Returns: the number of bytes that the socket took. If it is fewer than all, the socket is full or broken.

@@ -13,25 +13,29 @@ extension EventLoop {
     func openWebSocket(_ slot: Int, _ request: HTTPRequest, _ client: ForwardedClient, accept: String) {
         let socket = connections[slot].socket
         connections[slot].phase = .webSocket
-        var response: [UInt8] = []
-        ResponseEncoder.writeSwitchingProtocols(accept: accept.utf8, to: &response)
-        unsentUpgrades[slot] = response
-        connections[slot].hasUnsentUpgrade = true
         connections[slot].isWebSocket = true
         webSocketCount += 1
         updateReading(slot)  // paused if the upgrade had to wait for the response to an earlier request
+        replies.append(to: socket) { ResponseEncoder.writeSwitchingProtocols(accept: accept, to: &$0) }
         guard drain == nil else { return close(socket, Self.restart.code, reason: Self.restart.reason) }
         let isSecure = options.certificates != nil || client.isSecure == true
         switch delegate.opened(socket, UpgradeRequest(http: request, isSecure: isSecure)) {
-        case .admitted(let limits):
+        case .admitted(let limits, let frame):
             connections[slot].isAdmitted = true
             connections[slot].messageBytesMax = Int32(clamping: limits.messageBytes)
             connections[slot].outboxBytesMax = Int32(clamping: limits.outboxBytes)
             connections[slot].messageRate = limits.messageRate
+            appendFirst(frame, to: socket)
         case .rejected(let code, let reason, let frame):
-            if let frame { write(frame, to: socket) }
+            if let frame { appendFirst(frame, to: socket) }
             close(socket, code, reason: reason)
         }
+    }
+
+    /// Appends a WebSocket's first frame to the upgrade response, so that one system call sends both.
+    private func appendFirst(_ frame: Frame, to socket: SocketID) {
+        metrics.add(frame.messageCount, to: .messagesSent)
+        replies.append(to: socket) { $0.append(contentsOf: frame.bytes) }
     }
 
     // MARK: Closing
@@ -90,8 +94,7 @@ extension EventLoop {
         leave(slot)
         guard connections[slot].phase == .closePending else { return }
         connections[slot].phase = .closing
-        let bytes = Frame(close: frame.code.rawValue, reason: frame.reason).bytes
-        if connections[slot].hasUnsentUpgrade { writeUpgrade(slot, followedBy: bytes) } else { write(bytes, slot) }
+        write(Frame(close: frame.code.rawValue, reason: frame.reason).bytes, slot)
         guard connections[slot].phase == .closing else { return }
         deadlines.set(.close, slot, &connections)
         if connections[slot].hasFailed {

@@ -57,8 +57,6 @@ package final class EventLoop: TransportDelegate {
     var unreadFrames: [Int: [UInt8]] = [:]
     /// WebSockets that are not read because of their rate.
     var throttled: [SocketID] = []
-    /// Upgrade responses that were not sent in this turn yet, by slot. The first frame is sent together with them.
-    var unsentUpgrades: [Int: [UInt8]] = [:]
     /// WebSockets to close at the end of this turn.
     var pendingCloses: [(socket: SocketID, frame: CloseFrame)] = []
     /// Connections to close at the end of this turn.
@@ -253,7 +251,6 @@ package final class EventLoop: TransportDelegate {
         forgetFrames(slot)
         deadlines.cancel(slot, &connections)
         if let outbox = outboxes.removeValue(forKey: slot) { metrics.add(-outbox.bytes, to: .outboxBytes) }
-        unsentUpgrades[slot] = nil
         proxyParsers[slot] = nil
         let (peer, isCounted) = (connections[slot].peer, connections[slot].isCounted)
         connections.remove(slot: slot)
@@ -270,7 +267,6 @@ package final class EventLoop: TransportDelegate {
     private func turnEnd() {
         sendReplies()
         delegate.turnEnded()
-        writeUpgrades()
         // Closing a connection calls the delegate, which may write more frames and close more connections. So repeat
         // until nothing is left.
         while !pendingCloses.isEmpty || !lateReplies.isEmpty || !dropped.isEmpty {
@@ -279,7 +275,6 @@ package final class EventLoop: TransportDelegate {
             closePending()
             closeDropped()
             delegate.turnEnded()
-            writeUpgrades()
         }
         if let drain, !hasDrained, isIdle || drain.isOver {
             hasDrained = true

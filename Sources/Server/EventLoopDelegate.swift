@@ -12,8 +12,9 @@ package struct UpgradeRequest {
 
 /// Whether a new WebSocket may stay open.
 package enum Admission {
-    /// The WebSocket stays open, with the limits of its application.
-    case admitted(Limits)
+    /// The WebSocket stays open, with the limits of its application. The loop sends the frame together with the upgrade
+    /// response.
+    case admitted(Limits, frame: Frame)
     /// The loop sends the frame, if any, and closes the WebSocket with this code and reason.
     case rejected(CloseCode, reason: String, frame: Frame?)
 }

@@ -2,16 +2,20 @@ import PusherProtocol
 
 /// The responses of a turn, encoded one behind the other, and the connection of each part.
 struct Replies {
-    /// The encoded responses. Append to it, then call ``endPart(of:)``.
-    var bytes: [UInt8] = []
+    private var bytes: [UInt8] = []
     private var parts: [(socket: SocketID, end: Int)] = []
 
-    /// Assigns what was appended since the last call to a connection.
-    mutating func endPart(of socket: SocketID) {
-        if bytes.count > parts.last?.end ?? 0 { parts.append((socket, bytes.count)) }
+    /// Appends what `encode` writes for a connection.
+    mutating func append(to socket: SocketID, _ encode: (inout [UInt8]) -> Void) {
+        encode(&bytes)
+        if parts.last?.socket == socket { parts.removeLast() }
+        parts.append((socket, bytes.count))
     }
 
     var isEmpty: Bool { parts.isEmpty }
+
+    /// The size of the encoded responses in bytes.
+    var byteCount: Int { bytes.count }
 
     /// Calls `send` for each part, in the order of the parts.
     func forEachPart(_ send: (UnsafeRawBufferPointer, SocketID) -> Void) {

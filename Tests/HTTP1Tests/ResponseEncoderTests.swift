@@ -117,7 +117,7 @@ import Testing
         ResponseEncoder.writeContinue(to: &bytes)
         #expect(String(decoding: bytes, as: UTF8.self) == "HTTP/1.1 100 Continue\r\n\r\n")
         bytes = []
-        ResponseEncoder.writeSwitchingProtocols(accept: "s3pPLMBiTxaQ9kYGzzhZRbK+xOo=".utf8, to: &bytes)
+        ResponseEncoder.writeSwitchingProtocols(accept: "s3pPLMBiTxaQ9kYGzzhZRbK+xOo=", to: &bytes)
         #expect(
             String(decoding: bytes, as: UTF8.self)
                 == "HTTP/1.1 101 Switching Protocols\r\nUpgrade: websocket\r\nConnection: Upgrade\r\nSec-WebSocket-Accept: s3pPLMBiTxaQ9kYGzzhZRbK+xOo=\r\n\r\n"
