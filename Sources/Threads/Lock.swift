@@ -4,7 +4,7 @@ import Glibc
 ///
 /// It uses a pthread mutex, not `Synchronization.Mutex`, because ThreadSanitizer reports false races for the latter
 /// (Swift 6.3), and it is no faster.
-package final class Lock<Value>: @unchecked Sendable {  // the mutex serialises every access to `value`
+@usableFromInline package final class Lock<Value>: @unchecked Sendable {  // the mutex serialises every access to `value`
     @usableFromInline let mutex: UnsafeMutablePointer<pthread_mutex_t>
     @usableFromInline var value: Value
 

@@ -9,7 +9,8 @@ import Synchronization
 /// woken once per batch.
 ///
 /// Inlinable, as ``Lock`` is: otherwise callers in other modules use the unspecialised code, which is several times slower.
-package final class Mailbox<Message: Sendable>: Sendable {
+/// The members of a type with package access are inlined only if the type itself is `@usableFromInline`.
+@usableFromInline package final class Mailbox<Message: Sendable>: Sendable {
     @usableFromInline let pending = Lock<[Message]>([])
     @usableFromInline let count = Atomic<Int>(0)
     @usableFromInline let highWater: Int
