@@ -2,11 +2,11 @@
 ///
 /// The second number encodes the connection's loop and slot, so that a connection is found by index. The first number
 /// is random, so that the slot's next connection has a different id and a stale id is detected.
-package struct SocketID: Hashable, Sendable {
+@usableFromInline package struct SocketID: Hashable, Sendable {  // else its inlinable members are not inlined
     /// Random, never 0.
-    package let salt: UInt32
+    @usableFromInline package let salt: UInt32
     /// The loop in the upper 8 bits, the slot in the lower 24 bits.
-    package let place: UInt32
+    @usableFromInline package let place: UInt32
 
     /// The loop that owns the connection (0–255).
     @inlinable package var loop: Int { Int(place >> 24) }
@@ -48,5 +48,5 @@ package struct SocketID: Hashable, Sendable {
 }
 
 extension SocketID: CustomStringConvertible {
-    package var description: String { "\(salt).\(place)" }
+    @usableFromInline package var description: String { "\(salt).\(place)" }
 }
