@@ -34,7 +34,7 @@ let package = Package(
         module("Addresses", ["Primitives"]),
         module("JSON", ["Primitives"]),
         module("HTTP", ["Primitives"]),
-        module("HTTP1", ["HTTP"]),
+        module("HTTP1", ["HTTP", "Primitives"]),
         module("WebSocketFraming"),
         module("PusherProtocol", ["JSON", "Primitives", "WebSocketFraming"]),
         module("Access", ["Primitives", "PusherProtocol"]),

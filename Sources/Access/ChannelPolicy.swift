@@ -46,15 +46,14 @@ package struct ChannelPolicy: Equatable, Sendable {
         /// The index in a plain name, given as UTF-8, at which the part begins that `*` matches, at least one byte; the
         /// name's length for a pattern without `*`; nil if the name does not match.
         func wildcardIndex(in name: UnsafeRawBufferPointer) -> Int? {
-            pattern.utf8.withContiguousStorageIfAvailable { pattern in
-                let pattern = UnsafeRawBufferPointer(pattern)
+            pattern.withBytes { pattern in
                 guard pattern.last == UInt8(ascii: "*") else { return name.hasSameBytes(as: pattern) ? name.count : nil }
                 let beginning = UnsafeRawBufferPointer(rebasing: pattern.dropLast())
                 let matches =
                     name.count > beginning.count
                     && UnsafeRawBufferPointer(rebasing: name[..<beginning.count]).hasSameBytes(as: beginning)
                 return matches ? beginning.count : nil
-            } ?? nil
+            }
         }
     }
 
@@ -111,14 +110,14 @@ package struct ChannelPolicy: Equatable, Sendable {
     /// matches.
     func match(_ channel: ChannelName) -> (access: Access, wildcard: Substring)? {
         let prefixCount = Self.prefixByteCount(channel)
-        let match = channel.text.utf8.withContiguousStorageIfAvailable { text -> (access: Access, start: Int)? in
-            let plain = UnsafeRawBufferPointer(rebasing: UnsafeRawBufferPointer(text)[prefixCount...])
+        let match = channel.text.withBytes { text -> (access: Access, start: Int)? in
+            let plain = UnsafeRawBufferPointer(rebasing: text[prefixCount...])
             for rule in rules {
                 if let start = rule.wildcardIndex(in: plain) { return (rule.access, prefixCount + start) }
             }
             return nil
         }
-        guard let match = match ?? nil else { return nil }
+        guard let match else { return nil }
         return (match.access, Substring(channel.text.utf8.dropFirst(match.start)))
     }
 

@@ -14,9 +14,9 @@ package enum SHA1 {
 }
 
 private enum Digest {
-    // Fetched once: with `EVP_sha1()` OpenSSL looks the implementation up at each use. They are immutable.
-    nonisolated(unsafe) static let sha1 = EVP_MD_fetch(nil, "SHA1", nil)
-    nonisolated(unsafe) static let sha256 = EVP_MD_fetch(nil, "SHA256", nil)
+    // Fetched once: with `EVP_sha1()`, OpenSSL looks the implementation up at each use.
+    nonisolated(unsafe) static let sha1 = EVP_MD_fetch(nil, "SHA1", nil)  // OpenSSL never changes an EVP_MD
+    nonisolated(unsafe) static let sha256 = EVP_MD_fetch(nil, "SHA256", nil)  // OpenSSL never changes an EVP_MD
 
     static func compute(_ algorithm: OpaquePointer?, byteCount: Int, of bytes: [UInt8]) -> [UInt8] {
         [UInt8](unsafeUninitializedCapacity: byteCount) { buffer, count in

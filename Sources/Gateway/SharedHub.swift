@@ -61,7 +61,7 @@ final class SharedHub: Sendable {
     func open(_ socket: SocketID, app: AppIndex) -> Bool {
         state.withLock { state in
             guard state.hub.hasRoomForConnection(app: app) else { return false }
-            var woken = ThreadsToWake()  // none: the hub tells nobody
+            var woken = ThreadsToWake()  // stays empty: opening a connection has no effects
             distribute(.opened(socket, app: app), &state, &woken)
             return true
         }

@@ -98,12 +98,4 @@ enum ByteScan {
     private static func isMember(_ byte: UInt8, low: UInt64, high: UInt64) -> Bool {
         byte < 128 && ((byte < 64 ? low : high) &>> UInt64(byte)) & 1 == 1
     }
-
-    /// Whether the bytes are exactly those of `text`.
-    @inline(__always)
-    static func equal(_ bytes: UnsafeRawBufferPointer, _ text: StaticString) -> Bool {
-        guard bytes.count == text.utf8CodeUnitCount else { return false }
-        for index in 0..<bytes.count where bytes[index] != text.utf8Start[index] { return false }
-        return true
-    }
 }

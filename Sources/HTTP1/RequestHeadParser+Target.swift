@@ -1,4 +1,5 @@
 import HTTP
+import Primitives
 
 /// The request line (RFC 9112 section 3).
 extension RequestHeadParser {
@@ -28,7 +29,7 @@ extension RequestHeadParser {
     private static func isHTTP11(_ version: UnsafeRawBufferPointer) throws(RequestError) -> Bool {
         let digits = UInt8(ascii: "0")...UInt8(ascii: "9")
         let (major, minor) = (version[5], version[7])
-        guard ByteScan.equal(UnsafeRawBufferPointer(rebasing: version[..<5]), "HTTP/"), digits.contains(major),
+        guard version[..<5].hasSameBytes(as: "HTTP/"), digits.contains(major),
             version[6] == UInt8(ascii: "."), digits.contains(minor)
         else { throw RequestError(400, "Invalid version: expected HTTP/1.1") }
         guard major == UInt8(ascii: "1"), minor <= UInt8(ascii: "1") else {
@@ -113,13 +114,13 @@ extension HTTPRequest.Method {
     /// The method of this name; methods are case-sensitive. Nil if this server does not know it.
     fileprivate init?(token: UnsafeRawBufferPointer) {
         switch token.count {
-        case 3 where ByteScan.equal(token, "GET"): self = .get
-        case 3 where ByteScan.equal(token, "PUT"): self = .put
-        case 4 where ByteScan.equal(token, "POST"): self = .post
-        case 4 where ByteScan.equal(token, "HEAD"): self = .head
-        case 5 where ByteScan.equal(token, "PATCH"): self = .patch
-        case 6 where ByteScan.equal(token, "DELETE"): self = .delete
-        case 7 where ByteScan.equal(token, "OPTIONS"): self = .options
+        case 3 where token.hasSameBytes(as: "GET"): self = .get
+        case 3 where token.hasSameBytes(as: "PUT"): self = .put
+        case 4 where token.hasSameBytes(as: "POST"): self = .post
+        case 4 where token.hasSameBytes(as: "HEAD"): self = .head
+        case 5 where token.hasSameBytes(as: "PATCH"): self = .patch
+        case 6 where token.hasSameBytes(as: "DELETE"): self = .delete
+        case 7 where token.hasSameBytes(as: "OPTIONS"): self = .options
         default: return nil
         }
     }

@@ -1,4 +1,5 @@
 import HTTP
+import Primitives
 
 /// Writes responses (RFC 9112 section 4).
 package enum ResponseEncoder {
@@ -37,16 +38,16 @@ package enum ResponseEncoder {
         _ response: HTTPResponse, to bytes: inout [UInt8], correlationID: String, withoutBody: Bool, connection: Connection
     ) {
         append("HTTP/1.1 ", to: &bytes)
-        append(response.status, to: &bytes)
+        bytes.appendDecimal(UInt64(response.status))
         append(" ", to: &bytes)
         append(reason(response.status), to: &bytes)
         if response.status != 204 {  // A 204 has no body and must not have Content-Length (RFC 9110 section 8.6).
             append("\r\nContent-Type: ", to: &bytes)
             bytes.append(contentsOf: response.contentType.utf8)
             append("\r\nContent-Length: ", to: &bytes)
-            append(response.body.count, to: &bytes)
-            // Error texts quote the request: no browser may take them for a page. Responses have personal data and
-            // signatures, or are true only now: nobody may store them.
+            bytes.appendDecimal(UInt64(response.body.count))
+            // Error texts quote the request, so a browser must not take them for a page. Responses contain personal data
+            // and signatures, or are true only now, so caches must not store them.
             append("\r\nX-Content-Type-Options: nosniff\r\nCache-Control: no-store", to: &bytes)
         }
         for header in response.headers.fields {
@@ -69,12 +70,6 @@ package enum ResponseEncoder {
     @inline(__always)
     private static func append(_ text: StaticString, to bytes: inout [UInt8]) {
         bytes.append(contentsOf: UnsafeBufferPointer(start: text.utf8Start, count: text.utf8CodeUnitCount))
-    }
-
-    /// Appends a number in decimal digits, without making a `String`.
-    private static func append(_ number: Int, to bytes: inout [UInt8]) {
-        if number >= 10 { append(number / 10, to: &bytes) }
-        bytes.append(UInt8(ascii: "0") + UInt8(number % 10))
     }
 
     private static func reason(_ status: Int) -> StaticString {

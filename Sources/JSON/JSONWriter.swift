@@ -19,13 +19,7 @@ package struct JSONWriter {
 
     @inlinable package mutating func integer(_ value: some BinaryInteger) {
         if value < 0 { raw("-") }
-        decimal(UInt64(value.magnitude))
-    }
-
-    /// Appends a number in decimal digits. Not by `String(number)`, which takes much longer.
-    package mutating func decimal(_ number: UInt64) {
-        if number >= 10 { decimal(number / 10) }
-        bytes.append(UInt8(ascii: "0") + UInt8(truncatingIfNeeded: number % 10))
+        bytes.appendDecimal(UInt64(value.magnitude))
     }
 
     /// Appends a string in quotes. Escapes only what RFC 8259 section 7 requires.

@@ -1,7 +1,7 @@
 import Glibc
 
-// Byte by byte equality with `memcmp`: the standard library's `elementsEqual` compares one byte at a time, and every
-// request compares its path, its query and its channels.
+// Equality of bytes with `memcmp`: the standard library's `elementsEqual` compares one byte at a time, and every request
+// compares its path, its query and its channels.
 
 extension UnsafeRawBufferPointer {
     /// Whether two buffers contain the same bytes.
@@ -19,7 +19,7 @@ extension UnsafeRawBufferPointer {
 
     /// Whether the buffer contains the UTF-8 of `text`.
     package func hasSameBytes(as text: String) -> Bool {
-        text.utf8.withContiguousStorageIfAvailable { hasSameBytes(as: UnsafeRawBufferPointer($0)) } ?? elementsEqual(text.utf8)
+        text.withBytes { hasSameBytes(as: $0) }
     }
 
     /// Whether the buffer begins with the bytes of `text`.
@@ -34,14 +34,14 @@ extension Slice<UnsafeRawBufferPointer> {
 }
 
 extension String {
-    /// Whether all bytes of the UTF-8 satisfy a condition. `utf8.allSatisfy` takes several times longer.
-    @inlinable package func allBytes(satisfy condition: (UInt8) -> Bool) -> Bool {
-        utf8.withContiguousStorageIfAvailable { $0.allSatisfy(condition) } ?? utf8.allSatisfy(condition)
+    /// Calls `use` with the UTF-8, without copying it. Reading `utf8` byte by byte takes several times longer.
+    @inlinable package func withBytes<Result>(_ use: (UnsafeRawBufferPointer) -> Result) -> Result {
+        var text = self  // `withUTF8` requires a variable: it would convert a string that is not UTF-8
+        return text.withUTF8 { use(UnsafeRawBufferPointer($0)) }
     }
 
     /// Whether two strings have the same UTF-8. Swift's `==` compares canonical equivalence instead.
     package func hasSameBytes(as other: String) -> Bool {
-        utf8.withContiguousStorageIfAvailable { UnsafeRawBufferPointer($0).hasSameBytes(as: other) }
-            ?? utf8.elementsEqual(other.utf8)
+        withBytes { $0.hasSameBytes(as: other) }
     }
 }

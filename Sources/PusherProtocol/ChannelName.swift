@@ -31,7 +31,7 @@ package struct ChannelName: Hashable, Sendable {
             if text.utf8.first == UInt8(ascii: "#") {
                 Self.isUserChannel(text)
             } else {
-                !text.isEmpty && text.utf8.count <= lengthMax && text.allBytes(satisfy: Self.isNameByte)
+                !text.isEmpty && text.utf8.count <= lengthMax && text.withBytes { $0.allSatisfy(Self.isNameByte) }
             }
         guard isValid else { return nil }
         self.text = text
@@ -63,7 +63,7 @@ package struct ChannelName: Hashable, Sendable {
             if begins(with: "private-") { return .signed }
             return isPresence ? .presence : .open
         case UInt8(ascii: "#") where begins(with: "#server-to-user-"):
-            return .user(String(text.utf8.dropFirst(Self.userPrefix.utf8.count)) ?? "")
+            return .user(String(decoding: text.utf8.dropFirst(Self.userPrefix.utf8.count), as: UTF8.self))
         default: return .open
         }
     }
@@ -82,8 +82,7 @@ package struct ChannelName: Hashable, Sendable {
 
     /// Compares bytes: `hasPrefix` compares characters, which is slower.
     private func begins(with prefix: StaticString) -> Bool {
-        text.utf8.withContiguousStorageIfAvailable { UnsafeRawBufferPointer($0).hasPrefix(prefix) }
-            ?? text.hasPrefix(prefix.description)
+        text.withBytes { $0.hasPrefix(prefix) }
     }
 
     /// Whether a channel name may contain the byte: `[A-Za-z0-9_\-=@,.;]`.

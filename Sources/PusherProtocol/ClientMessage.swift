@@ -141,7 +141,7 @@ private struct DataMembers {
 extension String {
     /// Whether all bytes are ASCII. Check this before you compare input with a literal: Swift compares strings that are
     /// not ASCII by canonical equivalence (U+212A equals K), in time quadratic in a character's combining marks.
-    package var isASCII: Bool { allBytes { $0 < 0x80 } }
+    package var isASCII: Bool { withBytes { $0.allSatisfy { $0 < 0x80 } } }
 
     /// The text as quoted in errors: if it exceeds 200 bytes, only its first 100 Unicode scalars and `…`. Scalars are
     /// counted, not characters, because one character may be arbitrarily long.

@@ -22,13 +22,13 @@ struct SignedAuth {
     ///   - verify: returns whether a signature is valid for a text. It must compare in constant time.
     /// - Throws: ``ProtocolError`` with code 4009; the connection stays open (protocol point S11).
     func check(_ signed: String, key: String, _ verify: (String, Substring) -> Bool) throws(ProtocolError) {
-        guard var text else {
+        guard let text else {
             throw ProtocolError("Missing auth for \(purpose): get it from your authorization endpoint", code: 4009)
         }
         // The last colon separates key and signature, because a key may contain colons, but a signature does not.
-        let hasKey = text.withUTF8 { text in
+        let hasKey = text.withBytes { text in
             guard let colon = text.lastIndex(of: UInt8(ascii: ":")) else { return false }
-            return UnsafeRawBufferPointer(rebasing: UnsafeRawBufferPointer(text)[..<colon]).hasSameBytes(as: key)
+            return UnsafeRawBufferPointer(rebasing: text[..<colon]).hasSameBytes(as: key)
         }
         guard hasKey else {
             throw ProtocolError("Invalid auth for \(purpose): expected KEY:SIGNATURE with this application's key", code: 4009)

@@ -22,18 +22,6 @@ struct CorrelationIDs {
     /// A new id.
     mutating func next() -> String {
         count += 1
-        return prefix + Self.hexadecimal(count)
-    }
-
-    /// The number in hexadecimal digits. Not by `String(_:radix:)`, which takes much longer.
-    private static func hexadecimal(_ number: UInt64) -> String {
-        let digitCount = max(1, (67 - number.leadingZeroBitCount) / 4)
-        return String(unsafeUninitializedCapacity: digitCount) { digits in
-            for index in 0..<digitCount {
-                let digit = UInt8(truncatingIfNeeded: number >> UInt64(4 * (digitCount - 1 - index))) & 0xF
-                digits[index] = digit < 10 ? UInt8(ascii: "0") + digit : UInt8(ascii: "a") + digit - 10
-            }
-            return digitCount
-        }
+        return prefix + String(count)
     }
 }

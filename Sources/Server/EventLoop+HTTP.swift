@@ -346,9 +346,10 @@ extension EventLoop {
         if pending.isLast { linger(pending.slot) }
     }
 
-    /// Sends the responses that are encoded in ``replies``: at the end of the turn, or before a frame is written. Sending all at once, rather than each
-    /// when its request is read, wakes the clients once: a machine whose other cores sleep wakes one in tens of
-    /// microseconds, and pays that in each such call.
+    /// Sends the responses that are encoded in ``replies``: at the end of the turn, or before a frame is written.
+    ///
+    /// Sending all at once, rather than each when its request is read, wakes a client on this machine once per turn:
+    /// waking a sleeping core takes tens of microseconds of the sender's time.
     func sendReplies() {
         guard !replies.isEmpty else { return }
         var sending = Replies()

@@ -12,8 +12,7 @@ package final class Wakeup: Sendable {
     /// Creates the libev loop. Terminates the process if no descriptor or memory is available.
     package init() {
         guard let loop = ev_loop_new(UInt32(EVFLAG_AUTO)) else {
-            // The process has just started and cannot serve without its loops: nobody could recover from a thrown
-            // error.
+            // The process has just started and cannot serve without its loops, so no caller could recover.
             fatalError("cannot create an event loop: no descriptors or no memory left")
         }
         loopAddress = UInt(bitPattern: loop)

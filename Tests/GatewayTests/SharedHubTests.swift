@@ -142,13 +142,13 @@ import Webhooks
 }
 
 extension SharedHub {
-    /// Applies an input and wakes nobody.
+    /// Applies an input without waking other threads.
     func apply(_ input: Hub.Input) {
         var woken = ThreadsToWake()
         apply(input, &woken)
     }
 
-    /// Publishes and wakes nobody.
+    /// Publishes without waking other threads.
     func publish(_ request: PublishRequest, app: AppIndex) -> PublishResult {
         var woken = ThreadsToWake()
         return publish(request, app: app, &woken)
