@@ -82,23 +82,33 @@ package enum StableID {
     }
 }
 
-/// Lower-case hexadecimal, as Pusher writes digests.
+/// Hexadecimal, which Pusher writes in lower case.
 package enum Hexadecimal {
-    private static let digits = Array("0123456789abcdef".utf8)
-
-    /// The number that 32 digits of either case write. Nil for any other text.
+    /// The number that 32 digits of either case write; nil for any other text. This runs twice for every publish.
     package static func number(_ digits: UnsafeRawBufferPointer) -> UInt128? {
         guard digits.count == 32 else { return nil }
         var number: UInt128 = 0
-        for digit in digits {
-            switch digit {
-            case UInt8(ascii: "0")...UInt8(ascii: "9"): number = number << 4 | UInt128(digit - UInt8(ascii: "0"))
-            case UInt8(ascii: "a")...UInt8(ascii: "f"): number = number << 4 | UInt128(digit - UInt8(ascii: "a") + 10)
-            case UInt8(ascii: "A")...UInt8(ascii: "F"): number = number << 4 | UInt128(digit - UInt8(ascii: "A") + 10)
-            default: return nil
-            }
+        for offset in stride(from: 0, to: 32, by: 8) {
+            let word = UInt64(bigEndian: digits.loadUnaligned(fromByteOffset: offset, as: UInt64.self))
+            guard let value = value(of: word) else { return nil }
+            number = number << 32 | UInt128(value)
         }
         return number
+    }
+
+    /// The number that eight digits write, one in each byte, the first in the highest. Nil if one is no digit. All eight
+    /// are converted at the same time.
+    private static func value(of digits: UInt64) -> UInt64? {
+        let ones: UInt64 = 0x0101_0101_0101_0101
+        let letters = digits >> 6 & ones  // 1 in the bytes that have a letter
+        let lowered = digits | letters << 5
+        var values = (digits & (ones &* 0x0F)) &+ letters &* 9
+        // No byte is above 24, so what follows cannot carry. Writing the values again finds bytes that are no digits.
+        let overTen = (values &+ ones &* 6) >> 4 & ones
+        guard values & (ones &* 0xF0) == 0, values &+ ones &* 0x30 &+ overTen &* 0x27 == lowered else { return nil }
+        values = (values | values >> 4) & 0x00FF_00FF_00FF_00FF
+        values = (values | values >> 8) & 0x0000_FFFF_0000_FFFF
+        return (values | values >> 16) & 0xFFFF_FFFF
     }
 
     static func text(_ bytes: [UInt8]) -> String {
@@ -112,9 +122,14 @@ package enum Hexadecimal {
     static func write(_ bytes: some Sequence<UInt8>, to text: UnsafeMutableBufferPointer<UInt8>) {
         var index = 0
         for byte in bytes {
-            text[index] = digits[Int(byte >> 4)]
-            text[index + 1] = digits[Int(byte & 15)]
+            text[index] = digit(byte >> 4)
+            text[index + 1] = digit(byte & 15)
             index += 2
         }
+    }
+
+    /// - Parameter value: 0 to 15.
+    private static func digit(_ value: UInt8) -> UInt8 {
+        value &+ (value < 10 ? UInt8(ascii: "0") : UInt8(ascii: "a") - 10)
     }
 }

@@ -19,25 +19,6 @@ extension UnsafeRawBufferPointer {
         UnsafeRawBufferPointer(rebasing: self[Int(range.lowerBound)..<Int(range.upperBound)])
     }
 
-    /// The offset of the first `byte`; nil if there is none. Looks at eight bytes at a time, which the standard
-    /// library's `firstIndex(of:)` does not.
-    func offset(of byte: UInt8) -> Int? {
-        let ones: UInt64 = 0x0101_0101_0101_0101
-        var index = 0
-        while index + 8 <= count {
-            let difference = UInt64(littleEndian: loadUnaligned(fromByteOffset: index, as: UInt64.self)) ^ ones &* UInt64(byte)
-            // The subtraction sets the highest bit of a zero byte. Behind it, a borrow may set that of another byte.
-            let zeros = (difference &- ones) & ~difference & 0x8080_8080_8080_8080
-            if zeros != 0 { return index + zeros.trailingZeroBitCount / 8 }
-            index += 8
-        }
-        while index < count {
-            if self[index] == byte { return index }
-            index += 1
-        }
-        return nil
-    }
-
     /// Whether the bytes are those of `text`, in any case.
     /// - Parameter text: lower-case letters, digits and `-./:`.
     package func equalsIgnoringCase(_ text: StaticString) -> Bool {

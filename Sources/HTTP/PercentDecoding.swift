@@ -33,6 +33,13 @@ package enum PercentDecoding {
         return DecodedBytes(bytes: bytes, component: component).elementsEqual(text.utf8)
     }
 
+    /// Whether the decoded bytes of a path are those of `text`, which is ASCII without `%`. Allocates nothing.
+    package static func equals(_ bytes: UnsafeRawBufferPointer, _ text: StaticString) -> Bool {
+        if bytes.hasSameBytes(as: text) { return true }
+        guard isEncoded(bytes, .path) else { return false }
+        return text.withUTF8Buffer { DecodedBytes(bytes: bytes, component: .path).elementsEqual($0) }
+    }
+
     /// Whether decoding changes the bytes.
     private static func isEncoded(_ bytes: UnsafeRawBufferPointer, _ component: Component) -> Bool {
         bytes.offset(of: UInt8(ascii: "%")) != nil || component == .query && bytes.offset(of: UInt8(ascii: "+")) != nil

@@ -34,14 +34,14 @@ package struct RequestHead: Sendable, BitwiseCopyable {
     package var hasRepeatedFields = false
     /// The size of the head in bytes, from the start of the buffer to the end of the empty line. The body follows.
     package var byteCount = 0
-    private var fields = InlineArray<20, ByteRange>(repeating: ByteRange(0..<0))
+    @usableFromInline var fields = InlineArray<20, ByteRange>(repeating: ByteRange(0..<0))
 
     package init() {}
 
     /// The value of a field without the white space around it. If the field has several lines: the first line's value.
     /// Nil if the request does not have the field. For an absolute target, `host` is the target's (RFC 9112 section
     /// 3.2.2).
-    package subscript(field: HTTPRequest.Field) -> ByteRange? {
+    @inlinable @inline(__always) package subscript(field: HTTPRequest.Field) -> ByteRange? {
         // No value is at offset 0, where the request line is.
         let range = fields[Int(field.rawValue)]
         return range.lowerBound == 0 ? nil : range

@@ -17,6 +17,7 @@ package enum Envelope: Sendable {
         var segments = PathSegments(path)
         guard let first = segments.next() else { return nil }
         switch first {
+        case "apps": return nil  // the most frequent
         case "api":
             switch segments.next() {
             case "auth"?, "delivery"?: self = .message

@@ -34,5 +34,5 @@ struct PathSegment {
     static func == (segment: PathSegment, text: String) -> Bool { PercentDecoding.equals(segment.raw, text, .path) }
 
     /// Lets a `switch` compare segments with literals.
-    static func ~= (text: String, segment: PathSegment) -> Bool { segment == text }
+    static func ~= (text: StaticString, segment: PathSegment) -> Bool { PercentDecoding.equals(segment.raw, text) }
 }

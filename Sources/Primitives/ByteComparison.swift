@@ -1,11 +1,11 @@
 import Glibc
 
-// Equality of bytes with `memcmp`: the standard library's `elementsEqual` compares one byte at a time, and every request
-// compares its path, its query and its channels.
+// Comparisons and searches with `memcmp` and `memchr`: the standard library's `elementsEqual` and `firstIndex(of:)` look
+// at one byte at a time, and every request compares its path, its query and its channels.
 
 extension UnsafeRawBufferPointer {
     /// Whether two buffers contain the same bytes.
-    package func hasSameBytes(as other: UnsafeRawBufferPointer) -> Bool {
+    @inlinable package func hasSameBytes(as other: UnsafeRawBufferPointer) -> Bool {
         guard count == other.count, let start = baseAddress, let otherStart = other.baseAddress else {
             return count == other.count
         }
@@ -13,24 +13,32 @@ extension UnsafeRawBufferPointer {
     }
 
     /// Whether the buffer contains the bytes of `text`.
-    package func hasSameBytes(as text: StaticString) -> Bool {
+    @inlinable package func hasSameBytes(as text: StaticString) -> Bool {
         hasSameBytes(as: UnsafeRawBufferPointer(start: text.utf8Start, count: text.utf8CodeUnitCount))
     }
 
     /// Whether the buffer contains the UTF-8 of `text`.
-    package func hasSameBytes(as text: String) -> Bool {
-        text.withBytes { hasSameBytes(as: $0) }
+    @inlinable package func hasSameBytes(as text: String) -> Bool {
+        text.utf8.count == count && text.withBytes { hasSameBytes(as: $0) }
     }
 
     /// Whether the buffer begins with the bytes of `text`.
-    package func hasPrefix(_ text: StaticString) -> Bool {
+    @inlinable package func hasPrefix(_ text: StaticString) -> Bool {
         count >= text.utf8CodeUnitCount && self[..<text.utf8CodeUnitCount].hasSameBytes(as: text)
+    }
+
+    /// The offset of the first `byte`; nil if there is none.
+    @inlinable package func offset(of byte: UInt8) -> Int? {
+        guard let baseAddress, let found = memchr(baseAddress, Int32(byte), count) else { return nil }
+        return UnsafeRawPointer(found) - baseAddress
     }
 }
 
 extension Slice<UnsafeRawBufferPointer> {
     /// Whether the slice contains the bytes of `text`.
-    package func hasSameBytes(as text: StaticString) -> Bool { UnsafeRawBufferPointer(rebasing: self).hasSameBytes(as: text) }
+    @inlinable package func hasSameBytes(as text: StaticString) -> Bool {
+        UnsafeRawBufferPointer(rebasing: self).hasSameBytes(as: text)
+    }
 }
 
 extension String {

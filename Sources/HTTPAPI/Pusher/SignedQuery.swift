@@ -21,51 +21,39 @@ struct SignedQuery {
     /// Reads a query in the form in which it is signed. Nil if it is in another form: ``decoding(_:)`` converts it.
     /// - Parameter query: percent-encoded.
     init?(raw query: UnsafeRawBufferPointer) {
+        guard query.offset(of: UInt8(ascii: "%")) == nil, query.offset(of: UInt8(ascii: "+")) == nil else { return nil }
         var (before, after) = (0..<query.count, query.count..<query.count)
         var previous = UnsafeRawBufferPointer(rebasing: query[..<0])
         var index = 0
         while index < query.count {
-            let name = index..<Self.end(of: query, from: index, at: UInt8(ascii: "="), isName: true)
-            guard !name.isEmpty, name.upperBound < query.count, query[name.upperBound] == UInt8(ascii: "=") else { return nil }
-            let value = name.upperBound + 1..<Self.end(of: query, from: name.upperBound + 1, at: UInt8(ascii: "&"), isName: false)
-            let isLast = value.upperBound == query.count
-            guard isLast || query[value.upperBound] == UInt8(ascii: "&"), isLast || value.upperBound + 1 < query.count else {
-                return nil
-            }
+            let rest = UnsafeRawBufferPointer(rebasing: query[index...])
+            let parameter = UnsafeRawBufferPointer(rebasing: rest[..<(rest.offset(of: UInt8(ascii: "&")) ?? rest.count)])
+            guard let nameCount = parameter.offset(of: UInt8(ascii: "=")), nameCount > 0, rest.count != parameter.count + 1
+            else { return nil }
+            let start = index
+            let isLast = rest.count == parameter.count
+            let name = UnsafeRawBufferPointer(rebasing: parameter[..<nameCount])
+            let value = start + nameCount + 1..<start + parameter.count
             index = isLast ? query.count : value.upperBound + 1
-            let nameBytes = UnsafeRawBufferPointer(rebasing: query[name])
-            if nameBytes.hasSameBytes(as: "auth_signature") {
+            if name.hasSameBytes(as: "auth_signature") {
                 guard signature == nil else { return nil }
                 signature = ByteRange(value)
                 // The `&` before the last parameter is not signed either.
-                before = 0..<max(0, isLast ? name.lowerBound - 1 : name.lowerBound)
+                before = 0..<max(0, isLast ? start - 1 : start)
                 after = index..<query.count
                 continue
             }
-            guard !nameBytes.precedes(previous) else { return nil }
-            previous = nameBytes
-            note(nameBytes, value)
+            guard !name.precedes(previous), note(name, value) || !name.hasUpperCase else { return nil }
+            previous = name
         }
         // Not assigned in the loop: in release builds, Swift 6.3 then loses the assignments.
         signedBefore = ByteRange(before)
         signedAfter = ByteRange(after)
     }
 
-    /// Where a name or a value ends: at `delimiter`, or at the first byte that decoding or sorting would change or
-    /// move.
-    private static func end(of query: UnsafeRawBufferPointer, from start: Int, at delimiter: UInt8, isName: Bool) -> Int {
-        var index = start
-        while index < query.count {
-            switch query[index] {
-            case delimiter, UInt8(ascii: "%"), UInt8(ascii: "+"), UInt8(ascii: "&"): return index
-            case UInt8(ascii: "A")...UInt8(ascii: "Z") where isName: return index
-            default: index += 1
-            }
-        }
-        return index
-    }
-
-    private mutating func note(_ name: UnsafeRawBufferPointer, _ value: Range<Int>) {
+    /// Notes where the value of a parameter is.
+    /// - Returns: whether the signature's check needs this parameter.
+    private mutating func note(_ name: UnsafeRawBufferPointer, _ value: Range<Int>) -> Bool {
         if name.hasSameBytes(as: "auth_key") {
             key = ByteRange(value)
         } else if name.hasSameBytes(as: "auth_timestamp") {
@@ -74,7 +62,10 @@ struct SignedQuery {
             version = ByteRange(value)
         } else if name.hasSameBytes(as: "body_md5") {
             bodyMD5 = ByteRange(value)
+        } else {
+            return false
         }
+        return true
     }
 
     // MARK: Any form
@@ -114,7 +105,7 @@ struct SignedQuery {
             bytes += name
             bytes.append(UInt8(ascii: "="))
             bytes += value
-            name.withUnsafeBytes { query.note($0, bytes.count - value.count..<bytes.count) }
+            name.withUnsafeBytes { _ = query.note($0, bytes.count - value.count..<bytes.count) }
         }
         query.signedBefore = ByteRange(0..<bytes.count)
         if let signature {
@@ -128,6 +119,9 @@ struct SignedQuery {
 }
 
 extension UnsafeRawBufferPointer {
+    /// Whether a byte is an upper-case ASCII letter.
+    fileprivate var hasUpperCase: Bool { contains { (UInt8(ascii: "A")...UInt8(ascii: "Z")).contains($0) } }
+
     /// Whether the bytes come before `other` in the order of unsigned bytes.
     fileprivate func precedes(_ other: UnsafeRawBufferPointer) -> Bool {
         let common = Swift.min(count, other.count)
