@@ -30,9 +30,6 @@ package struct ForwardingFields {
     package var forwardedProto = UnsafeRawBufferPointer(start: nil, count: 0)
 
     package init() {}
-
-    /// Whether no proxy has named a client: then the peer is the client, unless it is a proxy that adds no field.
-    package var areAbsent: Bool { forwarded.isEmpty && forwardedFor.isEmpty && forwardedProto.isEmpty }
 }
 
 /// Where a request comes from, seen through the trusted proxies.

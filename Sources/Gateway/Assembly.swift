@@ -32,6 +32,7 @@ final class Assembly: Sendable {
     let replayGuard: ReplayGuard?
     let fleet: FleetService
     let webhooks: WebhookWorker
+    let channelQueries: ChannelQueryWorker
     /// The authorization requests of all loops.
     private let authRequests: Lock<SubjectLimits>
 
@@ -68,6 +69,7 @@ final class Assembly: Sendable {
             webhooks.stop(withinSeconds: 0)
             throw error
         }
+        channelQueries = ChannelQueryWorker(hub: hub)
     }
 
     /// Remembers signed requests over all loops.
@@ -95,6 +97,7 @@ final class Assembly: Sendable {
     /// Stops the store, push and webhooks. Call it after the last loop has stopped.
     /// - Parameter seconds: the longest time that sending the queued webhooks may take.
     func stopServices(webhookSeconds seconds: Int) {
+        channelQueries.stop()
         fleet.stop()
         webhooks.stop(withinSeconds: seconds)
     }

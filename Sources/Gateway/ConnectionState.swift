@@ -8,7 +8,7 @@ struct ConnectionState {
     let app: Application
     /// The user of the connection's `pusher:signin`; nil before it.
     var user: SignedInUser?
-    /// Seconds on the monotonic clock when the client last sent a message or a pong.
+    /// The tick at which the client last sent a message or a pong.
     private(set) var lastSeenAt: Int32
     /// When a `pusher:ping` was sent since ``lastSeenAt``, in microseconds of the monotonic clock modulo 2^32, which is 71
     /// minutes; a client has 15 at most. 0: none was.
@@ -16,17 +16,17 @@ struct ConnectionState {
     private var clientEvents = TokenBucket()
     private var commands = TokenBucket()
 
-    init(app: Application, seenAt seconds: Int) {
+    init(app: Application, seenAt tick: Int) {
         self.app = app
-        lastSeenAt = Int32(truncatingIfNeeded: seconds)
+        lastSeenAt = Int32(truncatingIfNeeded: tick)
     }
 
     /// Whether a `pusher:ping` was sent since ``lastSeenAt``.
     var hasBeenPinged: Bool { pingedAt != 0 }
 
     /// Records that the client sent a message or a pong (protocol point P2).
-    mutating func recordActivity(at seconds: Int) {
-        lastSeenAt = Int32(truncatingIfNeeded: seconds)
+    mutating func recordActivity(at tick: Int) {
+        lastSeenAt = Int32(truncatingIfNeeded: tick)
         pingedAt = 0
     }
 

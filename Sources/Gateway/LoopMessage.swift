@@ -1,4 +1,5 @@
 import FanOut
+import HTTP
 import Server
 import Store
 
@@ -18,6 +19,8 @@ enum LoopMessage: Sendable {
     indirect case commandReply(CommandReply, to: RequestID)
     /// Respond to the request of a query.
     indirect case queryReply(QueryReply, to: RequestID)
+    /// Respond to a request.
+    indirect case response(HTTPResponse, to: RequestID)
     /// Retry a request: the fetch of its token issuer's keys has ended, with or without success.
     case keysFetched(for: RequestID)
     /// Close all WebSockets within this time.

@@ -91,6 +91,12 @@ extension Node {
             }
             drainMailbox()
             return publish.response(occupancies: occupancies)
+        case .query(let query, let app) where query.isList:
+            guard channelQueries.post(query, app: app, for: id, on: index) else {
+                return rejectForFullQueue(.channelQueries, pending)
+            }
+            waiting[id] = pending
+            return nil
         case .query(let query, let app): return query.lookUp(app: app) { hub.read($0) }.response
         case .terminate(let userID, let app):
             apply(.terminate(userID: userID, app: app))
@@ -135,6 +141,11 @@ extension Node {
     func respond(to id: RequestID, with makeResponse: (Envelope) -> HTTPResponse) {
         guard let request = waiting.removeValue(forKey: id) else { return }
         respond(makeResponse(request.envelope ?? .error), to: id, request)
+    }
+
+    /// Responds to a request of Pusher's HTTP API, unless its connection has closed.
+    func respond(_ response: HTTPResponse, to id: RequestID) {
+        if let request = waiting.removeValue(forKey: id) { respond(response, to: id, request) }
     }
 
     private func respond(_ response: HTTPResponse, to id: RequestID, _ request: PendingRequest) {
@@ -190,10 +201,9 @@ extension Node {
 
     private func rejectForFullQueue(_ queue: FullQueue, _ pending: PendingRequest) -> HTTPResponse {
         countRejection(queue)
-        guard pending.envelope == nil else {
-            return unavailable(pending.envelope, "Overloaded: nothing was done, try again", retryAfterSeconds: 1)
-        }
-        return .text(503, "Overloaded: nothing was published, try again", headers: ["Retry-After": "1"])
+        let text = "Overloaded: nothing was done, try again"
+        guard pending.envelope == nil else { return unavailable(pending.envelope, text, retryAfterSeconds: 1) }
+        return .text(503, text, headers: ["Retry-After": "1"])
     }
 }
 
@@ -203,4 +213,5 @@ enum FullQueue: String {
     case storeWriter = "store writer"
     case storeReader = "store reader"
     case tokenKeys = "token key fetcher"
+    case channelQueries = "channel queries"
 }

@@ -25,11 +25,12 @@ final class Node: EventLoopDelegate {
     let log: Log
     let fleet: FleetService
     let webhooks: WebhookWorker
+    let channelQueries: ChannelQueryWorker
     let appIDs: [String]
 
-    /// The time in nanoseconds after which a turn writes no more events, so that the loop serves its other connections.
+    /// The time in nanoseconds after which a flush writes no more events, so that the loop serves its other connections.
     private static let flushNanosecondsMax: UInt64 = 2_000_000
-    /// The number of writes after which a turn looks at the time.
+    /// The number of writes after which a flush looks at the time.
     private static let writesPerLook = 64
 
     private(set) var loop: EventLoop?
@@ -57,10 +58,11 @@ final class Node: EventLoopDelegate {
     /// The threads to wake at the end of this turn. Waking them once per turn instead of once per input makes their
     /// batches larger, and so their writes fewer.
     var threadsToWake = SharedHub.ThreadsToWake()
-    /// Seconds on the monotonic clock, as of the last tick.
-    private var now = Int(Clock.monotonicNanoseconds() / 1_000_000_000)
+    /// The number of ticks, one per second. Unlike a clock it does not run while the process is suspended: clients whose
+    /// messages wait in the kernel have not been silent.
+    private var now = 0
 
-    /// - Throws: ``StartError`` if a key or the certificate is unusable.
+    /// - Throws: ``StartError`` if a configured key is unusable, or libwebsockets cannot create a context.
     init(index: Int, assembly: Assembly) throws(StartError) {
         self.index = index
         hub = assembly.hub
@@ -76,6 +78,7 @@ final class Node: EventLoopDelegate {
         self.apps = Applications(apps)
         fleet = assembly.fleet
         webhooks = assembly.webhooks
+        channelQueries = assembly.channelQueries
         appIDs = apps.map(\.id)
         wakeup = assembly.wakeups[index]
         router = Router(
@@ -231,9 +234,8 @@ final class Node: EventLoopDelegate {
 
     func ticked() {
         heartbeat.beat()
-        let nanoseconds = Clock.monotonicNanoseconds()
-        now = Int(nanoseconds / 1_000_000_000)
-        if index == 0 { apply(.tick(Int64(nanoseconds / 1_000_000))) }
+        now += 1
+        if index == 0 { apply(.tick(Int64(Clock.monotonicNanoseconds() / 1_000_000))) }
         for slot in connections.indices { checkActivity(slot) }
         loopChooser.forgetRecent()
         if index == 0 {
@@ -314,6 +316,7 @@ final class Node: EventLoopDelegate {
             case .adopt(let connection): connectionsToAdopt.append(connection)
             case .commandReply(let reply, let request): respond(to: request) { reply.response(in: $0) }
             case .queryReply(let reply, let request): respond(to: request) { reply.response(in: $0) }
+            case .response(let response, let request): respond(response, to: request)
             case .keysFetched(let request): requestsToRetry.append(request)
             case .drain(let seconds): loop?.drain(over: seconds)
             case .stop: loop?.stop()
@@ -353,7 +356,7 @@ final class Node: EventLoopDelegate {
             log.warning("slow_consumers_dropped", ["loop": .number(index), "count": .number(drops - logged.drops)])
         }
         if pauses > logged.pauses, acceptPause.begins(at: now) {
-            log.warning("accepting_paused", ["reason": "no descriptors left"])
+            log.warning("accepting_paused", ["reason": "no connection left: see server.connections and the descriptor limit"])
         }
         logged = (drops, pauses)
     }

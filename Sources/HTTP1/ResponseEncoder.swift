@@ -11,11 +11,6 @@ package enum ResponseEncoder {
         case keepAlive
         /// `close`: this is the last response.
         case close
-
-        /// What the response to a request with this head says if the server does not close the connection itself.
-        package init(_ head: RequestHead) {
-            self = !head.keepsAlive ? .close : head.isHTTP11 ? .persistent : .keepAlive
-        }
     }
 
     /// The interim response to a request that waits for it before it sends its body.

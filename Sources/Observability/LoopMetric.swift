@@ -28,8 +28,8 @@ package enum LoopMetric: Int, CaseIterable, Sendable {
         case .connected: ("connected", .gauge, "Open WebSocket connections.")
         case .connectionsOpened: ("new_connections_total", .counter, "WebSocket connections opened.")
         case .connectionsClosed: ("new_disconnections_total", .counter, "WebSocket connections closed.")
-        case .bytesReceived: ("socket_received_bytes", .counter, "Payload bytes received over WebSockets.")
-        case .bytesSent: ("socket_transmitted_bytes", .counter, "Frame bytes sent over WebSockets.")
+        case .bytesReceived: ("socket_received_bytes", .counter, "Bytes received over WebSockets, frame headers included.")
+        case .bytesSent: ("socket_transmitted_bytes", .counter, "Bytes sent over WebSockets, frame headers included.")
         case .messagesReceived: ("ws_messages_received_total", .counter, "Messages received over WebSockets.")
         case .messagesSent: ("ws_messages_sent_total", .counter, "Messages sent over WebSockets.")
         case .httpRequests: ("http_calls_received_total", .counter, "HTTP requests received.")
@@ -40,7 +40,7 @@ package enum LoopMetric: Int, CaseIterable, Sendable {
         case .rejectedPublishes: ("publish_refused_total", .counter, "Publishes and commands rejected because a queue was full.")
         case .limitedCommands: ("commands_limited_total", .counter, "Commands rejected by the rate limit.")
         case .limitedClientEvents: ("client_events_limited_total", .counter, "Client events rejected by the rate limit.")
-        case .acceptPauses: ("accept_paused_total", .counter, "Times accept() was paused at the descriptor limit.")
+        case .acceptPauses: ("accept_paused_total", .counter, "Times accept() was paused at the connection or descriptor limit.")
         }
     }
 }

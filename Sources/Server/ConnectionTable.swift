@@ -21,7 +21,8 @@ struct ConnectionTable {
         /// All is said: the outbox is still sent, then the connection stops sending, and discards what it receives until
         /// the client closes. Closing at once would reset the connection and destroy the last response on its way.
         case lingering
-        /// The connection is closed at the end of this turn, whatever is unsent. Nothing is sent or received.
+        /// The connection is closed at the end of this turn (see ``TimeSlice``), whatever is unsent. Nothing is sent or
+        /// received.
         case dropped
     }
 

@@ -15,7 +15,7 @@ extension EventLoop {
 
     func framesReceived(_ bytes: UnsafeMutableRawBufferPointer, _ slot: Int) {
         metrics.add(bytes.count, to: .bytesReceived)
-        // TLS may hand over what it had decrypted before reading was paused.
+        // What comes together with the upgrade request is handed over although reading is paused.
         guard !connections[slot].awaitsTurn, !connections[slot].isThrottled else { return keepUnread(bytes, slot) }
         readFrames(bytes, slot)
     }
@@ -32,7 +32,7 @@ extension EventLoop {
         var decoder = takeDecoder(slot) ?? FrameDecoder(messageBytesMax: Int(connections[slot].messageBytesMax))
         if connections[slot].phase != .webSocket { decoder.stopDelivering() }
         var offset = 0
-        while decoder.frameCount < Self.framesPerTurnMax, let event = decoder.next(in: bytes, at: &offset) {
+        while let event = decoder.next(in: bytes, at: &offset, frameCountMax: Self.framesPerTurnMax) {
             handle(event, slot)
             // After the server's close frame no message is delivered; the client's close frame is still read.
             if connections[slot].phase != .webSocket { decoder.stopDelivering() }
@@ -106,7 +106,7 @@ extension EventLoop {
                 continue
             }
             connections[socket.slot].isThrottled = false
-            continueFrames(socket.slot)
+            if !connection.awaitsTurn { continueNextTurn(socket.slot) }
         }
     }
 
@@ -120,14 +120,13 @@ extension EventLoop {
 
     /// Keeps the decoder of a connection in the middle of a message. An idle connection needs none.
     private func keep(_ decoder: FrameDecoder, _ slot: Int) {
-        guard !decoder.isIdle, connections[slot].phase != .dropped else { return }
-        limitBuffered(decoder.keptByteCount, slot)
+        guard !decoder.isIdle, connections[slot].phase != .dropped, permitsBuffering(decoder.keptByteCount, slot) else { return }
         bufferedBytes += decoder.keptByteCount
         decoders[slot] = decoder
     }
 
     private func keepUnread(_ bytes: UnsafeMutableRawBufferPointer, _ slot: Int) {
-        limitBuffered(bytes.count, slot)
+        guard permitsBuffering(bytes.count, slot) else { return }
         bufferedBytes += bytes.count
         unreadFrames[slot, default: []].append(contentsOf: bytes)
     }
@@ -138,11 +137,12 @@ extension EventLoop {
         return bytes
     }
 
-    /// Closes a WebSocket if no memory is left for what has to be kept of it.
-    private func limitBuffered(_ count: Int, _ slot: Int) {
-        guard connections[slot].phase == .webSocket, bufferedBytes + count > options.bufferedBytesMax else { return }
-        delegate.limitReached(.bufferBytes)
-        close(connections[slot].socket, .overCapacity, reason: "Overloaded: too many incomplete messages")
+    /// Whether so many bytes may be kept of a WebSocket. If not, the loop closes it, and discards what it sends.
+    private func permitsBuffering(_ count: Int, _ slot: Int) -> Bool {
+        guard bufferedBytes + count > options.bufferedBytesMax else { return true }
+        if connections[slot].phase == .webSocket { delegate.limitReached(.bufferBytes) }
+        fail(slot, CloseCode.overCapacity.rawValue, "Overloaded: too many incomplete messages")
+        return false
     }
 
     /// Forgets what a closed connection has sent.

@@ -1,6 +1,7 @@
 import Crypto
 import HTTP
 import HTTP1
+import PusherProtocol
 import WebSocketFraming
 
 /// HTTP/1.1 requests: each is read, decided on when its head is complete, and responded to in the order of arrival.
@@ -41,15 +42,22 @@ extension EventLoop {
         wakeup.signal()  // so that the loop does not sleep
     }
 
-    /// Continues the connections that the last turn has left.
+    /// Continues connections that an earlier turn has left, as far as the time allows.
     func continueConnections() {
-        let sockets = connectionsToContinue
-        connectionsToContinue.removeAll(keepingCapacity: true)
-        for socket in sockets where connections.phase(of: socket) != nil {
+        // Those that have to wait again come after all the others, in the next turn.
+        var sockets = FIFO<SocketID>()
+        swap(&sockets, &connectionsToContinue)
+        let slice = TimeSlice()
+        while !slice.isOver, let socket = sockets.popFirst() {
+            guard connections.phase(of: socket) != nil else { continue }
             connections[socket.slot].awaitsTurn = false
             updateReading(socket.slot)
             if connections[socket.slot].isWebSocket { continueFrames(socket.slot) } else { continueRequests(socket.slot) }
         }
+        guard !sockets.isEmpty else { return }
+        while let socket = connectionsToContinue.popFirst() { sockets.append(socket) }
+        connectionsToContinue = sockets
+        wakeup.signal()
     }
 
     private func readBuffered(_ reading: inout RequestReading, _ slot: Int) {
@@ -81,7 +89,7 @@ extension EventLoop {
         }
         guard connections[slot].phase == .http else {
             // A client may send frames together with its upgrade request, although it should wait for the response.
-            if start < bytes.count { received(UnsafeMutableRawBufferPointer(rebasing: bytes[start...]), on: slot) }
+            if start < bytes.count { handle(UnsafeMutableRawBufferPointer(rebasing: bytes[start...]), slot) }
             return bytes.count
         }
         return start
@@ -274,7 +282,10 @@ extension EventLoop {
         switch reading.stage {
         // The client does not read its response: what it has sent has to wait, and is not late.
         case _ where connections[slot].isFull || connections[slot].awaitsTurn: setDeadline(.idle, slot, restarts: false)
-        case .head: setDeadline(isBetweenRequests ? .idle : .head, slot, restarts: isBetweenRequests)
+        case .head where !isBetweenRequests: setDeadline(.head, slot, restarts: false)
+        // An empty line alone does not give the client more time.
+        case .head where !reading.bytes.isEmpty && connections[slot].deadline.kind == .head: break
+        case .head: setDeadline(.idle, slot, restarts: reading.bytes.isEmpty)
         case .body, .discarding: setDeadline(.body, slot, restarts: false)
         case .undecided, .decided, .responding: deadlines.cancel(slot, &connections)
         }

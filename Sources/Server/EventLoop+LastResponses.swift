@@ -30,6 +30,7 @@ extension EventLoop {
     /// Ends a request that is not complete in time.
     func requestTimedOut(_ slot: Int) {
         guard let reading = takeReading(slot) else { return drop(slot) }  // nothing of a request has arrived
+        if case .discarding = reading.stage { return drop(slot) }  // the response is sent
         forget(reading)
         respondLast(errorResponse(408, "The request did not arrive in time"), on: slot)
     }
@@ -57,7 +58,7 @@ extension EventLoop {
     /// Tells the client that no more follows, once all is sent.
     func endSending(_ slot: Int) {
         updateReading(slot)
-        transport.endSending(connections[slot].transport, descriptor: connections[slot].descriptor)
+        transport.endSending(on: slot, descriptor: connections[slot].descriptor)
         deadlines.set(.close, slot, &connections)
     }
 

@@ -38,7 +38,7 @@ extension EventLoop {
     /// - Returns: the number of bytes that the socket took. If it is fewer than all, the socket is full or broken.
     private func send(_ bytes: UnsafeRawBufferPointer, _ slot: Int) -> Int {
         let connection = connections[slot]
-        switch transport.send(bytes, to: connection.transport, descriptor: connection.descriptor) {
+        switch transport.send(bytes, on: slot, descriptor: connection.descriptor) {
         case .sent(let count):
             countSent(count, connection.phase)
             return count
@@ -48,6 +48,8 @@ extension EventLoop {
             connections[slot].hasProgress = true
             transport.wantWritable(connection.transport)
             updateReading(slot)
+            // What the client sends now waits until it has read the response, and is not late.
+            if connection.phase == .http { deadlines.set(.idle, slot, &connections) }
             return count
         case .failed:
             drop(slot)
@@ -130,8 +132,7 @@ extension EventLoop {
     /// Pauses or resumes receiving as the connection's state requires.
     ///
     /// An HTTP connection is not read while it waits for a response or sends one: pipelined requests then wait in the
-    /// kernel, and the client's close does not destroy the response, because the transport closes at once when it reads
-    /// the client's FIN.
+    /// kernel, and the client's FIN does not end the connection before it has the response.
     func updateReading(_ slot: Int) {
         let connection = connections[slot]
         let mustPause =
@@ -139,10 +140,11 @@ extension EventLoop {
             case .http: connection.awaitsResponse || connection.awaitsTurn || connection.isFull
             case .lingering: connection.isFull
             case .webSocket, .closePending, .closing: connection.awaitsTurn || connection.isThrottled
-            case .proxyHeader, .dropped: false
+            case .proxyHeader: false
+            case .dropped: true
             }
         guard mustPause != connection.isReadingPaused else { return }
         connections[slot].isReadingPaused = mustPause
-        transport.pauseReading(connection.transport, mustPause)
+        transport.pauseReading(connection.transport, slot: slot, mustPause)
     }
 }

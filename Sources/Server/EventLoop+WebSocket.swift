@@ -40,7 +40,7 @@ extension EventLoop {
 
     // MARK: Closing
 
-    /// Closes a WebSocket at the end of this turn, after all frames written to it until then.
+    /// Closes a WebSocket at the end of this turn (see ``TimeSlice``), after all frames written to it until then.
     package func close(_ socket: SocketID, _ code: CloseCode, reason: String) {
         guard connections.phase(of: socket) == .webSocket else { return }
         connections[socket.slot].phase = .closePending
@@ -80,12 +80,12 @@ extension EventLoop {
         if connections[slot].deadline.kind != .close { deadlines.set(.close, slot, &connections) }
     }
 
-    /// Performs the closes of this turn.
+    /// Performs the closes of this turn, as far as the time allows.
     func closePending() {
-        let closes = pendingCloses
-        pendingCloses.removeAll(keepingCapacity: true)
-        for (socket, frame) in closes where connections.phase(of: socket) == .closePending {
-            sendClose(frame, socket.slot)
+        let slice = TimeSlice()
+        while let (socket, frame) = pendingCloses.popFirst() {
+            if connections.phase(of: socket) == .closePending { sendClose(frame, socket.slot) }
+            if slice.isOver { return }
         }
     }
 
@@ -112,21 +112,22 @@ extension EventLoop {
         delegate.closed(connections[slot].socket)
     }
 
-    /// Ends a connection at the end of this turn, whatever is unsent. The delegate is told then, and not now: it may be
-    /// the one that is just writing.
+    /// Ends a connection at the end of this turn (see ``TimeSlice``), whatever is unsent. The delegate is told then, and
+    /// not now: it may be the one that is just writing.
     func drop(_ slot: Int) {
         guard connections[slot].phase != .dropped else { return }
         connections[slot].phase = .dropped
+        updateReading(slot)  // so that it is not reported as readable until it is closed
         dropped.append(connections[slot].socket)
     }
 
-    /// Closes the connections that were dropped in this turn.
+    /// Closes connections that were dropped, as far as the time allows.
     func closeDropped() {
-        let sockets = dropped
-        dropped.removeAll(keepingCapacity: true)
-        // A connection may have been closed by its client since.
-        for socket in sockets where connections.phase(of: socket) == .dropped {
-            transport.close(connections[socket.slot].transport)
+        let slice = TimeSlice()
+        while let socket = dropped.popFirst() {
+            // A connection may have been closed by the library since.
+            if connections.phase(of: socket) == .dropped { transport.close(connections[socket.slot].transport) }
+            if slice.isOver { return }
         }
     }
 }

@@ -42,7 +42,7 @@ package final class EventLoop: TransportDelegate {
     var lateReplies: [(id: RequestID, decision: HeadDecision)] = []
     var correlationIDs = CorrelationIDs()
     /// Connections whose requests or frames are read further in the next turn.
-    var connectionsToContinue: [SocketID] = []
+    var connectionsToContinue = FIFO<SocketID>()
     /// The responses of this turn, to send at its end.
     var replies = Replies()
 
@@ -57,10 +57,12 @@ package final class EventLoop: TransportDelegate {
     var unreadFrames: [Int: [UInt8]] = [:]
     /// WebSockets that are not read because of their rate.
     var throttled: [SocketID] = []
-    /// WebSockets to close at the end of this turn.
-    var pendingCloses: [(socket: SocketID, frame: CloseFrame)] = []
-    /// Connections to close at the end of this turn.
-    var dropped: [SocketID] = []
+    /// WebSockets to close at the end of this turn (see ``TimeSlice``).
+    var pendingCloses = FIFO<(socket: SocketID, frame: CloseFrame)>()
+    /// Connections to close at the end of this turn (see ``TimeSlice``).
+    var dropped = FIFO<SocketID>()
+    /// Whether the last turn has left work of the kinds that have a ``TimeSlice``.
+    private var isBehind = false
 
     /// Headers of the PROXY protocol that are incomplete, by slot.
     var proxyParsers: [Int: ProxyProtocolParser] = [:]
@@ -142,7 +144,8 @@ package final class EventLoop: TransportDelegate {
     /// Closes the remaining connections and calls ``EventLoopDelegate/closed(_:)`` for each. Call it after ``run()``,
     /// on the loop's thread.
     package func shutDown() {
-        turnEnd()  // `stop` has ended the last turn before its end
+        // `stop` has ended the last turn before its end, and one turn may not send all that is left.
+        repeat { turnEnd() } while !pendingCloses.isEmpty || !lateReplies.isEmpty
         stopListening()
         wakeup.stop()
         ev_prepare_stop(wakeup.loop, turnEndWatcher)
@@ -178,7 +181,8 @@ package final class EventLoop: TransportDelegate {
     }
 
     private func acceptReady() {
-        guard let listener else { return }
+        // New connections wait in the kernel while the loop has not done with the ones before.
+        guard let listener, !isBehind else { return }
         // At most 64 per turn, so that a burst of new connections does not delay open ones.
         for _ in 0..<64 {
             guard !budget.isExhausted else { return pauseAccepting() }
@@ -219,7 +223,7 @@ package final class EventLoop: TransportDelegate {
             connection.drop()
             return release(connection.address, connection.isCounted)
         }
-        // TLS may fail within the adoption, which then calls `closed` for a slot that has no connection.
+        // An adoption that fails may call `closed` for a slot that has no connection.
         let slot = connections.reserveSlot()
         guard let handle = transport.adopt(connection.descriptor, slot: slot) else {
             connections.cancelReservation(of: slot)
@@ -232,14 +236,27 @@ package final class EventLoop: TransportDelegate {
 
     // MARK: Transport
 
-    func received(_ bytes: UnsafeMutableRawBufferPointer, on slot: Int) {
-        guard connections.isOccupied(slot) else { return }
+    func received(_ bytes: UnsafeMutableRawBufferPointer, on slot: Int) -> Bool {
+        guard connections.isOccupied(slot) else { return false }
+        handle(bytes, slot)
+        return !connections[slot].isReadingPaused
+    }
+
+    /// Handles bytes as the connection's phase requires.
+    func handle(_ bytes: UnsafeMutableRawBufferPointer, _ slot: Int) {
         switch connections[slot].phase {
         case .proxyHeader: proxyBytesReceived(bytes, slot)
         case .http: requestBytesReceived(bytes, slot)
         case .webSocket, .closePending, .closing: framesReceived(bytes, slot)
         case .lingering, .dropped: break
         }
+    }
+
+    func ended(_ slot: Int) {
+        guard connections.isOccupied(slot) else { return }
+        // A client may have sent the last request and its end together.
+        if connections[slot].phase == .http { sendReplies() }
+        drop(slot)
     }
 
     func closed(_ slot: Int) {
@@ -265,22 +282,30 @@ package final class EventLoop: TransportDelegate {
     // MARK: Turns
 
     private func turnEnd() {
+        let areHandshakesLeft = !transport.turnEnded()
         sendReplies()
         delegate.turnEnded()
         // Closing a connection calls the delegate, which may write more frames and close more connections. So repeat
-        // until nothing is left.
-        while !pendingCloses.isEmpty || !lateReplies.isEmpty || !dropped.isEmpty {
+        // until nothing is left, or the time is over.
+        let slice = TimeSlice()
+        while hasWork {
             performLateReplies()
             sendReplies()
             closePending()
             closeDropped()
             delegate.turnEnded()
+            if slice.isOver { break }
         }
+        isBehind = areHandshakesLeft || hasWork
+        if isBehind { wakeup.signal() }  // so that the loop does not sleep before the next turn
         if let drain, !hasDrained, isIdle || drain.isOver {
             hasDrained = true
             delegate.drained()
         }
     }
+
+    /// Whether something is left to do at the end of a turn.
+    private var hasWork: Bool { !pendingCloses.isEmpty || !lateReplies.isEmpty || !dropped.isEmpty }
 
     /// Whether there are no WebSockets and no requests.
     private var isIdle: Bool { webSocketCount == 0 && readings.isEmpty && pendingResponses.count == 0 }
@@ -291,11 +316,18 @@ package final class EventLoop: TransportDelegate {
         dropSlowConsumers()
         resumeThrottled()
         deadlines.tick()
+        expireDeadlines()
+    }
+
+    /// Ends the connections whose deadlines have passed.
+    private func expireDeadlines() {
+        let slice = TimeSlice()
         while let (slot, kind) = deadlines.nextExpired(&connections) {
             switch kind {
             case .head where connections[slot].phase == .http, .body where connections[slot].phase == .http: requestTimedOut(slot)
             case .handshake, .head, .body, .idle, .close: drop(slot)
             }
+            guard !slice.isOver else { return wakeup.signal() }
         }
     }
 
@@ -334,6 +366,7 @@ package final class EventLoop: TransportDelegate {
     private static let wokenCallback: clibev_async_callback = { _, watcher, _ in
         withEventLoop(watcher?.pointee.data) {
             $0.continueConnections()
+            $0.expireDeadlines()
             $0.delegate.woken()
         }
     }

@@ -50,8 +50,8 @@ package protocol EventLoopDelegate: AnyObject {
     /// A request is complete for which ``decide(on:_:)`` has returned `.readBody`.
     /// - Returns: the response; nil if ``EventLoop/respond(_:to:)`` follows later.
     func respond(to request: HTTPRequest, _ id: RequestID) -> HTTPResponse?
-    /// The connection of a request has closed before the response. There may be a call of ``decide(on:_:)`` for it, or
-    /// none.
+    /// A request on which ``decide(on:_:)`` was called needs no response: its connection has closed, or the loop has
+    /// responded itself, because the body was invalid, too large or late.
     func abandoned(_ id: RequestID)
     /// A request cannot be read. The connection closes after the returned response.
     /// - Parameter rawPath: the request's path as sent, percent-encoded; empty if it could not be read.
@@ -64,7 +64,7 @@ package protocol EventLoopDelegate: AnyObject {
     func ticked()
     /// The loop has drained: all WebSockets are closed, or the time of the drain is over.
     func drained()
-    /// Another thread has signalled the ``Wakeup``.
+    /// The ``Wakeup`` was signalled, by another thread or by the loop itself.
     func woken()
     /// All ready events have been handled; the loop is about to sleep.
     func turnEnded()

@@ -30,7 +30,7 @@ struct Outbox {
         bytes += chunk.count - offset
     }
 
-    /// Calls `send` with the next bytes, at most `bytesMax` unless a single chunk is longer. Joins small chunks in
+    /// Calls `send` with the next bytes, at most `bytesMax`. Joins small chunks in
     /// `scratch`, because a write costs much more than a copy.
     func withNext<Result>(_ bytesMax: Int, _ scratch: inout [UInt8], _ send: (UnsafeRawBufferPointer) -> Result) -> Result {
         let first = chunks[head]

@@ -1,4 +1,4 @@
-import CLibwebsockets
+import CTLS
 import Glibc
 import Threads
 
@@ -30,7 +30,7 @@ package final class TLSCertificates: Sendable {
         init(_ files: TLSFiles) throws(StartError) {
             self.files = files
             var problem: UnsafePointer<CChar>?
-            guard let loaded = clws_load_certificate(files.certificate, files.key, &problem) else {
+            guard let loaded = ctls_load_certificate(files.certificate, files.key, &problem) else {
                 throw StartError(unusable: files, problem.map { String(cString: $0) } ?? "unknown reason")
             }
             address = UInt(bitPattern: loaded)
@@ -43,16 +43,23 @@ package final class TLSCertificates: Sendable {
     }
 
     private let loaded: Lock<[Certificate]>
-    /// Encrypt the sessions that clients keep to resume them. They live as long as the process.
-    private let ticketKeys: [UInt8]
+    /// The `SSL_CTX` of all connections. OpenSSL allows threads to share it. An integer because pointers are not
+    /// Sendable.
+    private let contextAddress: UInt
 
     /// - Parameter files: at least one pair.
     /// - Throws: ``StartError`` if a file is unusable, or a key does not belong to its certificate.
     package init(_ files: [TLSFiles]) throws(StartError) {
         precondition(!files.isEmpty, "a TLS listener without a certificate")
         loaded = Lock(try Self.load(files))
-        ticketKeys = (0..<Int(CLWS_TICKET_KEY_BYTES)).map { _ in UInt8.random(in: 0...255) }
+        // Encrypt the sessions that clients keep to resume them.
+        let ticketKeys = (0..<Int(CTLS_TICKET_KEY_BYTES)).map { _ in UInt8.random(in: 0...255) }
+        guard let context = ctls_new_context(ticketKeys) else { throw StartError("create the TLS context: out of memory") }
+        contextAddress = UInt(bitPattern: context)
+        SSL_CTX_set_cert_cb(context, Self.chooseCallback, Unmanaged.passUnretained(self).toOpaque())
     }
+
+    deinit { SSL_CTX_free(context) }
 
     /// Replaces the certificates.
     /// - Parameter files: at least one pair.
@@ -64,7 +71,7 @@ package final class TLSCertificates: Sendable {
 
     /// For each certificate its path, and the time at which it expires, in seconds since 1970.
     package var expiries: [(path: String, at: Int)] {
-        loaded.withLock { $0 }.map { ($0.files.certificate, clws_certificate_end($0.pointer)) }
+        loaded.withLock { $0 }.map { ($0.files.certificate, ctls_certificate_end($0.pointer)) }
     }
 
     private static func load(_ files: [TLSFiles]) throws(StartError) -> [Certificate] {
@@ -75,24 +82,26 @@ package final class TLSCertificates: Sendable {
 
     // MARK: Handshakes
 
-    /// The files of the first certificate.
-    var first: TLSFiles? { loaded.withLock { $0.first?.files } }
+    // Not nil: it was a pointer.
+    private var context: OpaquePointer { OpaquePointer(bitPattern: contextAddress)! }
 
-    /// Prepares an `SSL_CTX`, which must not outlive this object.
-    func prepare(_ context: OpaquePointer) {
-        clws_prepare_tls(context, Self.chooseCallback, Unmanaged.passUnretained(self).toOpaque(), ticketKeys)
-    }
+    /// The server's side of TLS on a socket. It must not outlive this object. Nil if memory is short.
+    func accept(_ descriptor: Int32) -> TLSConnection? { TLSConnection(context, descriptor) }
 
     /// OpenSSL's certificate callback: 1 goes on with the handshake, 0 ends it.
     private static let chooseCallback: @convention(c) (OpaquePointer?, UnsafeMutableRawPointer?) -> Int32 = { ssl, this in
         guard let ssl, let this else { return 0 }
         let certificates = Unmanaged<TLSCertificates>.fromOpaque(this)
-        return certificates._withUnsafeGuaranteedRef { clws_use_certificate(ssl, $0.choose(for: ssl).pointer) }
+        return certificates._withUnsafeGuaranteedRef {
+            let certificate = $0.choose(for: ssl)
+            // A reload may release it meanwhile.
+            return withExtendedLifetime(certificate) { ctls_use_certificate(ssl, certificate.pointer) }
+        }
     }
 
     private func choose(for ssl: OpaquePointer) -> Certificate {
         let certificates = loaded.withLock { $0 }
-        guard certificates.count > 1, let name = clws_requested_name(ssl) else { return certificates[0] }
-        return certificates.first { clws_certificate_matches($0.pointer, name) == 1 } ?? certificates[0]
+        guard certificates.count > 1, let name = ctls_requested_name(ssl) else { return certificates[0] }
+        return certificates.first { ctls_certificate_matches($0.pointer, name) == 1 } ?? certificates[0]
     }
 }

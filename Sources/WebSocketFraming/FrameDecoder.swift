@@ -70,13 +70,17 @@ package struct FrameDecoder {
     /// - Parameters:
     ///   - bytes: what was received. The decoder changes it.
     ///   - offset: where to go on in `bytes`: 0 at first. The decoder advances it.
-    /// - Returns: nil if more bytes are needed. `offset` is the end of `bytes` then, and the decoder keeps what it
-    ///   needs.
-    package mutating func next(in bytes: UnsafeMutableRawBufferPointer, at offset: inout Int) -> Event? {
+    ///   - frameCountMax: no further frame begins when ``frameCount`` is so large.
+    /// - Returns: nil if more bytes are needed: `offset` is the end of `bytes` then, and the decoder keeps what it
+    ///   needs. Nil also before the first frame above `frameCountMax`, which begins at `offset`.
+    package mutating func next(
+        in bytes: UnsafeMutableRawBufferPointer, at offset: inout Int, frameCountMax: Int = .max
+    ) -> Event? {
         freeDelivered()
         do throws(FramingError) {
             while mode != .ended {
                 if frame == nil {
+                    guard frameCount < frameCountMax else { return nil }
                     guard let header = try readHeader(in: bytes, at: &offset) else { return nil }
                     frame = IncomingFrame(header: header)
                     frameCount += 1

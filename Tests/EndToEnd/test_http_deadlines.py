@@ -12,7 +12,8 @@ from harness.raw_client import RawClient
 from harness.wire import TEXT, Wire, frame, request, upgrade
 
 # what a client sends, to the seconds after which the connection ends, and the last response
-CASES = {"nothing": (10, None), "half a head": (10, 408), "half a body": (30, 408), "half a chunk": (30, 408)}
+CASES = {"nothing": (10, None), "an empty line": (10, None), "half a head": (10, 408),
+         "half a body": (30, 408), "half a chunk": (30, 408)}
 
 
 def unfinished(case: str) -> bytes:
@@ -20,6 +21,7 @@ def unfinished(case: str) -> bytes:
     target = signed_target(FIRST, "POST", "/apps/1001/events", body)
     return {
         "nothing": b"",
+        "an empty line": b"\r\n",
         "half a head": b"GET /healthz HTTP/1.1\r\nHos",
         "half a body": request("POST", target, body)[:-1],
         "half a chunk": request("POST", target, headers=["Transfer-Encoding: chunked"], length=False)
@@ -32,7 +34,8 @@ def ends(gateways):
     """Connects all cases at once; returns for each the response and the seconds until the end."""
     gateway = gateways(loops=1)
     wires = {name: Wire(gateway) for name in CASES}
-    trickle, start = Wire(gateway), time.monotonic()
+    trickle, refused, start = Wire(gateway), Wire(gateway), time.monotonic()
+    refused.send(request("POST", "/apps/1001/events", b"x" * 100)[:-1])
     for name in CASES:
         wires[name].send(unfinished(name))
     found = {}
@@ -49,9 +52,10 @@ def ends(gateways):
             else:
                 trickle.send_ignoring_reset(bytes([next(head)]))
         assert time.monotonic() - start < 80, (found, trickled)
-    for wire in [*wires.values(), trickle]:
+    responses = refused.read_response().status, refused.read_to_end()
+    for wire in [*wires.values(), trickle, refused]:
         wire.close()
-    return found | {"a byte at a time": trickled}
+    return found | {"a byte at a time": trickled, "refused": responses}
 
 
 @pytest.mark.parametrize("name", [*CASES, "a byte at a time"])
@@ -61,6 +65,10 @@ def test_unfinished_request_ends_at_its_deadline(ends, name):
     assert (response and response.status) == status, response
     # Ticks of a busy loop may be late.
     assert seconds - 1 <= after <= seconds + 15, after
+
+
+def test_request_that_was_refused_before_its_body_gets_no_second_response(ends):
+    assert ends["refused"] == (401, b"")
 
 
 def test_client_that_does_not_answer_the_close_frame_is_disconnected(start_gateway, closing):

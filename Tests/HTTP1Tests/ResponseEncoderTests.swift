@@ -102,14 +102,6 @@ import Testing
 
     @Test func confirmsKeepAliveOnlyToHTTP10() {
         #expect(written(.emptyObject, connection: .keepAlive).contains("\r\nConnection: keep-alive\r\n\r\n{}"))
-        var head = RequestHead()
-        #expect(ResponseEncoder.Connection(head) == .persistent)
-        head.isHTTP11 = false
-        #expect(ResponseEncoder.Connection(head) == .keepAlive)
-        head.keepsAlive = false
-        #expect(ResponseEncoder.Connection(head) == .close)
-        head.isHTTP11 = true
-        #expect(ResponseEncoder.Connection(head) == .close)
     }
 
     @Test func writesInterimAndSwitchingResponses() {

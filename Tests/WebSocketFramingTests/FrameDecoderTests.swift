@@ -42,6 +42,25 @@ private typealias Client = ClientFrame
         #expect(decoder.frameCount == 2, "a frame counts when its header is complete")
     }
 
+    @Test func beginsNoFrameAboveTheMaximum() {
+        let fragment = Client.continuation("", isFinal: false)
+        var bytes = Client.text("a", isFinal: false) + fragment + fragment + Client.continuation("b")
+        let thirdFrame = Client.text("a", isFinal: false).count + fragment.count
+        bytes.withUnsafeMutableBytes { bytes in
+            var decoder = FrameDecoder(messageBytesMax: 100)
+            var offset = 0
+            let event = decoder.next(in: bytes, at: &offset, frameCountMax: 2)
+            #expect(event.map { _ in true } == nil)
+            #expect(offset == thirdFrame && decoder.frameCount == 2)
+            decoder.frameCount = 0
+            guard case .text(let text) = decoder.next(in: bytes, at: &offset, frameCountMax: 2) else {
+                Issue.record("no text")
+                return
+            }
+            #expect(text.elementsEqual("ab".utf8) && offset == bytes.count)
+        }
+    }
+
     @Test func handsOutWholeFramesWithoutCopying() {
         var bytes = Client.text("whole")
         bytes.withUnsafeMutableBytes { bytes in

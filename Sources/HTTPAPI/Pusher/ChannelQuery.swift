@@ -12,6 +12,11 @@ package enum ChannelQuery: Sendable {
     /// The users of a presence channel (I1–I3).
     case users(ChannelName)
 
+    /// Whether the result is a list, which takes long to encode if it is large.
+    package var isList: Bool {
+        if case .channel = self { false } else { true }
+    }
+
     /// Looks up the result in the hub.
     /// - Parameter read: passes the hub to its argument, once or several times. The hub is locked only meanwhile, so the
     ///   result is sorted and encoded without the lock.

@@ -58,6 +58,8 @@ class PushFleet(Fleet):
         for number in range(count):
             with contextlib.closing(Caller(self.gateway, "driver", unique_id("d"))) as owner:
                 devices.append(self.android(owner) if number % 2 else self.ios(owner))
+            if number % 100 == 0:  # the gateway closes connections that are idle for a minute
+                self.dispatcher.expect_ok("GET", "/api/ops/push")
         return devices
 
     # Notifications
