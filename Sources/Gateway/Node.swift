@@ -324,7 +324,8 @@ final class Node: EventLoopDelegate {
         }
         messages.removeAll(keepingCapacity: true)
         // Adopt after the messages of this batch, too: an adopted connection may be served, or even closed, at once.
-        while let connection = connectionsToAdopt.popLast() { loop?.adopt(connection) }
+        // While the loop is behind, they wait.
+        while loop?.isBehind == false, let connection = connectionsToAdopt.popLast() { loop?.adopt(connection) }
         // Retry after the messages of this batch: a retry may drain the mailbox again, and newer messages would then
         // overtake the rest of the batch.
         while let request = requestsToRetry.popLast() { retry(request) }

@@ -62,7 +62,7 @@ package final class EventLoop: TransportDelegate {
     /// Connections to close at the end of this turn (see ``TimeSlice``).
     var dropped = FIFO<SocketID>()
     /// Whether the last turn has left work of the kinds that have a ``TimeSlice``.
-    private var isBehind = false
+    package private(set) var isBehind = false
 
     /// Headers of the PROXY protocol that are incomplete, by slot.
     var proxyParsers: [Int: ProxyProtocolParser] = [:]
@@ -296,8 +296,10 @@ package final class EventLoop: TransportDelegate {
             delegate.turnEnded()
             if slice.isOver { break }
         }
+        let wasBehind = isBehind
         isBehind = areHandshakesLeft || hasWork
-        if isBehind { wakeup.signal() }  // so that the loop does not sleep before the next turn
+        // So that the loop does not sleep before the next turn, in which it goes on, or adopts what has waited.
+        if isBehind || wasBehind { wakeup.signal() }
         if let drain, !hasDrained, isIdle || drain.isOver {
             hasDrained = true
             delegate.drained()

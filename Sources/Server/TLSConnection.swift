@@ -4,7 +4,7 @@ import CTLS
 ///
 /// OpenSSL reads ahead: one system call reads several records. The kernel does not report what OpenSSL has read, so a
 /// caller goes on while ``hasPending`` is true.
-struct TLSConnection {
+final class TLSConnection {
     /// The result of ``receive(into:)``.
     enum Received {
         /// The number of decrypted bytes.
@@ -18,6 +18,8 @@ struct TLSConnection {
     }
 
     private let ssl: OpaquePointer
+    /// Whether the handshake is done. Stays true while keys are updated.
+    private(set) var isEstablished = false
 
     /// - Parameter context: an `SSL_CTX`, which must outlive the connection.
     init?(_ context: OpaquePointer, _ descriptor: Int32) {
@@ -30,23 +32,22 @@ struct TLSConnection {
         self.ssl = ssl
     }
 
-    /// Frees the connection's memory, after telling the peer that it ends. The socket stays open.
-    func end() {
-        endSending()
-        SSL_free(ssl)
-    }
+    deinit { SSL_free(ssl) }
 
     /// Whether bytes were read that ``receive(into:)`` has not looked at. They may be a part of a record.
     var hasPending: Bool { SSL_has_pending(ssl) == 1 }
 
-    var isEstablished: Bool { SSL_is_init_finished(ssl) == 1 }
+    /// Whether OpenSSL has something to send of its own, such as a part of the handshake, and the socket was full.
+    var waitsToSend: Bool { SSL_want(ssl) == SSL_WRITING }
 
     /// Goes on with the handshake, and decrypts at most one TLS record.
     /// - Parameter buffer: at least 16 KiB, the size of a record.
     func receive(into buffer: UnsafeMutableRawBufferPointer) -> Received {
         var count = 0
         ERR_clear_error()  // `SSL_get_error` looks at the thread's error queue
-        if SSL_read_ex(ssl, buffer.baseAddress, buffer.count, &count) == 1 { return .bytes(count) }
+        let isRead = SSL_read_ex(ssl, buffer.baseAddress, buffer.count, &count) == 1
+        if !isEstablished { isEstablished = SSL_is_init_finished(ssl) == 1 }
+        if isRead { return .bytes(count) }
         switch SSL_get_error(ssl, 0) {
         case SSL_ERROR_WANT_READ: return .incomplete
         case SSL_ERROR_WANT_WRITE: return .full

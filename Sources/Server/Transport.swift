@@ -40,6 +40,13 @@ final class Transport {
         case failed
     }
 
+    /// A TLS connection to receive from later. It is still open if ``tickets`` has its ticket.
+    private struct WaitingConnection {
+        let slot: Int
+        let socket: Socket
+        let ticket: UInt64
+    }
+
     /// The size in bytes of the buffer that all connections of the loop share for receiving. At least a TLS record
     /// (16 KiB).
     private static let receiveBytes = 65_536
@@ -53,9 +60,13 @@ final class Transport {
     private var tlsConnections: [Int: TLSConnection] = [:]
     /// TLS connections to receive from at the end of the turn: handshakes, and those that were paused and whose bytes
     /// OpenSSL has already read.
-    private var waiting = FIFO<(slot: Int, socket: Socket)>()
-    /// Their slots, without those that were closed or paused since.
-    private var waitingSlots: Set<Int> = []
+    private var waiting = FIFO<WaitingConnection>()
+    /// The tickets of connections in ``waiting``, by slot. A connection that has been closed has none: its slot and even
+    /// its address may belong to another connection by now.
+    private var tickets: [Int: UInt64] = [:]
+    private var lastTicket: UInt64 = 0
+    /// The slots of TLS connections that are paused.
+    private var pausedSlots: Set<Int> = []
     /// The socket whose callback for writing is on the stack.
     private var writableSocket: Socket?
     /// Sockets that were full again within that callback, after which the library forgets the wish to write.
@@ -139,10 +150,12 @@ final class Transport {
     /// Stops or resumes receiving. A peer's close is not noticed while receiving is stopped.
     func pauseReading(_ socket: Socket, slot: Int, _ isPaused: Bool) {
         lws_rx_flow_control(socket, isPaused ? 0 : 1)
+        guard certificates != nil else { return }
         if isPaused {
-            waitingSlots.remove(slot)
-        } else if tlsConnections[slot]?.hasPending == true {
-            receiveLater(slot, socket)
+            pausedSlots.insert(slot)
+        } else {
+            pausedSlots.remove(slot)
+            if tlsConnections[slot]?.hasPending == true { receiveLater(slot, socket) }
         }
     }
 
@@ -163,10 +176,12 @@ final class Transport {
         socketsToRearm.removeAll(keepingCapacity: true)
         guard !waiting.isEmpty else { return true }
         let slice = TimeSlice()
-        while let (slot, socket) = waiting.popFirst() {
-            guard waitingSlots.remove(slot) != nil else { continue }
-            lws_rx_flow_control(socket, 1)
-            receiveEncrypted(slot, socket)
+        while let next = waiting.popFirst() {
+            guard tickets[next.slot] == next.ticket else { continue }
+            tickets[next.slot] = nil
+            guard !pausedSlots.contains(next.slot) else { continue }
+            lws_rx_flow_control(next.socket, 1)
+            receiveEncrypted(next.slot, next.socket)
             if slice.isOver { break }
         }
         return waiting.isEmpty
@@ -195,20 +210,24 @@ final class Transport {
                 handshakeReady(slot, socket)
             }
         case LWS_CALLBACK_RAW_WRITEABLE_FILE:
-            if tlsConnections[slot]?.isEstablished == false { return handshakeReady(slot, socket) }
+            if let tls = tlsConnections[slot] {
+                if tls.waitsToSend { receiveLater(slot, socket) }
+                guard tls.isEstablished else { return }
+            }
             writableSocket = socket
             delegate.writable(slot)
             writableSocket = nil
         case LWS_CALLBACK_RAW_CLOSE_FILE:
             socketsToRearm.removeAll { $0 == socket }
-            waitingSlots.remove(slot)
-            tlsConnections.removeValue(forKey: slot)?.end()
+            tickets[slot] = nil
+            pausedSlots.remove(slot)
+            tlsConnections.removeValue(forKey: slot)?.endSending()
             delegate.closed(slot)
         default: break
         }
     }
 
-    // A connection gets one system call per turn, so that one that sends fast has no advantage over the others.
+    // A connection gets one buffer of bytes per turn, so that one that sends fast has no advantage over the others.
 
     private func receive(_ slot: Int, _ descriptor: Int32) {
         let count = recv(descriptor, buffer.baseAddress, buffer.count, 0)
@@ -224,15 +243,18 @@ final class Transport {
             return delegate.ended(slot)
         }
         tlsConnections[slot] = tls
+        var byteCount = 0
         repeat {
             switch tls.receive(into: buffer) {
             case .bytes(let count):
                 let bytes = UnsafeMutableRawBufferPointer(rebasing: buffer[..<count])
                 guard delegate.received(bytes, on: slot) else { return }
+                byteCount += count
             case .incomplete: return
             case .full: return wantWritable(socket)
             case .ended: return delegate.ended(slot)
             }
+            guard byteCount < buffer.count else { return receiveLater(slot, socket) }
         } while tls.hasPending
     }
 
@@ -244,7 +266,10 @@ final class Transport {
     }
 
     private func receiveLater(_ slot: Int, _ socket: Socket) {
-        if waitingSlots.insert(slot).inserted { waiting.append((slot, socket)) }
+        guard tickets[slot] == nil else { return }
+        lastTicket += 1
+        tickets[slot] = lastTicket
+        waiting.append(WaitingConnection(slot: slot, socket: socket, ticket: lastTicket))
     }
 }
 

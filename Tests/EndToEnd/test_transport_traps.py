@@ -1,4 +1,5 @@
-"""The traps of libwebsockets' raw role, and the facts about the library that concern it, each with its test.
+"""The traps of libwebsockets' raw roles, and the facts about the library that concern it, each with its test. The first
+five are the raw socket role's, which is not used; what they would break must work.
 
 | trap | tests here, and elsewhere |
 |---|---|
@@ -477,3 +478,42 @@ def test_large_event_fills_the_tls_records(secure, closing):
     api.publish("large", data="x" * 400_000)
     wire.expect("event")
     assert sum(wire.records) > 400_000 and len(wire.records) < 40, wire.records
+
+
+def test_connection_in_a_reused_slot_is_not_taken_for_one_that_waited(secure, closing):
+    """Connections that are paused with bytes left in OpenSSL wait behind a backlog of handshakes. They are reset, and new
+    connections get their slots while the old entries may still wait.
+    """
+    def requests_total(api: Api) -> float:
+        return scrape(api).total("fleetwire_http_calls_received_total")
+
+    gateway = secure(loops=2)
+    api = closing(Api(gateway))
+    hello = TLSWire(gateway, finish=False).hello()
+    for number in range(6):
+        paused = [TLSWire(gateway) for _ in range(40)]
+        floods = [b"".join(wire.seal(HEALTH * 400) for _ in range(12)) for wire in paused]
+        backlog = [Wire(gateway, tls=False) for _ in range(400)]
+        # The loops get the connections in turn, so that every second one is on the same loop.
+        same = slice(number % 2, None, 2)
+        for wire in backlog[same]:
+            wire.socket.sendall(hello)
+        for wire, flood in list(zip(paused, floods))[same]:
+            wire.socket.setblocking(False)
+            wire.socket.send(flood)
+        # Each flood has more requests than a turn handles.
+        taken = requests_total(api)
+        while requests_total(api) < taken + 300:
+            pass
+        for wire in paused[same]:
+            wire.reset()
+        later = [Wire(gateway, tls=False) for _ in range(80)]
+        for wire in later:
+            wire.socket.sendall(hello)
+        for wire in later:
+            assert wire.socket.recv(1) == b"\x16", "no handshake record"
+        for wire in backlog + later:
+            wire.reset()
+        for wire in paused:
+            wire.close()
+    gateway.assert_alive()
