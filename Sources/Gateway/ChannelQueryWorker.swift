@@ -3,8 +3,8 @@ import HTTPAPI
 import Server
 import Threads
 
-/// Responds to queries that list channels or users, on a separate thread: a list of some ten thousand names takes tens of
-/// milliseconds to sort and encode, during which a loop would serve nobody.
+/// Looks up the channels or users that a query lists, and encodes the response, on a separate thread. For ten thousand
+/// names this takes tens of milliseconds, and a loop that did it would not serve its other connections meanwhile.
 final class ChannelQueryWorker: Sendable {
     /// The largest number of waiting queries; further ones get 503.
     private static let capacity = 256

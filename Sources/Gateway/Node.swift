@@ -28,8 +28,6 @@ final class Node: EventLoopDelegate {
     let channelQueries: ChannelQueryWorker
     let appIDs: [String]
 
-    /// The time in nanoseconds after which a flush writes no more events, so that the loop serves its other connections.
-    private static let flushNanosecondsMax: UInt64 = 2_000_000
     /// The number of writes after which a flush looks at the time.
     private static let writesPerLook = 64
 
@@ -260,11 +258,9 @@ final class Node: EventLoopDelegate {
 
     /// Writes events until all are written or the turn's time is over.
     private func flush() {
-        let start = Clock.monotonicNanoseconds()
+        let slice = TimeSlice()
         while fanOut.flush(writesMax: Self.writesPerLook, { loop?.write($1, to: $0) }) {
-            if Clock.monotonicNanoseconds() - start >= Self.flushNanosecondsMax {
-                return wakeup.signal()  // so that the loop does not sleep before the next turn
-            }
+            if slice.isOver { return wakeup.signal() }  // so that the loop does not sleep before the next turn
         }
     }
 

@@ -1,7 +1,6 @@
 import Crypto
 import HTTP
 import HTTP1
-import PusherProtocol
 import WebSocketFraming
 
 /// HTTP/1.1 requests: each is read, decided on when its head is complete, and responded to in the order of arrival.
@@ -44,20 +43,16 @@ extension EventLoop {
 
     /// Continues connections that an earlier turn has left, as far as the time allows.
     func continueConnections() {
-        // Those that have to wait again come after all the others, in the next turn.
-        var sockets = FIFO<SocketID>()
-        swap(&sockets, &connectionsToContinue)
+        var left = connectionsToContinue.count  // those that have to wait again come in the next turn
         let slice = TimeSlice()
-        while !slice.isOver, let socket = sockets.popFirst() {
+        while left > 0, !slice.isOver, let socket = connectionsToContinue.popFirst() {
+            left -= 1
             guard connections.phase(of: socket) != nil else { continue }
             connections[socket.slot].awaitsTurn = false
             updateReading(socket.slot)
             if connections[socket.slot].isWebSocket { continueFrames(socket.slot) } else { continueRequests(socket.slot) }
         }
-        guard !sockets.isEmpty else { return }
-        while let socket = connectionsToContinue.popFirst() { sockets.append(socket) }
-        connectionsToContinue = sockets
-        wakeup.signal()
+        if left > 0 { wakeup.signal() }
     }
 
     private func readBuffered(_ reading: inout RequestReading, _ slot: Int) {

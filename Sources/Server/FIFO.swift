@@ -4,7 +4,8 @@ struct FIFO<Element> {
     /// The index of the first element that is not removed.
     private var start = 0
 
-    var isEmpty: Bool { start == elements.count }
+    var count: Int { elements.count - start }
+    var isEmpty: Bool { count == 0 }
 
     mutating func append(_ element: Element) { elements.append(element) }
 

@@ -20,6 +20,10 @@ final class TLSConnection {
     private let ssl: OpaquePointer
     /// Whether the handshake is done. Stays true while keys are updated.
     private(set) var isEstablished = false
+    /// Whether ``Transport`` receives from the connection at the end of the turn.
+    var isWaiting = false
+    /// Whether the event loop has paused receiving.
+    var isPaused = false
 
     /// - Parameter context: an `SSL_CTX`, which must outlive the connection.
     init?(_ context: OpaquePointer, _ descriptor: Int32) {
@@ -51,12 +55,10 @@ final class TLSConnection {
         switch SSL_get_error(ssl, 0) {
         case SSL_ERROR_WANT_READ: return .incomplete
         case SSL_ERROR_WANT_WRITE: return .full
-        case SSL_ERROR_ZERO_RETURN: return .ended
-        default:
-            // OpenSSL forbids to end such a connection with close_notify.
-            SSL_set_quiet_shutdown(ssl, 1)
-            return .ended
+        case SSL_ERROR_ZERO_RETURN: break
+        default: forbidCloseNotify()
         }
+        return .ended
     }
 
     /// Encrypts bytes and sends them. After ``Transport/SendResult/full(_:)``, the next call must begin with the first
@@ -68,7 +70,9 @@ final class TLSConnection {
             ERR_clear_error()
             guard SSL_write_ex(ssl, bytes.baseAddress?.advanced(by: sent), bytes.count - sent, &count) == 1 else {
                 let error = SSL_get_error(ssl, 0)
-                return error == SSL_ERROR_WANT_WRITE || error == SSL_ERROR_WANT_READ ? .full(sent) : .failed
+                if error == SSL_ERROR_WANT_WRITE || error == SSL_ERROR_WANT_READ { return .full(sent) }
+                forbidCloseNotify()
+                return .failed
             }
             sent += count
         }
@@ -80,4 +84,7 @@ final class TLSConnection {
         ERR_clear_error()
         SSL_shutdown(ssl)
     }
+
+    /// Makes ``endSending()`` send nothing: after a fatal error, OpenSSL must not be called to send close_notify.
+    private func forbidCloseNotify() { SSL_set_quiet_shutdown(ssl, 1) }
 }

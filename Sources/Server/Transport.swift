@@ -40,16 +40,12 @@ final class Transport {
         case failed
     }
 
-    /// A TLS connection to receive from later. It is still open if ``tickets`` has its ticket.
-    private struct WaitingConnection {
-        let slot: Int
-        let socket: Socket
-        let ticket: UInt64
-    }
-
     /// The size in bytes of the buffer that all connections of the loop share for receiving. At least a TLS record
     /// (16 KiB).
     private static let receiveBytes = 65_536
+
+    /// Linux's POLLRDHUP, which the headers declare only with `_GNU_SOURCE`.
+    private static let pollRDHUP: Int16 = 0x2000
 
     /// Nil until `init` has created it, and while it is created.
     private var context: OpaquePointer?
@@ -57,16 +53,11 @@ final class Transport {
     /// Nil for unencrypted connections.
     private let certificates: TLSCertificates?
     /// The TLS connections, by slot. One is created when the first bytes arrive: it needs kilobytes.
-    private var tlsConnections: [Int: TLSConnection] = [:]
+    private var tlsConnections: [TLSConnection?] = []
     /// TLS connections to receive from at the end of the turn: handshakes, and those that were paused and whose bytes
-    /// OpenSSL has already read.
-    private var waiting = FIFO<WaitingConnection>()
-    /// The tickets of connections in ``waiting``, by slot. A connection that has been closed has none: its slot and even
-    /// its address may belong to another connection by now.
-    private var tickets: [Int: UInt64] = [:]
-    private var lastTicket: UInt64 = 0
-    /// The slots of TLS connections that are paused.
-    private var pausedSlots: Set<Int> = []
+    /// OpenSSL has already read. Since an entry was made, its connection may have been closed, and its slot and even its
+    /// socket's address may belong to another one; only the object tells.
+    private var waiting = FIFO<(tls: TLSConnection, slot: Int, socket: Socket)>()
     /// The socket whose callback for writing is on the stack.
     private var writableSocket: Socket?
     /// Sockets that were full again within that callback, after which the library forgets the wish to write.
@@ -135,7 +126,7 @@ final class Transport {
     /// Sends bytes without blocking. After ``SendResult/full(_:)``, call ``wantWritable(_:)``; what is sent next must
     /// begin with the first byte that was not taken.
     func send(_ bytes: UnsafeRawBufferPointer, on slot: Int, descriptor: Int32) -> SendResult {
-        guard certificates == nil else { return tlsConnections[slot]?.send(bytes) ?? .failed }
+        guard certificates == nil else { return tlsConnection(slot)?.send(bytes) ?? .failed }
         let sent = Glibc.send(descriptor, bytes.baseAddress, bytes.count, Int32(MSG_NOSIGNAL | MSG_DONTWAIT))
         if sent == bytes.count { return .sent(sent) }
         if sent >= 0 { return .full(sent) }
@@ -150,13 +141,15 @@ final class Transport {
     /// Stops or resumes receiving. A peer's close is not noticed while receiving is stopped.
     func pauseReading(_ socket: Socket, slot: Int, _ isPaused: Bool) {
         lws_rx_flow_control(socket, isPaused ? 0 : 1)
-        guard certificates != nil else { return }
-        if isPaused {
-            pausedSlots.insert(slot)
-        } else {
-            pausedSlots.remove(slot)
-            if tlsConnections[slot]?.hasPending == true { receiveLater(slot, socket) }
-        }
+        guard let tls = tlsConnection(slot) else { return }
+        tls.isPaused = isPaused
+        if !isPaused, tls.hasPending { receiveLater(tls, slot, socket) }
+    }
+
+    /// Whether the peer sends no more, or the connection is lost. For connections that are paused.
+    func hasPeerEnded(_ descriptor: Int32) -> Bool {
+        var watch = pollfd(fd: descriptor, events: Self.pollRDHUP, revents: 0)
+        return poll(&watch, 1, 0) == 1
     }
 
     /// Closes a connection at once and calls ``TransportDelegate/closed(_:)``. Never call it within a call of
@@ -165,7 +158,7 @@ final class Transport {
 
     /// Tells the peer that no more bytes follow (TLS's close_notify, and FIN). The peer's bytes can still be received.
     func endSending(on slot: Int, descriptor: Int32) {
-        tlsConnections[slot]?.endSending()
+        tlsConnection(slot)?.endSending()
         shutdown(descriptor, Int32(SHUT_WR))
     }
 
@@ -177,11 +170,10 @@ final class Transport {
         guard !waiting.isEmpty else { return true }
         let slice = TimeSlice()
         while let next = waiting.popFirst() {
-            guard tickets[next.slot] == next.ticket else { continue }
-            tickets[next.slot] = nil
-            guard !pausedSlots.contains(next.slot) else { continue }
+            next.tls.isWaiting = false
+            guard tlsConnection(next.slot) === next.tls, !next.tls.isPaused else { continue }
             lws_rx_flow_control(next.socket, 1)
-            receiveEncrypted(next.slot, next.socket)
+            receive(next.tls, next.slot, next.socket)
             if slice.isOver { break }
         }
         return waiting.isEmpty
@@ -202,16 +194,10 @@ final class Transport {
         let slot = clws_opaque(socket) - 1
         switch reason {
         case LWS_CALLBACK_RAW_RX_FILE:
-            if certificates == nil {
-                receive(slot, lws_get_socket_fd(socket))
-            } else if tlsConnections[slot]?.isEstablished == true {
-                receiveEncrypted(slot, socket)
-            } else {
-                handshakeReady(slot, socket)
-            }
+            if certificates == nil { receive(slot, lws_get_socket_fd(socket)) } else { encryptedBytesReady(slot, socket) }
         case LWS_CALLBACK_RAW_WRITEABLE_FILE:
-            if let tls = tlsConnections[slot] {
-                if tls.waitsToSend { receiveLater(slot, socket) }
+            if let tls = tlsConnection(slot) {
+                if tls.waitsToSend { receiveLater(tls, slot, socket) }
                 guard tls.isEstablished else { return }
             }
             writableSocket = socket
@@ -219,9 +205,10 @@ final class Transport {
             writableSocket = nil
         case LWS_CALLBACK_RAW_CLOSE_FILE:
             socketsToRearm.removeAll { $0 == socket }
-            tickets[slot] = nil
-            pausedSlots.remove(slot)
-            tlsConnections.removeValue(forKey: slot)?.endSending()
+            if let tls = tlsConnection(slot) {
+                tls.endSending()
+                tlsConnections[slot] = nil
+            }
             delegate.closed(slot)
         default: break
         }
@@ -238,11 +225,7 @@ final class Transport {
         }
     }
 
-    private func receiveEncrypted(_ slot: Int, _ socket: Socket) {
-        guard let tls = tlsConnections[slot] ?? certificates?.accept(lws_get_socket_fd(socket)) else {
-            return delegate.ended(slot)
-        }
-        tlsConnections[slot] = tls
+    private func receive(_ tls: TLSConnection, _ slot: Int, _ socket: Socket) {
         var byteCount = 0
         repeat {
             switch tls.receive(into: buffer) {
@@ -254,22 +237,33 @@ final class Transport {
             case .full: return wantWritable(socket)
             case .ended: return delegate.ended(slot)
             }
-            guard byteCount < buffer.count else { return receiveLater(slot, socket) }
+            guard byteCount < buffer.count else { return receiveLater(tls, slot, socket) }
         } while tls.hasPending
     }
 
-    /// Leaves a handshake to the end of the turn: its signature takes as long as a hundred requests, and thousands of
-    /// clients may connect together.
-    private func handshakeReady(_ slot: Int, _ socket: Socket) {
+    // MARK: TLS
+
+    /// Receives, or leaves a handshake to the end of the turn: its signature takes as long as a hundred requests, and
+    /// thousands of clients may connect together.
+    private func encryptedBytesReady(_ slot: Int, _ socket: Socket) {
+        guard let tls = tlsConnection(slot) ?? openTLS(slot, socket) else { return delegate.ended(slot) }
+        if tls.isEstablished { return receive(tls, slot, socket) }
         lws_rx_flow_control(socket, 0)
-        receiveLater(slot, socket)
+        receiveLater(tls, slot, socket)
     }
 
-    private func receiveLater(_ slot: Int, _ socket: Socket) {
-        guard tickets[slot] == nil else { return }
-        lastTicket += 1
-        tickets[slot] = lastTicket
-        waiting.append(WaitingConnection(slot: slot, socket: socket, ticket: lastTicket))
+    private func openTLS(_ slot: Int, _ socket: Socket) -> TLSConnection? {
+        while tlsConnections.count <= slot { tlsConnections.append(nil) }
+        tlsConnections[slot] = certificates?.accept(lws_get_socket_fd(socket))
+        return tlsConnections[slot]
+    }
+
+    private func tlsConnection(_ slot: Int) -> TLSConnection? { slot < tlsConnections.count ? tlsConnections[slot] : nil }
+
+    private func receiveLater(_ tls: TLSConnection, _ slot: Int, _ socket: Socket) {
+        guard !tls.isWaiting else { return }
+        tls.isWaiting = true
+        waiting.append((tls, slot, socket))
     }
 }
 
