@@ -104,7 +104,19 @@ extension Settings.App {
             $0.integer("messages_per_second", into: &limits.messagesPerSecond, 0...100_000)
             $0.integer("auth_requests_per_second", into: &limits.authRequestsPerSecond, 0...100_000)
             $0.integer("cache_bytes", into: &limits.cacheBytes, 0...1_073_741_824)
+            checkOutbox($0)
         }
+    }
+}
+
+extension Settings.App {
+    /// Escaped, an event is up to six times as long as its data. With a smaller outbox, some event would be above 16 times
+    /// the limit, and drop every subscriber.
+    fileprivate func checkOutbox(_ section: Section) {
+        guard limits.outboxBytes < limits.eventBytes / 2 else { return }
+        section.reader.report(
+            "expected at least half of event_bytes (\(limits.eventBytes)), found \(limits.outboxBytes)",
+            at: section.reader.location(section.path(to: "outbox_bytes"), section.line))
     }
 }
 

@@ -105,14 +105,6 @@ extension Hub {
             subscriptions: apps[app].subscriptionCount, users: apps[app].users.count)
     }
 
-    /// The refused subscriptions of all applications.
-    package var refusedSubscriptions: RefusedSubscriptions {
-        apps.reduce(into: RefusedSubscriptions()) {
-            $0.channels += $1.refusedSubscriptions.channels
-            $0.subscriptions += $1.refusedSubscriptions.subscriptions
-        }
-    }
-
     /// The number of an application's connections.
     package func connectionCount(app: AppIndex) -> Int { apps[app].connectionCount }
 

@@ -14,11 +14,13 @@ extension Hub {
                 return sendError(socket, "Existing subscription to channel \(name.text)", &effects)
             }
             guard hasRoom(for: grant.member, in: channels[slot]) else {
+                refusedSubscriptions.presenceMembers += 1
                 let text = "Channel \(name.text) is full: the limit is \(limits.presenceMembers) members"
                 return sendError(socket, text, code: 4009, &effects)
             }
         }
         guard self[socket].subscriptions.count < limits.subscriptions else {
+            refusedSubscriptions.subscriptions += 1
             let text = "Cannot subscribe to channel \(name.text): the limit is \(limits.subscriptions) channels per connection"
             return sendError(socket, text, &effects)
         }
@@ -108,11 +110,11 @@ extension Hub {
     private mutating func exceededLimit(_ app: AppIndex, isNewChannel: Bool) -> String? {
         let limits = apps[app].rules.limits
         if isNewChannel, limits.channels > 0, apps[app].slots.count >= limits.channels {
-            apps[app].refusedSubscriptions.channels += 1
+            refusedSubscriptions.channels += 1
             return "\(limits.channels) channels"
         }
         if limits.appSubscriptions > 0, apps[app].subscriptionCount >= limits.appSubscriptions {
-            apps[app].refusedSubscriptions.subscriptions += 1
+            refusedSubscriptions.appSubscriptions += 1
             return "\(limits.appSubscriptions) subscriptions"
         }
         return nil

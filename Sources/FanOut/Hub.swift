@@ -75,6 +75,8 @@ package struct Hub {
     /// The time of the last tick, in monotonic milliseconds.
     var now: Int64 = 0
     var countThrottle = SubscriptionCountThrottle()
+    /// The refused subscriptions of all applications.
+    package internal(set) var refusedSubscriptions = RefusedSubscriptions()
     /// Webhook events in the order in which they occurred; see ``drainWebhookEvents(_:)``.
     var webhookEvents: [AppWebhookEvent] = []
 
@@ -218,7 +220,6 @@ struct AppState {
     var connectionCount = 0
     /// The number of subscriptions of all connections.
     var subscriptionCount = 0
-    var refusedSubscriptions = RefusedSubscriptions()
 
     init(_ rules: AppRules) {
         self.rules = rules
@@ -226,12 +227,16 @@ struct AppState {
     }
 }
 
-/// How many subscriptions were refused because of an application's limits.
+/// How many subscriptions were refused, by limit.
 package struct RefusedSubscriptions: Equatable, Sendable {
+    /// Refused because of ``Limits/subscriptions``.
+    package var subscriptions = 0
+    /// Refused because of ``Limits/presenceMembers``.
+    package var presenceMembers = 0
     /// Refused because of ``Limits/channels``.
     package var channels = 0
     /// Refused because of ``Limits/appSubscriptions``.
-    package var subscriptions = 0
+    package var appSubscriptions = 0
 
     package init() {}
 }

@@ -54,7 +54,8 @@ final class NodeMetrics: Sendable {
     private func rejections(_ hub: SharedHub) -> [(limit: String, count: Int)] {
         let (limited, refused) = (limited.withLock { $0 }, hub.read { $0.refusedSubscriptions })
         return Limit.allCases.map { ($0.rawValue, limited[$0, default: 0]) } + [
-            ("channels", refused.channels), ("app_subscriptions", refused.subscriptions),
+            ("subscriptions", refused.subscriptions), ("presence_members", refused.presenceMembers),
+            ("channels", refused.channels), ("app_subscriptions", refused.appSubscriptions),
         ]
     }
 

@@ -1,5 +1,6 @@
 /// A limit whose rejections are counted in the family `limited_total`, because it has no family of its own. The raw
-/// value is the limit's configuration key, without its section, and the label `limit`: dashboards and alerts use it.
+/// value is the label `limit`: dashboards and alerts use it. It is the limit's configuration key, without its section; limits
+/// that cannot be configured have a name of the same kind.
 package enum Limit: String, CaseIterable, Sendable {
     case connectionsPerIP = "connections_per_ip"
     case handshakesPerIP = "handshakes_per_ip_per_second"
@@ -7,6 +8,12 @@ package enum Limit: String, CaseIterable, Sendable {
     case messagesPerSecond = "messages_per_second"
     case authRequestsPerSecond = "auth_requests_per_second"
     case connections
+    /// The size of a request's head; 431.
+    case headBytes = "head_bytes"
+    /// The size of a request's body; 413.
+    case bodyBytes = "body_bytes"
+    /// The time for a TLS handshake, a head or a body.
+    case requestSeconds = "request_seconds"
 }
 
 /// Decides when rejections are logged: soon after the first one, then at most once per ``intervalSeconds`` and limit, so

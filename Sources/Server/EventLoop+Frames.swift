@@ -15,8 +15,6 @@ extension EventLoop {
 
     func framesReceived(_ bytes: UnsafeMutableRawBufferPointer, _ slot: Int) {
         metrics.add(bytes.count, to: .bytesReceived)
-        // What comes together with the upgrade request is handed over although reading is paused.
-        guard !connections[slot].awaitsTurn, !connections[slot].isThrottled else { return keepUnread(bytes, slot) }
         readFrames(bytes, slot)
     }
 
@@ -91,7 +89,8 @@ extension EventLoop {
         updateReading(slot)
     }
 
-    /// Reads the clients again whose rate permits it. Called once a second.
+    /// Reads the clients again whose rate permits it. Drops those that have gone meanwhile, with what they have sent above
+    /// their rate: reading a flood that nobody waits for would keep its connection for minutes. Called once a second.
     func resumeThrottled() {
         guard !throttled.isEmpty else { return }
         let now = Int64(Clock.monotonicNanoseconds())
@@ -102,7 +101,7 @@ extension EventLoop {
             guard let phase = connections.phase(of: socket) else { continue }
             let connection = connections[socket.slot]
             guard phase != .webSocket || connection.messages.hasToken(connection.messageRate, now: now) else {
-                throttled.append(socket)
+                if transport.hasPeerEnded(connection.descriptor) { drop(socket.slot) } else { throttled.append(socket) }
                 continue
             }
             connections[socket.slot].isThrottled = false

@@ -6,6 +6,7 @@ extension EventLoop {
     /// Responds to a request that cannot be read. The connection closes, because the request's end is unknown.
     func reject(_ error: RequestError, _ head: RequestHead, _ bytes: UnsafeRawBufferPointer, _ slot: Int) {
         metrics.add(to: .httpRequests)
+        countLimit(error)
         let response = delegate.errorResponse(error.status, error.text, rawPath: bytes[head.path])
         respondLast(response, withoutBody: head.method == .head, on: slot)
     }
@@ -13,10 +14,19 @@ extension EventLoop {
     func rejectBody(
         _ error: RequestError, _ head: RequestHead, _ id: RequestID, _ region: UnsafeMutableRawBufferPointer, _ slot: Int
     ) {
+        countLimit(error)
         delegate.abandoned(id)
         pendingResponses.setLast(id)
         let path = UnsafeRawBufferPointer(region)[head.path]
         finish(delegate.errorResponse(error.status, error.text, rawPath: path), id)
+    }
+
+    private func countLimit(_ error: RequestError) {
+        switch error.status {
+        case 413: delegate.limitReached(.bodyBytes)
+        case 431: delegate.limitReached(.headBytes)
+        default: break
+        }
     }
 
     /// Refuses a request because the loop already buffers as much as it may.

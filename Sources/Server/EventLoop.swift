@@ -326,8 +326,10 @@ package final class EventLoop: TransportDelegate {
         let slice = TimeSlice()
         while let (slot, kind) = deadlines.nextExpired(&connections) {
             switch kind {
-            case .head where connections[slot].phase == .http, .body where connections[slot].phase == .http: requestTimedOut(slot)
-            case .handshake, .head, .body, .idle, .close: drop(slot)
+            case .handshake, .head, .body:
+                delegate.limitReached(.requestSeconds)
+                if kind != .handshake, connections[slot].phase == .http { requestTimedOut(slot) } else { drop(slot) }
+            case .idle, .close: drop(slot)
             }
             guard !slice.isOver else { return wakeup.signal() }
         }

@@ -71,6 +71,9 @@ import Testing
 
     static let apps = [
         Case(
+            "apps:\n- {id: a, key: b, secret: c, limits: {event_bytes: 131074, outbox_bytes: 65536}}",
+            "c.yaml:2: apps[0].limits.outbox_bytes: expected at least half of event_bytes (131074), found 65536"),
+        Case(
             "apps:\n- {enabled: true}", "c.yaml:2: apps[0].id: expected 1 to 64 letters, digits, _ or -, found nothing",
             "c.yaml:2: apps[0].key: expected 1 to 64 letters, digits, _ or -, found nothing",
             "c.yaml:2: apps[0]: expected either secret or secrets, found neither"),

@@ -7,7 +7,7 @@ import pytest
 from harness.api import Api, event_body, signed_target
 from harness.apps import FIRST
 from harness.client import Client
-from harness.metrics import scrape
+from harness.metrics import count_limited, scrape
 from harness.raw_client import RawClient
 from harness.wire import TEXT, Wire, frame, request, upgrade
 
@@ -53,9 +53,11 @@ def ends(gateways):
                 trickle.send_ignoring_reset(bytes([next(head)]))
         assert time.monotonic() - start < 80, (found, trickled)
     responses = refused.read_response().status, refused.read_to_end()
-    for wire in [*wires.values(), trickle, refused]:
-        wire.close()
-    return found | {"a byte at a time": trickled, "refused": responses}
+    api = Api(gateway)
+    counted = count_limited(api, "request_seconds")
+    for connection in [*wires.values(), trickle, refused, api]:
+        connection.close()
+    return found | {"a byte at a time": trickled, "refused": responses, "counted": counted}
 
 
 @pytest.mark.parametrize("name", [*CASES, "a byte at a time"])
@@ -69,6 +71,10 @@ def test_unfinished_request_ends_at_its_deadline(ends, name):
 
 def test_request_that_was_refused_before_its_body_gets_no_second_response(ends):
     assert ends["refused"] == (401, b"")
+
+
+def test_passed_deadlines_are_counted(ends):
+    assert ends["counted"] == len(CASES) + len(["a byte at a time", "refused"])
 
 
 def test_client_that_does_not_answer_the_close_frame_is_disconnected(start_gateway, closing):

@@ -1,6 +1,8 @@
 """The rates of a client's messages and of authorization requests, and what they measure."""
 
 import select
+import socket
+import struct
 import time
 
 import pytest
@@ -8,8 +10,8 @@ import pytest
 from harness.api import Api
 from harness.client import Client
 from harness.fleet import JWT, Fleet, wait_until
-from harness.gateway import check_log
-from harness.metrics import scrape, wait_for_metric
+from harness.gateway import logs_limit
+from harness.metrics import count_limited, scrape, wait_for_metric
 from harness.raw_client import RawClient
 from harness.wire import CLOSE, PING, PONG, TEXT, Wire, frame, request
 
@@ -18,16 +20,6 @@ PONG_EVENT = frame(TEXT, b'{"event":"pusher:pong","data":{}}')
 FLOOD_BYTES = 64 << 20
 FLOODS = {"pings": frame(PING), "pongs": frame(PONG), "pong events": PONG_EVENT,
           "empty fragments": frame(0, first=0)}
-
-
-def count_limited(api: Api, limit: str) -> float:
-    return sum(value for name, labels, value in scrape(api).samples
-               if name == "fleetwire_limited_total" and f'"{limit}"' in labels)
-
-
-def logs_limit(gateway, limit: str) -> bool:
-    return any(entry["event"] == "limit_reached" and entry["limit"] == limit
-               for entry in check_log(gateway.log()))
 
 
 def closing_code(client: RawClient) -> int:
@@ -64,6 +56,20 @@ def test_flood_is_left_with_the_client(gateway, wire, control_client, kind):
     while sent < FLOOD_BYTES and select.select([], [flooder], [], 0.5)[1]:
         sent += flooder.socket.send(chunk)
     assert sent < FLOOD_BYTES
+
+
+@pytest.mark.parametrize("ends", ["closes", "resets"])
+def test_flooder_that_has_gone_keeps_no_connection(start_gateway, closing, ends):
+    """At its rate, reading what it has sent would take minutes."""
+    gateway = start_gateway(limits={"messages_per_second": 1, "subscriptions": 1})
+    api, client = closing(Api(gateway)), closing(Wire(gateway))
+    client.open()
+    client.send(PONG_EVENT * 1_000)
+    wait_until(lambda: count_limited(api, "messages_per_second"), "the flooder is above its rate")
+    if ends == "resets":
+        client.socket.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+    client.socket.close()
+    wait_for_metric(api, "fleetwire_connected", 0)
 
 
 def test_client_that_is_not_read_is_closed_in_time(start_gateway, closing):

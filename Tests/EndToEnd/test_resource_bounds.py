@@ -8,7 +8,9 @@ import pytest
 from harness.api import Api, signed_target
 from harness.apps import FIRST, SECOND
 from harness.client import Client
-from harness.metrics import wait_for_metric
+from harness.fleet import wait_until
+from harness.gateway import logs_limit
+from harness.metrics import count_limited, wait_for_metric
 from harness.wire import BINARY, CLOSE, TEXT, Wire, frame, request, upgrade
 
 EVENT = b'{"event":"pusher:ping","data":{}}'
@@ -23,6 +25,23 @@ def test_L5_pipelined_requests_with_tiny_bodies_finish(wire, control_client, met
     assert wire.read_response().status == 200
     wire.close_write()
     wire.read_to_end()
+
+
+REFUSED = {"head_bytes": (431, request("GET", "/healthz", headers=["X-Filler: " + "x" * 9_000])),
+           "body_bytes": (413, request(
+               "POST", signed_target(FIRST, "POST", "/apps/1001/events", b""),
+               headers=["Content-Length: 100000000"], length=False))}
+
+
+@pytest.mark.parametrize("limit", REFUSED)
+def test_refused_requests_are_counted(start_gateway, closing, limit):
+    gateway = start_gateway()
+    api, wire = closing(Api(gateway)), closing(Wire(gateway))
+    status, refused = REFUSED[limit]
+    wire.send_ignoring_reset(refused)
+    assert wire.read_response().status == status
+    assert count_limited(api, limit) == 1
+    wait_until(lambda: logs_limit(gateway, limit), "the log reports the limit")
 
 
 def test_subscriptions_per_connection_are_limited(start_gateway, closing):

@@ -33,9 +33,21 @@ import Testing
         _ = hub.apply(.subscribe(x, grant("a")), .subscribe(y, grant("a")))
         #expect(hub.apply(.subscribe(y, grant("b"))) == [.send(refusal("b", "2 subscriptions"), to: y)])
         #expect(hub.apply(.subscribe(z, grant("b"))).count == 2)
-        #expect(hub.refusedSubscriptions.subscriptions == 1 && hub.channelCount == 2)
+        #expect(hub.refusedSubscriptions.appSubscriptions == 1 && hub.channelCount == 2)
         _ = hub.apply(.closed(x))
         #expect(hub.apply(.subscribe(y, grant("b"))).count == 2)
+    }
+
+    @Test func refusalsByConnectionAndChannelAreCounted() {
+        var hub = Self.hub {
+            $0.subscriptions = 1
+            $0.presenceMembers = 1
+        }
+        _ = hub.apply(.subscribe(x, grant("a")), .subscribe(x, grant("b")))
+        #expect(hub.refusedSubscriptions.subscriptions == 1)
+        hub = Self.hub { $0.presenceMembers = 1 }
+        _ = hub.apply(.subscribe(x, grant("presence-a", as: "1")), .subscribe(y, grant("presence-a", as: "2")))
+        #expect(hub.refusedSubscriptions.presenceMembers == 1 && hub.subscriptionCount == 1)
     }
 
     @Test func zeroIsNoLimit() {

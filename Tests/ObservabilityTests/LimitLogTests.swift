@@ -3,12 +3,12 @@ import TestSupport
 import Testing
 
 @Suite struct LimitLogTests {
-    /// Labels are public, and keys of the configuration.
-    @Test func labelsAreConfigurationKeys() {
+    /// Labels are public. They are keys of the configuration, or named like them.
+    @Test func labels() {
         #expect(
             Limit.allCases.map(\.rawValue) == [
                 "connections_per_ip", "handshakes_per_ip_per_second", "buffer_bytes", "messages_per_second",
-                "auth_requests_per_second", "connections",
+                "auth_requests_per_second", "connections", "head_bytes", "body_bytes", "request_seconds",
             ])
     }
 

@@ -40,10 +40,12 @@ struct PusherRouter {
             return .route(
                 RoutedRequest(bodyBytesMax: endpoint.bodyLimit.bytes(app.limits), envelope: nil, target: .pusher(target)))
         }
-        try signature.accept(signed)
         let action = action { () throws(APIError) in .query(try query(endpoint, request, app), app: app.index) }
-        guard signed.bodyDigest != nil else { return .route(RoutedRequest(action)) }
-        return .route(RoutedRequest(bodyBytesMax: 0, envelope: nil, target: .pusherQuery(action, signed)))
+        guard signed.bodyDigest == nil else {
+            return .route(RoutedRequest(bodyBytesMax: 0, envelope: nil, target: .pusherQuery(action, signed)))
+        }
+        try signature.accept(signed)
+        return .route(RoutedRequest(action))
     }
 
     /// The action of a request whose body is complete. An invalid body leads to a response with the error.
@@ -65,10 +67,12 @@ struct PusherRouter {
         }
     }
 
-    /// The refusal of a query whose body does not have the digest that its signature covers; nil if it has.
+    /// The refusal of a query whose body does not have the digest that its signature covers, or that is a replay; nil if
+    /// the query is permitted.
     func check(_ body: UnsafeRawBufferPointer, of signed: SignedHead) -> APIAction? {
         do throws(APIError) {
             try signature.check(body, of: signed)
+            try signature.accept(signed)
             return nil
         } catch {
             return .respond(error.response(nil))

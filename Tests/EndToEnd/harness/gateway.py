@@ -211,3 +211,9 @@ def check_log(text: str) -> list[dict]:
                      "event"} <= entry.keys()), f"a log line lacks fields: {line!r}"
         entries.append(entry)
     return entries
+
+
+def logs_limit(gateway: Gateway, limit: str) -> bool:
+    """Returns whether the log reports that a limit was reached."""
+    return any(entry["event"] == "limit_reached" and entry["limit"] == limit
+               for entry in check_log(gateway.log()))

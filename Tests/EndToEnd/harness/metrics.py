@@ -39,6 +39,12 @@ def scrape(api: Api) -> Metrics:
     return Metrics(response.text)
 
 
+def count_limited(api: Api, limit: str) -> float:
+    """Returns how often a limit without a metric of its own was reached."""
+    return sum(value for name, labels, value in scrape(api).samples
+               if name == "fleetwire_limited_total" and f'"{limit}"' in labels)
+
+
 def wait_for_metric(api: Api, family: str, value: float) -> None:
     """Polls until a metric has this value, for effects that clients cannot observe, such as the end
     of a connection.
