@@ -188,23 +188,26 @@ package struct JSONReader {
         }
     }
 
-    /// Skips eight bytes at a time while all of them are plain: neither a quote, a backslash, a control character nor
-    /// part of a multibyte scalar. A string consists mostly of plain bytes.
+    /// Skips plain bytes, eight at a time: neither a quote, a backslash, a control character nor part of a multibyte
+    /// scalar. A string consists mostly of plain bytes. The last seven bytes of the text are left to the caller.
     private mutating func skipPlainText() {
         let ones: UInt64 = 0x0101_0101_0101_0101
         let highs: UInt64 = 0x8080_8080_8080_8080
         while position &+ 8 <= bytes.count {
-            let word = bytes.loadUnaligned(fromByteOffset: position, as: UInt64.self)
+            let word = UInt64(littleEndian: bytes.loadUnaligned(fromByteOffset: position, as: UInt64.self))
             // (x - ones) & ~x & highs marks the zero bytes of x. Here the x are `quote` and `backslash`, whose bytes
             // are zero where the text has a quote or a backslash. With 0x20 instead of 1, the formula marks control
             // characters; `word & highs` marks multibyte scalars. A borrow may also mark the byte above, which does no
-            // harm: the caller examines the bytes one by one.
+            // harm: only the lowest mark counts.
             let quote = word ^ (ones &* UInt64(UInt8(ascii: "\"")))
             let backslash = word ^ (ones &* UInt64(UInt8(ascii: "\\")))
             let special =
                 ((quote &- ones) & ~quote) | ((backslash &- ones) & ~backslash)
                 | ((word &- (ones &* 0x20)) & ~word) | word
-            if special & highs != 0 { return }
+            guard special & highs == 0 else {
+                position &+= (special & highs).trailingZeroBitCount >> 3
+                return
+            }
             position &+= 8
         }
     }

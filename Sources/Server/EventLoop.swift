@@ -342,7 +342,8 @@ package final class EventLoop: TransportDelegate {
     /// ``stop()``, also after it has drained: a backend connected to it may still publish to clients of other loops.
     package func drain(over seconds: Int) {
         stopListening()
-        drain = Drain(connections.webSockets.shuffled(), seconds: seconds)
+        var random = BlockRandom()
+        drain = Drain(connections.webSockets.shuffled(using: &random), seconds: seconds)
         ev_timer_start(wakeup.loop, drainTimer)
     }
 
