@@ -1,6 +1,11 @@
+#include <errno.h>
 #include <openssl/err.h>
 #include <openssl/ssl.h>
 #include <openssl/x509v3.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
 #include <time.h>
 
 /* In C, because most of these OpenSSL functions are macros, which Swift does not import. */
@@ -67,23 +72,137 @@ static inline int ctls_select_protocol(
     return result == OPENSSL_NPN_NEGOTIATED ? SSL_TLSEXT_ERR_OK : SSL_TLSEXT_ERR_ALERT_FATAL;
 }
 
+/* How many key updates and renegotiations, which are refused, a client may ask for, its first handshake included. */
+#define CTLS_HANDSHAKES_MAX 100
+
+/* Ends a connection whose client keeps asking for key updates (RFC 8446 section 4.6.3) or renegotiations (RFC 5246 section
+   7.4.1.1). SSL_read does not return as long as such records arrive, so one client could hold its thread forever. */
+static inline void ctls_limit_handshakes(
+    int is_sent, int version, int type, const void *message, size_t length, SSL *ssl, void *data
+) {
+    (void)version, (void)data;
+    if (is_sent || type != SSL3_RT_HANDSHAKE || length == 0) return;
+    unsigned char kind = *(const unsigned char *)message;
+    if (kind != SSL3_MT_CLIENT_HELLO && kind != SSL3_MT_KEY_UPDATE) return;
+    intptr_t count = (intptr_t)SSL_get_app_data(ssl) + 1;
+    SSL_set_app_data(ssl, (void *)count);
+    if (count > CTLS_HANDSHAKES_MAX) SSL_set_shutdown(ssl, SSL_RECEIVED_SHUTDOWN);
+}
+
 #define CTLS_TICKET_KEY_BYTES 80
 
 /* Creates the context of all TLS connections; NULL without memory.
    - `ticket_keys` encrypts sessions, which clients keep and resume: the same for all loops, because a client that comes
      back is served by any of them. Sessions are not also kept here.
-   - SSL_write takes what the socket takes, and may be repeated from another address. */
+   - SSL_write takes one TLS record at a time, at most 16 KiB. */
 static inline SSL_CTX *ctls_new_context(const unsigned char ticket_keys[CTLS_TICKET_KEY_BYTES]) {
     SSL_CTX *context = SSL_CTX_new(TLS_server_method());
     if (!context) return NULL;
     SSL_CTX_set_min_proto_version(context, TLS1_2_VERSION);
     SSL_CTX_set_alpn_select_cb(context, ctls_select_protocol, NULL);
     SSL_CTX_set_tlsext_ticket_keys(context, (void *)ticket_keys, CTLS_TICKET_KEY_BYTES);
+    SSL_CTX_set_msg_callback(context, ctls_limit_handshakes);
     SSL_CTX_set_num_tickets(context, 1);
     SSL_CTX_set_session_cache_mode(context, SSL_SESS_CACHE_OFF);
     SSL_CTX_set_read_ahead(context, 1);
     SSL_CTX_set_session_id_context(context, (const unsigned char *)"fleetwire", 9);
-    SSL_CTX_set_mode(
-        context, SSL_MODE_ENABLE_PARTIAL_WRITE | SSL_MODE_ACCEPT_MOVING_WRITE_BUFFER | SSL_MODE_RELEASE_BUFFERS);
+    SSL_CTX_set_mode(context, SSL_MODE_ENABLE_PARTIAL_WRITE | SSL_MODE_RELEASE_BUFFERS);
     return context;
+}
+
+/* OpenSSL's access to a non-blocking socket (a BIO). It takes all that OpenSSL writes, and keeps what the socket does not
+   take: OpenSSL 3.0 fails with "bad length" if a client asks for a key update while a record is half written. */
+struct ctls_socket {
+    int descriptor;
+    int has_failed;
+    /* The bytes from `start` to `end` are unsent. NULL: none are. */
+    unsigned char *unsent;
+    size_t start, end;
+};
+
+/* Returns the number of bytes that the socket took; notes that it is broken. */
+static inline size_t ctls_send(struct ctls_socket *to, const void *bytes, size_t count) {
+    ssize_t sent = send(to->descriptor, bytes, count, MSG_NOSIGNAL | MSG_DONTWAIT);
+    if (sent >= 0) return (size_t)sent;
+    if (errno != EAGAIN && errno != EINTR && errno != ENOBUFS) to->has_failed = 1;
+    return 0;
+}
+
+static inline int ctls_write(BIO *bio, const char *bytes, int count) {
+    struct ctls_socket *to = BIO_get_data(bio);
+    size_t length = (size_t)count, sent = to->unsent ? 0 : ctls_send(to, bytes, length);
+    if (sent == length || to->has_failed) return count;
+    unsigned char *unsent = realloc(to->unsent, to->end + length - sent);
+    if (!unsent) {
+        to->has_failed = 1;
+        return count;
+    }
+    memcpy(unsent + to->end, bytes + sent, length - sent);
+    to->unsent = unsent;
+    to->end += length - sent;
+    return count;
+}
+
+static inline int ctls_read(BIO *bio, char *bytes, int count) {
+    struct ctls_socket *from = BIO_get_data(bio);
+    BIO_clear_retry_flags(bio);
+    int received = (int)recv(from->descriptor, bytes, (size_t)count, 0);
+    if (received < 0 && (errno == EAGAIN || errno == EINTR)) BIO_set_retry_read(bio);
+    return received;
+}
+
+static inline long ctls_control(BIO *bio, int command, long number, void *pointer) {
+    (void)bio, (void)number, (void)pointer;
+    return command == BIO_CTRL_FLUSH;
+}
+
+static inline int ctls_destroy(BIO *bio) {
+    struct ctls_socket *socket = BIO_get_data(bio);
+    if (socket) free(socket->unsent);
+    free(socket);
+    return 1;
+}
+
+/* Creates the methods of all such BIOs; NULL without memory. */
+static inline BIO_METHOD *ctls_new_socket_method(void) {
+    BIO_METHOD *method = BIO_meth_new(BIO_get_new_index() | BIO_TYPE_SOURCE_SINK, "socket");
+    if (!method) return NULL;
+    BIO_meth_set_write(method, ctls_write);
+    BIO_meth_set_read(method, ctls_read);
+    BIO_meth_set_ctrl(method, ctls_control);
+    BIO_meth_set_destroy(method, ctls_destroy);
+    return method;
+}
+
+/* Creates the server's side of TLS on a socket, which stays open when it is freed; NULL without memory. */
+static inline SSL *ctls_new_connection(SSL_CTX *context, const BIO_METHOD *method, int descriptor) {
+    SSL *ssl = SSL_new(context);
+    BIO *bio = BIO_new(method);
+    struct ctls_socket *socket = calloc(1, sizeof *socket);
+    if (!ssl || !bio || !socket) {
+        SSL_free(ssl);
+        BIO_free(bio);
+        free(socket);
+        return NULL;
+    }
+    socket->descriptor = descriptor;
+    BIO_set_data(bio, socket);
+    BIO_set_init(bio, 1);
+    SSL_set_bio(ssl, bio, bio);
+    SSL_set_accept_state(ssl);
+    return ssl;
+}
+
+/* Sends what the socket did not take before. Returns 1 if all is sent, 0 if the socket is full, -1 if it is broken. */
+static inline int ctls_flush(const SSL *ssl) {
+    struct ctls_socket *to = BIO_get_data(SSL_get_rbio(ssl));
+    if (to->unsent) {
+        to->start += ctls_send(to, to->unsent + to->start, to->end - to->start);
+        if (to->start == to->end) {
+            free(to->unsent);
+            to->unsent = NULL;
+            to->start = to->end = 0;
+        }
+    }
+    return to->has_failed ? -1 : !to->unsent;
 }

@@ -110,8 +110,8 @@ extension Settings.App {
 }
 
 extension Settings.App {
-    /// Escaped, an event is up to six times as long as its data. With a smaller outbox, some event would be above 16 times
-    /// the limit, and drop every subscriber.
+    /// Escaped, an event is up to six times as long as its data. One above 16 times the outbox's limit would drop every
+    /// subscriber; half of `event_bytes` leaves room for its name and channel.
     fileprivate func checkOutbox(_ section: Section) {
         guard limits.outboxBytes < limits.eventBytes / 2 else { return }
         section.reader.report(

@@ -42,7 +42,7 @@ final class Node: EventLoopDelegate {
     /// Requests that wait for a response from another thread.
     var waiting: [RequestID: PendingRequest] = [:]
     /// Connections to adopt after the mailbox is drained.
-    private var connectionsToAdopt: [Listener.AcceptedSocket] = []
+    private var connectionsToAdopt = FIFO<Listener.AcceptedSocket>()
     /// Requests to retry after the mailbox is drained, because the fetch of their issuer's keys has ended.
     private var requestsToRetry: [RequestID] = []
     /// Rejections since the last tick, by the queue that was full.
@@ -319,12 +319,20 @@ final class Node: EventLoopDelegate {
             }
         }
         messages.removeAll(keepingCapacity: true)
-        // Adopt after the messages of this batch, too: an adopted connection may be served, or even closed, at once.
-        // While the loop is behind, they wait.
-        while loop?.isBehind == false, let connection = connectionsToAdopt.popLast() { loop?.adopt(connection) }
+        if !connectionsToAdopt.isEmpty { adoptConnections() }
         // Retry after the messages of this batch: a retry may drain the mailbox again, and newer messages would then
         // overtake the rest of the batch.
         while let request = requestsToRetry.popLast() { retry(request) }
+    }
+
+    /// Adopts connections, as far as the time allows, after the messages of the batch: an adopted connection may be served,
+    /// or even closed, at once. While the loop is behind, they wait.
+    private func adoptConnections() {
+        let slice = TimeSlice()
+        while loop?.isBehind == false, let connection = connectionsToAdopt.popFirst() {
+            loop?.adopt(connection)
+            if slice.isOver { return wakeup.signal() }
+        }
     }
 
     private func perform(_ instruction: Instruction) {

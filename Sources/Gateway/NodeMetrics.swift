@@ -50,7 +50,7 @@ final class NodeMetrics: Sendable {
             rejections(hub) + ofLoops.map { key, metric in (key, loops.reduce(0) { $0 + $1[metric] }) }, at: second)
     }
 
-    /// The rejections by limits that have no family of their own, by configuration key.
+    /// The rejections by limits that have no family of their own.
     private func rejections(_ hub: SharedHub) -> [(limit: String, count: Int)] {
         let (limited, refused) = (limited.withLock { $0 }, hub.read { $0.refusedSubscriptions })
         return Limit.allCases.map { ($0.rawValue, limited[$0, default: 0]) } + [
@@ -82,7 +82,7 @@ final class NodeMetrics: Sendable {
                 help: "Time from a publish to a loop's last write, in seconds; of one publish in \(SharedHub.sampledOneIn).",
                 histograms: [([], fanOuts.withLock { $0 })]),
             MetricFamily(
-                "\(prefix)_limited_total", .counter, help: "Rejections by limits, by configuration key.",
+                "\(prefix)_limited_total", .counter, help: "Rejections, by limit.",
                 samples: rejections(hub).map { ([("limit", $0.limit)], String($0.count)) }),
             MetricFamily(
                 "\(prefix)_descriptors_in_use", .gauge, help: "Descriptors of clients, which server.connections limits.",

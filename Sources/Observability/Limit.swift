@@ -28,8 +28,8 @@ package struct LimitLog {
 
     /// The limits to log now, with their rejections since their last line. Call it once a second.
     /// - Parameters:
-    ///   - counts: each limit's configuration key, and its rejections so far.
-    ///   - second: the current second on the monotonic clock.
+    ///   - counts: each limit's label, and its rejections so far.
+    ///   - second: the current second, in the caller's own count.
     package mutating func due(_ counts: [(limit: String, count: Int)], at second: Int) -> [(limit: String, count: Int)] {
         counts.compactMap { limit, total in
             let last = logged[limit]

@@ -52,6 +52,10 @@ struct ConnectionTable {
         var awaitsTurn = false
         /// Whether a WebSocket is not read until its rate of messages permits it.
         var isThrottled = false
+        /// The tick since which the client has been above its rate in each second.
+        var floodingSince: Int32 = 0
+        /// The tick at which the client was last above its rate.
+        var throttledAt: Int32 = -2
         /// Whether anything was sent since the last tick, or the socket became full since.
         var hasProgress = false
         /// Whether the client has violated the protocol. The server cannot read what follows, so not its close frame.

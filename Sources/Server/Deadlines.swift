@@ -41,7 +41,7 @@ struct Deadlines {
 
     private var heads = [Int32](repeating: -1, count: Kind.allCases.count)
     private var tails = [Int32](repeating: -1, count: Kind.allCases.count)
-    private var now: Int32 = 0
+    private(set) var now: Int32 = 0
 
     /// Sets the deadline of a connection, from now on. Replaces the deadline that it had.
     mutating func set(_ kind: Kind, _ slot: Int, _ connections: inout ConnectionTable) {

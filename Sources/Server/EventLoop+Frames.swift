@@ -10,8 +10,12 @@ import WebSocketFraming
 /// the next turn, and a client above its rate of messages is not read for a while. Nothing is lost: what it sends waits
 /// in the kernel, and then with the client.
 extension EventLoop {
-    /// How many frames of one connection a turn handles. The worst cost microseconds each.
-    private static let framesPerTurnMax = 100
+    /// How many frames of one connection a turn handles, and how many when the turn's time for reading is over. The worst
+    /// cost microseconds each.
+    private static let framesPerTurnMax = (inTime: 100, later: 10)
+    /// A client that is above its rate in each of so many seconds is closed. Otherwise the kernel, which keeps megabytes of
+    /// what a client has sent, would keep its connection for minutes, even after the client has gone.
+    private static let floodSecondsMax: Int32 = 20
 
     func framesReceived(_ bytes: UnsafeMutableRawBufferPointer, _ slot: Int) {
         metrics.add(bytes.count, to: .bytesReceived)
@@ -30,7 +34,8 @@ extension EventLoop {
         var decoder = takeDecoder(slot) ?? FrameDecoder(messageBytesMax: Int(connections[slot].messageBytesMax))
         if connections[slot].phase != .webSocket { decoder.stopDelivering() }
         var offset = 0
-        while let event = decoder.next(in: bytes, at: &offset, frameCountMax: Self.framesPerTurnMax) {
+        let frameCountMax = isReadingOver ? Self.framesPerTurnMax.later : Self.framesPerTurnMax.inTime
+        while let event = decoder.next(in: bytes, at: &offset, frameCountMax: frameCountMax) {
             handle(event, slot)
             // After the server's close frame no message is delivered; the client's close frame is still read.
             if connections[slot].phase != .webSocket { decoder.stopDelivering() }
@@ -85,12 +90,14 @@ extension EventLoop {
         guard !connections[slot].messages.hasToken(rate, now: now) else { return }
         delegate.limitReached(.messagesPerSecond)
         connections[slot].isThrottled = true
+        if connections[slot].throttledAt < deadlines.now - 1 { connections[slot].floodingSince = deadlines.now }
+        connections[slot].throttledAt = deadlines.now
         throttled.append(connections[slot].socket)
         updateReading(slot)
     }
 
     /// Reads the clients again whose rate permits it. Drops those that have gone meanwhile, with what they have sent above
-    /// their rate: reading a flood that nobody waits for would keep its connection for minutes. Called once a second.
+    /// their rate, and closes those that flood. Called once a second.
     func resumeThrottled() {
         guard !throttled.isEmpty else { return }
         let now = Int64(Clock.monotonicNanoseconds())
@@ -100,6 +107,12 @@ extension EventLoop {
             // A connection that is being closed is read, so that the client's close frame is found.
             guard let phase = connections.phase(of: socket) else { continue }
             let connection = connections[socket.slot]
+            if phase == .webSocket, deadlines.now - connection.floodingSince >= Self.floodSecondsMax {
+                close(socket, .overCapacity, reason: "Too many messages: above the rate for \(Self.floodSecondsMax) s")
+                throttled.append(socket)  // read on when the close frame is sent
+                continue
+            }
+            connections[socket.slot].throttledAt = deadlines.now
             guard phase != .webSocket || connection.messages.hasToken(connection.messageRate, now: now) else {
                 if transport.hasPeerEnded(connection.descriptor) { drop(socket.slot) } else { throttled.append(socket) }
                 continue

@@ -12,7 +12,7 @@ extension EventLoop {
     private static let gatheredBytesMax = 65_536
 
     /// The most steps (heads, bodies) of pipelined requests that a connection gets in a turn, so that it does not delay
-    /// the others.
+    /// the others. When the turn's time for reading is over, it gets one.
     private static let stepsPerTurnMax = 64
 
     func requestBytesReceived(_ bytes: UnsafeMutableRawBufferPointer, _ slot: Int) {
@@ -45,12 +45,13 @@ extension EventLoop {
     func continueConnections() {
         var left = connectionsToContinue.count  // those that have to wait again come in the next turn
         let slice = TimeSlice()
-        while left > 0, !slice.isOver, let socket = connectionsToContinue.popFirst() {
+        while left > 0, let socket = connectionsToContinue.popFirst() {
             left -= 1
             guard connections.phase(of: socket) != nil else { continue }
             connections[socket.slot].awaitsTurn = false
             updateReading(socket.slot)
             if connections[socket.slot].isWebSocket { continueFrames(socket.slot) } else { continueRequests(socket.slot) }
+            if slice.isOver { break }
         }
         if left > 0 { wakeup.signal() }
     }
@@ -72,7 +73,7 @@ extension EventLoop {
         var start = 0
         var steps = 0
         while canRead(slot) {
-            guard steps < Self.stepsPerTurnMax else {
+            guard steps == 0 || steps < Self.stepsPerTurnMax && !isReadingOver else {
                 continueNextTurn(slot)
                 break
             }

@@ -61,8 +61,16 @@ package final class EventLoop: TransportDelegate {
     var pendingCloses = FIFO<(socket: SocketID, frame: CloseFrame)>()
     /// Connections to close at the end of this turn (see ``TimeSlice``).
     var dropped = FIFO<SocketID>()
-    /// Whether the last turn has left work of the kinds that have a ``TimeSlice``.
+    /// Whether the last turn has left closes, TLS handshakes or late responses. The loop then accepts and adopts no
+    /// connections: they would end like the ones before.
     package private(set) var isBehind = false
+    /// The time in this turn during which connections are read as far as they may be. Nil before the first one.
+    private var readingSlice: TimeSlice?
+    /// Whether each connection is read only a little in the rest of this turn, so that the turn ends soon.
+    var isReadingOver: Bool {
+        if readingSlice == nil { readingSlice = TimeSlice() }
+        return readingSlice?.isOver == true
+    }
 
     /// Headers of the PROXY protocol that are incomplete, by slot.
     var proxyParsers: [Int: ProxyProtocolParser] = [:]
@@ -82,31 +90,6 @@ package final class EventLoop: TransportDelegate {
     private let acceptRetryTimer = UnsafeMutablePointer<ev_timer>.allocate(capacity: 1)
     private let drainTimer = UnsafeMutablePointer<ev_timer>.allocate(capacity: 1)
     private let tickTimer = UnsafeMutablePointer<ev_timer>.allocate(capacity: 1)
-
-    /// Settings that all loops share.
-    package struct Options: Sendable {
-        /// The largest total size of incomplete requests and messages that a loop buffers, in bytes. Above it, a
-        /// request gets 503, and a WebSocket is closed with 4100.
-        package let bufferedBytesMax: Int
-        /// Nil for unencrypted connections.
-        package let certificates: TLSCertificates?
-        /// The proxies whose header fields are trusted.
-        package let proxies: TrustedProxies
-        /// Whether each connection begins with a header of the PROXY protocol. Not together with `certificates`.
-        package let usesProxyProtocol: Bool
-        package let clientLimits: ClientLimits
-
-        package init(
-            bufferedBytesMax: Int, certificates: TLSCertificates?, proxies: TrustedProxies, usesProxyProtocol: Bool,
-            clientLimits: ClientLimits
-        ) {
-            self.bufferedBytesMax = bufferedBytesMax
-            self.certificates = certificates
-            self.proxies = proxies
-            self.usesProxyProtocol = usesProxyProtocol
-            self.clientLimits = clientLimits
-        }
-    }
 
     /// - Parameter delegate: must outlive the loop.
     /// - Throws: ``StartError`` if the transport cannot be created.
@@ -223,7 +206,6 @@ package final class EventLoop: TransportDelegate {
             connection.drop()
             return release(connection.address, connection.isCounted)
         }
-        // An adoption that fails may call `closed` for a slot that has no connection.
         let slot = connections.reserveSlot()
         guard let handle = transport.adopt(connection.descriptor, slot: slot) else {
             connections.cancelReservation(of: slot)
@@ -254,9 +236,10 @@ package final class EventLoop: TransportDelegate {
 
     func ended(_ slot: Int) {
         guard connections.isOccupied(slot) else { return }
-        // A client may have sent the last request and its end together.
+        // A client may have sent the last request and its end together: it gets all of the response.
+        let wasFull = connections[slot].isFull
         if connections[slot].phase == .http { sendReplies() }
-        drop(slot)
+        if connections[slot].isFull, !wasFull { linger(slot) } else { drop(slot) }
     }
 
     func closed(_ slot: Int) {
@@ -282,7 +265,7 @@ package final class EventLoop: TransportDelegate {
     // MARK: Turns
 
     private func turnEnd() {
-        let areHandshakesLeft = !transport.turnEnded()
+        transport.turnEnded()
         sendReplies()
         delegate.turnEnded()
         // Closing a connection calls the delegate, which may write more frames and close more connections. So repeat
@@ -297,9 +280,10 @@ package final class EventLoop: TransportDelegate {
             if slice.isOver { break }
         }
         let wasBehind = isBehind
-        isBehind = areHandshakesLeft || hasWork
+        isBehind = transport.areHandshakesLeft || hasWork
+        readingSlice = nil
         // So that the loop does not sleep before the next turn, in which it goes on, or adopts what has waited.
-        if isBehind || wasBehind { wakeup.signal() }
+        if isBehind || wasBehind || transport.isBehind { wakeup.signal() }
         if let drain, !hasDrained, isIdle || drain.isOver {
             hasDrained = true
             delegate.drained()

@@ -1,21 +1,25 @@
 /// A first-in, first-out queue in one array. All operations take constant amortised time.
-struct FIFO<Element> {
-    private var elements: [Element] = []
+package struct FIFO<Element> {
+    /// Nil: removed. Its memory is freed later, but what it refers to at once.
+    private var elements: [Element?] = []
     /// The index of the first element that is not removed.
     private var start = 0
 
-    var count: Int { elements.count - start }
-    var isEmpty: Bool { count == 0 }
+    /// Creates an empty queue.
+    package init() {}
 
-    mutating func append(_ element: Element) { elements.append(element) }
+    /// The number of elements.
+    package var count: Int { elements.count - start }
+    /// Whether there are no elements.
+    package var isEmpty: Bool { count == 0 }
 
-    mutating func popFirst() -> Element? {
+    /// Adds an element as the last one.
+    package mutating func append(_ element: Element) { elements.append(element) }
+
+    /// Removes and returns the first element; nil if there is none.
+    package mutating func popFirst() -> Element? {
         guard !isEmpty else { return nil }
-        defer { removeFirst() }
-        return elements[start]
-    }
-
-    private mutating func removeFirst() {
+        let element = elements[start].take()
         start += 1
         if start == elements.count {
             elements.removeAll(keepingCapacity: true)
@@ -24,5 +28,6 @@ struct FIFO<Element> {
             elements.removeFirst(start)
             start = 0
         }
+        return element
     }
 }

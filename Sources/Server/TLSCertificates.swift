@@ -46,6 +46,8 @@ package final class TLSCertificates: Sendable {
     /// The `SSL_CTX` of all connections. OpenSSL allows threads to share it. An integer because pointers are not
     /// Sendable.
     private let contextAddress: UInt
+    /// The methods of all connections' BIOs, as an integer like the context.
+    private let methodAddress: UInt
 
     /// - Parameter files: at least one pair.
     /// - Throws: ``StartError`` if a file is unusable, or a key does not belong to its certificate.
@@ -54,12 +56,18 @@ package final class TLSCertificates: Sendable {
         loaded = Lock(try Self.load(files))
         // Encrypt the sessions that clients keep to resume them.
         let ticketKeys = (0..<Int(CTLS_TICKET_KEY_BYTES)).map { _ in UInt8.random(in: 0...255) }
-        guard let context = ctls_new_context(ticketKeys) else { throw StartError("create the TLS context: out of memory") }
+        guard let context = ctls_new_context(ticketKeys), let method = ctls_new_socket_method() else {
+            throw StartError("create the TLS context: out of memory")
+        }
         contextAddress = UInt(bitPattern: context)
+        methodAddress = UInt(bitPattern: method)
         SSL_CTX_set_cert_cb(context, Self.chooseCallback, Unmanaged.passUnretained(self).toOpaque())
     }
 
-    deinit { SSL_CTX_free(context) }
+    deinit {
+        SSL_CTX_free(context)
+        BIO_meth_free(method)
+    }
 
     /// Replaces the certificates.
     /// - Parameter files: at least one pair.
@@ -84,9 +92,10 @@ package final class TLSCertificates: Sendable {
 
     // Not nil: it was a pointer.
     private var context: OpaquePointer { OpaquePointer(bitPattern: contextAddress)! }
+    private var method: OpaquePointer { OpaquePointer(bitPattern: methodAddress)! }
 
     /// The server's side of TLS on a socket. It must not outlive this object. Nil if memory is short.
-    func accept(_ descriptor: Int32) -> TLSConnection? { TLSConnection(context, descriptor) }
+    func accept(_ descriptor: Int32) -> TLSConnection? { TLSConnection(context, method, descriptor) }
 
     /// OpenSSL's certificate callback: 1 goes on with the handshake, 0 ends it.
     private static let chooseCallback: @convention(c) (OpaquePointer?, UnsafeMutableRawPointer?) -> Int32 = { ssl, this in

@@ -11,8 +11,6 @@ final class TLSConnection {
         case bytes(Int)
         /// The peer's part of the handshake, or of a record, is incomplete.
         case incomplete
-        /// The handshake cannot go on before the socket accepts bytes. Call ``receive(into:)`` again then.
-        case full
         /// The peer has ended TLS or the connection, or has violated the protocol.
         case ended
     }
@@ -25,14 +23,11 @@ final class TLSConnection {
     /// Whether the event loop has paused receiving.
     var isPaused = false
 
-    /// - Parameter context: an `SSL_CTX`, which must outlive the connection.
-    init?(_ context: OpaquePointer, _ descriptor: Int32) {
-        guard let ssl = SSL_new(context) else { return nil }
-        guard SSL_set_fd(ssl, descriptor) == 1 else {
-            SSL_free(ssl)
-            return nil
-        }
-        SSL_set_accept_state(ssl)
+    /// - Parameters:
+    ///   - context: an `SSL_CTX`, which must outlive the connection.
+    ///   - method: of `ctls_new_socket_method`; must outlive the connection, too.
+    init?(_ context: OpaquePointer, _ method: OpaquePointer, _ descriptor: Int32) {
+        guard let ssl = ctls_new_connection(context, method, descriptor) else { return nil }
         self.ssl = ssl
     }
 
@@ -41,10 +36,8 @@ final class TLSConnection {
     /// Whether bytes were read that ``receive(into:)`` has not looked at. They may be a part of a record.
     var hasPending: Bool { SSL_has_pending(ssl) == 1 }
 
-    /// Whether OpenSSL has something to send of its own, such as a part of the handshake, and the socket was full.
-    var waitsToSend: Bool { SSL_want(ssl) == SSL_WRITING }
-
-    /// Goes on with the handshake, and decrypts at most one TLS record.
+    /// Goes on with the handshake, and decrypts one TLS record. Call ``flush()`` afterwards: a part of the handshake, or an
+    /// update of the keys, may be unsent.
     /// - Parameter buffer: at least 16 KiB, the size of a record.
     func receive(into buffer: UnsafeMutableRawBufferPointer) -> Received {
         var count = 0
@@ -54,29 +47,37 @@ final class TLSConnection {
         if isRead { return .bytes(count) }
         switch SSL_get_error(ssl, 0) {
         case SSL_ERROR_WANT_READ: return .incomplete
-        case SSL_ERROR_WANT_WRITE: return .full
         case SSL_ERROR_ZERO_RETURN: break
         default: forbidCloseNotify()
         }
         return .ended
     }
 
-    /// Encrypts bytes and sends them. After ``Transport/SendResult/full(_:)``, the next call must begin with the first
-    /// byte that was not taken.
+    /// Sends what the socket did not take before.
+    /// - Returns: whether all is sent; nil if the connection is broken.
+    func flush() -> Bool? {
+        switch ctls_flush(ssl) {
+        case 1: true
+        case 0: false
+        default: nil
+        }
+    }
+
+    /// Encrypts bytes and sends them. Keeps at most one encrypted record (16 KiB) that the socket does not take.
     func send(_ bytes: UnsafeRawBufferPointer) -> Transport.SendResult {
         var sent = 0
-        while sent < bytes.count {  // OpenSSL takes one TLS record, at most 16 KiB, at a time
+        while let isFlushed = flush() {
+            if !isFlushed { return .full(sent) }
+            if sent == bytes.count { return .sent(sent) }
             var count = 0
             ERR_clear_error()
             guard SSL_write_ex(ssl, bytes.baseAddress?.advanced(by: sent), bytes.count - sent, &count) == 1 else {
-                let error = SSL_get_error(ssl, 0)
-                if error == SSL_ERROR_WANT_WRITE || error == SSL_ERROR_WANT_READ { return .full(sent) }
                 forbidCloseNotify()
                 return .failed
             }
             sent += count
         }
-        return .sent(sent)
+        return .failed
     }
 
     /// Sends close_notify. The result is ignored: the peer may be gone.

@@ -5,11 +5,11 @@ import Threads
 ///
 /// Do some work before asking whether the time is over, so that each turn makes progress.
 package struct TimeSlice {
-    private static let nanoseconds: UInt64 = 2_000_000
+    private static let nanoseconds: UInt64 = 1_000_000
 
     private let end = Clock.monotonicNanoseconds() + nanoseconds
 
-    /// Begins a slice of 2 ms.
+    /// Begins a slice of 1 ms.
     package init() {}
 
     /// Whether the time is over. Reads the clock.

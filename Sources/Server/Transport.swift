@@ -54,10 +54,13 @@ final class Transport {
     private let certificates: TLSCertificates?
     /// The TLS connections, by slot. One is created when the first bytes arrive: it needs kilobytes.
     private var tlsConnections: [TLSConnection?] = []
-    /// TLS connections to receive from at the end of the turn: handshakes, and those that were paused and whose bytes
-    /// OpenSSL has already read. Since an entry was made, its connection may have been closed, and its slot and even its
-    /// socket's address may belong to another one; only the object tells.
-    private var waiting = FIFO<(tls: TLSConnection, slot: Int, socket: Socket)>()
+    /// A TLS connection to receive from at the end of the turn. It may have been closed meanwhile, and its slot and even
+    /// its socket's address may belong to another connection; only the object tells.
+    private typealias Waiting = (tls: TLSConnection, slot: Int, socket: Socket)
+    /// Established connections whose bytes OpenSSL has already read, so that the kernel does not report them: they were
+    /// paused, or have had their share of the turn.
+    private var unread = FIFO<Waiting>()
+    private var handshakes = FIFO<Waiting>()
     /// The socket whose callback for writing is on the stack.
     private var writableSocket: Socket?
     /// Sockets that were full again within that callback, after which the library forgets the wish to write.
@@ -119,9 +122,12 @@ final class Transport {
     // MARK: Operations
 
     /// Takes over an accepted, non-blocking socket, which the transport closes from now on.
-    /// - Returns: nil if the socket was closed at once, because memory is short. ``TransportDelegate/closed(_:)`` may or
-    ///   may not have been called for the slot.
-    func adopt(_ descriptor: Int32, slot: Int) -> Socket? { clws_adopt(vhost, descriptor, slot + 1) }
+    /// - Returns: nil if memory is short; the socket is then closed, and ``TransportDelegate/closed(_:)`` is not called.
+    func adopt(_ descriptor: Int32, slot: Int) -> Socket? {
+        if let socket = clws_adopt(vhost, descriptor, slot + 1) { return socket }
+        Glibc.close(descriptor)  // the library closes only what it adopts as a socket
+        return nil
+    }
 
     /// Sends bytes without blocking. After ``SendResult/full(_:)``, call ``wantWritable(_:)``; what is sent next must
     /// begin with the first byte that was not taken.
@@ -162,21 +168,32 @@ final class Transport {
         shutdown(descriptor, Int32(SHUT_WR))
     }
 
-    /// Goes on with TLS handshakes, as far as the time allows. Call it at the end of each turn, before ``close(_:)``.
-    /// - Returns: whether all have gone on; if not, another turn must follow at once.
-    func turnEnded() -> Bool {
+    /// Receives from TLS connections that have waited, as far as the time allows. Call it at the end of each turn, before
+    /// ``close(_:)``.
+    func turnEnded() {
         for socket in socketsToRearm { lws_callback_on_writable(socket) }
         socketsToRearm.removeAll(keepingCapacity: true)
-        guard !waiting.isEmpty else { return true }
+        receive(fromNextOf: { $0.unread.popFirst() }, countMax: unread.count)
+        receive(fromNextOf: { $0.handshakes.popFirst() }, countMax: handshakes.count)
+    }
+
+    /// Whether connections wait for ``turnEnded()``; then another turn must follow at once.
+    var isBehind: Bool { !unread.isEmpty || areHandshakesLeft }
+    /// Whether TLS handshakes wait for ``turnEnded()``.
+    var areHandshakesLeft: Bool { !handshakes.isEmpty }
+
+    private func receive(fromNextOf popFirst: (Transport) -> Waiting?, countMax: Int) {
+        guard countMax > 0 else { return }
         let slice = TimeSlice()
-        while let next = waiting.popFirst() {
-            next.tls.isWaiting = false
-            guard tlsConnection(next.slot) === next.tls, !next.tls.isPaused else { continue }
-            lws_rx_flow_control(next.socket, 1)
-            receive(next.tls, next.slot, next.socket)
-            if slice.isOver { break }
+        // A connection that has to wait again comes in the next turn.
+        for _ in 0..<countMax {
+            guard let (tls, slot, socket) = popFirst(self) else { return }
+            tls.isWaiting = false
+            guard tlsConnection(slot) === tls, !tls.isPaused else { continue }
+            lws_rx_flow_control(socket, 1)
+            receive(tls, slot, socket)
+            if slice.isOver { return }
         }
-        return waiting.isEmpty
     }
 
     // MARK: Callbacks
@@ -197,7 +214,8 @@ final class Transport {
             if certificates == nil { receive(slot, lws_get_socket_fd(socket)) } else { encryptedBytesReady(slot, socket) }
         case LWS_CALLBACK_RAW_WRITEABLE_FILE:
             if let tls = tlsConnection(slot) {
-                if tls.waitsToSend { receiveLater(tls, slot, socket) }
+                guard let isFlushed = tls.flush() else { return delegate.ended(slot) }
+                guard isFlushed else { return socketsToRearm.append(socket) }
                 guard tls.isEstablished else { return }
             }
             writableSocket = socket
@@ -226,6 +244,7 @@ final class Transport {
     }
 
     private func receive(_ tls: TLSConnection, _ slot: Int, _ socket: Socket) {
+        defer { if tls.flush() == false { wantWritable(socket) } }
         var byteCount = 0
         repeat {
             switch tls.receive(into: buffer) {
@@ -234,7 +253,6 @@ final class Transport {
                 guard delegate.received(bytes, on: slot) else { return }
                 byteCount += count
             case .incomplete: return
-            case .full: return wantWritable(socket)
             case .ended: return delegate.ended(slot)
             }
             guard byteCount < buffer.count else { return receiveLater(tls, slot, socket) }
@@ -263,7 +281,7 @@ final class Transport {
     private func receiveLater(_ tls: TLSConnection, _ slot: Int, _ socket: Socket) {
         guard !tls.isWaiting else { return }
         tls.isWaiting = true
-        waiting.append((tls, slot, socket))
+        if tls.isEstablished { unread.append((tls, slot, socket)) } else { handshakes.append((tls, slot, socket)) }
     }
 }
 

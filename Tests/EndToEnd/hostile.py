@@ -179,6 +179,7 @@ def main() -> int:
                                 options.seed + index, options.minutes * 60 / parts)
                 print(part.row() if len(part.memory) == 2 else f"| {part.title} | no result |", flush=True)
                 problems += [f"{part.title}: {problem}" for problem in part.problems]
+                print("".join(f"{problem}\n" for problem in part.problems), end="", file=sys.stderr, flush=True)
         finally:
             floor.close()
     print("\n" + ("\n".join(problems) or "hostile: all bounds are met"))

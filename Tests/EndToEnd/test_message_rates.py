@@ -72,6 +72,17 @@ def test_flooder_that_has_gone_keeps_no_connection(start_gateway, closing, ends)
     wait_for_metric(api, "fleetwire_connected", 0)
 
 
+def test_client_that_floods_for_long_is_closed(start_gateway, closing):
+    gateway = start_gateway(limits={"messages_per_second": 10, "subscriptions": 1})
+    client = closing(RawClient(gateway))
+    start = time.monotonic()
+    client.send(PING_EVENT * 1_000)
+    assert closing_code(client) == 4100
+    assert 15 <= time.monotonic() - start <= 30
+    client.close_gracefully()
+    wait_for_metric(closing(Api(gateway)), "fleetwire_connected", 0)
+
+
 def test_client_that_is_not_read_is_closed_in_time(start_gateway, closing):
     gateway = start_gateway(limits={"messages_per_second": 1, "subscriptions": 1})
     api, client = closing(Api(gateway)), closing(RawClient(gateway))

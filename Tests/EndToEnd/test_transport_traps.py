@@ -11,14 +11,16 @@ five are the raw socket role's, which is not used; what they would break must wo
 `test_connection_states.py::test_last_response_is_complete_although_the_client_has_finished_sending` |
 | receiving that is paused must be resumed, through TLS too | `test_pipelined_requests_go_on_after_each_pause` |
 | closing drops what is unsent, without close_notify | `test_refusal_reaches_a_client_that_still_sends` |
-| a failed adoption may or may not report its end; resets at every stage | `test_no_descriptor_is_lost…`, \
-`test_handshakes_that_fail_within_the_adoption…`; plain: `test_limits.py::test_descriptor_limit_leaks_no_descriptors` |
+| resets at every stage; what has arrived at the adoption | `test_no_descriptor_is_lost…`, \
+`test_handshakes_that_fail_at_once…`; plain: `test_limits.py::test_descriptor_limit_leaks_no_descriptors` |
 | destroying a context with open connections | `test_sigterm_ends_tls_connections_in_every_state` |
+| a failed adoption leaves the descriptor open | only without memory: by reading |
 | each adoption wakes the loop | costs time only |
 | the library does not report a certificate that does not fit the key | `test_key_of_another_certificate_prevents_startup` |
 | a client that offers only HTTP/2 is connected without a protocol | \
 `test_certificates.py::test_client_that_offers_only_http_2_is_refused` |
-| renegotiation | `test_client_cannot_renegotiate` |
+| renegotiation, key updates | `test_client_cannot_renegotiate`, `test_client_that_keeps_updating_keys_is_disconnected`, \
+`test_key_updates_of_a_blocked_client_make_no_loop_spin` |
 | each close scans the descriptor table; the table must not grow | `test_descriptor_limit_is_sized…` |
 | failed assertions of the debug build abort the process | every test: a gateway must exit with 0 |
 | at the descriptor limit, accept spins | `test_limits.py::test_descriptor_limit_affects_no_open_connection` |
@@ -129,6 +131,23 @@ def test_blocked_http_client_that_sends_makes_no_loop_spin(start, closing):
     wire.send(METRICS * 100)
     assert_does_not_spin(gateway)
     assert [wire.read_response().status for _ in range(300)] == [200] * 300
+
+
+def test_key_updates_of_a_blocked_client_make_no_loop_spin(secure, closing):
+    """The gateway has to update its keys before it reads on, but the socket is full."""
+    gateway = secure()
+    api = closing(Api(gateway))
+    for _ in range(10):  # what the full socket does not take may be a pong or a KeyUpdate
+        wire = closing(TLSWire(gateway, receive_buffer=4096))
+        count = block(gateway, wire, api)
+        for _ in range(20):
+            wire.socket.sendall(wire.seal(PING) + wire.seal_key_update())
+        assert_does_not_spin(gateway)
+        for _ in range(count):
+            wire.expect("event")
+        for _ in range(20):
+            wire.expect("pusher:pong")
+        wire.close()
 
 
 def wait_until_blocked(api: Api) -> None:
@@ -247,6 +266,19 @@ def test_client_cannot_renegotiate(secure):
     assert b"RENEGOTIATING" in output and b"no renegotiation" in output, output[-2000:]
 
 
+def test_client_that_keeps_updating_keys_is_disconnected(secure, closing):
+    """OpenSSL would handle its records for ever, and the loop nothing else."""
+    gateway = secure()
+    wire, other = closing(TLSWire(gateway)), closing(TLSWire(gateway))
+    for _ in range(50):
+        wire.socket.sendall(wire.seal_key_update() + wire.seal(HEALTH))
+        assert wire.read_response().status == 200
+    wire.socket.sendall(b"".join(wire.seal_key_update() for _ in range(100)))
+    assert wire.at_end()
+    other.send(HEALTH)
+    assert other.read_response().status == 200
+
+
 def test_key_of_another_certificate_prevents_startup(config, tls, tmp_path):
     other = certificates.make(tmp_path)
     result = run("serve", "--config", config(server=SERVER | {"tls": tls | {"key": other["key"]}}))
@@ -285,6 +317,24 @@ def test_pipelined_requests_go_on_after_each_pause(secure, closing):
     wire = closing(TLSWire(secure()))
     wire.socket.sendall(wire.seal(JOBS * 50) + b"".join(wire.seal(JOBS) for _ in range(50)))
     assert [wire.read_response().status for _ in range(100)] == [200] * 100
+
+
+def test_record_behind_a_late_response_does_not_wait_for_a_tick(secure, closing):
+    """OpenSSL has read it with the first one, so the kernel does not report it."""
+    wire = closing(TLSWire(secure()))
+    start = time.monotonic()
+    for _ in range(10):
+        wire.socket.sendall(wire.seal(JOBS) + wire.seal(JOBS))
+        assert [wire.read_response().status for _ in range(2)] == [200, 200]
+    assert time.monotonic() - start < 5, "each waits for the loop's tick, a second"
+
+
+@pytest.mark.parametrize("count", [*range(1, 12), 20, 40])
+def test_responses_to_a_client_that_has_ended_are_sent_to_the_end(secure, closing, count):
+    """The requests and close_notify are handled together, and the last response does not fit the socket."""
+    wire = closing(TLSWire(secure(), receive_buffer=4096))
+    wire.socket.sendall(wire.seal(METRICS * count) + wire.seal_end())
+    assert [wire.read_response().status for _ in range(count)] == [200] * count
 
 
 LARGE = 8_000_000
@@ -383,7 +433,7 @@ def test_no_descriptor_is_lost_when_a_tls_client_ends(secure, closing, stage, en
 
 @pytest.mark.parametrize("end", [Wire.reset, Wire.close, Wire.close_write], ids=["RST", "close", "FIN"])
 @pytest.mark.parametrize("data", [HEALTH, b"\x16\x03\x01\xff\xff" + b"x" * 100], ids=["plain text", "invalid ClientHello"])
-def test_handshakes_that_fail_within_the_adoption_are_counted_once(secure, closing, data, end):
+def test_handshakes_that_fail_at_once_are_counted_once(secure, closing, data, end):
     """While the gateway is stopped, the bytes and the ends of the clients gather: they are there at the adoption."""
     gateway = secure(loops=2, server={"connections_per_ip": 60})
     api = closing(Api(gateway))

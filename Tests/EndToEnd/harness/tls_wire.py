@@ -1,11 +1,14 @@
 """A TLS client that decides when each byte leaves, and sees each record."""
 
+import ctypes
 import socket
 import ssl
 
 from .apps import TIMEOUT
 from .gateway import Gateway
 from .wire import Wire
+
+OPENSSL = ctypes.CDLL("libssl.so.3")
 
 
 class TLSWire(Wire):
@@ -55,6 +58,14 @@ class TLSWire(Wire):
             self.tls.unwrap()
         except ssl.SSLWantReadError:
             pass  # the gateway may still send
+        return self._outgoing.read()
+
+    def seal_key_update(self) -> bytes:
+        """Returns a KeyUpdate that asks the gateway to update its keys, too (RFC 8446 section 4.6.3), unsent. Python
+        has no function for it. CPython's `_ssl._SSLSocket` has OpenSSL's object behind its header and one pointer.
+        """
+        session = ctypes.c_void_p.from_address(id(self.tls._sslobj) + 3 * ctypes.sizeof(ctypes.c_void_p))
+        assert OPENSSL.SSL_key_update(session, 1) == 1 and OPENSSL.SSL_do_handshake(session) == 1
         return self._outgoing.read()
 
     def send(self, data: bytes) -> None:

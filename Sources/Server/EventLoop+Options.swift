@@ -1,0 +1,28 @@
+import Addresses
+
+extension EventLoop {
+    /// Settings that all loops share.
+    package struct Options: Sendable {
+        /// The largest total size of incomplete requests and messages that a loop buffers, in bytes. Above it, a
+        /// request gets 503, and a WebSocket is closed with 4100.
+        package let bufferedBytesMax: Int
+        /// Nil for unencrypted connections.
+        package let certificates: TLSCertificates?
+        /// The proxies whose header fields are trusted.
+        package let proxies: TrustedProxies
+        /// Whether each connection begins with a header of the PROXY protocol. Not together with `certificates`.
+        package let usesProxyProtocol: Bool
+        package let clientLimits: ClientLimits
+
+        package init(
+            bufferedBytesMax: Int, certificates: TLSCertificates?, proxies: TrustedProxies, usesProxyProtocol: Bool,
+            clientLimits: ClientLimits
+        ) {
+            self.bufferedBytesMax = bufferedBytesMax
+            self.certificates = certificates
+            self.proxies = proxies
+            self.usesProxyProtocol = usesProxyProtocol
+            self.clientLimits = clientLimits
+        }
+    }
+}
