@@ -40,10 +40,11 @@ final class CommitPublisher: Sendable {
                 publish(result)
                 lanes.formUnion(result.lanes)
             }
+            // Before the reply: who has the response finds the action in the log and in the metrics.
+            record(reply, to: request.command)
             // The reply after the command's events: each loop handles its messages in order, so it sends the events
             // before the response.
             hub.post(.commandReply(reply, to: RequestID(rawValue: request.replyTo.request)), to: request.replyTo.loop)
-            record(reply, to: request.command)
         }
         pushService.wake(lanes)
         // After the replies: this writes one log line per failed push, which must not delay replies.
