@@ -49,7 +49,7 @@ struct ReferenceModel {
     var jobs: [Job] = []
     /// The identities authorized for open connections, oldest first, at most four per connection.
     var identified: [(socket: SocketID, identity: Identity)] = []
-    /// Signed-in open connections, in the order of signing in.
+    /// Signed-in open connections; those of each user in the order of the hub.
     private(set) var signins: [SocketID] = []
     /// The number of subscriptions that the server ended, because a job was lost or an identity was displaced.
     var revocations = 0
@@ -168,12 +168,22 @@ struct ReferenceModel {
         for subscription in connection.subscriptions { leave(socket, subscription.channel) }
         connections[socket] = nil
         identified.removeAll { $0.socket == socket }
-        signins.removeAll { $0 == socket }
+        endSignin(of: socket, connection)
         if let id = connection.user?.id, signedIn(as: id, connection.app).isEmpty {
             for watcher in watchers(of: id, connection.app) {
                 send(watcher, ServerMessage.watchlistEvents(online: [], offline: [id]))
             }
         }
+    }
+
+    /// The user's last connection takes the place of the one that ends.
+    private mutating func endSignin(of socket: SocketID, _ connection: Connection) {
+        guard let index = signins.firstIndex(of: socket) else { return }
+        let last = signins.lastIndex {
+            $0 == socket || connections[$0]?.app == connection.app && user(of: $0)?.id == connection.user?.id
+        }
+        signins.swapAt(index, last ?? index)
+        signins.remove(at: last ?? index)
     }
 
     // MARK: Events
