@@ -61,8 +61,8 @@ package final class EventLoop: TransportDelegate {
     var pendingCloses = FIFO<(socket: SocketID, frame: CloseFrame)>()
     /// Connections to close at the end of this turn (see ``TimeSlice``).
     var dropped = FIFO<SocketID>()
-    /// Whether the last turn has left closes, TLS handshakes or late responses. The loop then accepts and adopts no
-    /// connections: they would end like the ones before.
+    /// Whether the last turn has left closes, TLS handshakes or late responses. Until it has caught up, the loop accepts
+    /// and adopts no connections.
     package private(set) var isBehind = false
     /// The time in this turn during which connections are read as far as they may be. Nil before the first one.
     private var readingSlice: TimeSlice?
