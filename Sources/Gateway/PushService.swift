@@ -135,6 +135,8 @@ final class PushService: Sendable {
     /// Blocks until all workers have stopped. Call ``finish(withinSeconds:)`` first.
     func wait() {
         for worker in workers.withLock({ $0 }) { worker.wait() }
+        // A worker reports to the store, whose commits refer to this object: a cycle.
+        workers.withLock { $0 = [] }
     }
 
     /// The status of every lane; nil if the lane is not enabled.
