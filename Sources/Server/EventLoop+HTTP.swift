@@ -45,6 +45,8 @@ extension EventLoop {
     func continueConnections() {
         var left = connectionsToContinue.count  // those that have to wait again come in the next turn
         let slice = TimeSlice()
+        isContinuing = true
+        defer { isContinuing = false }
         while left > 0, let socket = connectionsToContinue.popFirst() {
             left -= 1
             guard connections.phase(of: socket) != nil else { continue }
@@ -72,7 +74,8 @@ extension EventLoop {
     private func read(_ bytes: UnsafeMutableRawBufferPointer, _ reading: inout RequestReading, _ slot: Int) -> Int {
         var start = 0
         var steps = 0
-        while canRead(slot) {
+        // Without bytes it has nothing to wait for: a client that sends one request at a time is always read at once.
+        while canRead(slot), steps == 0 || start < bytes.count {
             guard steps == 0 || steps < Self.stepsPerTurnMax && !isReadingOver else {
                 continueNextTurn(slot)
                 break

@@ -66,8 +66,11 @@ package final class EventLoop: TransportDelegate {
     package private(set) var isBehind = false
     /// The time in this turn during which connections are read as far as they may be. Nil before the first one.
     private var readingSlice: TimeSlice?
+    /// Whether connections of earlier turns are being read. Each gets only a little, so that all get it soon.
+    var isContinuing = false
     /// Whether each connection is read only a little in the rest of this turn, so that the turn ends soon.
     var isReadingOver: Bool {
+        if isContinuing { return true }
         if readingSlice == nil { readingSlice = TimeSlice() }
         return readingSlice?.isOver == true
     }

@@ -4,6 +4,8 @@ import Glibc
 /// Receives the events of a ``Transport``, on the loop's thread. A connection is named by its slot, the number that the
 /// caller chose when the transport adopted it.
 protocol TransportDelegate: AnyObject {
+    /// Whether each further connection is received only a little in this turn. The delegate would have to keep the rest.
+    var isReadingOver: Bool { get }
     /// Bytes have arrived. They are valid during the call only, and may be changed in place.
     /// - Returns: whether more of this connection may be received at once; false if receiving is paused.
     func received(_ bytes: UnsafeMutableRawBufferPointer, on slot: Int) -> Bool
@@ -43,6 +45,8 @@ final class Transport {
     /// The size in bytes of the buffer that all connections of the loop share for receiving. At least a TLS record
     /// (16 KiB).
     private static let receiveBytes = 65_536
+    /// How much of it is used when the turn's time for reading is over.
+    private static let lateReceiveBytes = 4_096
 
     /// Linux's POLLRDHUP, which the headers declare only with `_GNU_SOURCE`.
     private static let pollRDHUP: Int16 = 0x2000
@@ -235,7 +239,8 @@ final class Transport {
     // A connection gets one buffer of bytes per turn, so that one that sends fast has no advantage over the others.
 
     private func receive(_ slot: Int, _ descriptor: Int32) {
-        let count = recv(descriptor, buffer.baseAddress, buffer.count, 0)
+        let countMax = delegate.isReadingOver ? Self.lateReceiveBytes : buffer.count
+        let count = recv(descriptor, buffer.baseAddress, countMax, 0)
         if count > 0 {
             _ = delegate.received(UnsafeMutableRawBufferPointer(rebasing: buffer[..<count]), on: slot)
         } else if count == 0 || (errno != EAGAIN && errno != EINTR) {

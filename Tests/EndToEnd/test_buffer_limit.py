@@ -26,7 +26,7 @@ def test_incomplete_messages_take_bounded_memory(start_gateway, closing):
         client.open()
     for client in clients[:fitting]:
         client.send(UNFINISHED)
-    assert api.get("/healthz").status == 200
+    wait_for_metric(api, "fleetwire_socket_received_bytes", fitting * len(UNFINISHED))
     for client in clients[fitting:]:
         client.send(UNFINISHED)
         assert client.close_code() == 4100
