@@ -52,9 +52,9 @@ struct ConnectionTable {
         var awaitsTurn = false
         /// Whether a WebSocket is not read until its rate of messages permits it.
         var isThrottled = false
-        /// The tick since which the client has been above its rate in each second.
+        /// The tick since which messages of the client have waited for their rate.
         var floodingSince: Int32 = 0
-        /// The tick at which the client was last above its rate.
+        /// The last tick at which messages of the client waited for their rate.
         var throttledAt: Int32 = -2
         /// Whether anything was sent since the last tick, or the socket became full since.
         var hasProgress = false

@@ -13,8 +13,8 @@ extension EventLoop {
     /// How many frames of one connection a turn handles, and how many when the turn's time for reading is over. The worst
     /// cost microseconds each.
     private static let framesPerTurnMax = (inTime: 100, later: 10)
-    /// A client that is above its rate in each of so many seconds is closed. Otherwise the kernel, which keeps megabytes of
-    /// what a client has sent, would keep its connection for minutes, even after the client has gone.
+    /// A client whose messages have waited for their rate for so many seconds is closed. Otherwise the kernel, which keeps
+    /// megabytes of what a client has sent, would keep its connection for minutes, even after the client has gone.
     private static let floodSecondsMax: Int32 = 20
 
     func framesReceived(_ bytes: UnsafeMutableRawBufferPointer, _ slot: Int) {
@@ -108,7 +108,7 @@ extension EventLoop {
             guard let phase = connections.phase(of: socket) else { continue }
             let connection = connections[socket.slot]
             if phase == .webSocket, deadlines.now - connection.floodingSince >= Self.floodSecondsMax {
-                close(socket, .overCapacity, reason: "Too many messages: above the rate for \(Self.floodSecondsMax) s")
+                close(socket, .overCapacity, reason: "Too many messages: they have waited for \(Self.floodSecondsMax) s")
                 throttled.append(socket)  // read on when the close frame is sent
                 continue
             }

@@ -283,10 +283,10 @@ package final class EventLoop: TransportDelegate {
             if slice.isOver { break }
         }
         let wasBehind = isBehind
-        isBehind = transport.areHandshakesLeft || hasWork
+        isBehind = transport.hasHandshakes || hasWork
         readingSlice = nil
         // So that the loop does not sleep before the next turn, in which it goes on, or adopts what has waited.
-        if isBehind || wasBehind || transport.isBehind { wakeup.signal() }
+        if isBehind || wasBehind || transport.hasUnread { wakeup.signal() }
         if let drain, !hasDrained, isIdle || drain.isOver {
             hasDrained = true
             delegate.drained()

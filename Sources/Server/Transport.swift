@@ -181,11 +181,13 @@ final class Transport {
         receive(fromNextOf: { $0.handshakes.popFirst() }, countMax: handshakes.count)
     }
 
-    /// Whether connections wait for ``turnEnded()``; then another turn must follow at once.
-    var isBehind: Bool { !unread.isEmpty || areHandshakesLeft }
-    /// Whether TLS handshakes wait for ``turnEnded()``.
-    var areHandshakesLeft: Bool { !handshakes.isEmpty }
+    /// Whether established TLS connections wait for ``turnEnded()``; then another turn must follow at once.
+    var hasUnread: Bool { !unread.isEmpty }
+    /// Whether TLS handshakes wait for ``turnEnded()``; then another turn must follow at once.
+    var hasHandshakes: Bool { !handshakes.isEmpty }
 
+    /// - Parameter popFirst: a closure, because an `inout` queue could not be appended to while its connections are
+    ///   received from.
     private func receive(fromNextOf popFirst: (Transport) -> Waiting?, countMax: Int) {
         guard countMax > 0 else { return }
         let slice = TimeSlice()
@@ -238,9 +240,10 @@ final class Transport {
 
     // A connection gets one buffer of bytes per turn, so that one that sends fast has no advantage over the others.
 
+    private var receiveCountMax: Int { delegate.isReadingOver ? Self.lateReceiveBytes : buffer.count }
+
     private func receive(_ slot: Int, _ descriptor: Int32) {
-        let countMax = delegate.isReadingOver ? Self.lateReceiveBytes : buffer.count
-        let count = recv(descriptor, buffer.baseAddress, countMax, 0)
+        let count = recv(descriptor, buffer.baseAddress, receiveCountMax, 0)
         if count > 0 {
             _ = delegate.received(UnsafeMutableRawBufferPointer(rebasing: buffer[..<count]), on: slot)
         } else if count == 0 || (errno != EAGAIN && errno != EINTR) {
@@ -250,9 +253,10 @@ final class Transport {
 
     private func receive(_ tls: TLSConnection, _ slot: Int, _ socket: Socket) {
         defer { if tls.flush() == false { wantWritable(socket) } }
+        let countMax = receiveCountMax
         var byteCount = 0
         repeat {
-            switch tls.receive(into: buffer) {
+            switch tls.receive(into: UnsafeMutableRawBufferPointer(rebasing: buffer[..<countMax])) {
             case .bytes(let count):
                 let bytes = UnsafeMutableRawBufferPointer(rebasing: buffer[..<count])
                 guard delegate.received(bytes, on: slot) else { return }
@@ -260,8 +264,8 @@ final class Transport {
             case .incomplete: return
             case .ended: return delegate.ended(slot)
             }
-            guard byteCount < buffer.count else { return receiveLater(tls, slot, socket) }
-        } while tls.hasPending
+        } while byteCount < countMax && tls.hasPending
+        if tls.hasPending { receiveLater(tls, slot, socket) }
     }
 
     // MARK: TLS

@@ -179,3 +179,20 @@ def test_fanout_time_is_sampled(start_gateway, closing, loops):
     # One publish in 16, and those without subscribers are on no loop.
     wait_for_metric(api, "fleetwire_fanout_seconds_count", 4)
     assert 0 < scrape(api).total("fleetwire_fanout_seconds_sum") < 4
+
+
+def test_reconnecting_dashboards_do_not_delay_a_backend(start_gateway, closing):
+    """Their subscriptions take the loop a second; a backend publishes on its connection meanwhile."""
+    gateway = start_gateway(loops=1)
+    api, clients = closing(Api(gateway)), [closing(Wire(gateway)) for _ in range(1_000)]
+    for client in clients:
+        client.open()
+    burst = b"".join(frame(TEXT, b'{"event":"pusher:subscribe","data":{"channel":"%d"}}' % number)
+                     for number in range(150))
+    for client in clients:
+        client.send(burst)
+    publishes = 0
+    while scrape(api).total("fleetwire_subscriptions") < 150_000:
+        api.publish("channel")
+        publishes += 1
+    assert publishes >= 20
