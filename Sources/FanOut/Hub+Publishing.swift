@@ -22,12 +22,22 @@ extension Hub {
             return sendError(socket, text, &effects)
         }
         let userID = self[socket].memberIDs[slot]
-        fanOut(ServerMessage.clientEvent(event, channel: name, userID: userID), on: slot, except: socket, &effects)
+        relay(event, from: socket, userID: userID, on: slot, &effects)
         // One webhook event only, with the channel name that the client used. Pusher does not have mirror channels
         // (`driver-42` and `private-driver-42`), so backends do not expect a second event.
         recordWebhookEvent(.clientEvent, on: slot) { .clientEvent(event, on: $0, from: socket, userID: userID) }
         if let mirror = apps[self[socket].app].rules.policy?.mirror(of: name), let slot = apps[self[socket].app].slots[mirror] {
-            fanOut(ServerMessage.clientEvent(event, channel: mirror, userID: nil), on: slot, except: socket, &effects)
+            relay(event, from: socket, userID: nil, on: slot, &effects)
+        }
+    }
+
+    private func relay(
+        _ event: ClientEvent, from socket: SocketID, userID: String?, on slot: ChannelSlot, _ effects: inout [Effect]
+    ) {
+        let channel = channels[slot]
+        for loop in channel.loops {
+            effects.append(
+                Effect(loop: loop, instruction: .relay(event, channel.name, slot, from: socket, userID: userID)))
         }
     }
 }

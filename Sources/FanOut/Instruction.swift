@@ -8,6 +8,10 @@ package enum Instruction: Equatable, Sendable {
     case leave(ChannelSlot, SocketID)
     /// Sends an event to the channel's subscribers on this loop, except to the connection `except`.
     case fanOut(Frame, ChannelSlot, except: SocketID?)
+    /// Sends a client's event to the channel's subscribers on this loop, except to its sender. The loop encodes it, so
+    /// that this work is not done while the hub is locked.
+    /// - Parameter userID: the sender's on a presence channel, else nil.
+    indirect case relay(ClientEvent, ChannelName, ChannelSlot, from: SocketID, userID: String?)
     /// Sends a message to one connection.
     case send(Frame, to: SocketID)
     /// Sends `subscription_succeeded`, with the member list, to a new subscriber. The loop encodes the list, so that

@@ -48,6 +48,8 @@ package struct LoopFanOut {
         case .join(let channel, let socket): join(channel, socket)
         case .leave(let channel, let socket): leave(channel, socket)
         case .fanOut(let frame, let channel, let sender): append(frame, to: channel, except: sender)
+        case .relay(let event, let name, let channel, let sender, let userID):
+            append(ServerMessage.clientEvent(event, channel: name, userID: userID), to: channel, except: sender)
         case .send(let frame, let socket): send(frame, to: socket)
         case .sendPresence(let channel, let members, let socket):
             send(ServerMessage.subscriptionSucceeded(channel, members: members), to: socket)

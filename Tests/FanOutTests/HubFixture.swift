@@ -82,10 +82,16 @@ extension Hub {
         Hub.occupiedChannels(app: app, prefix: prefix) { $0(self) }
     }
 
-    /// Applies `inputs` in order and returns all their effects.
+    /// Applies `inputs` in order and returns all their effects. A client's event is given as its loop encodes it.
     mutating func apply(_ inputs: Input...) -> [Delivery] {
         var effects: [Effect] = []
         for input in inputs { apply(input, &effects) }
-        return effects.map { Delivery($0.loop, $0.instruction) }
+        return effects.map { effect in
+            guard case .relay(let event, let name, let slot, let sender, let userID) = effect.instruction else {
+                return Delivery(effect.loop, effect.instruction)
+            }
+            let frame = ServerMessage.clientEvent(event, channel: name, userID: userID)
+            return Delivery(effect.loop, .fanOut(frame, slot, except: sender))
+        }
     }
 }

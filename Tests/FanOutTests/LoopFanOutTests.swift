@@ -115,6 +115,18 @@ import Testing
             ],
             flushed: [Write(x, b1, a2)]),
         Turn(
+            "a client's event goes to all subscribers but its sender, encoded as the channel's",
+            [
+                .join(a, x), .join(a, y),
+                .relay(
+                    ClientEvent(name: "client-e", channel: "elsewhere", data: [0x31]), room, a, from: x, userID: "7"),
+                .fanOut(a2, a, except: nil),
+            ],
+            flushed: [
+                Write(x, a2),
+                Write(y, Frame(text: Array(#"{"event":"client-e","channel":"presence-a","data":1,"user_id":"7"}"#.utf8)), a2),
+            ]),
+        Turn(
             "two connections are excluded from one event each",
             [.join(a, x), .join(a, y), .join(a, z), .fanOut(a1, a, except: x), .fanOut(a2, a, except: y)],
             flushed: [Write(x, a2), Write(y, a1), Write(z, a1, a2)]),
@@ -213,6 +225,7 @@ private let z = socket(salt: 3, slot: 2)
 private let a1 = Frame(text: Array("A1".utf8))
 private let a2 = Frame(text: Array("A2".utf8))
 private let b1 = Frame(text: Array("B1".utf8))
+private let room = ChannelName("presence-a", lengthMax: 200) ?? .watchers
 private let s1 = Frame(text: Array("S1".utf8))
 
 private func socket(salt: Int, slot: Int) -> SocketID {

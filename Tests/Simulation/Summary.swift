@@ -85,6 +85,11 @@ struct RunDigest: Equatable, Sendable {
             add(UInt64(channel))
             if let sender { add(sender) }
             add(frame)
+        case .relay(let event, let name, let channel, let sender, let userID):
+            add(9)
+            add(UInt64(channel))
+            add(sender)
+            add(ServerMessage.clientEvent(event, channel: name, userID: userID))
         case .send(let frame, let socket):
             add(4)
             add(socket)

@@ -54,15 +54,13 @@ extension PlantedFault {
         return fault
     }
 
-    /// Drops the second of the two frames of a client event: the one for the channel's mirror.
+    /// Drops the second of the two instructions of a client event: the one for the channel's mirror.
     @Sendable private static func unmirrored() -> Fault {
         var fault = Fault()
         var clientEvents: [SocketID: ChannelSlot] = [:]
         fault.mailbox = { _, mailbox in
             mailbox.removeAll { instruction in
-                guard case .fanOut(let frame, let channel, let sender?) = instruction, frame.contains("client-e") else {
-                    return false
-                }
+                guard case .relay(_, _, let channel, let sender, _) = instruction else { return false }
                 defer { clientEvents[sender] = channel }
                 return clientEvents[sender].map { $0 != channel } ?? false
             }
