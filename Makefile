@@ -8,6 +8,7 @@ PYTHON_READY := .build/python/.ready
 BENCH_TOOLS ?= ../shared/bench
 SECONDS_PER_FUZZER ?= 10
 ROUNDS ?= 200
+STOPS ?= 20
 SEEDS ?= 10000
 MINUTES ?= 30
 # The seed of `make hostile` and `make soak`; empty: a random one, which they print.
@@ -54,8 +55,8 @@ bench: build ## Run the benchmarks and print their tables.
 sim: build ## Run the simulation with SEEDS seeds.
 	$(BINARY) simulate --seed 1 --seeds $(SEEDS)
 
-crash: build $(PYTHON_READY) ## Kill the gateway under load, ROUNDS times; check that no action answered 200 is lost.
-	cd Tests/EndToEnd && $(abspath $(PYTHON)) crash.py --rounds $(ROUNDS)
+crash: build $(PYTHON_READY) ## Kill the gateway under load ROUNDS times, stop it STOPS times; check that nothing answered 200 is lost.
+	cd Tests/EndToEnd && $(abspath $(PYTHON)) crash.py --rounds $(ROUNDS) --stops $(STOPS)
 
 hostile: build $(PYTHON_READY) ## Attack the gateway for MINUTES; check that other clients do not notice.
 	cd Tests/EndToEnd && $(abspath $(PYTHON)) hostile.py --minutes $(MINUTES) $(SEED:%=--seed %) --tools $(abspath $(BENCH_TOOLS))

@@ -38,6 +38,7 @@ extension Hub {
         effects.append(Effect(loop: socket.loop, instruction: .join(slot, socket)))
         confirmSubscription(socket, to: slot, as: grant.member, &effects)
         sendOrScheduleCount(slot, &effects)
+        publishRecovered(for: name, app, &effects)
     }
 
     mutating func unsubscribe(_ socket: SocketID, from name: ChannelName, _ effects: inout [Effect]) {

@@ -79,6 +79,8 @@ package struct Hub {
     package internal(set) var refusedSubscriptions = RefusedSubscriptions()
     /// Webhook events in the order in which they occurred; see ``drainWebhookEvents(_:)``.
     var webhookEvents: [AppWebhookEvent] = []
+    /// The ids of recovered notifications that were published; see ``drainPublishedRecovered(_:)``.
+    var publishedRecovered: [String] = []
 
     /// The number of subscriptions of all connections.
     package var subscriptionCount: Int { apps.reduce(0) { $0 + $1.subscriptionCount } }
@@ -215,6 +217,8 @@ struct AppState {
     var cache: EventCache
     var users = UserDirectory()
     var jobs = JobAssignments()
+    /// Notifications that wait for a subscriber, by their own channel, in commit order.
+    var recovered: [ChannelName: [Hub.RecoveredNotification]] = [:]
     /// The connections of each identity, by ``Identity/key``. A connection may occur more than once under one key.
     var socketsByIdentity: [String: [SocketID]] = [:]
     var connectionCount = 0

@@ -87,23 +87,33 @@ final class Assembly: Sendable {
     /// Enough for 1,600 requests a second for 20 minutes; at most 80 MB.
     private static let seenSignaturesMax = 2_000_000
 
-    /// Makes `/readyz` fail, and starts to drain the push lanes and the loops.
-    func beginDrain(seconds: Int) {
+    /// Makes `/readyz` fail, refuses commands, waits for those that were accepted, and starts to drain the push lanes and
+    /// the loops. So clients get the events of all accepted commands before they are disconnected.
+    /// - Returns: whether the store has executed all accepted commands; false if that took longer than `seconds`.
+    func beginDrain(seconds: Int) -> Bool {
         readiness.setReady(false)
+        let hasClosedIntake = fleet.closeIntake(waiting: seconds)
+        if !hasClosedIntake {
+            log.warning("drain_incomplete", ["reason": "the store has not executed all commands: their events may be late"])
+        }
         fleet.pushService.finish(withinSeconds: seconds)
         for loop in wakeups.indices { hub.post(.drain(seconds: seconds), to: loop) }
+        return hasClosedIntake
     }
 
     /// Stops the store, push and webhooks. Call it after the last loop has stopped.
-    /// - Parameter seconds: the longest time that sending the queued webhooks may take.
-    func stopServices(webhookSeconds seconds: Int) {
+    /// - Parameters:
+    ///   - seconds: the longest time that sending the queued webhooks may take.
+    ///   - hasDrained: whether the loops have written all that was published.
+    func stopServices(webhookSeconds seconds: Int, hasDrained: Bool) {
         channelQueries.stop()
-        fleet.stop()
+        fleet.stop(hasDrained: hasDrained)
         webhooks.stop(withinSeconds: seconds)
     }
 
     /// Stops the loops, the push lanes and the webhooks at once, without draining them.
     func abortDrain() {
+        fleet.abortIntake()
         for loop in wakeups.indices { hub.post(.stop, to: loop) }
         fleet.pushService.finish(withinSeconds: 0)
         webhooks.abortDrain()

@@ -6,6 +6,7 @@ import Observability
 import PusherProtocol
 import Server
 import Store
+import Threads
 
 /// Publishes what the store has committed: events to channels, job assignments to the hub, replies to the event loops,
 /// push jobs to the lanes. Runs on the store's threads, after the commit and in commit order.
@@ -15,16 +16,19 @@ final class CommitPublisher: Sendable {
     private let policy: ChannelPolicy
     private let pushService: PushService
     private let counters: FleetCounters
+    private let intake: CommandIntake
     private let log: Log
 
     init(
-        hub: SharedHub, app: AppIndex, policy: ChannelPolicy, pushService: PushService, counters: FleetCounters, log: Log
+        hub: SharedHub, app: AppIndex, policy: ChannelPolicy, pushService: PushService, counters: FleetCounters,
+        intake: CommandIntake, log: Log
     ) {
         self.hub = hub
         self.app = app
         self.policy = policy
         self.pushService = pushService
         self.counters = counters
+        self.intake = intake
         self.log = log
     }
 
@@ -46,6 +50,8 @@ final class CommitPublisher: Sendable {
             // before the response.
             hub.post(.commandReply(reply, to: RequestID(rawValue: request.replyTo.request)), to: request.replyTo.loop)
         }
+        if let last = commit.lastNotificationID { hub.recordPublication(upTo: last) }
+        intake.replied(commit.replies.count)
         pushService.wake(lanes)
         // After the replies: this writes one log line per failed push, which must not delay replies.
         pushService.record(commit.finished)
@@ -59,8 +65,32 @@ final class CommitPublisher: Sendable {
         }
     }
 
-    /// Restores the assignment of an order that is open when the gateway starts.
+    /// Restores what the hub knew: the assignments of open orders, and the notifications that the process before did not
+    /// publish. Call it at the start.
+    func restore(from executor: CommandExecutor) throws(DatabaseError) {
+        try executor.openOrders { restore($0) }
+        let now = Clock.unixMilliseconds()
+        let recovered = try executor.recover(now: now)
+        for notification in recovered { restore(notification, now) }
+        guard !recovered.isEmpty else { return }
+        log.warning(
+            "notifications_recovered",
+            [
+                "count": .number(recovered.count),
+                "hint": "the process before was killed: they are published when their channels have subscribers",
+            ])
+    }
+
+    /// Restores the assignment of an open order.
     func restore(_ order: Order) { hub.publish([], assignment: Hub.JobAssignment(order), app: app) }
+
+    private func restore(_ notification: Notification, _ now: Int64) {
+        let publications = publications(notification)
+        guard !publications.isEmpty else { return }
+        let expiresAt = notification.publishUntil - now + Clock.monotonicMilliseconds()
+        hub.hold(
+            Hub.RecoveredNotification(id: notification.id, publications: publications, expiresAt: expiresAt), app: app)
+    }
 
     private func publish(_ result: CommandResult) {
         hub.publish(

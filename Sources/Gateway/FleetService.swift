@@ -26,6 +26,8 @@ final class FleetService: Sendable {
     private let catalogue: Lock<NotificationCatalogue>
     private let writer: StoreWriter
     private let reader: StoreReader
+    private let hub: SharedHub
+    private let intake = CommandIntake()
     private let fetcher: JWKSFetcher
     private let fetcherThread: Thread
 
@@ -35,6 +37,7 @@ final class FleetService: Sendable {
         settings: Settings, hub: SharedHub, policy: ChannelPolicy, webhooks: WebhookWorker, log: Log
     ) throws(StartError) {
         self.settings = settings
+        self.hub = hub
         catalogue = Lock(settings.notifications)
         app = settings.fleetAppIndex
         issuers = settings.auth.issuers
@@ -48,12 +51,13 @@ final class FleetService: Sendable {
             log: log)
         self.pushService = pushService
         let publisher = CommitPublisher(
-            hub: hub, app: app, policy: policy, pushService: pushService, counters: counters, log: log)
+            hub: hub, app: app, policy: policy, pushService: pushService, counters: counters,
+            intake: intake, log: log)
         do throws(StoreError) {
             writer = try StoreWriter(
                 StoreWriter.Options(settings, lanes: pushService.lanes),
-                onOpen: { executor throws(DatabaseError) in try executor.openOrders { publisher.restore($0) } },
-                onCommit: { publisher.publish($0) }, onEvent: { log.report($0) })
+                onOpen: { executor throws(DatabaseError) in try publisher.restore(from: executor) },
+                onCommit: { publisher.publish($0) }, takePublished: { hub.takePublished() }, onEvent: { log.report($0) })
         } catch {
             throw StartError("\(error)")
         }
@@ -73,8 +77,16 @@ final class FleetService: Sendable {
             settings.notifications, report: { writer.post($0) }, isConnected: { hub.isListening($0, app: app) })
     }
 
-    /// Queues a command for the store's writer. Returns false if the queue is full.
-    func post(_ command: CommandRequest) -> Bool { writer.post(command) }
+    /// Queues a command for the store's writer.
+    func post(_ command: CommandRequest) -> CommandIntake.PostResult { intake.post { writer.post(command) } }
+
+    /// Accepts no more commands, and waits until the events and replies of those that were accepted are in the mailboxes.
+    /// - Parameter seconds: the longest time to wait.
+    /// - Returns: whether that was long enough.
+    func closeIntake(waiting seconds: Int) -> Bool { intake.close(waiting: seconds) }
+
+    /// Ends ``closeIntake(waiting:)`` at once.
+    func abortIntake() { intake.abort() }
 
     /// Queues a query for the store's reader. Returns false if the queue is full.
     func post(_ query: QueryRequest) -> Bool { reader.post(query) }
@@ -97,7 +109,9 @@ final class FleetService: Sendable {
 
     /// Stops the push lanes and the key fetcher, then closes the store once all queued requests are done. Call it after
     /// the last loop has stopped.
-    func stop() {
+    /// - Parameter hasDrained: whether the loops have written all that was published.
+    func stop(hasDrained: Bool) {
+        if hasDrained { hub.endPublication() }
         // After a drain, this has no effect: the deadline that the drain set is earlier. It is needed if there was no
         // drain because the gateway could not start.
         pushService.finish(withinSeconds: settings.server.drainSeconds)

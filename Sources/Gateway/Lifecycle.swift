@@ -81,12 +81,13 @@ package struct Lifecycle {
         barrier.open()
         guard let error else { return threads }
         for thread in threads { thread.join() }
-        assembly.stopServices(webhookSeconds: 0)
+        assembly.stopServices(webhookSeconds: 0, hasDrained: true)
         throw error
     }
 
-    /// Serves until SIGTERM or SIGINT, then drains: `/readyz` fails, the listener closes, clients are disconnected over
-    /// `server.drain_seconds`, and the store is closed. The process can exit when this returns.
+    /// Serves until SIGTERM or SIGINT, then drains: `/readyz` fails, commands are refused, the events of earlier commands
+    /// are sent, the listener closes, clients are disconnected over `server.drain_seconds`, and the store is closed. The
+    /// process can exit when this returns.
     ///
     /// A second signal aborts the drain. A third one exits even if the store has not finished. SIGHUP reloads the
     /// notification catalogue and the certificates.
@@ -100,13 +101,15 @@ package struct Lifecycle {
         let begin = Clock.monotonicNanoseconds()
         let drainSeconds = assembly.settings.server.drainSeconds
         assembly.log.info("draining", ["signal": .number(Int(signal)), "seconds": .number(drainSeconds)])
-        assembly.beginDrain(seconds: drainSeconds)
         let isStopped = Lock(false)
         let forcedExit = startForcedExit(unless: isStopped)
+        let hasClosedIntake = assembly.beginDrain(seconds: drainSeconds)
         for thread in threads { thread.join() }
         // The last disconnects cause webhooks, so allow at least a second, even if the drain has used up its time.
         let secondsLeft = drainSeconds - Int((Clock.monotonicNanoseconds() - begin) / 1_000_000_000)
-        assembly.stopServices(webhookSeconds: max(secondsLeft, 1))
+        assembly.stopServices(
+            webhookSeconds: max(secondsLeft, 1),
+            hasDrained: hasClosedIntake && assembly.readiness.drainedLoopCount == threads.count)
         watchdog.stop()
         isStopped.withLock { $0 = true }
         kill(getpid(), SIGTERM)  // ends the forced-exit thread's wait

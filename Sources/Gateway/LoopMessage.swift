@@ -13,6 +13,8 @@ enum LoopMessage: Sendable {
     /// All effects of a publish that is measured precede this message. It was taken at this time, in nanoseconds of the
     /// monotonic clock.
     case publishTaken(at: UInt64)
+    /// Confirm a round of ``PublicationRounds`` when all earlier messages are performed and their frames are written.
+    case confirmPublication
     /// Serve a connection that loop 0 has accepted.
     case adopt(Listener.AcceptedSocket)
     /// Respond to the request of a command.

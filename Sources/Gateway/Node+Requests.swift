@@ -117,16 +117,25 @@ extension Node {
         }
     }
 
+    /// When to retry a command that a stopping gateway refuses, in seconds: another one, or this one, may serve by then.
+    private static let restartSeconds = 5
+
     /// Posts a request to the thread that can respond; responds with 503 if that thread's queue is full.
     private func forward(_ action: APIAction, _ pending: PendingRequest, _ id: RequestID) -> HTTPResponse? {
         let address = ReplyAddress(loop: index, request: id.rawValue)
-        let fullQueue: FullQueue?
+        var fullQueue: FullQueue?
         switch action {
         // A committed command's events are published even to full mailboxes, so check for room before the store gets
         // the command.
         case .command where !hub.hasRoom: fullQueue = .mailbox
         case .command(let command):
-            fullQueue = fleet.post(CommandRequest(command, replyTo: address)) ? nil : .storeWriter
+            switch fleet.post(CommandRequest(command, replyTo: address)) {
+            case .queued: break
+            case .full: fullQueue = .storeWriter
+            case .draining:
+                let text = "The gateway is stopping: nothing was done, try again"
+                return unavailable(pending.envelope, text, retryAfterSeconds: Self.restartSeconds)
+            }
         case .fleetQuery(let query):
             fullQueue = fleet.post(QueryRequest(query, replyTo: address)) ? nil : .storeReader
         default: preconditionFailure("Node.forward was called with an action that needs no other thread")

@@ -53,6 +53,8 @@ final class Node: EventLoopDelegate {
     private var limitLog = LimitLog()
     /// Publishes whose fan-out on this loop is measured: when they were taken, and the frame before which theirs lie.
     private var measuredPublishes: [(takenAt: UInt64, end: Int)] = []
+    /// The frame before which those lie whose writing this loop has to confirm (``PublicationRounds``). Nil: none.
+    private var publicationToConfirm: Int?
     /// The threads to wake at the end of this turn. Waking them once per turn instead of once per input makes their
     /// batches larger, and so their writes fewer.
     var threadsToWake = SharedHub.ThreadsToWake()
@@ -253,6 +255,7 @@ final class Node: EventLoopDelegate {
         wakeOtherThreads()  // first, so that they work while this thread writes
         if fanOut.isPending { flush() }
         observeFanOuts()
+        confirmPublication()
         logOverload()
     }
 
@@ -278,6 +281,12 @@ final class Node: EventLoopDelegate {
             metrics.observeFanOut(seconds: Double(now - publish.takenAt) / 1_000_000_000)
         }
         measuredPublishes.removeFirst(count)
+    }
+
+    private func confirmPublication() {
+        guard let end = publicationToConfirm, end <= fanOut.writtenEnd else { return }
+        publicationToConfirm = nil
+        hub.confirmPublication(loop: index)
     }
 
     /// Pings an idle connection, or closes it if the client did not respond to the ping (protocol point P4).
@@ -309,6 +318,7 @@ final class Node: EventLoopDelegate {
             switch message {
             case .instruction(let instruction): perform(instruction)
             case .publishTaken(let time): measuredPublishes.append((time, fanOut.end))
+            case .confirmPublication: publicationToConfirm = fanOut.end
             case .adopt(let connection): connectionsToAdopt.append(connection)
             case .commandReply(let reply, let request): respond(to: request) { reply.response(in: $0) }
             case .queryReply(let reply, let request): respond(to: request) { reply.response(in: $0) }

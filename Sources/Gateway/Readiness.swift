@@ -16,6 +16,9 @@ final class Readiness: Sendable {
 
     func setStalled(_ isStalled: Bool) { stalled.store(isStalled, ordering: .relaxed) }
 
+    /// The number of loops that have drained.
+    var drainedLoopCount: Int { drainedLoops.load(ordering: .relaxed) }
+
     /// Records that the calling loop has drained.
     /// - Returns: the number of drained loops, including the caller's.
     func recordDrained() -> Int { drainedLoops.wrappingAdd(1, ordering: .relaxed).newValue }

@@ -2,6 +2,7 @@ import FanOut
 import HTTPAPI
 import PusherProtocol
 import Server
+import Store
 import Threads
 import Webhooks
 
@@ -38,12 +39,14 @@ final class SharedHub: Sendable {
     let mailboxes: [Mailbox<LoopMessage>]
     private let wakeups: [Wakeup]
     private let webhookInbox: WebhookInbox?
+    private let publicationRounds: Lock<PublicationRounds>
 
     /// - Parameter webhookInbox: receives webhook events; nil discards them.
     init(wakeups: [Wakeup], apps: [AppRules], webhookInbox: WebhookInbox? = nil) {
         self.wakeups = wakeups
         self.webhookInbox = webhookInbox
         mailboxes = wakeups.map { _ in Mailbox(highWater: Self.highWater) }
+        publicationRounds = Lock(PublicationRounds(loopCount: wakeups.count))
         var hub = Hub(loopCount: wakeups.count, apps: apps)
         var effects: [Hub.Effect] = []
         hub.apply(.tick(Clock.monotonicMilliseconds()), &effects)
@@ -111,6 +114,35 @@ final class SharedHub: Sendable {
         case rejected
     }
 
+    // MARK: Which notifications are published
+
+    /// Holds a notification that an earlier process did not publish, until its channel has a subscriber.
+    func hold(_ notification: Hub.RecoveredNotification, app: AppIndex) {
+        state.withLock { $0.hub.hold(notification, app: app) }
+    }
+
+    /// Records that this notification, and all that were committed before it, are in the mailboxes.
+    func recordPublication(upTo id: String) { publicationRounds.withLock { $0.add(position: id) } }
+
+    /// Records that a loop has confirmed the current round.
+    func confirmPublication(loop: Int) { publicationRounds.withLock { $0.confirm(loop: loop) } }
+
+    /// What the loops have written since the last call. Asks them again if more was published. Only the store's writer
+    /// calls this.
+    func takePublished() -> Published {
+        let now = Clock.monotonicMilliseconds()
+        let (published, begins) = publicationRounds.withLock { ($0.takeConfirmed(), $0.begin(at: now)) }
+        if begins {
+            for loop in mailboxes.indices { post(.confirmPublication, to: loop) }
+        }
+        return published
+    }
+
+    /// Records that the loops have drained and ended.
+    func endPublication() { publicationRounds.withLock { $0.end() } }
+
+    // MARK: Reading
+
     /// Whether all mailboxes have room. Client events and commands require it, because their effects can go to any
     /// loop.
     var hasRoom: Bool { mailboxes.allSatisfy { $0.hasRoom } }
@@ -146,6 +178,9 @@ final class SharedHub: Sendable {
         state.effects.removeAll(keepingCapacity: true)
         if state.hub.hasWebhookEvents {
             state.hub.drainWebhookEvents { if webhookInbox?.append($0) == true { woken.webhookWorker = true } }
+        }
+        if state.hub.hasPublishedRecovered {
+            publicationRounds.withLock { rounds in state.hub.drainPublishedRecovered { rounds.add(recovered: $0) } }
         }
     }
 

@@ -1,12 +1,14 @@
-"""Kills the gateway at random instants under a load of actions, and checks that nothing is lost or
-half done: `make crash`.
+"""Kills the gateway at random instants under a load of actions, and stops it orderly under load, and
+checks that nothing is lost or half done: `make crash`.
 
 Each round continues with the database of the previous rounds. Four dispatchers act on separate
 orders; every action has an Idempotency-Key and a correlation id. At a random instant the process
 gets SIGKILL, and often again during the next start. Afterwards a new process must have every action
 that was answered 200, completely, and each other action either completely or not at all. Every
 driver has a device, and the providers respond with delays: in the end each push was accepted, once
-unless a kill lost its response, or was superseded by a newer push of the same order.
+unless a kill lost its response, or was superseded by a newer push of the same order. Every driver
+also listens on his channel and connects again after each kill: he gets every notification of an
+action that was answered 200. If the gateway is stopped, he gets them before it disconnects him.
 """
 
 import argparse
@@ -14,9 +16,11 @@ import contextlib
 import json
 import os
 import random
+import socket
 import sqlite3
 import sys
 import tempfile
+import threading
 import time
 from collections import defaultdict
 from concurrent.futures import ThreadPoolExecutor
@@ -30,6 +34,8 @@ from harness.fleet import Caller
 from harness.gateway import Gateway
 from harness.push.connection import Request
 from harness.push.providers import Providers
+from harness.raw_client import RawClient
+from harness.wire import CLOSE, TEXT, frame
 
 WORKERS = 4
 # The actions on each order: the action, the driver it names, how many notifications it creates, and
@@ -84,15 +90,87 @@ class Action:
 
 
 def act(gateway: Gateway, round_: int, worker: int, actions: list[Action], most: int) -> None:
-    """Performs actions until the process is killed."""
+    """Performs actions until the process is killed, or refuses them because it stops."""
     with contextlib.suppress(HTTPException, OSError):
         with contextlib.closing(Caller(gateway, "admin", f"w{worker}")) as caller:
             for number in range(most):
                 action = Action(round_, worker, number)
                 actions.append(action)
                 response = action.perform(caller)
+                if response.status == 503 and "stopping" in response.text:
+                    return
                 action.check(response.status == 200, "was rejected:", response)
                 action.response = response.json()
+
+
+class Listener:
+    """A driver's connection, which listens on the driver's channel until it ends."""
+
+    def __init__(self, gateway: Gateway, driver: str, received: set[str]):
+        self.client, self.received, self.code = RawClient(gateway), received, None
+        channel = f"private-driver-{driver}"
+        auth = self.client.app.auth(self.client.socket_id, channel)
+        self.client.send_event("pusher:subscribe", {"channel": channel, "auth": auth})
+        self.client.receive_until("pusher_internal:subscription_succeeded")
+        self.client.socket.settimeout(None)
+        self.thread = threading.Thread(target=self.listen)
+        self.thread.start()
+
+    def listen(self) -> None:
+        with contextlib.suppress(OSError), contextlib.closing(self.client):
+            while got := self.client.next_frame():
+                opcode, payload = got
+                if opcode == TEXT:
+                    message = json.loads(payload)
+                    self.received.add(json.loads(message["data"]).get("notificationId"))
+                elif opcode == CLOSE:
+                    self.code = int.from_bytes(payload[:2], "big")
+                    self.client.send(frame(CLOSE, payload))
+
+    def end(self) -> None:
+        with contextlib.suppress(OSError):
+            self.client.socket.shutdown(socket.SHUT_RDWR)
+
+
+class Listeners:
+    """What the drivers of a round have received, over all their connections."""
+
+    def __init__(self, drivers: list[str]):
+        self.received = {driver: set() for driver in drivers}
+        self.connections: list[Listener] = []
+
+    def connect(self, gateway: Gateway) -> None:
+        # A gateway that is killed meanwhile ends some connections before they are subscribed.
+        with contextlib.suppress(AssertionError, OSError):
+            for driver, received in self.received.items():
+                self.connections.append(Listener(gateway, driver, received))
+
+    def join(self) -> list[int | None]:
+        """Waits until the gateway has ended all connections. Returns the codes of its close frames."""
+        for each in self.connections:
+            each.thread.join()
+        codes = [each.code for each in self.connections]
+        self.connections.clear()
+        return codes
+
+    def check(self, database: sqlite3.Connection, actions: list[Action], seconds: float) -> int:
+        """Checks that each driver has received every notification of the actions answered 200, or
+        receives it within this time. Returns their number.
+        """
+        expected = defaultdict(set)
+        for action in actions:
+            if action.response is not None:
+                for each, channel in rows(
+                        database, "SELECT id, channel FROM notifications WHERE correlation_id = ?",
+                        action.name):
+                    expected[channel.removeprefix("driver-")].add(each)
+        deadline = time.monotonic() + seconds
+        for driver, received in self.received.items():
+            while (missing := expected[driver] - received) and time.monotonic() < deadline:
+                time.sleep(0.02)
+            if missing:
+                raise Violation(f"{driver} did not receive {sorted(missing)[:5]}, {len(missing)} in all")
+        return sum(len(expected[driver]) for driver in self.received)
 
 
 class Devices:
@@ -166,10 +244,10 @@ class Devices:
         return {each for each, _ in found}
 
 
-def load_and_kill(gateway: Gateway, devices: Devices, round_: int, dice: random.Random,
-                  most: int) -> list[list[Action]]:
-    """Lets all workers act until a random instant, then kills the gateway. Returns the actions of
-    each worker.
+def load_and_end(gateway: Gateway, devices: Devices, round_: int, dice: random.Random,
+                 most: int, kills: bool) -> list[list[Action]]:
+    """Lets all workers act until a random instant, then kills the gateway or stops it. Returns the
+    actions of each worker.
     """
     actions: list[list[Action]] = [[] for _ in range(WORKERS)]
     with ThreadPoolExecutor(WORKERS) as pool:
@@ -177,7 +255,7 @@ def load_and_kill(gateway: Gateway, devices: Devices, round_: int, dice: random.
                    for worker in range(WORKERS)]
         # The pause draws the instant of the kill; it does not wait for an effect.
         time.sleep(dice.uniform(0.005, 0.25))
-        devices.kill(gateway)
+        devices.kill(gateway) if kills else gateway.terminate()
     for worker in workers:
         worker.result()
     return actions
@@ -274,39 +352,69 @@ def check_over_http(gateway: Gateway, worker: list[Action]) -> None:
 
 
 def serve(folder: Path, providers: Providers) -> Gateway:
-    return Gateway(folder, loops=2, sections=providers.sections())
+    return Gateway(folder, loops=2, server={"drain_seconds": 1}, sections=providers.sections())
 
 
 def run_round(folder: Path, providers: Providers, gateway: Gateway, round_: int,
-              dice: random.Random, most: int) -> tuple[Gateway, dict[str, int]]:
+              dice: random.Random, most: int, kills: bool) -> tuple[Gateway, dict[str, int]]:
     """Runs a round. Returns the gateway that runs afterwards; raises without one."""
     started = int(time.time() * 1000)
     devices = Devices(gateway, providers, round_)
-    actions = load_and_kill(gateway, devices, round_, dice, most)
-    while dice.random() < 0.5:
-        # Kill again while it sends the remaining pushes.
+    listeners = Listeners(list(devices.by_driver))
+    listeners.connect(gateway)
+    actions = load_and_end(gateway, devices, round_, dice, most, kills)
+    everything = [action for worker in actions for action in worker]
+    if kills:
+        listeners.join()
+    else:
+        check_stop(folder, gateway, listeners, everything)
+    while kills and dice.random() < 0.5:
+        # Kill again while it sends the remaining pushes, and what it has not published.
         gateway = serve(folder, providers)
+        connecting = threading.Thread(target=listeners.connect, args=(gateway,))
+        connecting.start()
         time.sleep(dice.uniform(0.005, 0.4))
         devices.kill(gateway)
+        connecting.join()
+        listeners.join()
     gateway = serve(folder, providers)
     try:
-        stored, pushed = check_round(folder, gateway, devices, actions, started)
+        listeners.connect(gateway)
+        stored, pushed, received = check_round(folder, gateway, devices, listeners, actions, started)
     except BaseException:
         gateway.kill()
         raise
-    everything = [action for worker in actions for action in worker]
+    finally:
+        for each in listeners.connections:
+            each.end()
+        listeners.join()
     answered = sum(action.response is not None for action in everything)
     return gateway, {"answered": answered, "stored": stored,
                      "in flight": len(everything) - answered, "pushed": pushed,
-                     "repeated": devices.repeated}
+                     "repeated": devices.repeated, "received": received}
 
 
-def check_round(folder: Path, gateway: Gateway, devices: Devices, actions: list[list[Action]],
-                started: int) -> tuple[int, int]:
-    """Returns how many actions are stored, and how many pushes they created."""
+def check_stop(folder: Path, gateway: Gateway, listeners: Listeners, actions: list[Action]) -> None:
+    """Checks that a stopped gateway has sent everything before it disconnected the drivers."""
+    gateway.wait()
+    codes = listeners.join()
+    if set(codes) != {4200}:
+        raise Violation(f"a stopped gateway closed with {codes}")
+    with contextlib.closing(sqlite3.connect(f"file:{folder}/var/fleetwire.db?mode=ro", uri=True)) as database:
+        listeners.check(database, actions, seconds=0)
+        if left := rows(database, "SELECT COUNT(*) FROM notifications WHERE id > (SELECT position FROM publication)")[0][0]:
+            raise Violation(f"a stopped gateway left {left} notifications unpublished")
+
+
+def check_round(folder: Path, gateway: Gateway, devices: Devices, listeners: Listeners,
+                actions: list[list[Action]], started: int) -> tuple[int, int, int]:
+    """Returns how many actions are stored, how many pushes they created, and how many notifications
+    the drivers received.
+    """
     with contextlib.closing(
             sqlite3.connect(f"file:{folder}/var/fleetwire.db?mode=ro", uri=True)) as database:
         store, stored = Stored(database, started), 0
+        received = listeners.check(database, [action for worker in actions for action in worker], seconds=20)
         for worker in actions:
             kept = [action for action in worker if check_stored(store, action)]
             check_orders(database, worker, kept)
@@ -317,19 +425,20 @@ def check_round(folder: Path, gateway: Gateway, devices: Devices, actions: list[
         # creation, as in the table of actions.
         everything = [action for worker in actions for action in worker]
         pushed = devices.check(database, everything, Stored(database, started).notifications)
-    return stored, pushed
+    return stored, pushed, received
 
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__,
                                      formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--rounds", type=int, default=200)
+    parser.add_argument("--stops", type=int, default=20, help="further rounds, with SIGTERM")
     parser.add_argument("--seed", type=int, default=random.SystemRandom().randrange(2**32))
     parser.add_argument("--most", type=int, default=100,
                         help="actions of one dispatcher in a round")
     options = parser.parse_args()
     dice, started, longest = random.Random(options.seed), time.monotonic(), 0.0
-    totals = dict.fromkeys(["answered", "stored", "in flight", "pushed", "repeated"], 0)
+    totals = dict.fromkeys(["answered", "stored", "in flight", "pushed", "repeated", "received"], 0)
     with tempfile.TemporaryDirectory(prefix="fleetwire-crash-") as name:
         folder = Path(name)
         providers = Providers(folder / "providers", certificates.make(folder))
@@ -337,9 +446,10 @@ def main() -> int:
             fake.delay = lambda: random.uniform(0, DELAY)
         gateway = serve(folder, providers)
         try:
-            for round_ in range(options.rounds):
+            for round_ in range(options.rounds + options.stops):
                 start = time.monotonic()
-                gateway, counts = run_round(folder, providers, gateway, round_, dice, options.most)
+                gateway, counts = run_round(folder, providers, gateway, round_, dice, options.most,
+                                            kills=round_ < options.rounds)
                 longest = max(longest, time.monotonic() - start)
                 totals = {each: totals[each] + counts[each] for each in totals}
             gateway.stop()
@@ -355,8 +465,9 @@ def main() -> int:
             providers.close()
         size = os.path.getsize(folder / "var/fleetwire.db")
     unanswered = totals["stored"] - totals["answered"]
-    print(f"crash: {options.rounds} rounds, {totals['answered']} actions answered 200 and stored; "
+    print(f"crash: {options.rounds} kills, {options.stops} stops, {totals['answered']} actions answered 200 and stored; "
           f"of {totals['in flight']} in flight {unanswered} were stored, whole; "
+          f"drivers received {totals['received']} notifications of the former; "
           f"{totals['pushed']} pushes accepted, {totals['repeated']} repeated after a lost response; "
           f"nothing lost, duplicated or half done. {time.monotonic() - started:.0f} s, "
           f"the longest round {longest:.1f} s, {size // 1024} KB, seed {options.seed}.")

@@ -22,6 +22,7 @@ import Threads
     private let hub: SharedHub
     private let publisher: CommitPublisher
     private let counters = FleetCounters()
+    private let intake = CommandIntake()
     /// The lines of the log.
     private let lines = Lock<[String]>([])
     /// The ids of the devices that were reported as removed, in the order of the reports.
@@ -39,7 +40,7 @@ import Threads
             pushService: try PushService(
                 Settings.Push(),
                 .init(failed: { _, _ in }, removed: { device in removed.withLock { $0.append(device.id) } }), log: log),
-            counters: counters, log: log)
+            counters: counters, intake: intake, log: log)
     }
 
     // MARK: Events
@@ -95,6 +96,29 @@ import Threads
     @Test func ignoresInvalidChannelNames() {
         publish([makeReply(notifications: [notification("a b", "e"), notification("", "e")])])
         #expect(messages(to: 0) == ["reply 7 200"])
+    }
+
+    // MARK: What is published
+
+    @Test func asksTheLoopsWhatTheyHaveWritten() {
+        publish([makeReply(notifications: [notification("x", "e")]), makeReply()])
+        #expect(hub.takePublished().isEmpty)
+        for loop in 0...1 {
+            #expect(messages(to: loop).last == "confirm")
+            hub.confirmPublication(loop: loop)
+        }
+        #expect(hub.takePublished().position == "N1")
+    }
+
+    @Test func commitWithoutNotificationsAsksNothing() {
+        publish([makeReply(), makeReply(.unavailable("full"))])
+        #expect(hub.takePublished().isEmpty && messages(to: 1).isEmpty)
+    }
+
+    @Test func countsRepliesToCommands() {
+        for _ in 0..<2 { #expect(intake.post { true } == .queued) }
+        publish([makeReply(), makeReply(.failed("broken"))])
+        #expect(intake.close(waiting: 0))
     }
 
     // MARK: Jobs
@@ -281,6 +305,7 @@ import Threads
             case .instruction(.fanOut(let frame, _, except: nil)), .instruction(.send(let frame, to: _)):
                 text(of: frame)
             case .instruction(.leave): "leave"
+            case .confirmPublication: "confirm"
             case .commandReply(let reply, let request): description(reply.response(in: .success), request)
             case .queryReply(let reply, let request): description(reply.response(in: .success), request)
             default: nil

@@ -73,6 +73,7 @@ import Testing
             ("owner < 'driver;'", "USING INDEX devices_by_owner ("),
             ("COUNT(*) FROM notification_steps", "USING COVERING INDEX notification_steps_by_subject (subject=? AND stray=?)"),
             ("UPDATE orders SET driver_name = NULL", "USING INDEX orders_by_named_driver (driver_id=?)"),
+            ("INSERT INTO unpublished", "SEARCH notifications USING COVERING INDEX sqlite_autoindex_notifications_1 (id>?)"),
             ("SELECT COALESCE(booking_reference", "USING INDEX orders_by_customer (customer_id=?)"),
             ("UPDATE routes SET driver_name = NULL", "USING INDEX routes_by_named_driver (driver_id=?)"),
             ("UPDATE audit SET details", "USING INDEX audit_by_actor (actor=?)"),
@@ -96,10 +97,19 @@ import Testing
             try runDevices(executor)
             try runPushJobs(executor)
             try runErasures(executor.erasures)
+            try runPublication(executor.publication)
         }
         try runResults(executor)
         try Migrations().apply(to: executor.database, now: noon)
         try testKeys("k1").check(against: executor.database)
+    }
+
+    private func runPublication(_ publication: PublicationTable) throws(DatabaseError) {
+        _ = try publication.recover()
+        var published = Published()
+        published.position = "N"
+        published.recovered = ["N"]
+        try publication.record(published)
     }
 
     private func runJobs(_ executor: CommandExecutor) throws(DatabaseError) {

@@ -27,6 +27,7 @@ final class WriterHarness: Sendable {
         _ store: TemporaryStore = TemporaryStore(), queueMax: Int = 100_000, batchMax: Int = 256,
         onOpen: @escaping @Sendable (CommandExecutor) throws(DatabaseError) -> Void = { _ throws(DatabaseError) in },
         onCommit: @escaping @Sendable (Commit) -> Void = { _ in },
+        takePublished: @escaping @Sendable () -> Published = { Published() },
         changing change: (inout StoreWriter.Options) -> Void = { _ in }
     ) throws(StoreError) {
         self.store = store
@@ -49,6 +50,7 @@ final class WriterHarness: Sendable {
                 if !commit.finished.isEmpty { finished.withLock { $0.append(commit.finished) } }
                 removed.withLock { $0 += commit.removed }
             },
+            takePublished: takePublished,
             onEvent: { [events] event in events.withLock { $0.append(event) } })
     }
 

@@ -15,6 +15,14 @@ package struct Notification: Equatable, Sendable {
     /// notification's own id if no other notification may supersede it.
     package let collapseKey: String
 
+    /// Until when it is worth publishing if the gateway was killed before it could: milliseconds since 1970. A dashboard
+    /// that was away for more than an hour loads its state anew.
+    package var publishUntil: Int64 {
+        channel == FleetChannel.admin.name ? createdAt + Self.adminChannelMilliseconds : expiresAt
+    }
+
+    private static let adminChannelMilliseconds: Int64 = 3_600_000
+
     package init(
         id: String, channel: String, event: String, data: [UInt8], createdAt: Int64, expiresAt: Int64, collapseKey: String
     ) {

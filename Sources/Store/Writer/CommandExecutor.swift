@@ -19,6 +19,7 @@ package final class CommandExecutor {
     let auditTable: AuditTable
     let idempotency: IdempotencyTable
     let erasures: ErasureTable
+    let publication: PublicationTable
     let outbox: PushOutbox
     /// Limits and push policy. Changed between transactions only.
     var rules: NotificationRules
@@ -45,6 +46,7 @@ package final class CommandExecutor {
         auditTable = AuditTable(database: database)
         idempotency = IdempotencyTable(database: database)
         erasures = ErasureTable(database: database)
+        publication = PublicationTable(database: database)
         outbox = try PushOutbox(database, options, notifications, sequences)
         // Ids must increase even if the clock was set back while the gateway was down, because the logs are read in id
         // order.
@@ -64,6 +66,22 @@ package final class CommandExecutor {
 
     /// Calls `each` for every open order, oldest first. Used at the start to restore job assignments.
     package func openOrders(_ each: (Order) -> Void) throws(DatabaseError) { try orders.eachOpen(each) }
+
+    /// Finds the notifications that earlier processes committed and did not publish. Used at the start.
+    /// - Returns: those that are still worth publishing, in commit order. The others are forgotten.
+    package func recover(now: Int64) throws(DatabaseError) -> [Notification] {
+        try transaction { () throws(DatabaseError) in
+            var recovered: [Notification] = []
+            for id in try publication.recover() {
+                if let notification = try notifications.notification(id: id)?.notification, notification.publishUntil > now {
+                    recovered.append(notification)
+                } else {
+                    try publication.forget(id)
+                }
+            }
+            return recovered
+        }
+    }
 
     /// Executes a command, unless its idempotency key was used already. Call it in a ``transaction(_:)``: it writes to
     /// many tables.

@@ -22,6 +22,14 @@ package struct Commit: Sendable {
         leases.isEmpty && rejectedReports.isEmpty && replies.isEmpty && wake.isEmpty && finished.isEmpty && removed.isEmpty
     }
 
+    /// The id of the last notification.
+    package var lastNotificationID: String? {
+        for (_, reply) in replies.reversed() {
+            if case .committed(let result) = reply, let last = result.notifications.last { return last.id }
+        }
+        return nil
+    }
+
     /// Adds the content of a later transaction, which is then published with this one.
     mutating func append(_ later: Commit) {
         leases += later.leases

@@ -67,11 +67,14 @@ package final class StoreWriter: Sendable {
     /// - Parameters:
     ///   - onOpen: called once, before the first command.
     ///   - onCommit: called after each transaction that has something to publish, in commit order.
+    ///   - takePublished: returns what was published since the last call. Called at most once per transaction, and at
+    ///     least once a second. The writer records it, so that the next process publishes only what this one did not.
     ///   - onEvent: gets events for the operator's log.
     /// - Throws: ``StoreError`` if the store cannot be opened or migrated, or if a key is missing or wrong.
     package init(
         _ options: Options, onOpen: @escaping @Sendable (CommandExecutor) throws(DatabaseError) -> Void,
-        onCommit: @escaping @Sendable (Commit) -> Void, onEvent: @escaping @Sendable (StoreEvent) -> Void
+        onCommit: @escaping @Sendable (Commit) -> Void, takePublished: @escaping @Sendable () -> Published,
+        onEvent: @escaping @Sendable (StoreEvent) -> Void
     ) throws(StoreError) {
         let queue = WorkQueue<Request>(capacity: options.queueMax + Self.reportsMax)
         let newRules = Lock<NotificationRules?>(nil)
@@ -85,7 +88,9 @@ package final class StoreWriter: Sendable {
             name: "store-writer",
             open: { () throws(StoreError) in
                 let executor = try Self.open(options, onOpen)
-                return WriterLoop(executor, options, queue, newRules, counts, heartbeat, onCommit: onCommit, onEvent: onEvent)
+                return WriterLoop(
+                    executor, options, queue, newRules, counts, heartbeat, onCommit: onCommit, takePublished: takePublished,
+                    onEvent: onEvent)
             },
             run: { loop in loop.run() })
     }

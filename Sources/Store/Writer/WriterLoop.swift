@@ -9,6 +9,8 @@ struct WriterLoop {
     /// The longest time to wait for a request, in milliseconds. After it, the loop checks whether retention or a
     /// background task is due.
     private static let waitMax: Int64 = 1000
+    /// The same while the last commits are not recorded as published: soon after a burst of commands they are.
+    private static let unpublishedWaitMax: Int64 = 100
 
     private let executor: CommandExecutor
     private let queue: WorkQueue<StoreWriter.Request>
@@ -17,17 +19,23 @@ struct WriterLoop {
     private let heartbeat: Heartbeat
     private let now: @Sendable () -> Int64
     private let onCommit: @Sendable (Commit) -> Void
+    private let takePublished: @Sendable () -> Published
     private let onEvent: @Sendable (StoreEvent) -> Void
     private let batchMax: Int
     private var retention: RetentionSchedule
     private var taskFailures = BackgroundTaskFailures()
+    /// What is published and not recorded.
+    private var published = Published()
+    /// The id of the last notification that was committed and is not recorded as published.
+    private var unpublished: String?
     /// The number of commands that got 503 since the store could no longer be written; nil while it can be written.
     private var refusedInOutage: Int?
 
     init(
         _ executor: CommandExecutor, _ options: StoreWriter.Options, _ queue: WorkQueue<StoreWriter.Request>,
         _ newRules: Lock<NotificationRules?>, _ counts: Lock<StoreStatistics>, _ heartbeat: Heartbeat,
-        onCommit: @escaping @Sendable (Commit) -> Void, onEvent: @escaping @Sendable (StoreEvent) -> Void
+        onCommit: @escaping @Sendable (Commit) -> Void, takePublished: @escaping @Sendable () -> Published,
+        onEvent: @escaping @Sendable (StoreEvent) -> Void
     ) {
         self.executor = executor
         self.queue = queue
@@ -36,6 +44,7 @@ struct WriterLoop {
         self.heartbeat = heartbeat
         now = options.now
         self.onCommit = onCommit
+        self.takePublished = takePublished
         self.onEvent = onEvent
         batchMax = options.batchMax
         retention = RetentionSchedule(days: options.retentionDays)
@@ -48,12 +57,14 @@ struct WriterLoop {
             heartbeat.beat()
             let isRetentionDue = retention.isDue(now())
             let isBusy = isRetentionDue || nextBackgroundTask(now()) != nil
-            switch queue.take(into: &batch, most: batchMax, waiting: isBusy ? 0 : Self.waitMax) {
+            let waitMax = unpublished == nil ? Self.waitMax : Self.unpublishedWaitMax
+            switch queue.take(into: &batch, most: batchMax, waiting: isBusy ? 0 : waitMax) {
             case .closed:
                 heartbeat.end()
                 close()
                 return
             case .timedOut:
+                recordPublished()
                 batchesSinceRetention = Self.batchesPerRetention
             case .items:
                 if let rules = newRules.withLock({ $0.take() }) { executor.rules = rules }
@@ -80,7 +91,8 @@ struct WriterLoop {
         for row in executor.outbox.drainUnreadableRows() { onEvent(.unreadable(row)) }
     }
 
-    private func close() {
+    private mutating func close() {
+        recordPublished()
         do throws(DatabaseError) { try executor.database.checkpoint() } catch { onEvent(.checkpointFailed(error)) }
     }
 
@@ -102,11 +114,14 @@ struct WriterLoop {
         }
     }
 
-    private func executeInTransaction(_ batch: [StoreWriter.Request]) throws(DatabaseError) -> Commit {
+    private mutating func executeInTransaction(_ batch: [StoreWriter.Request]) throws(DatabaseError) -> Commit {
         let now = now()
         let start = Clock.monotonicNanoseconds()
+        published.append(takePublished())
+        let published = published
         var commit = try executor.transaction { () throws(DatabaseError) in
             var commit = Commit()
+            try executor.publication.record(published)
             for request in batch {
                 switch request {
                 case .command(let request):
@@ -120,6 +135,8 @@ struct WriterLoop {
             return commit
         }
         let nanoseconds = Clock.monotonicNanoseconds() - start
+        didRecordPublished()
+        unpublished = commit.lastNotificationID ?? unpublished
         // Drain after each commit: if a later transaction fails, `CommandExecutor.transaction` discards all finished
         // jobs that have not been drained.
         commit.finished = executor.outbox.drainFinished()
@@ -129,6 +146,32 @@ struct WriterLoop {
         }
         return commit
     }
+
+    // MARK: Publication
+
+    /// Records what is published, in a transaction of its own. While commands arrive, their transactions do it.
+    private mutating func recordPublished() {
+        published.append(takePublished())
+        let now = now()
+        guard !published.isEmpty, !taskFailures.isPaused(PublicationTable.name, at: now) else { return }
+        let published = published
+        do throws(DatabaseError) {
+            try executor.transaction { () throws(DatabaseError) in try executor.publication.record(published) }
+            didRecordPublished()
+        } catch {
+            // If no later transaction records it, the next process publishes once more what clients have got, with the
+            // same ids.
+            record(error, of: PublicationTable.name, now)
+        }
+    }
+
+    private mutating func didRecordPublished() {
+        taskFailures.remove(PublicationTable.name)
+        if published.position == unpublished { unpublished = nil }
+        published = Published()
+    }
+
+    // MARK: Outages
 
     /// The reply if the store cannot be written now: commands get 503, and lanes send their reports again.
     private mutating func refuse(_ batch: [StoreWriter.Request], _ error: DatabaseError) -> Commit {

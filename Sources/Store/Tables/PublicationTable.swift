@@ -1,0 +1,38 @@
+/// How far the log of notifications is published. See ``Schema/publication``.
+struct PublicationTable {
+    /// The name of recording it, in the operator's log.
+    static let name = "publication"
+
+    let database: Database
+
+    /// Records what is published.
+    func record(_ published: Published) throws(DatabaseError) {
+        if let position = published.position {
+            try database.change("UPDATE publication SET position = ?", .string(position))
+        }
+        for id in published.recovered { try forget(id) }
+    }
+
+    /// Deletes a notification from those that wait for a subscriber.
+    func forget(_ id: String) throws(DatabaseError) {
+        try database.change("DELETE FROM unpublished WHERE notification_id = ?", .string(id))
+    }
+
+    /// Finds the notifications that earlier processes committed and did not publish. Call it at the start, before the
+    /// first command.
+    /// - Returns: the ids, in commit order.
+    func recover() throws(DatabaseError) -> [String] {
+        try database.change(
+            """
+            INSERT INTO unpublished (notification_id) SELECT id FROM notifications \
+            WHERE id > (SELECT position FROM publication) ON CONFLICT (notification_id) DO NOTHING
+            """)
+        try database.change(
+            """
+            UPDATE publication SET position = (SELECT MAX(id) FROM notifications) \
+            WHERE position < (SELECT MAX(id) FROM notifications)
+            """)
+        return try database.all(
+            "SELECT notification_id FROM unpublished ORDER BY notification_id", as: { $0.string(0) })
+    }
+}
