@@ -1,9 +1,13 @@
 /// The events queued for one endpoint, and when to send them. Pure: ``next(at:)`` returns what to do,
-/// ``complete(isAccepted:at:jitter:)`` records the result.
+/// ``complete(_:at:jitter:)`` records the result.
 ///
 /// One request is in flight at a time, which keeps the order whatever the endpoint responds and however long it takes.
 /// A request that the endpoint does not accept is sent again until it is accepted, or until five minutes after its
 /// first attempt (protocol point V10). The events behind it wait; the queue is bounded.
+///
+/// An endpoint that refuses a request (``Response/refused``) refuses its content, and would do so for five minutes.
+/// After three refusals, a single event is dropped, and a batch is split in two halves until the refused events are
+/// found, so that the others arrive, in order.
 struct EndpointQueue {
     /// The default for the largest number of events, queued or in flight. Further events are dropped.
     static let eventsMaxDefault = 10_000
@@ -20,10 +24,25 @@ struct EndpointQueue {
     static let retryWindow: Int64 = 300_000
     /// The longest time between two attempts in milliseconds, before jitter (±25 %).
     static let delayMax: Int64 = 60_000
+    /// The number of times that a request is sent to an endpoint that refuses it.
+    static let refusalsMax = 3
+    /// Milliseconds from the refusal of a part of a batch to the next request. It bounds the requests to an endpoint
+    /// that refuses everything: splitting a batch of a hundred events takes two hundred.
+    static let splitDelay: Int64 = 100
+
+    /// How an endpoint responded to a request.
+    enum Response {
+        /// With a status of 2xx.
+        case accepted
+        /// Not at all, or with a status after which a later attempt may succeed.
+        case failed
+        /// With a status that judges the request, which no later attempt changes.
+        case refused
+    }
 
     /// What to do now.
     enum Step: Equatable {
-        /// Send the request, then call ``complete(isAccepted:at:jitter:)``.
+        /// Send the request, then call ``complete(_:at:jitter:)``.
         case send(WebhookRequest)
         /// Call ``next(at:)`` again at this time (monotonic milliseconds) or after the next event.
         case wait(until: Int64)
@@ -48,16 +67,28 @@ struct EndpointQueue {
 
     /// A request and its attempts.
     private struct Delivery {
+        let events: ArraySlice<QueuedEvent>
         let request: WebhookRequest
         /// When the first attempt was made, in monotonic milliseconds.
-        let firstAttempt: Int64
+        var firstAttempt: Int64
         var attempts = 1
+        /// How often the endpoint refused the request or the batch of which it is a part.
+        var refusals = 0
+
+        init(_ events: ArraySlice<QueuedEvent>, at now: Int64, refusals: Int = 0) {
+            self.events = events
+            self.refusals = refusals
+            request = WebhookRequest(events)
+            firstAttempt = now
+        }
     }
 
     private let isBatching: Bool
     private let eventsMax: Int
     private var state = State.ready
     private var queue = EventQueue()
+    /// The events of a split batch that follow those of ``state``, in parts: the last element is the next part.
+    private var parts: [ArraySlice<QueuedEvent>] = []
     /// Whether the first event of a batch waits for others; false at shutdown.
     private var lingers = true
 
@@ -71,9 +102,10 @@ struct EndpointQueue {
 
     /// The number of events that are queued or in flight.
     var depth: Int {
+        let waiting = parts.reduce(queue.count) { $0 + $1.count }
         switch state {
-        case .ready: queue.count
-        case .sending(let delivery), .failed(let delivery, _): queue.count + delivery.request.count
+        case .ready: return waiting
+        case .sending(let delivery), .failed(let delivery, _): return waiting + delivery.events.count
         }
     }
 
@@ -85,7 +117,7 @@ struct EndpointQueue {
     /// - Returns: false if the queue is full; the event is then not queued.
     mutating func append(_ event: [UInt8], at now: Int64, time: Int64) -> Bool {
         guard depth < eventsMax, queue.bytes + event.count <= Self.bytesMax else { return false }
-        queue.append(event, at: now, time: time)
+        queue.append(QueuedEvent(json: event, now: now, time: time))
         return true
     }
 
@@ -98,36 +130,58 @@ struct EndpointQueue {
             delivery.attempts += 1
             state = .sending(delivery)
             return .send(delivery.request)
+        case .ready where !parts.isEmpty: return send(parts.removeLast(), at: now, refusals: Self.refusalsMax)
         case .ready:
             guard let since = queue.oldest else { return .idle }
             let isFull = queue.count >= Self.batchEventsMax || queue.bytes >= Self.batchBytesMax
             if isBatching, lingers, !isFull, now < since + Self.lingerMilliseconds {
                 return .wait(until: since + Self.lingerMilliseconds)
             }
-            let request = queue.nextBatch(most: isBatching ? Self.batchEventsMax : 1, bytesMax: Self.batchBytesMax)
-            state = .sending(Delivery(request: request, firstAttempt: now))
-            return .send(request)
+            let batch = queue.nextBatch(most: isBatching ? Self.batchEventsMax : 1, bytesMax: Self.batchBytesMax)
+            return send(batch, at: now)
         }
+    }
+
+    private mutating func send(_ events: ArraySlice<QueuedEvent>, at now: Int64, refusals: Int = 0) -> Step {
+        let delivery = Delivery(events, at: now, refusals: refusals)
+        state = .sending(delivery)
+        return .send(delivery.request)
     }
 
     /// Records the result of the request in flight.
     /// - Parameters:
-    ///   - isAccepted: whether the endpoint responded 2xx.
+    ///   - response: how the endpoint responded.
     ///   - jitter: a random number in 0..<1, so that endpoints that failed at the same time are retried at different
     ///     times.
-    mutating func complete(isAccepted: Bool, at now: Int64, jitter: Double) -> Result {
-        guard case .sending(let delivery) = state else {
+    mutating func complete(_ response: Response, at now: Int64, jitter: Double) -> Result {
+        guard case .sending(var delivery) = state else {
             preconditionFailure("EndpointQueue.complete was called without a request in flight")
         }
-        let count = delivery.request.count
+        let count = delivery.events.count
         let end = delivery.firstAttempt + Self.retryWindow
-        guard !isAccepted, now < end else {
+        if response == .refused { delivery.refusals += 1 }
+        let isRefused = response == .refused && delivery.refusals >= Self.refusalsMax
+        if isRefused, count > 1 {
+            split(delivery.events, at: now)
+            return .retrying(count)
+        }
+        guard response != .accepted, !isRefused, now < end else {
             state = .ready
-            return isAccepted ? .delivered(count) : .dropped(count)
+            return response == .accepted ? .delivered(count) : .dropped(count)
         }
         // The last attempt is made at the end of the window, even if the delay would end later.
         state = .failed(delivery, until: min(end, now + Self.delay(after: delivery.attempts, jitter: jitter)))
         return .retrying(count)
+    }
+
+    /// Sends the first half of a refused batch next, and the second half after it.
+    private mutating func split(_ events: ArraySlice<QueuedEvent>, at now: Int64) {
+        let middle = events.startIndex + events.count / 2
+        parts.append(events[middle...])
+        let until = now + Self.splitDelay
+        var half = Delivery(events[..<middle], at: until, refusals: Self.refusalsMax)
+        half.attempts = 0
+        state = .failed(half, until: until)
     }
 
     /// Makes batches due at once from now on, without waiting for further events. Called when none will follow.
@@ -144,11 +198,19 @@ struct EndpointQueue {
     }
 }
 
+/// An event that is queued for an endpoint.
+struct QueuedEvent {
+    /// A JSON object.
+    var json: [UInt8]
+    /// When the event happened, in monotonic milliseconds.
+    let now: Int64
+    /// The same moment in milliseconds since 1970.
+    let time: Int64
+}
+
 /// Queued events, oldest first.
 private struct EventQueue {
-    private var events: [[UInt8]] = []
-    /// When each event happened: in monotonic milliseconds, and in milliseconds since 1970.
-    private var moments: [(now: Int64, time: Int64)] = []
+    private var events: [QueuedEvent] = []
     /// The index of the first queued event. The events before it were sent and are removed later: removing them one by
     /// one would move the others each time.
     private var head = 0
@@ -158,32 +220,31 @@ private struct EventQueue {
     var count: Int { events.count - head }
 
     /// When the oldest event happened, in monotonic milliseconds; nil if the queue is empty.
-    var oldest: Int64? { count > 0 ? moments[head].now : nil }
+    var oldest: Int64? { count > 0 ? events[head].now : nil }
 
-    mutating func append(_ event: [UInt8], at now: Int64, time: Int64) {
+    mutating func append(_ event: QueuedEvent) {
         events.append(event)
-        moments.append((now, time))
-        bytes += event.count
+        bytes += event.json.count
     }
 
-    /// Removes the oldest events and returns a request with them: at least one event, then as many as the limits allow.
-    mutating func nextBatch(most: Int, bytesMax: Int) -> WebhookRequest {
+    /// Removes and returns the oldest events: at least one, then as many as the limits allow.
+    mutating func nextBatch(most: Int, bytesMax: Int) -> ArraySlice<QueuedEvent> {
         var end = head + 1
-        var size = events[head].count
-        while end < events.count, end - head < most, size + events[end].count <= bytesMax {
-            size += events[end].count
+        var size = events[head].json.count
+        while end < events.count, end - head < most, size + events[end].json.count <= bytesMax {
+            size += events[end].json.count
             end += 1
         }
-        let request = WebhookRequest(events[head..<end], time: moments[end - 1].time)
-        // Free the bytes now: the sent entries stay in the array until they are removed below.
-        for index in head..<end { events[index] = [] }
+        // A copy: the slice would keep the whole queue in memory. Frees the bytes of the sent entries now, which stay
+        // in the array until they are removed below.
+        let batch = Array(events[head..<end])
+        for index in head..<end { events[index].json = [] }
         head = end
         bytes -= size
         if head * 2 > events.count {
             events.removeFirst(head)
-            moments.removeFirst(head)
             head = 0
         }
-        return request
+        return batch[...]
     }
 }

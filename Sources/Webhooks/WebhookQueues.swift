@@ -98,24 +98,55 @@ struct WebhookQueues {
         return next
     }
 
+    /// The result of a request. The associated value is why the endpoint did not accept it, for the log.
+    enum Result {
+        case accepted
+        case failed(String)
+        case refused(String)
+
+        /// - Parameter status: the HTTP status of the response. 408 (Request Timeout), 425 (Too Early) and 429 (Too Many
+        ///   Requests) ask for another attempt; all other statuses of 4xx judge the request (RFC 9110, section 15.5).
+        init(status: Int) {
+            switch status {
+            case 200..<300: self = .accepted
+            case 408, 425, 429: self = .failed("HTTP \(status)")
+            case 400..<500: self = .refused("HTTP \(status)")
+            default: self = .failed("HTTP \(status)")
+            }
+        }
+
+        var response: EndpointQueue.Response {
+            switch self {
+            case .accepted: .accepted
+            case .failed: .failed
+            case .refused: .refused
+            }
+        }
+
+        var problem: String {
+            switch self {
+            case .accepted: ""
+            case .failed(let problem), .refused(let problem): problem
+            }
+        }
+    }
+
     /// Records the result of an endpoint's request.
-    /// - Parameters:
-    ///   - problem: why the endpoint did not accept the request; nil if it did.
-    ///   - jitter: a random number in 0..<1.
-    mutating func complete(_ index: Int, problem: String?, at now: Int64, jitter: Double) {
+    /// - Parameter jitter: a random number in 0..<1.
+    mutating func complete(_ index: Int, _ result: Result, at now: Int64, jitter: Double) {
         let label = endpoints[index].label
-        switch endpoints[index].queue.complete(isAccepted: problem == nil, at: now, jitter: jitter) {
+        switch endpoints[index].queue.complete(result.response, at: now, jitter: jitter) {
         case .delivered(let count):
             counts.delivered += count
             if endpoints[index].isFailing { reports.append(.recovered(label)) }
             endpoints[index].isFailing = false
         case .retrying(let count):
             counts.retried += count
-            if !endpoints[index].isFailing { reports.append(.failing(label, reason: problem ?? "")) }
+            if !endpoints[index].isFailing { reports.append(.failing(label, reason: result.problem)) }
             endpoints[index].isFailing = true
         case .dropped(let count):
             counts.dropped += count
-            reports.append(.dropped(label, events: count, reason: problem ?? ""))
+            reports.append(.dropped(label, events: count, reason: result.problem))
         }
     }
 
@@ -143,7 +174,8 @@ package enum WebhookReport: Equatable, Sendable {
     case failing(String, reason: String)
     /// A request succeeded after a failed one.
     case recovered(String)
-    /// Events were dropped: all attempts within five minutes failed, or the gateway is stopping.
+    /// Events were dropped: all attempts within five minutes failed, the endpoint refused them (4xx), or the gateway is
+    /// stopping.
     case dropped(String, events: Int, reason: String)
     /// An endpoint's queue is full: new events are dropped.
     case full(String)

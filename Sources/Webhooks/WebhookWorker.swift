@@ -185,13 +185,12 @@ extension WebhookWorker {
         }
 
         private func handle(_ completion: HTTPPool.Completion) {
-            let problem: String? =
+            let result: WebhookQueues.Result =
                 switch completion.result {
-                case .success(let response): (200..<300).contains(response.status) ? nil : "HTTP \(response.status)"
-                case .failure(let error): error.description
+                case .success(let response): .init(status: response.status)
+                case .failure(let error): .failed(error.description)
                 }
-            queues.complete(
-                completion.tag, problem: problem, at: worker.milliseconds, jitter: Double.random(in: 0..<1))
+            queues.complete(completion.tag, result, at: worker.milliseconds, jitter: Double.random(in: 0..<1))
         }
 
         private func publish() {

@@ -42,6 +42,40 @@ def test_V10_rejected_delivery_is_retried_in_order(start_with_webhooks, webhook_
             and "webhook_recovered" in gateway.log())
 
 
+def test_V10_refused_event_does_not_stop_its_endpoint(start_with_webhooks, webhook_receiver,
+                                                      closing):
+    webhook_receiver.statuses["/"] = [422] * 3
+    gateway = start_with_webhooks(webhook(webhook_receiver.url + "/"))
+    client = closing(Client.connect(gateway))
+    for name in ("a", "b"):
+        client.subscribe(name)
+    posts = [webhook_receiver.post("/") for _ in range(4)]
+    assert [post.events[0]["channel"] for post in posts] == ["a", "a", "a", "b"]
+    dropped, = [entry for entry in check_log(gateway.log()) if entry["event"] == "webhook_dropped"]
+    assert dropped["events"] == 1 and dropped["reason"] == "HTTP 422", dropped
+    with contextlib.closing(Api(gateway)) as api:
+        wait_for_metric(api, "fleetwire_webhook_queue_depth", 0)
+        assert 'fleetwire_webhook_total{outcome="dropped"} 1' in api.get("/metrics").text
+
+
+def test_V10_refused_event_of_a_batch_is_found(start_with_webhooks, webhook_receiver, closing):
+    """The endpoint refuses the batch three times, then each part with the third event."""
+    webhook_receiver.statuses["/"] = [400, 400, 400, 200, 400, 200, 400]
+    gateway = start_with_webhooks(webhook(webhook_receiver.url + "/", batch=True,
+                                          events=["channel_occupied"]))
+    client = closing(Client.connect(gateway))
+    for name in ("a", "b", "c"):
+        client.subscribe(name)
+    posts = [webhook_receiver.post("/") for _ in range(7)]
+    assert ["".join(event["channel"] for event in post.events) for post in posts] == [
+        "abc", "abc", "abc", "a", "bc", "b", "c"]
+    with contextlib.closing(Api(gateway)) as api:
+        wait_for_metric(api, "fleetwire_webhook_queue_depth", 0)
+        text = api.get("/metrics").text
+    assert ('fleetwire_webhook_total{outcome="dropped"} 1' in text
+            and 'fleetwire_webhook_total{outcome="delivered"} 2' in text)
+
+
 def test_V10_unreachable_endpoint_is_retried(start_with_webhooks, closing):
     port = unused_port()
     gateway = start_with_webhooks(webhook(f"http://127.0.0.1:{port}/"))

@@ -35,8 +35,11 @@ private struct Simulation {
         var expected: [String] = []
         /// The number of expected events that were delivered or dropped.
         var completed = 0
-        /// The request that is in flight or waits for a retry, and the times of its first and last attempt.
-        var request: (events: [String], firstAttempt: Int64, lastAttempt: Int64)?
+        /// The request that is in flight or waits for a retry, the times of its first and last attempt, and the number of
+        /// refusals.
+        var request: (events: [String], firstAttempt: Int64, lastAttempt: Int64, refusals: Int)?
+        /// The number of events of a split batch that are not completed.
+        var left = 0
         var isInFlight = false
         var delivered = 0
         var dropped = 0
@@ -87,7 +90,7 @@ private struct Simulation {
             queues.advance(to: moment)
             try send()
         }
-        for index in endpoints.indices { endpoints[index].acceptance = 100 }
+        for index in endpoints.indices { endpoints[index].acceptance = 100 }  // except for refused events
         queues.close(at: moment)
         for delayedEvent in delayed { expect(delayedEvent.event) }
         while !queues.isEmpty {
@@ -162,7 +165,9 @@ private struct Simulation {
         try #require(!events.isEmpty && events == Array(next), "the next expected events, in order")
         try #require(endpoints[index].endpoint.batch ? events.count <= 100 : events.count == 1)
         guard let before = endpoints[index].request else {
-            endpoints[index].request = (events, now, now)
+            let left = endpoints[index].left
+            try #require(left == 0 || events.count <= left, "a part of a batch is sent without later events")
+            endpoints[index].request = (events, now, now, left > 0 ? 3 : 0)
             return
         }
         try #require(before.events == events, "a retry has the same events")
@@ -170,22 +175,32 @@ private struct Simulation {
         endpoints[index].request?.lastAttempt = now
     }
 
+    /// Whether all endpoints refuse requests with this event.
+    private static func isRefused(_ event: String) -> Bool { event.hasSuffix("7}") }
+
     /// Completes some requests in flight.
     private mutating func completeSome() {
         for index in endpoints.indices where endpoints[index].isInFlight && rng.below(3) > 0 {
             guard let request = endpoints[index].request else { continue }
-            let isAccepted = rng.below(100) < endpoints[index].acceptance
+            let isRefused = request.events.contains(where: Self.isRefused)
+            let isAccepted = !isRefused && rng.below(100) < endpoints[index].acceptance
             queues.complete(
-                index, problem: isAccepted ? nil : "HTTP 500", at: now, jitter: Double(rng.below(100)) / 100)
+                index, isAccepted ? .accepted : isRefused ? .refused("HTTP 400") : .failed("HTTP 500"), at: now,
+                jitter: Double(rng.below(100)) / 100)
             endpoints[index].isInFlight = false
-            guard isAccepted || now >= request.firstAttempt + 300_000 else { continue }
-            endpoints[index].completed += request.events.count
-            endpoints[index].request = nil
-            if isAccepted {
-                endpoints[index].delivered += request.events.count
-            } else {
-                endpoints[index].dropped += request.events.count
+            let count = request.events.count
+            let refusals = request.refusals + (isRefused ? 1 : 0)
+            endpoints[index].request?.refusals = refusals
+            if isRefused, refusals >= 3, count > 1 {
+                endpoints[index].left = max(count, endpoints[index].left)
+                endpoints[index].request = nil
+                continue
             }
+            guard isAccepted || (isRefused && refusals >= 3) || now >= request.firstAttempt + 300_000 else { continue }
+            endpoints[index].completed += count
+            endpoints[index].left = max(0, endpoints[index].left - count)
+            endpoints[index].request = nil
+            if isAccepted { endpoints[index].delivered += count } else { endpoints[index].dropped += count }
         }
     }
 }

@@ -27,10 +27,10 @@ import Testing
         append("a", "b")
         #expect(sent(at: 0) == [#""a""#])
         #expect(queue.next(at: 99_999) == .idle, "the next request waits for the result, however long it takes")
-        #expect(queue.complete(isAccepted: true, at: 7, jitter: 0) == .delivered(1))
+        #expect(queue.complete(.accepted, at: 7, jitter: 0) == .delivered(1))
         #expect(sent(at: 7) == [#""b""#])
         #expect(queue.depth == 1)
-        #expect(queue.complete(isAccepted: true, at: 8, jitter: 0) == .delivered(1))
+        #expect(queue.complete(.accepted, at: 8, jitter: 0) == .delivered(1))
         #expect(queue.next(at: 8) == .idle)
         #expect(queue.depth == 0)
     }
@@ -44,16 +44,16 @@ import Testing
     @Test mutating func v10ReattemptsARejectedRequestBeforeLaterEvents() {
         append("a", "b")
         #expect(sent(at: 0) == [#""a""#])
-        #expect(queue.complete(isAccepted: false, at: 100, jitter: 0.5) == .retrying(1))
+        #expect(queue.complete(.failed, at: 100, jitter: 0.5) == .retrying(1))
         #expect(queue.next(at: 100) == .wait(until: 1_100))
         #expect(queue.next(at: 1_099) == .wait(until: 1_100))
         #expect(sent(at: 1_100) == [#""a""#])
-        #expect(queue.complete(isAccepted: false, at: 1_200, jitter: 0.5) == .retrying(1))
+        #expect(queue.complete(.failed, at: 1_200, jitter: 0.5) == .retrying(1))
         #expect(queue.next(at: 1_200) == .wait(until: 3_200))
         #expect(sent(at: 4_000) == [#""a""#])
-        #expect(queue.complete(isAccepted: true, at: 4_001, jitter: 0.5) == .delivered(1))
+        #expect(queue.complete(.accepted, at: 4_001, jitter: 0.5) == .delivered(1))
         #expect(sent(at: 4_001) == [#""b""#])
-        #expect(queue.complete(isAccepted: false, at: 4_100, jitter: 0.5) == .retrying(1))
+        #expect(queue.complete(.failed, at: 4_100, jitter: 0.5) == .retrying(1))
         #expect(queue.next(at: 4_100) == .wait(until: 5_100), "the next request begins with the shortest delay")
     }
 
@@ -65,19 +65,19 @@ import Testing
             #expect(sent(at: now) == [#""a""#])
             attempts.append(now)
             // Each attempt is rejected at once.
-            guard queue.complete(isAccepted: false, at: now, jitter: 0.5) == .retrying(1) else { break }
+            guard queue.complete(.failed, at: now, jitter: 0.5) == .retrying(1) else { break }
             guard case .wait(let until) = queue.next(at: now) else { return #expect(Bool(false), "the queue does not wait") }
             now = until
         }
         #expect(attempts.map { ($0 - 50) / 1_000 } == [0, 1, 3, 7, 15, 31, 63, 123, 183, 243, 300])
         #expect(sent(at: now) == [#""b""#], "the next request has its own five minutes")
-        #expect(queue.complete(isAccepted: false, at: now + 299_999, jitter: 0) == .retrying(1))
+        #expect(queue.complete(.failed, at: now + 299_999, jitter: 0) == .retrying(1))
     }
 
     @Test mutating func dropsARequestThatFailsAfterTheRetryWindow() {
         append("a", "b")
         #expect(sent(at: 0) != nil)
-        #expect(queue.complete(isAccepted: false, at: 300_000, jitter: 0) == .dropped(1))
+        #expect(queue.complete(.failed, at: 300_000, jitter: 0) == .dropped(1))
         #expect(sent(at: 300_000) == [#""b""#])
     }
 
@@ -91,6 +91,74 @@ import Testing
         #expect(EndpointQueue.delay(after: attempts, jitter: jitter) == milliseconds)
     }
 
+    // MARK: Refused events
+
+    @Test mutating func refusedEventIsDroppedAfterThreeAttempts() {
+        append("a", "b")
+        #expect(sent(at: 0) == [#""a""#])
+        #expect(queue.complete(.refused, at: 0, jitter: 0.5) == .retrying(1))
+        #expect(sent(at: 1_000) == [#""a""#])
+        #expect(queue.complete(.failed, at: 1_000, jitter: 0.5) == .retrying(1))
+        #expect(sent(at: 3_000) == [#""a""#])
+        #expect(queue.complete(.refused, at: 3_000, jitter: 0.5) == .retrying(1))
+        #expect(sent(at: 7_000) == [#""a""#])
+        #expect(queue.complete(.refused, at: 7_000, jitter: 0.5) == .dropped(1))
+        #expect(sent(at: 7_000) == [#""b""#] && queue.depth == 1)
+        #expect(queue.complete(.refused, at: 7_000, jitter: 0.5) == .retrying(1), "each event has its own three attempts")
+    }
+
+    /// Sends what is due until the queue is empty. The endpoint refuses every request that contains one of the events
+    /// `refused`.
+    /// - Returns: the number of requests, the delivered events, and the number of dropped events.
+    private mutating func deliver(refusing refused: Set<String>) -> (requests: Int, delivered: [String], dropped: Int) {
+        var (now, requests, dropped): (Int64, Int, Int) = (1_000, 0, 0)
+        var delivered: [String] = []
+        while true {
+            switch queue.next(at: now) {
+            case .idle: return (requests, delivered, dropped)
+            case .wait(let until): now = until
+            case .send(let request):
+                requests += 1
+                let isRefused = !refused.isDisjoint(with: request.events)
+                switch queue.complete(isRefused ? .refused : .accepted, at: now, jitter: 0) {
+                case .delivered: delivered += request.events
+                case .dropped(let count): dropped += count
+                case .retrying: break
+                }
+            }
+        }
+    }
+
+    @Test(arguments: [[0], [3], [99], [0, 99], [41, 42, 43], Array(0..<100)])
+    mutating func refusedBatchIsSplitUntilTheRefusedEventsAreFound(_ refused: [Int]) {
+        queue = EndpointQueue(isBatching: true)
+        for number in 0..<100 { append("\(number)") }
+        let names = Set(refused.map { "\"\($0)\"" })
+        let (requests, delivered, dropped) = deliver(refusing: names)
+        #expect(delivered == (0..<100).map { "\"\($0)\"" }.filter { !names.contains($0) }, "the others arrive, in order")
+        #expect(dropped == refused.count && queue.depth == 0)
+        // Three attempts of the batch; then two requests per halving, of which seven lead to each refused event.
+        #expect(requests <= 3 + 14 * refused.count)
+    }
+
+    @Test mutating func partsOfABatchPauseAndAreRetriedIfTheEndpointFails() {
+        queue = EndpointQueue(isBatching: true)
+        append("a", "b", "c")
+        for now in [1_000, 2_000, 4_000] as [Int64] {
+            #expect(sent(at: now)?.count == 3)
+            #expect(queue.complete(.refused, at: now, jitter: 0.5) == .retrying(3))
+        }
+        append("d", at: 4_000)
+        #expect(queue.next(at: 4_000) == .wait(until: 4_100) && queue.depth == 4)
+        #expect(sent(at: 4_100) == [#""a""#])
+        #expect(queue.complete(.failed, at: 4_100, jitter: 0.5) == .retrying(1))
+        #expect(sent(at: 5_100) == [#""a""#])
+        #expect(queue.complete(.refused, at: 5_100, jitter: 0.5) == .dropped(1))
+        #expect(sent(at: 5_100) == [#""b""#, #""c""#], "without later events")
+        #expect(queue.complete(.accepted, at: 5_100, jitter: 0.5) == .delivered(2))
+        #expect(sent(at: 5_100) == [#""d""#])
+    }
+
     // MARK: Batches
 
     @Test mutating func batchLingersForASecond() {
@@ -99,9 +167,9 @@ import Testing
         #expect(queue.next(at: 0) == .wait(until: 1_000))
         append("b", at: 999)
         guard case .send(let request) = queue.next(at: 1_000) else { return #expect(Bool(false), "nothing was sent") }
-        #expect(request.events == [#""a""#, #""b""#] && request.count == 2)
+        #expect(request.events == [#""a""#, #""b""#])
         #expect(request.time == "1000999", "the time of the last event")
-        #expect(queue.complete(isAccepted: true, at: 1_001, jitter: 0) == .delivered(2))
+        #expect(queue.complete(.accepted, at: 1_001, jitter: 0) == .delivered(2))
     }
 
     @Test mutating func eventsDuringARequestFormOneBatch() {
@@ -109,9 +177,9 @@ import Testing
         append("a", at: 0)
         #expect(sent(at: 1_000) == [#""a""#])
         append("b", "c", at: 1_100)
-        #expect(queue.complete(isAccepted: false, at: 1_200, jitter: 0.5) == .retrying(1))
+        #expect(queue.complete(.failed, at: 1_200, jitter: 0.5) == .retrying(1))
         #expect(sent(at: 2_200) == [#""a""#], "the same bytes again, without later events")
-        #expect(queue.complete(isAccepted: true, at: 2_300, jitter: 0) == .delivered(1))
+        #expect(queue.complete(.accepted, at: 2_300, jitter: 0) == .delivered(1))
         #expect(sent(at: 2_300) == [#""b""#, #""c""#])
     }
 
@@ -119,7 +187,7 @@ import Testing
         queue = EndpointQueue(isBatching: true)
         for index in 0...EndpointQueue.batchEventsMax { append("\(index)", at: 0) }
         #expect(sent(at: 0)?.count == EndpointQueue.batchEventsMax)
-        #expect(queue.complete(isAccepted: true, at: 0, jitter: 0) == .delivered(EndpointQueue.batchEventsMax))
+        #expect(queue.complete(.accepted, at: 0, jitter: 0) == .delivered(EndpointQueue.batchEventsMax))
         #expect(queue.next(at: 0) == .wait(until: 1_000), "the remaining event lingers")
     }
 
@@ -130,10 +198,10 @@ import Testing
             #expect(tryAppend(event(text, bytes: half)))
         }
         #expect(sent(at: 0)?.count == 2)
-        _ = queue.complete(isAccepted: true, at: 0, jitter: 0)
+        _ = queue.complete(.accepted, at: 0, jitter: 0)
         #expect(tryAppend(event("d", bytes: 3 * half)))
         #expect(sent(at: 0)?.count == 1)
-        _ = queue.complete(isAccepted: true, at: 0, jitter: 0)
+        _ = queue.complete(.accepted, at: 0, jitter: 0)
         #expect(sent(at: 0)?.count == 1, "an event that is larger than the limit is sent alone")
     }
 
@@ -151,12 +219,12 @@ import Testing
         #expect(!tryAppend(event("more")))
         #expect(sent(at: 0) == [#""0""#])
         #expect(!tryAppend(event("more")), "the event in flight counts")
-        _ = queue.complete(isAccepted: true, at: 0, jitter: 0)
+        _ = queue.complete(.accepted, at: 0, jitter: 0)
         append("last")
         #expect(queue.depth == EndpointQueue.eventsMaxDefault)
         for index in 1..<EndpointQueue.eventsMaxDefault {
             #expect(sent(at: 0) == ["\"\(index)\""])
-            _ = queue.complete(isAccepted: true, at: 0, jitter: 0)
+            _ = queue.complete(.accepted, at: 0, jitter: 0)
         }
         #expect(sent(at: 0) == [#""last""#])
     }
@@ -170,7 +238,7 @@ import Testing
         #expect(!queue.isHalfFree)
         for _ in 0..<2 {
             #expect(sent(at: 0) != nil)
-            _ = queue.complete(isAccepted: true, at: 0, jitter: 0)
+            _ = queue.complete(.accepted, at: 0, jitter: 0)
         }
         #expect(queue.isHalfFree)
         append("e")

@@ -53,7 +53,7 @@ import Testing
         #expect(queues.send(at: 0) { _, _ in } == 3_000)
         queues.handle(occupied("b"), at: moment(500))
         #expect(queues.send(at: 500) { _, _ in } == 1_500)
-        queues.complete(1, problem: "HTTP 500", at: 600, jitter: 0.5)
+        queues.complete(1, .failed("HTTP 500"), at: 600, jitter: 0.5)
         #expect(queues.send(at: 600) { _, _ in } == 1_500)
         #expect(queues.send(at: 1_500) { _, _ in } == 1_600)
     }
@@ -63,7 +63,7 @@ import Testing
         for number in 1...3 { queues.handle(subscriptionCount(number), at: moment(0)) }
         #expect(sent(at: 0) == [0: [json(subscriptionCount(1))], 1: [json(subscriptionCount(1))]])
         for number in 2...3 {
-            queues.complete(1, problem: nil, at: 10, jitter: 0)
+            queues.complete(1, .accepted, at: 10, jitter: 0)
             #expect(sent(at: 10) == [1: [json(subscriptionCount(number))]])
         }
     }
@@ -73,18 +73,41 @@ import Testing
         queues.handle(subscriptionCount(1), at: moment(0))
         queues.handle(subscriptionCount(2), at: moment(0))
         _ = sent(at: 0)
-        queues.complete(0, problem: "HTTP 500", at: 0, jitter: 0)
+        queues.complete(0, .failed("HTTP 500"), at: 0, jitter: 0)
         #expect(queues.drainReports() == [.failing(label, reason: "HTTP 500")])
         _ = sent(at: 5_000)
-        queues.complete(0, problem: "HTTP 501", at: 5_000, jitter: 0)
+        queues.complete(0, .failed("HTTP 501"), at: 5_000, jitter: 0)
         #expect(queues.drainReports() == [])
         _ = sent(at: 300_000)
-        queues.complete(0, problem: "HTTP 502", at: 300_000, jitter: 0)
+        queues.complete(0, .failed("HTTP 502"), at: 300_000, jitter: 0)
         #expect(queues.drainReports() == [.dropped(label, events: 1, reason: "HTTP 502")])
         _ = sent(at: 300_000)
-        queues.complete(0, problem: nil, at: 300_000, jitter: 0)
+        queues.complete(0, .accepted, at: 300_000, jitter: 0)
         #expect(queues.drainReports() == [.recovered(label)])
         #expect(queues.counts.delivered == 1 && queues.counts.retried == 2 && queues.counts.dropped == 1)
+    }
+
+    @Test(
+        arguments: [
+            (200, .accepted), (204, .accepted), (301, .failed), (400, .refused), (401, .refused), (404, .refused),
+            (408, .failed), (410, .refused), (413, .refused), (422, .refused), (425, .failed), (429, .failed), (499, .refused),
+            (500, .failed), (503, .failed),
+        ] as [(Int, EndpointQueue.Response)])
+    func statusTellsWhetherAnotherAttemptMaySucceed(_ status: Int, _ response: EndpointQueue.Response) {
+        #expect(WebhookQueues.Result(status: status).response == response)
+    }
+
+    @Test mutating func reportsARefusedEvent() {
+        let label = "https://backend.test (webhook 1 of key1)"
+        queues.handle(subscriptionCount(1), at: moment(0))
+        for now in [0, 5_000, 10_000] as [Int64] {
+            #expect(sent(at: now).count == 1)
+            queues.complete(0, .refused("HTTP 422"), at: now, jitter: 0)
+        }
+        #expect(
+            queues.drainReports()
+                == [.failing(label, reason: "HTTP 422"), .dropped(label, events: 1, reason: "HTTP 422")])
+        #expect(queues.counts.retried == 2 && queues.counts.dropped == 1 && queues.isEmpty)
     }
 
     @Test mutating func reportsAFullQueueOncePerEpisode() {
@@ -96,12 +119,12 @@ import Testing
         // The queue has room for one event only, so the episode continues: it ends when at least half of the queue is
         // free.
         _ = sent(at: 0)
-        queues.complete(1, problem: nil, at: 0, jitter: 0)
+        queues.complete(1, .accepted, at: 0, jitter: 0)
         for number in 8...9 { queues.handle(subscriptionCount(number), at: moment(0)) }
         #expect(queues.drainReports() == [])
         for _ in 1...3 {
             _ = sent(at: 0)
-            queues.complete(1, problem: nil, at: 0, jitter: 0)
+            queues.complete(1, .accepted, at: 0, jitter: 0)
         }
         queues.handle(subscriptionCount(10), at: moment(0))
         #expect(queues.drainReports() == [.hasRoom(label, refused: 4)])
@@ -116,7 +139,7 @@ import Testing
         queues.close(at: moment(1))
         #expect(sent(at: 1) == [0: [json(subscriptionCount(1)), json(vacated("a"))]])
         #expect(!queues.isEmpty)
-        queues.complete(0, problem: nil, at: 2, jitter: 0)
+        queues.complete(0, .accepted, at: 2, jitter: 0)
         #expect(queues.isEmpty)
     }
 
