@@ -209,6 +209,16 @@ extension Log {
         case .failed(let error, let correlationID):
             self.error("command_failed", ["reason": .text("\(error)"), "correlation_id": .text(correlationID)])
         case .unreadable(let what): self.error("store_unreadable_row", ["reason": .text("cannot read \(what)")])
+        case .clock(.jumped(let ahead)):
+            self.error(
+                "clock_jumped",
+                [
+                    "ahead_seconds": .number(Int(ahead / 1000)),
+                    "hint": .text(
+                        "nothing is deleted by age until the clock is right again, has run evenly for 24 hours, or is "
+                            + "confirmed: fleetwire trust-clock"),
+                ])
+        case .clock(.trusted(let reason)): info("clock_trusted", ["reason": .text(reason.rawValue)])
         case .backgroundTaskFailed(let error, let kind):
             warning("background_task_failed", ["kind": .text(kind), "reason": .text("\(error)")])
         case .checkpointFailed(let error): warning("checkpoint_failed", ["reason": .text("\(error)")])

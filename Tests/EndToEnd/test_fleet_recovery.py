@@ -117,13 +117,15 @@ def test_repeated_action_after_a_crash_reaches_the_driver(restart):
 def test_stopping_gateway_refuses_commands_and_answers_queries(start_gateway, closing):
     gateway = start_gateway(server={"drain_seconds": 5}, **FLEET)
     fleet = Fleet(gateway, closing)
-    admin, code, path = fleet.admin(), unique_id("O"), "/api/admin/orders/"
+    # A draining gateway accepts no connections, and closes one after a response.
+    probe, admin, reader = closing(Api(gateway)), fleet.admin(), fleet.admin()
+    code, path = unique_id("O"), "/api/admin/orders/"
     admin.assign(code, "d1")
     closing(RawClient(gateway))  # does not answer the close frame: the drain waits for it
     gateway.terminate()
-    wait_until(lambda: admin.get("/readyz").status == 503, "the gateway drains")
+    wait_until(lambda: probe.get("/readyz").status == 503, "the gateway drains")
     response = admin.post(f"{path}{code}/unassign", {})
     assert response.status == 503 and int(response.headers["retry-after"]) >= 1, response
     assert "stopping" in error_message(path, response)
-    assert admin.get_order(code)["driverId"] == "d1"
+    assert reader.get_order(code)["driverId"] == "d1"
     gateway.wait()

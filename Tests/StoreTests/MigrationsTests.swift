@@ -10,9 +10,14 @@ import Testing
     }
 
     private static let tables = [
-        "audit", "channel_sequences", "device_bookings", "devices", "erasures", "idempotency", "notification_steps",
+        "audit", "channel_sequences", "clock_readings", "device_bookings", "devices", "erasures", "idempotency",
+        "notification_steps",
         "notifications", "orders", "preferences", "push_audiences", "push_jobs", "routes", "schema_migrations",
     ]
+
+    /// The schema versions, in order.
+    private static let versions = Schema.migrations.map(\.version)
+    private static let known = Schema.migrations.last?.version ?? 0
 
     private func tables(_ database: Database) throws -> [String] {
         try database.dump("SELECT name FROM sqlite_master WHERE type = 'table' ORDER BY name")
@@ -21,7 +26,7 @@ import Testing
     @Test func createsSchemaInNewFile() throws {
         let database = try open()
         #expect(try tables(database) == Self.tables)
-        #expect(try database.dump("SELECT * FROM schema_migrations") == ["1|\(noon)", "2|\(noon)"])
+        #expect(try database.dump("SELECT * FROM schema_migrations") == Self.versions.map { "\($0)|\(noon)" })
     }
 
     @Test func createsSchemaInEmptyFile() throws {
@@ -36,45 +41,51 @@ import Testing
         }
         for _ in 0..<2 {
             let database = try open()
-            #expect(try database.dump("SELECT * FROM schema_migrations") == ["1|\(noon)", "2|\(noon)"])
+            #expect(try database.dump("SELECT * FROM schema_migrations") == Self.versions.map { "\($0)|\(noon)" })
             #expect(try database.dump("SELECT code FROM orders") == ["A"])
         }
     }
 
     @Test func appliesOnlyMissingMigrations() throws {
         _ = try open()
-        let third = Migration(
-            version: 3, statements: ["ALTER TABLE orders ADD COLUMN colour TEXT", "CREATE TABLE more (id TEXT)"])
-        let database = try open(Migrations(Schema.migrations + [third]))
-        #expect(try database.dump("SELECT version FROM schema_migrations ORDER BY version") == ["1", "2", "3"])
+        let next = Migration(
+            version: Self.known + 1, statements: ["ALTER TABLE orders ADD COLUMN colour TEXT", "CREATE TABLE more (id TEXT)"])
+        let database = try open(Migrations(Schema.migrations + [next]))
+        #expect(
+            try database.dump("SELECT version FROM schema_migrations ORDER BY version")
+                == (Self.versions + [next.version]).map(String.init))
         #expect(try tables(database) == (Self.tables + ["more"]).sorted())
     }
 
     @Test func failedMigrationChangesNothing() throws {
         _ = try open()
-        let bad = Migration(version: 3, statements: ["CREATE TABLE more (id TEXT)", "CREATE TABLE more (id TEXT)"])
+        let bad = Migration(
+            version: Self.known + 1, statements: ["CREATE TABLE more (id TEXT)", "CREATE TABLE more (id TEXT)"])
         let error = #expect(throws: StoreError.self) { try open(Migrations(Schema.migrations + [bad])) }
         #expect(error?.description.contains("table more already exists") == true)
         let database = try open()
         #expect(try tables(database) == Self.tables)
-        #expect(try database.dump("SELECT version FROM schema_migrations ORDER BY version") == ["1", "2"])
+        #expect(
+            try database.dump("SELECT version FROM schema_migrations ORDER BY version") == Self.versions.map(String.init))
     }
 
     @Test func rejectsNewerSchemaWithoutChangingTheFile() throws {
         do {
             let database = try open()
-            try database.run("INSERT INTO schema_migrations VALUES (7, 1)")
+            try database.run("INSERT INTO schema_migrations VALUES (700, 1)")
             try database.checkpoint()
         }
         let before = store.bytes()
         let error = #expect(throws: StoreError.self) { try open() }
-        #expect(error == .newer(path: store.path, schema: 7, known: 2))
+        #expect(error == .newer(path: store.path, schema: 700, known: Self.known))
         #expect(
             error?.description
-                == "open \(store.path): written by a newer Fleetwire (schema 7, this version supports 2). "
+                == "open \(store.path): written by a newer Fleetwire (schema 700, this version supports \(Self.known)). "
                 + "Run that version, or set store.path to another file.")
         #expect(store.bytes() == before)
-        #expect(throws: StoreError.newer(path: store.path, schema: 7, known: 2)) { try Database.open(readingFrom: store.path) }
+        #expect(throws: StoreError.newer(path: store.path, schema: 700, known: Self.known)) {
+            try Database.open(readingFrom: store.path)
+        }
     }
 
     @Test func rejectsForeignDatabaseWithoutChangingIt() throws {
@@ -87,7 +98,9 @@ import Testing
 
     @Test func readerRejectsOlderSchema() throws {
         store.write([])
-        #expect(throws: StoreError.older(path: store.path, schema: 0, known: 2)) { try Database.open(readingFrom: store.path) }
+        #expect(throws: StoreError.older(path: store.path, schema: 0, known: Self.known)) {
+            try Database.open(readingFrom: store.path)
+        }
     }
 
     /// The schema contains no words that PostgreSQL rejects or interprets differently.

@@ -98,6 +98,7 @@ import Testing
             try runPushJobs(executor)
             try runErasures(executor.erasures)
             try runPublication(executor.publication)
+            try runClock(ClockTable(database: executor.database))
         }
         try runResults(executor)
         try Migrations().apply(to: executor.database, now: noon)
@@ -243,6 +244,12 @@ import Testing
             try executor.report(executor.claim().map { PushOutcome($0, result, wasTried: true) })
         }
         _ = try executor.commit(unregister(fcm("a"), by: driver("42")))
+    }
+
+    private func runClock(_ clock: ClockTable) throws(DatabaseError) {
+        try clock.store(reading(noon, uptime: 1), as: .trusted)
+        _ = try clock.reading(.trusted)
+        try clock.remove(.trusted)
     }
 
     private func runErasures(_ erasures: ErasureTable) throws(DatabaseError) {

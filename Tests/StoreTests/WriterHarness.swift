@@ -4,7 +4,7 @@ import Threads
 
 @testable import Store
 
-/// A running writer whose clock shows ``time``. Records what the writer publishes.
+/// A running writer whose wall clock shows ``time`` plus ``clockError``. Records what the writer publishes.
 final class WriterHarness: Sendable {
     typealias Reply = (request: CommandRequest, reply: CommandReply)
 
@@ -20,6 +20,8 @@ final class WriterHarness: Sendable {
     let finished = Lock<[[PushLane: FinishedPushes]]>([])
     /// Milliseconds since 1970.
     let time = Lock<Int64>(noon)
+    /// Milliseconds by which the wall clock is wrong.
+    let clockError = Lock<Int64>(0)
     private let writer: StoreWriter
 
     /// - Parameter onCommit: called on the writer's thread before a commit is recorded.
@@ -36,7 +38,10 @@ final class WriterHarness: Sendable {
         options.durability = .normal
         options.queueMax = queueMax
         options.batchMax = batchMax
-        options.now = { [time] in time.withLock { $0 } }
+        options.readClock = { [time, clockError] in
+            let now = time.withLock { $0 }
+            return reading(now + clockError.withLock { $0 }, uptime: now - noon + day)
+        }
         change(&options)
         writer = try StoreWriter(
             options, onOpen: onOpen,
@@ -87,6 +92,10 @@ final class WriterHarness: Sendable {
         post(command)
         return replies(1).first?.reply
     }
+}
+
+func reading(_ wall: Int64, uptime: Int64, bootID: String = "first") -> ClockReading {
+    ClockReading(wall: wall, uptime: uptime, bootID: bootID)
 }
 
 /// Blocks the writer's thread after the commit of request 7, so that the test can queue requests that share the next

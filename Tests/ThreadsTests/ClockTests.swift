@@ -24,4 +24,14 @@ import Threads
         // `time` may read a coarser clock that is some milliseconds behind.
         #expect((Int64(before) * 1000...Int64(time(nil) + 2) * 1000).contains(milliseconds))
     }
+
+    @Test func uptimeAdvancesWithTheMonotonicClock() {
+        let before = (Clock.monotonicMilliseconds(), Clock.uptimeMilliseconds())
+        let after = (Clock.uptimeMilliseconds(), Clock.monotonicMilliseconds())
+        #expect((0...after.1 - before.0 + 1).contains(after.0 - before.1))
+    }
+
+    @Test func bootIDIsOneLine() {
+        #expect(!Clock.bootID.isEmpty && !Clock.bootID.contains("\n") && Clock.bootID == Clock.bootID)
+    }
 }

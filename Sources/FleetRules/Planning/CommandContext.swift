@@ -5,6 +5,8 @@ package struct CommandContext: Sendable {
     package let actor: Identity
     /// Milliseconds since 1970.
     package let now: Int64
+    /// The time in the ids of notifications, in milliseconds since 1970.
+    package let idTime: Int64
     package let correlationID: String
     /// From `If-Match`: the version that the order or route must have; nil if any version will do. An order or route
     /// that the store does not have counts as version 0.
@@ -12,10 +14,12 @@ package struct CommandContext: Sendable {
     package let rules: NotificationRules
 
     package init(
-        actor: Identity, now: Int64, correlationID: String, expectedVersion: Int? = nil, rules: NotificationRules = .init()
+        actor: Identity, now: Int64, idTime: Int64? = nil, correlationID: String, expectedVersion: Int? = nil,
+        rules: NotificationRules = .init()
     ) {
         self.actor = actor
         self.now = now
+        self.idTime = idTime ?? now
         self.correlationID = correlationID
         self.expectedVersion = expectedVersion
         self.rules = rules

@@ -98,7 +98,7 @@ extension DispatchPlanner {
     private mutating func makeNotification(
         _ draft: EventDraft, of subject: AuditEntry.Subject, _ context: CommandContext
     ) -> Notification {
-        let id = ids.next(at: context.now)
+        let id = ids.next(at: context.idTime)
         let rule = context.rules[draft.event]
         return Notification(
             id: id, channel: draft.channel.name, event: draft.event,

@@ -17,6 +17,9 @@ extension CommandExecutor {
         case overdue
         /// Deletes nothing: restarts the erasures that waited until open orders and routes had ended.
         case erasures
+
+        /// Whether the current time decides what is deleted or ended.
+        var isDecidedByAge: Bool { self != .erasures }
     }
 
     /// Deletes rows of one kind.

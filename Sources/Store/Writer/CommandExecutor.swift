@@ -28,6 +28,11 @@ package final class CommandExecutor {
     /// Progress of ``BackgroundTask/seals``: the index of the key in ``DeviceKeys/olderIDs``, and the id of the last
     /// device that was handled.
     var resealProgress = (keyIndex: 0, after: "")
+    /// Milliseconds by which the wall clock is ahead of the trusted time (``TrustedClock``). What cannot be undone is
+    /// decided by the trusted time; what people see has the wall clock's.
+    var clockLead: Int64 = 0 {
+        didSet { outbox.clockLead = clockLead }
+    }
     /// The number of telemetry events that were not stored because of ``strayStepsMax``.
     var strayStepsRefused = 0
     private let encode: CommandResponse.Encoder
@@ -88,7 +93,7 @@ package final class CommandExecutor {
     package func execute(_ command: Command, now: Int64) throws(DatabaseError) -> CommandReply {
         guard let key = command.idempotencyKey else { return try executeOnce(command, now) }
         let subject = command.actor.key
-        if let stored = try idempotency.response(subject: subject, key: key.text, now: now) {
+        if let stored = try idempotency.response(subject: subject, key: key.text, now: now - clockLead) {
             guard stored.digest == key.digest else { return .rejected(Self.keyReuse(key.text)) }
             return .replayed(status: stored.status, body: stored.body)
         }
@@ -106,7 +111,7 @@ package final class CommandExecutor {
 
     private func executeOnce(_ command: Command, _ now: Int64) throws(DatabaseError) -> CommandReply {
         let context = CommandContext(
-            actor: command.actor, now: now, correlationID: command.correlationID,
+            actor: command.actor, now: now, idTime: idTime(now), correlationID: command.correlationID,
             expectedVersion: command.expectedVersion, rules: rules)
         switch command.action {
         case .telemetry(let events): return .committed(try record(events, command, now))
@@ -170,7 +175,16 @@ package final class CommandExecutor {
     }
 
     /// Appends an entry to the audit log.
-    func audit(_ entry: AuditEntry) throws(DatabaseError) { try auditTable.append(entry, id: auditIDs.next(at: entry.at)) }
+    func audit(_ entry: AuditEntry) throws(DatabaseError) {
+        try auditTable.append(entry, id: auditIDs.next(at: idTime(entry.at)))
+    }
+
+    /// Milliseconds by which the time in an id may be ahead of the trusted time.
+    private static let idLeadMax: Int64 = 60_000
+
+    /// The time for ids that are created at `now`. Ids only increase, so an id with a time that lies far ahead would
+    /// make all later ids lie ahead, too, long after the wall clock has been corrected.
+    private func idTime(_ now: Int64) -> Int64 { now - max(0, clockLead - Self.idLeadMax) }
 }
 
 extension PushIntent {

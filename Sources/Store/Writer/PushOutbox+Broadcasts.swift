@@ -11,12 +11,13 @@ extension PushOutbox {
     func expandBroadcast(now: Int64) throws(DatabaseError) -> (foundWork: Bool, woken: Set<PushLane>) {
         guard let broadcast = try broadcasts.first() else { return (false, []) }
         guard let notification = try notifications.notification(id: broadcast.notificationID)?.notification,
-            notification.expiresAt > now
+            notification.expiresAt > now - clockLead
         else {
             try broadcasts.remove(broadcast.notificationID)
             return (true, [])
         }
-        let page = try devices.reachableDrivers(after: broadcast.afterOwner, since: now - staleAfter, most: Self.expansionMax)
+        let page = try devices.reachableDrivers(
+            after: broadcast.afterOwner, since: now - clockLead - staleAfter, most: Self.expansionMax)
         let draft = Draft(notification: notification, entity: broadcast.entity, now: now)
         var woken: Set<PushLane> = []
         for devices in page.devices.split(byOwnersExcept: broadcast.except) { try enqueue(draft, on: devices, &woken) }

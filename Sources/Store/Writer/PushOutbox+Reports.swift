@@ -28,7 +28,7 @@ extension PushOutbox {
         let lane = report.lane
         var reply = ReportReply(lease: PushLease(lane: lane))
         for outcome in report.outcomes { try record(outcome, now, &reply) }
-        reply.lease.dropped = try expire(lane, now: now, limit: Self.changedJobsMax)
+        reply.lease.dropped = try expire(lane, now: now - clockLead, limit: Self.changedJobsMax)
         try queueDueRetries(lane, now)
         reply.lease.nextDueAt = try jobs.nextDueAt(lane)
         if report.capacity > 0 { try claim(lane, most: report.capacity, now, &reply.lease) }
@@ -43,6 +43,7 @@ extension PushOutbox {
 
     /// Records one result, and removes the device if the provider rejected its token for good.
     private func record(_ outcome: PushOutcome, _ now: Int64, _ reply: inout ReportReply) throws(DatabaseError) {
+        let outcome = corrected(outcome, now)
         let job = outcome.job
         if let removal = outcome.removal {
             // If the token was replaced during the attempt, the job is queued again for the new token.
@@ -65,6 +66,14 @@ extension PushOutbox {
                 reply.woken.insert(lane)
             }
         }
+    }
+
+    /// A lane compares with the wall clock. If the wall clock has jumped, jobs that the lane reports as expired for that
+    /// reason are queued again.
+    private func corrected(_ outcome: PushOutcome, _ now: Int64) -> PushOutcome {
+        let expiresAt = outcome.job.notification.expiresAt
+        guard case .expired = outcome.result, expiresAt <= now, expiresAt > now - clockLead else { return outcome }
+        return PushOutcome(outcome.job, .returned, wasTried: outcome.wasTried)
     }
 
     private func remove(
@@ -97,7 +106,7 @@ extension PushOutbox {
     private func claim(_ lane: PushLane, most: Int, _ now: Int64, _ lease: inout PushLease) throws(DatabaseError) {
         lease.jobs.reserveCapacity(min(most, 1_000))
         for candidate in try jobs.next(lane, most: most) {
-            guard candidate.expiresAt > now else {
+            guard candidate.expiresAt > now - clockLead else {
                 try drop(candidate, .expired, now, &lease)
                 continue
             }
@@ -162,7 +171,8 @@ extension PushOutbox {
         }
         return .success(
             PushJob(
-                number: candidate.number, notification: notification, entity: candidate.entity, recipient: candidate.recipient,
+                number: candidate.number, notification: notification.expiringLater(by: clockLead), entity: candidate.entity,
+                recipient: candidate.recipient,
                 device: PushJob.Device(
                     id: candidate.deviceID,
                     token: DeviceToken(
@@ -202,5 +212,17 @@ extension PushOutbox {
         }
         lease.depth = depth?.depth ?? 0
         lease.oldestAt = depth?.oldestAt
+    }
+}
+
+extension Notification {
+    /// The notification for a lane, which compares the expiry with the wall clock.
+    /// - Parameter lead: milliseconds by which the wall clock is ahead of the trusted time.
+    fileprivate func expiringLater(by lead: Int64) -> Notification {
+        lead == 0
+            ? self
+            : Notification(
+                id: id, channel: channel, event: event, data: data, createdAt: createdAt, expiresAt: expiresAt + lead,
+                collapseKey: collapseKey)
     }
 }

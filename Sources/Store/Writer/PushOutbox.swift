@@ -19,6 +19,8 @@ final class PushOutbox {
     /// A device gets no pushes if its last registration is older than this, in milliseconds (`push.stale_days`).
     let staleAfter: Int64
     let unreadableRows = UnreadableRows()
+    /// See ``CommandExecutor/clockLead``. Pushes expire, and devices are out of date, by the trusted time.
+    var clockLead: Int64 = 0
     /// The queue depths as last counted.
     var depths: [PushLane: QueueDepth] = [:]
 
@@ -94,7 +96,7 @@ final class PushOutbox {
     }
 
     private func enqueue(_ draft: Draft, for owner: String, _ woken: inout Set<PushLane>) throws(DatabaseError) {
-        try enqueue(draft, on: try devices.reachable(owner, since: draft.now - staleAfter)[...], &woken)
+        try enqueue(draft, on: try devices.reachable(owner, since: draft.now - clockLead - staleAfter)[...], &woken)
     }
 
     /// Creates the jobs for the devices of one owner, and adds their lanes to `woken`.

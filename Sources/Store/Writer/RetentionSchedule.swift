@@ -28,14 +28,18 @@ struct RetentionSchedule {
     func isDue(_ now: Int64) -> Bool { now >= pausedUntil || pausedUntil - now > Self.pause }
 
     /// Deletes some rows of one kind.
+    /// - Parameters:
+    ///   - now: the trusted time (``TrustedClock``) in milliseconds since 1970.
+    ///   - isClockTrusted: if false, nothing is decided by age.
     /// - Returns: the number of deleted rows, and the devices among them.
     mutating func runSlice(
-        _ executor: CommandExecutor, _ now: Int64
+        _ executor: CommandExecutor, _ now: Int64, isClockTrusted: Bool = true
     ) throws(DatabaseError) -> (deleted: Int, removed: [RemovedDevice]) {
         if kinds.isEmpty {
             kinds = CommandExecutor.RetentionKind.allCases[...]
             isIdle = true
         }
+        if !isClockTrusted { kinds.removeAll(where: \.isDecidedByAge) }
         guard let kind = kinds.first else { return (0, []) }
         let count: Int
         var removed: [RemovedDevice] = []

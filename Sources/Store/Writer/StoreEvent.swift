@@ -7,7 +7,9 @@ package enum StoreEvent: Equatable, Sendable {
     /// A command or a push lane's report failed even when it was repeated in a transaction of its own, so no other
     /// command can be the cause. This is a bug.
     case failed(DatabaseError, correlationID: String)
-    /// A background task failed. `kind` is the name of a ``BackgroundTask``, or `retention`. The task is retried every
+    /// The wall clock has jumped forward, and nothing is deleted by age any more; or it is trusted again.
+    case clock(TrustedClock.Change)
+    /// A background task failed. `kind` is the name of a ``BackgroundTask``, `retention` or `clock`. The task is retried every
     /// few seconds; the event is emitted again only for a failure after the task has succeeded.
     case backgroundTaskFailed(DatabaseError, kind: String)
     /// The write-ahead log could not be moved into the database file at shutdown. Nothing is lost: the log remains, and

@@ -33,8 +33,8 @@ package final class StoreWriter: Sendable {
         package var queueMax = 4096
         /// The most commands and reports in one transaction.
         package var batchMax = 256
-        /// Returns the current time in milliseconds since 1970. Called on the writer's thread.
-        package var now: @Sendable () -> Int64 = Clock.unixMilliseconds
+        /// Reads the clocks. Called on the writer's thread.
+        package var readClock: @Sendable () -> ClockReading = ClockReading.current
 
         package init(path: String, keys: DeviceKeys, encode: @escaping CommandResponse.Encoder) {
             self.path = path
@@ -87,10 +87,10 @@ package final class StoreWriter: Sendable {
         thread = try StoreThread.start(
             name: "store-writer",
             open: { () throws(StoreError) in
-                let executor = try Self.open(options, onOpen)
+                let (executor, clock) = try Self.open(options, onOpen)
                 return WriterLoop(
-                    executor, options, queue, newRules, counts, heartbeat, onCommit: onCommit, takePublished: takePublished,
-                    onEvent: onEvent)
+                    executor, clock, options, queue, newRules, counts, heartbeat, onCommit: onCommit,
+                    takePublished: takePublished, onEvent: onEvent)
             },
             run: { loop in loop.run() })
     }
@@ -124,13 +124,14 @@ package final class StoreWriter: Sendable {
 
     private static func open(
         _ options: Options, _ onOpen: (CommandExecutor) throws(DatabaseError) -> Void
-    ) throws(StoreError) -> CommandExecutor {
-        let database = try Database.open(path: options.path, durability: options.durability, now: options.now())
+    ) throws(StoreError) -> (CommandExecutor, ClockKeeper) {
+        let reading = options.readClock()
+        let database = try Database.open(path: options.path, durability: options.durability, now: reading.wall)
         try options.keys.check(against: database)
         do throws(DatabaseError) {
             let executor = try CommandExecutor(database, options)
             try onOpen(executor)
-            return executor
+            return (executor, try ClockKeeper(database, at: reading))
         } catch {
             throw StoreError(error, path: options.path)
         }

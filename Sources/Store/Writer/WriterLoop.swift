@@ -17,11 +17,12 @@ struct WriterLoop {
     private let newRules: Lock<NotificationRules?>
     private let counts: Lock<StoreStatistics>
     private let heartbeat: Heartbeat
-    private let now: @Sendable () -> Int64
+    private let readClock: @Sendable () -> ClockReading
     private let onCommit: @Sendable (Commit) -> Void
     private let takePublished: @Sendable () -> Published
     private let onEvent: @Sendable (StoreEvent) -> Void
     private let batchMax: Int
+    private var clock: ClockKeeper
     private var retention: RetentionSchedule
     private var taskFailures = BackgroundTaskFailures()
     /// What is published and not recorded.
@@ -32,17 +33,18 @@ struct WriterLoop {
     private var refusedInOutage: Int?
 
     init(
-        _ executor: CommandExecutor, _ options: StoreWriter.Options, _ queue: WorkQueue<StoreWriter.Request>,
-        _ newRules: Lock<NotificationRules?>, _ counts: Lock<StoreStatistics>, _ heartbeat: Heartbeat,
-        onCommit: @escaping @Sendable (Commit) -> Void, takePublished: @escaping @Sendable () -> Published,
-        onEvent: @escaping @Sendable (StoreEvent) -> Void
+        _ executor: CommandExecutor, _ clock: ClockKeeper, _ options: StoreWriter.Options,
+        _ queue: WorkQueue<StoreWriter.Request>, _ newRules: Lock<NotificationRules?>, _ counts: Lock<StoreStatistics>,
+        _ heartbeat: Heartbeat, onCommit: @escaping @Sendable (Commit) -> Void,
+        takePublished: @escaping @Sendable () -> Published, onEvent: @escaping @Sendable (StoreEvent) -> Void
     ) {
         self.executor = executor
         self.queue = queue
         self.newRules = newRules
         self.counts = counts
         self.heartbeat = heartbeat
-        now = options.now
+        self.clock = clock
+        readClock = options.readClock
         self.onCommit = onCommit
         self.takePublished = takePublished
         self.onEvent = onEvent
@@ -55,8 +57,9 @@ struct WriterLoop {
         var batchesSinceRetention = 0
         while true {
             heartbeat.beat()
-            let isRetentionDue = retention.isDue(now())
-            let isBusy = isRetentionDue || nextBackgroundTask(now()) != nil
+            let now = observeClock()
+            let isRetentionDue = retention.isDue(now - clock.lead)
+            let isBusy = isRetentionDue || nextBackgroundTask(now) != nil
             let waitMax = unpublished == nil ? Self.waitMax : Self.unpublishedWaitMax
             switch queue.take(into: &batch, most: batchMax, waiting: isBusy ? 0 : waitMax) {
             case .closed:
@@ -75,6 +78,7 @@ struct WriterLoop {
                 }
                 batchesSinceRetention += 1
             }
+            saveClock()
             runBackgroundTask()
             if isRetentionDue, batchesSinceRetention >= Self.batchesPerRetention {
                 runRetention()
@@ -93,6 +97,7 @@ struct WriterLoop {
 
     private mutating func close() {
         recordPublished()
+        saveClock()
         do throws(DatabaseError) { try executor.database.checkpoint() } catch { onEvent(.checkpointFailed(error)) }
     }
 
@@ -115,7 +120,7 @@ struct WriterLoop {
     }
 
     private mutating func executeInTransaction(_ batch: [StoreWriter.Request]) throws(DatabaseError) -> Commit {
-        let now = now()
+        let now = observeClock()
         let start = Clock.monotonicNanoseconds()
         published.append(takePublished())
         let published = published
@@ -152,7 +157,7 @@ struct WriterLoop {
     /// Records what is published, in a transaction of its own. While commands arrive, their transactions do it.
     private mutating func recordPublished() {
         published.append(takePublished())
-        let now = now()
+        let now = observeClock()
         guard !published.isEmpty, !taskFailures.isPaused(PublicationTable.name, at: now) else { return }
         let published = published
         do throws(DatabaseError) {
@@ -196,6 +201,30 @@ struct WriterLoop {
         return Commit(notExecuted: batch, reply: .failed("The store failed"))
     }
 
+    // MARK: Clock
+
+    /// Reads the clocks, before each transaction: a jump of the wall clock must not reach a decision that cannot be
+    /// undone.
+    /// - Returns: the wall clock's time in milliseconds since 1970.
+    private mutating func observeClock() -> Int64 {
+        let reading = readClock()
+        if let change = clock.observe(reading) { onEvent(.clock(change)) }
+        executor.clockLead = clock.lead
+        return reading.wall
+    }
+
+    private mutating func saveClock() {
+        let reading = readClock()
+        guard !taskFailures.isPaused(ClockKeeper.name, at: reading.wall) else { return }
+        do throws(DatabaseError) {
+            if let change = try clock.applyConfirmation(at: reading) { onEvent(.clock(change)) }
+            try clock.save(at: reading)
+            taskFailures.remove(ClockKeeper.name)
+        } catch {
+            record(error, of: ClockKeeper.name, reading.wall)
+        }
+    }
+
     // MARK: Background tasks and retention
 
     private func nextBackgroundTask(_ now: Int64) -> BackgroundTask? {
@@ -205,7 +234,7 @@ struct WriterLoop {
     }
 
     private mutating func runBackgroundTask() {
-        let now = now()
+        let now = observeClock()
         guard let task = nextBackgroundTask(now) else { return }
         do throws(DatabaseError) {
             let woken = try executor.runSlice(of: task, now: now)
@@ -217,9 +246,10 @@ struct WriterLoop {
     }
 
     private mutating func runRetention() {
-        let now = now()
+        let now = observeClock()
         do throws(DatabaseError) {
-            let (deleted, removed) = try retention.runSlice(executor, now)
+            let (deleted, removed) = try retention.runSlice(
+                executor, now - clock.lead, isClockTrusted: clock.isTrusted)
             taskFailures.remove(RetentionSchedule.name)
             if deleted > 0 { counts.withLock { $0.deleted += deleted } }
             publish(Commit(finished: executor.outbox.drainFinished(), removed: removed))
