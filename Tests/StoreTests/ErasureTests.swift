@@ -157,11 +157,11 @@ import Testing
     /// A notification's data after the redaction of `person`; nil if it is unchanged. Of the customer's bookings, R1
     /// has ended, R2 is open, and R3 has an ended and an open order.
     private func redacted(_ data: String, on channel: String, by actor: String, _ person: Identity) -> String? {
-        let redaction = Redaction(
-            of: person, named: ["Zeb Quix", "Zeb", "Jo"], bookings: [("R1", true), ("R2", false), ("R3", true), ("R3", false)])
+        var redaction = Redaction(of: person, texts: ["Zeb Quix", "Zeb", "Jo", "7 Elm St"])
+        redaction.bookings = .init([("R1", true), ("R2", false), ("R3", true), ("R3", false)])
         return redaction.redacted(
             NotificationTable.RedactionRow(id: "N", channel: channel, actor: actor, data: Array(data.utf8))
-        ).map { String(decoding: $0, as: UTF8.self) }
+        ).data.map { String(decoding: $0, as: UTF8.self) }
     }
 
     /// Each row: the data, the channel, the actor, and the redacted data; nil if the data does not change.
@@ -193,7 +193,22 @@ import Testing
                 #"{"message":"\u005aeb is near","driver_id":"42"}"#, "booking-R", "admin:1",
                 #"{"message":"[erased] is near","driver_id":"42"}"#
             ),
-            (#"{"message":"Zeb Quix is near","driver_id":"43"}"#, "booking-R", "driver:42", nil),
+            // In the following rows the notification concerns another driver or nobody. Whole words are replaced, and
+            // the other driver's name stays.
+            (
+                #"{"message":"Zeb Quix is near","driver_id":"43","driverName":"Zeb"}"#, "booking-R", "driver:42",
+                #"{"message":"[erased] is near","driver_id":"43","driverName":"Zeb"}"#
+            ),
+            (#"{"message":"the zebra, Zebra and Zeb2","driver_id":"43"}"#, "admin-channel", "admin:1", nil),
+            (
+                #"{"reason":"\u005aeb\nwas ill","id":"Zeb"}"#, "drivers-channel", "admin:1",
+                #"{"reason":"[erased]\nwas ill","id":"Zeb"}"#
+            ),
+            (
+                #"{"a":[{"driverName":"Zeb"}],"customerName":"Zeb"}"#, "customer-7", "admin:1",
+                #"{"a":[{"driverName":"[erased]"}],"customerName":"Zeb"}"#
+            ),
+            (#"{"driverName":"Zeb","message":"Zed"}"#, "driver-43", "admin:1", nil),
             (#"{"message":"Jo zeb ZEB Ze\u0301b","type":"Zeb","reference":"Zeb-1"}"#, "driver-42", "driver:42", nil),
             ("not JSON", "driver-42", "driver:42", nil),
         ] as [(String, String, String, String?)]) func redactsDriver(
@@ -224,6 +239,12 @@ import Testing
             (#"{"customerName":"x","customerId":"7"}"#, "admin-channel", #"{"customerName":null,"customerId":"7"}"#),
             (#"{"customerName":"x","pickupAddress":"p"}"#, "booking-R1", #"{"customerName":null,"pickupAddress":null}"#),
             (#"{"customerName":"x","pickupAddress":"p"}"#, "customer-7", #"{"customerName":null,"pickupAddress":"p"}"#),
+            // The notification concerns another customer, who has the same address.
+            (
+                #"{"customerId":"8","dropoffAddress":"7 Elm St","note":"7 Elm St, not 17 Elm Street"}"#, "driver-42",
+                #"{"customerId":"8","dropoffAddress":"7 Elm St","note":"[erased], not 17 Elm Street"}"#
+            ),
+            (#"{"dropoffAddress":"7 Elm St"}"#, "driver-42", #"{"dropoffAddress":"[erased]"}"#),
             (#"{"orderRef":"R1","dropoffAddress":"d"}"#, "driver-42", #"{"orderRef":"R1","dropoffAddress":null}"#),
         ] as [(String, String, String?)]) func redactsCustomer(_ data: String, channel: String, expected: String?)
     {

@@ -77,6 +77,11 @@ import Testing
             ("SELECT COALESCE(booking_reference", "USING INDEX orders_by_customer (customer_id=?)"),
             ("UPDATE routes SET driver_name = NULL", "USING INDEX routes_by_named_driver (driver_id=?)"),
             ("UPDATE audit SET details", "USING INDEX audit_by_actor (actor=?)"),
+            ("SELECT id, reason, details FROM audit", "USING INDEX sqlite_autoindex_audit_1 (id>?)"),
+            (
+                "(notification_id, step, subject) > (",
+                "USING INDEX sqlite_autoindex_notification_steps_1 ((notification_id,step,subject)>(?,?,?))"
+            ),
         ]
         for (fragment, expected) in plans {
             let statements = executor.database.preparedSQL.filter { $0.contains(fragment) }
@@ -128,6 +133,7 @@ import Testing
         }
         _ = try orders.hasEndedOrderToClear(ofCustomer: "7", createdUntil: noon)
         _ = try orders.references(ofCustomer: "7")
+        _ = try orders.addresses(ofCustomer: "7")
         try routes.store(Route(id: "R"), now: noon)
         _ = try routes.route(id: "R")
         _ = try routes.open(driverID: "42")
@@ -165,6 +171,7 @@ import Testing
         _ = try steps.record(step, isStray: false)
         _ = try steps.strayCount(of: "driver:42")
         _ = try steps.clearDetails(of: "driver:42")
+        for row in try steps.rowsToRedact(after: .init(), most: 1) { try steps.replaceDetail(of: row.key, by: []) }
         _ = try steps.steps(of: "N")
         _ = try steps.deleteExpired(before: 0, most: 1)
         _ = try audit.lastID()
@@ -173,6 +180,9 @@ import Testing
         try audit.entries(of: .order("A")) { _ in }
         try audit.entries(of: .route("R")) { _ in }
         _ = try audit.clearDetails(of: "admin:1")
+        for row in try audit.rowsToRedact(after: "", most: 1) {
+            try audit.replace(reason: nil, details: nil, of: row.id)
+        }
         _ = try audit.deleteExpired(before: 0, most: 1)
         try responses.store(.init(digest: [1], status: 200, body: []), subject: "admin:1", key: "k", now: noon)
         _ = try responses.response(subject: "admin:1", key: "k", now: noon)
@@ -253,11 +263,10 @@ import Testing
     }
 
     private func runErasures(_ erasures: ErasureTable) throws(DatabaseError) {
-        try erasures.add(driver("42"), names: ["Ann"], lastID: "", now: noon)
+        try erasures.add(driver("42"), texts: ["Ann"], lastID: "", now: noon)
         _ = try erasures.first()
         _ = try erasures.waiting()
-        try erasures.restart(driver("42"), names: [], lastID: "")
-        try erasures.advance(driver("42"), to: "", responseCursor: 0, names: [])
+        try erasures.markWaiting(driver("42"))
         try erasures.remove(driver("42"))
     }
 }

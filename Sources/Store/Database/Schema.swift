@@ -6,7 +6,7 @@ enum Schema {
     static let migrations = [
         Migration(version: 1, statements: bookkeeping + jobs + notifications + audit), Migration(version: 2, statements: push),
         Migration(version: 3, statements: publication),
-        Migration(version: 8, statements: clock),
+        Migration(version: 8, statements: clock + erasureSearch),
     ]
 
     private static let bookkeeping = [

@@ -10,9 +10,9 @@ extension CommandExecutor {
     ///    person's bookings, and cancels unsent pushes. Clears the person's name in orders and routes, the person's
     ///    notes and positions in the audit log, and the details of the notification steps that the person's devices
     ///    reported. All of these rows are found by the person's id.
-    /// 2. In background slices (``eraseSome()``): searches the notification log and other people's stored responses,
-    ///    and redacts the person's name and addresses there (``Redaction``, ``NameRedaction``). ``ErasureTable`` stores
-    ///    the progress.
+    /// 2. In background slices (``eraseSome()``): searches all notifications, and other people's stored responses,
+    ///    audit entries and notification steps, and redacts the person's names and addresses there (``Redaction``).
+    ///    ``ErasureTable`` stores the progress.
     /// 3. When the orders and routes that were open at the time of the request have ended (``resumeErasures()``):
     ///    clears rows as in step 1 and repeats step 2. Until then, an open order keeps its addresses, because the
     ///    driver needs them.
@@ -29,10 +29,10 @@ extension CommandExecutor {
         counts.devices = devices.count
         counts.preferences = try outbox.preferences.remove(of: key)
         counts.pushes = try outbox.cancel(of: key, reason: "erased", now: now)
-        let names = try names(of: person)
+        let texts = try texts(of: person)
         try clearRows(of: person, &counts)
         if person.role == .driver || person.role == .customer {
-            try erasures.add(person, names: names, lastID: try notifications.lastID() ?? "", now: now)
+            try erasures.add(person, texts: texts, lastID: try notifications.lastID() ?? "", now: now)
             backgroundTasks.insert(.erasures)
         } else {
             backgroundTasks.insert(.checkpoint)
@@ -43,10 +43,12 @@ extension CommandExecutor {
         return result
     }
 
-    private func names(of person: Identity) throws(DatabaseError) -> [String] {
+    /// The person's names in orders and routes, and for a customer the addresses of the orders that have ended, unless
+    /// an open order has the same address. Call it before they are cleared.
+    private func texts(of person: Identity) throws(DatabaseError) -> [String] {
         switch person.role {
         case .driver: try orders.names(of: person) + routes.names(ofDriver: person.id)
-        case .customer: try orders.names(of: person)
+        case .customer: try orders.names(of: person) + orders.addresses(ofCustomer: person.id).ended.sorted()
         case .admin, .ops: []
         }
     }
@@ -66,54 +68,10 @@ extension CommandExecutor {
         counts.stepDetails = try steps.clearDetails(of: person.key)
     }
 
-    // MARK: Search
+    // MARK: End of the search
 
-    /// The most notifications that a slice searches. A slice also searches about as many stored responses.
-    private static let sliceMax = 500
-
-    /// Searches a slice of the notification log and of the stored responses for the oldest erasure whose search is not
-    /// done, and redacts the person's data there.
-    /// - Returns: false if no erasure has anything left to search.
-    func eraseSome() throws(DatabaseError) -> Bool {
-        guard let erasure = try erasures.first() else { return false }
-        let responseCursor = try redactResponses(erasure)
-        let cursor = try redactNotifications(erasure)
-        if responseCursor == nil, cursor == nil {
-            try finish(erasure)
-        } else {
-            try erasures.advance(
-                erasure.person, to: cursor ?? erasure.lastID, responseCursor: responseCursor ?? erasure.responseCursor,
-                names: erasure.names)
-        }
-        return true
-    }
-
-    /// Redacts the person's data in the next slice of the notification log.
-    /// - Returns: the id of the last notification that was searched; nil if the search is complete.
-    private func redactNotifications(_ erasure: ErasureTable.Erasure) throws(DatabaseError) -> String? {
-        let person = erasure.person
-        let bookings = person.role == .customer ? try orders.references(ofCustomer: person.id) : []
-        let redaction = Redaction(of: person, named: erasure.names, bookings: bookings)
-        let rows = try notifications.rowsToRedact(after: erasure.cursor, upTo: erasure.lastID, most: Self.sliceMax)
-        for row in rows {
-            if let data = redaction.redacted(row) { try notifications.replaceData(of: row.id, by: data) }
-        }
-        return rows.count == Self.sliceMax ? rows.last?.id : nil
-    }
-
-    /// Redacts the person's data in the next slice of the stored responses to other people. The responses stay stored
-    /// under their idempotency keys, so that a repeated request is still not executed twice.
-    /// - Returns: when the last response that was searched was stored; nil if the search is complete.
-    private func redactResponses(_ erasure: ErasureTable.Erasure) throws(DatabaseError) -> Int64? {
-        let redaction = Redaction(of: erasure.person, named: [], bookings: [])
-        let rows = try idempotency.rowsToRedact(after: erasure.responseCursor, about: Self.sliceMax)
-        for row in rows {
-            if let body = redaction.redacted(response: row.body) { try idempotency.replaceBody(of: row, by: body) }
-        }
-        return rows.count >= Self.sliceMax ? rows.last?.storedAt : nil
-    }
-
-    private func finish(_ erasure: ErasureTable.Erasure) throws(DatabaseError) {
+    /// Removes an erasure whose search is done, or lets it wait until the person's orders and routes have ended.
+    func finish(_ erasure: ErasureTable.Erasure) throws(DatabaseError) {
         if try hasOpen(erasure) { try erasures.markWaiting(erasure.person) } else { try erasures.remove(erasure.person) }
         backgroundTasks.insert(.checkpoint)
     }
@@ -137,10 +95,10 @@ extension CommandExecutor {
         for erasure in try erasures.waiting() {
             if try hasOpen(erasure), try !hasEndedOrderToClear(erasure) { continue }
             let person = erasure.person
-            let names = try names(of: person)
+            let texts = try texts(of: person)
             var counts = ErasureCounts()  // not used: the response was sent when the erasure was requested
             try clearRows(of: person, &counts)
-            try erasures.restart(person, names: names, lastID: try notifications.lastID() ?? "")
+            try erasures.restart(person, texts: texts, lastID: try notifications.lastID() ?? "")
             backgroundTasks.insert(.erasures)
         }
     }

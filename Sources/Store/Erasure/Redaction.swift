@@ -2,52 +2,83 @@ import Access
 import JSON
 import Primitives
 
-/// Redacts a person's data in notifications and stored responses.
+/// Redacts a person's data in the logs and in stored responses.
 ///
-/// A notification that contains a person's name also shows who the person is:
+/// A notification can show by ids which person it concerns:
 /// - A driver is identified by `driverId` or `driver_id` in the data. If the data has neither member (as in
 ///   notifications to customers), the driver is the actor, because drivers report their own progress, or the owner of
 ///   the channel.
 /// - A customer is identified by `customerId` in the data, as the owner of the channel, or by the reference of one of
 ///   the customer's orders in the data or in the channel's name.
 ///
+/// In a notification that concerns the person, the person's fields are cleared, and the known texts (names and
+/// addresses) are replaced wherever they occur. Everywhere else, such as in a dispatcher's words to others, whole words
+/// are replaced; the fields of other people stay, who may have the same name or address.
+///
 /// Correlation ids are not used: a dispatcher's tool may send one id with actions that concern different people.
 struct Redaction {
+    private static let driverFields: [StaticString] = ["driverName"]
+    private static let customerFields: [StaticString] = ["customerName", "pickupAddress", "dropoffAddress"]
+
     private let person: Identity
-    /// The person's known names. A notification is redacted with these names and with the name that it contains itself.
-    private let names: [String]
-    /// For each booking reference of the customer's orders: whether all orders with this reference have ended.
-    private let bookings: [Identifier: Bool]
+    private let texts: [String]
+    private let search: TextSearch
+    /// A customer's bookings.
+    var bookings = Bookings([])
+    /// The addresses of a customer's open orders.
+    var kept: Set<String> = []
 
-    init(of person: Identity, named names: [String], bookings: [(reference: String, isFinal: Bool)]) {
+    /// - Parameter texts: the person's known names and addresses.
+    init(of person: Identity, texts: [String]) {
         self.person = person
-        self.names = names
-        self.bookings = Dictionary(bookings.map { (Identifier($0.reference), $0.isFinal) }) { $0 && $1 }
+        self.texts = texts
+        search = TextSearch(texts)
     }
 
-    /// - Returns: the redacted data; nil if nothing changes.
-    func redacted(_ row: NotificationTable.RedactionRow) -> [UInt8]? {
-        guard let facts = Facts(row.data) else { return nil }
-        let fields = fields(row, facts)
-        if fields.isEmpty { return nil }
-        let name = person.role == .driver ? facts.driverName : facts.customerName
-        return NameRedaction.apply(to: row.data, clearing: fields, names: names + (name.map { [$0] } ?? []))
-    }
+    /// The booking references of a customer's orders.
+    struct Bookings {
+        /// For each reference: whether all orders with it have ended.
+        private let hasEnded: [Identifier: Bool]
 
-    /// Redacts a stored response. Each order and route in the response contains the id of its driver, and each order
-    /// that of its customer. The addresses of open orders are cleared, too: a stored response is not what the driver's
-    /// app navigates by.
-    /// - Returns: the redacted response; nil if nothing changes.
-    func redacted(response: [UInt8]) -> [UInt8]? {
-        let (id, role) = (person.id, person.role)
-        return NameRedaction.apply(to: response, clearing: [], names: []) { object in
-            var concernsPerson = false
-            try JSONReader.object(object) { key, value in
-                guard key.equals(role == .driver ? "driverId" : "customerId") else { return }
-                concernsPerson = value.string?.isSame(as: id) ?? false
-            }
-            return !concernsPerson ? [] : role == .driver ? ["driverName"] : Self.customerFields(hasEnded: true)
+        init(_ orders: [(reference: String, isFinal: Bool)]) {
+            hasEnded = Dictionary(orders.map { (Identifier($0.reference), $0.isFinal) }) { $0 && $1 }
         }
+
+        /// Nil if no order has the reference.
+        func hasEnded(_ reference: String) -> Bool? { hasEnded[Identifier(reference)] }
+    }
+
+    // MARK: Notifications
+
+    /// Redacts a notification's data.
+    /// - Returns: the redacted data, or nil if nothing changes; and the names and addresses that were cleared and are to
+    ///   be replaced elsewhere, but are not among the known texts.
+    func redacted(_ row: NotificationTable.RedactionRow) -> (data: [UInt8]?, found: [String]) {
+        guard let facts = Facts(row.data) else { return (nil, []) }
+        let fields = fields(row, facts)
+        if fields.isEmpty { return (redactedForOthers(row, facts), []) }
+        let found = facts.personal.filter { field in fields.contains { $0.description == field.name } }.map(\.value)
+            .filter { text in !kept.contains(text) && !texts.contains { $0.isSame(as: text) } }
+        let search = found.isEmpty ? search : TextSearch(texts + found)
+        return (JSONRedaction.apply(to: row.data, search, JSONRedaction.Rules(cleared: fields)), found)
+    }
+
+    /// Redacts the data of a notification that does not concern the person.
+    private func redactedForOthers(_ row: NotificationTable.RedactionRow, _ facts: Facts) -> [UInt8]? {
+        // Most notifications contain none of the texts. Without escapes, their bytes show it.
+        if !row.data.contains(UInt8(ascii: "\\")), search.replacing(in: row.data, wholeWords: true) == nil { return nil }
+        var skipped = person.role == .driver ? Self.customerFields : Self.driverFields
+        if identifiesAnother(row, facts) { skipped += person.role == .driver ? Self.driverFields : Self.customerFields }
+        return JSONRedaction.apply(to: row.data, search, JSONRedaction.Rules(skipped: skipped, wholeWords: true))
+    }
+
+    /// Whether ids show another person of the same role, whose fields the data then contains.
+    private func identifiesAnother(_ row: NotificationTable.RedactionRow, _ facts: Facts) -> Bool {
+        let channels = person.role == .driver ? ["driver-"] : ["customer-", "booking-", "tracking-"]
+        if channels.contains(where: { row.channel.utf8.starts(with: $0.utf8) }) { return true }
+        return person.role == .driver
+            ? facts.driverID != nil || row.actor.utf8.starts(with: "driver:".utf8)
+            : facts.customerID != nil || !facts.references.isEmpty
     }
 
     /// The members to set to null; empty if the notification does not concern the person.
@@ -57,7 +88,7 @@ struct Redaction {
         case .driver:
             let concernsPerson =
                 facts.driverID.map { $0.isSame(as: person.id) } ?? (isOwnChannel || row.actor.isSame(as: person.key))
-            return concernsPerson ? ["driverName"] : []
+            return concernsPerson ? Self.driverFields : []
         case .customer:
             if let id = facts.customerID {
                 return id.isSame(as: person.id) ? Self.customerFields(hasEnded: hasEnded(row, facts) ?? false) : []
@@ -70,24 +101,53 @@ struct Redaction {
 
     /// The members to set to null in a customer's data. Addresses stay until the order has ended, because the driver
     /// needs them.
-    private static func customerFields(hasEnded: Bool) -> [StaticString] {
-        hasEnded ? ["customerName", "pickupAddress", "dropoffAddress"] : ["customerName"]
-    }
+    private static func customerFields(hasEnded: Bool) -> [StaticString] { hasEnded ? customerFields : ["customerName"] }
 
     /// Whether the booking of a notification has ended; nil if the booking is not one of the customer's.
     private func hasEnded(_ row: NotificationTable.RedactionRow, _ facts: Facts) -> Bool? {
         let prefixes = ["booking-", "tracking-"].filter { row.channel.utf8.starts(with: $0.utf8) }
         let ofChannel = prefixes.map { String(Substring(row.channel.utf8.dropFirst($0.utf8.count))) }
-        return (facts.references + ofChannel).lazy.compactMap { bookings[Identifier($0)] }.first
+        return (facts.references + ofChannel).lazy.compactMap(bookings.hasEnded).first
+    }
+
+    // MARK: Other texts
+
+    /// Redacts a stored response. Each order and route in the response contains the id of its driver, and each order
+    /// that of its customer. The addresses of open orders are cleared, too: a stored response is not what the driver's
+    /// app navigates by.
+    /// - Returns: the redacted response; nil if nothing changes.
+    func redacted(response: [UInt8]) -> [UInt8]? {
+        let (id, role) = (person.id, person.role)
+        let rules = JSONRedaction.Rules(skipped: Self.driverFields + Self.customerFields, wholeWords: true) { object in
+            var concernsPerson = false
+            try JSONReader.object(object) { key, value in
+                guard key.equals(role == .driver ? "driverId" : "customerId") else { return }
+                concernsPerson = value.string?.isSame(as: id) ?? false
+            }
+            return !concernsPerson ? [] : role == .driver ? Self.driverFields : Self.customerFields
+        }
+        return JSONRedaction.apply(to: response, search, rules)
+    }
+
+    /// Redacts the details of other people's reports: of an audit entry or a notification's step.
+    /// - Returns: the redacted object; nil if nothing changes.
+    func redacted(details: [UInt8]) -> [UInt8]? {
+        JSONRedaction.apply(to: details, search, JSONRedaction.Rules(wholeWords: true))
+    }
+
+    /// Redacts a dispatcher's words.
+    /// - Returns: nil if nothing changes.
+    func redacted(text: String) -> String? {
+        search.replacing(in: Array(text.utf8), wholeWords: true).map { String(decoding: $0, as: UTF8.self) }
     }
 
     /// The members of a notification's data that show which people it concerns.
     private struct Facts {
         private(set) var driverID: String?
         private(set) var customerID: String?
-        private(set) var driverName: String?
-        private(set) var customerName: String?
         private(set) var references: [String] = []
+        /// The values of the members that may have to be cleared.
+        private(set) var personal: [(name: String, value: String)] = []
 
         init?(_ data: [UInt8]) {
             do {
@@ -100,17 +160,15 @@ struct Redaction {
         }
 
         private mutating func add(_ key: JSONSlice, _ value: JSONSlice) {
-            guard value.kind != .null else { return }
+            guard let text = value.string else { return }
             if key.equals("driverId") || key.equals("driver_id") {
-                driverID = value.string
+                driverID = text
             } else if key.equals("customerId") {
-                customerID = value.string
+                customerID = text
             } else if key.equals("bookingReference") || key.equals("orderRef") || key.equals("reference") {
-                if let reference = value.string { references.append(reference) }
-            } else if key.equals("driverName") {
-                driverName = value.string
-            } else if key.equals("customerName") {
-                customerName = value.string
+                references.append(text)
+            } else if let field = (driverFields + customerFields).first(where: key.equals) {
+                personal.append((field.description, text))
             }
         }
     }

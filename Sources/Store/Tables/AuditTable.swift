@@ -55,6 +55,29 @@ struct AuditTable {
             .string(actor))
     }
 
+    // MARK: Redaction
+
+    /// The parts of an entry that may contain names and addresses.
+    struct RedactionRow {
+        let id: String
+        let reason: String?
+        let details: [UInt8]?
+    }
+
+    /// At most `most` entries with ids greater than `after`, in id order.
+    func rowsToRedact(after: String, most: Int) throws(DatabaseError) -> [RedactionRow] {
+        try database.all(
+            "SELECT id, reason, details FROM audit WHERE id > ? ORDER BY id LIMIT ?", .string(after), .integer(most),
+            as: { row in RedactionRow(id: row.string(0), reason: row.optionalString(1), details: row.optionalBytes(2)) })
+    }
+
+    func replace(reason: String?, details: [UInt8]?, of id: String) throws(DatabaseError) {
+        try database.change(
+            "UPDATE audit SET reason = ?, details = ? WHERE id = ?", .string(reason), .utf8(details), .string(id))
+    }
+
+    // MARK: Retention
+
     /// Deletes entries written before `cutoff`, the oldest first, at most `most`.
     /// - Returns: the number of deleted entries.
     func deleteExpired(before cutoff: Int64, most: Int) throws(DatabaseError) -> Int {

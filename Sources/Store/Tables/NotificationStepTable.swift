@@ -32,6 +32,32 @@ struct NotificationStepTable {
             "UPDATE notification_steps SET detail = NULL WHERE subject = ? AND detail IS NOT NULL", .string(subject))
     }
 
+    /// The columns that identify a step.
+    struct Key: Equatable {
+        var notificationID = ""
+        var step = ""
+        var subject = ""
+    }
+
+    /// At most `most` steps after the step `key`, in the order of their keys.
+    func rowsToRedact(after key: Key, most: Int) throws(DatabaseError) -> [(key: Key, detail: [UInt8]?)] {
+        try database.all(
+            """
+            SELECT notification_id, step, subject, detail FROM notification_steps \
+            WHERE (notification_id, step, subject) > (?, ?, ?) ORDER BY notification_id, step, subject LIMIT ?
+            """, .string(key.notificationID), .string(key.step), .string(key.subject), .integer(most),
+            as: { row in
+                let key = Key(notificationID: row.string(0), step: row.string(1), subject: row.string(2))
+                return (key, row.optionalBytes(3))
+            })
+    }
+
+    func replaceDetail(of key: Key, by detail: [UInt8]) throws(DatabaseError) {
+        try database.change(
+            "UPDATE notification_steps SET detail = ? WHERE notification_id = ? AND step = ? AND subject = ?",
+            .utf8(detail), .string(key.notificationID), .string(key.step), .string(key.subject))
+    }
+
     /// A notification's steps, oldest first.
     func steps(of id: String) throws(DatabaseError) -> [NotificationStep] {
         // Within one millisecond, steps are sorted in the order in which they can have happened.

@@ -119,6 +119,19 @@ struct OrderTable {
             .string(person.id), as: { $0.string(0) })
     }
 
+    /// The addresses of a customer's orders, by whether an order with this address is open.
+    func addresses(ofCustomer id: String) throws(DatabaseError) -> (open: Set<String>, ended: Set<String>) {
+        var addresses: (open: Set<String>, ended: Set<String>) = ([], [])
+        try database.each(
+            "SELECT status, pickup_address, dropoff_address FROM orders WHERE customer_id = ?", .string(id)
+        ) { row throws(DatabaseError) in
+            let both = [row.optionalString(1), row.optionalString(2)].compactMap { $0 }
+            if try row.status(0).isFinal { addresses.ended.formUnion(both) } else { addresses.open.formUnion(both) }
+        }
+        addresses.ended.subtract(addresses.open)
+        return addresses
+    }
+
     /// True if the person has an open order that was created at `moment` or earlier.
     func hasOpen(of person: Identity, createdUntil moment: Int64) throws(DatabaseError) -> Bool {
         if person.role == .driver {

@@ -6,7 +6,7 @@ import FleetRules
 enum BackgroundTask: String, CaseIterable {
     /// Creates the push jobs of broadcasts, which are notifications for all drivers.
     case broadcasts
-    /// Redacts the data of erased people in the notification log and in stored responses.
+    /// Redacts the data of erased people in the logs and in stored responses.
     case erasures
     /// Re-encrypts device tokens with the current key if they are encrypted with an older key.
     case seals
