@@ -6,7 +6,7 @@ package struct CORS {
         headers: [
             "Access-Control-Allow-Headers":
                 "Authorization, Content-Type, Idempotency-Key, If-Match, X-Correlation-ID, X-Requested-With",
-            "Access-Control-Allow-Methods": "GET, POST, PUT, DELETE, OPTIONS",
+            "Access-Control-Allow-Methods": "GET, POST, PUT, PATCH, DELETE, OPTIONS",
             "Access-Control-Max-Age": "3600",
         ])
 
@@ -17,7 +17,7 @@ package struct CORS {
     package static func headers(for origin: String, isNamed: Bool) -> HTTPHeaders {
         var headers: HTTPHeaders = isNamed ? ["Access-Control-Allow-Credentials": "true"] : [:]
         headers["Access-Control-Allow-Origin"] = origin
-        headers["Access-Control-Expose-Headers"] = "X-Correlation-ID, Idempotency-Replayed, Retry-After"
+        headers["Access-Control-Expose-Headers"] = "X-Correlation-ID, Idempotency-Replayed, Retry-After, WWW-Authenticate"
         headers["Vary"] = "Origin"
         return headers
     }

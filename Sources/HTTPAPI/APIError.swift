@@ -9,26 +9,54 @@ package struct APIError: Error, Equatable {
     package let text: String
     /// Additional headers, such as `Allow`.
     package let headers: HTTPHeaders
-    /// The path of the invalid field, such as `quietHours.from`. Nil if the error does not concern a single field.
-    package let field: String?
+    /// The fields that are wrong, and why. Empty if the error does not concern single fields.
+    package let fields: [InvalidField]
+    /// What ``Envelope/message`` shows as `message`. Nil for the usual words of the status.
+    let summary: String?
 
-    package init(_ status: Int, _ text: String, headers: HTTPHeaders = [:], field: String? = nil) {
+    /// A field of a body that is wrong.
+    package struct InvalidField: Equatable {
+        /// The path of the field, such as `quietHours.from` or `events[0].type`.
+        let path: String
+        /// What is expected instead.
+        let text: String
+    }
+
+    package init(
+        _ status: Int, _ text: String, headers: HTTPHeaders = [:], fields: [InvalidField] = [], summary: String? = nil
+    ) {
         self.status = status
         self.text = text
         self.headers = headers
-        self.field = field
+        self.fields = fields
+        self.summary = summary
+    }
+
+    /// 400: one field is wrong.
+    static func field(_ path: String, _ text: String) -> APIError {
+        APIError(400, text, fields: [InvalidField(path: path, text: text)])
     }
 
     /// 400: `Expected "field" to …`.
     /// - Parameter expectation: completes the sentence, such as "be a string".
     static func invalid(_ field: String, _ expectation: String) -> APIError {
-        APIError(400, "Expected \"\(field)\" to \(expectation)", field: field)
+        .field(field, "Expected \"\(field)\" to \(expectation)")
     }
 
     /// 400: `Expected "field": … is required`.
     /// - Parameter kind: what the field must contain, such as "a string".
     static func missing(_ field: String, _ kind: String) -> APIError {
-        APIError(400, "Expected \"\(field)\": \(kind) is required", field: field)
+        .field(field, "Expected \"\(field)\": \(kind) is required")
+    }
+
+    /// 401. The header tells apps whether they only have to renew the token (RFC 6750 section 3).
+    /// - Parameter isExpired: whether the token was valid until it expired.
+    package static func unauthorized(_ text: String, isExpired: Bool = false) -> APIError {
+        let reason = isExpired ? "expired" : "invalid"
+        return APIError(
+            401, text,
+            headers: ["WWW-Authenticate": #"Bearer error="invalid_token", error_description="\#(reason)""#],
+            summary: isExpired ? "Token expired" : nil)
     }
 
     /// 405, with the header `Allow`.
@@ -45,7 +73,7 @@ package struct APIError: Error, Equatable {
 
     /// The response, as JSON in the fleet's API and as a line of plain text elsewhere.
     /// - Parameter envelope: the JSON format of the path's errors. Nil outside the fleet's API.
-    func response(_ envelope: Envelope?) -> HTTPResponse {
+    package func response(_ envelope: Envelope?) -> HTTPResponse {
         envelope?.error(self) ?? .text(status, text, headers: headers)
     }
 

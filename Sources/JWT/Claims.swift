@@ -50,7 +50,7 @@ struct Claims {
     private func checkTimes(now: Double, profile: TokenIssuer.Profile) throws(TokenError) {
         guard let expiry = try date(.exp) else { throw TokenError("The token lacks exp") }
         guard now < expiry + TokenVerifier.clockSkewSeconds else {
-            throw TokenError("The token expired at \(Self.iso8601(expiry))")
+            throw TokenError("The token expired at \(Self.iso8601(expiry))", isExpiry: true)
         }
         if let start = try date(.nbf), start > now + TokenVerifier.clockSkewSeconds {
             throw TokenError("The token is not valid before \(Self.iso8601(start))")

@@ -4,8 +4,13 @@ import JSON
 /// Why a token is invalid, for developers. Quotes neither the token nor a secret.
 struct TokenError: Error, Equatable {
     let reason: String
+    /// Whether the token was valid until it expired, as far as it was checked.
+    let isExpiry: Bool
 
-    init(_ reason: String) { self.reason = reason }
+    init(_ reason: String, isExpiry: Bool = false) {
+        self.reason = reason
+        self.isExpiry = isExpiry
+    }
 }
 
 /// A JWT in compact form (RFC 7515 section 7.1), parsed but not verified.

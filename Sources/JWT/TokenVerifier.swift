@@ -5,7 +5,9 @@ import Crypto
 package enum VerificationResult: Equatable, Sendable {
     /// The token is valid and has this identity.
     case identity(Identity)
-    /// The token is invalid. The string explains the reason to developers.
+    /// The token is genuine, but has expired. The string says when, for developers.
+    case expired(String)
+    /// The token is invalid for another reason, which the string explains to developers.
     case refused(String)
     /// The token's key is not in the cache. If ``IssuerKeyCache/mayFetch(issuer:now:)`` returns true, fetch the
     /// issuer's keys and verify the token again. `issuer` is the issuer's index.
@@ -77,7 +79,7 @@ package final class TokenVerifier {
             guard isGenuine else { throw TokenError("The token's signature is wrong") }
             return .identity(try claims.identity(for: issuer, now: now))
         } catch {
-            return .refused(error.reason)
+            return error.isExpiry ? .expired(error.reason) : .refused(error.reason)
         }
     }
 

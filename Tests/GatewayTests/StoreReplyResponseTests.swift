@@ -19,8 +19,7 @@ import Testing
     }
 
     private static let envelopes: [(Envelope, String)] = [
-        (.success, #"{"success":false,"error":"a \"b\"\n"}"#), (.message, #"{"message":null,"data":null,"error":"a \"b\"\n"}"#),
-        (.error, #"{"error":"a \"b\"\n"}"#),
+        (.success, #"{"success":false,"error":"a \"b\"\n"}"#), (.error, #"{"error":"a \"b\"\n"}"#),
     ]
 
     @Test(arguments: envelopes) func writesErrorsInTheEndpointsEnvelope(envelope: Envelope, body: String) {
@@ -32,6 +31,26 @@ import Testing
             #expect(QueryReply.rejected(error).response(in: envelope) == .json(status, body.utf8))
         }
         #expect(CommandReply.failed(text).response(in: envelope) == .json(500, body.utf8))
+    }
+
+    /// Existing apps show the short `message`, and never get null there.
+    @Test func summarizesErrorsForTheMobileApps() {
+        let replies: [(CommandReply, String)] = [
+            (.rejected(RuleError(.invalid, "text")), "text"), (.rejected(RuleError(.forbidden, "text")), "Forbidden"),
+            (.rejected(RuleError(.unknown, "text")), "Resource not found"),
+            (.rejected(RuleError(.conflict, "text")), "Conflict"), (.unavailable("text"), "Service unavailable"),
+            (.failed("text"), "Internal server error"),
+        ]
+        for (reply, message) in replies {
+            let body = #"{"message":"\#(message)","data":null,"error":"text"}"#
+            #expect(reply.response(in: .message).body == Array(body.utf8))
+        }
+        for (status, message) in [
+            (401, "Invalid token"), (405, "Method not allowed"), (413, "Request too large"), (429, "Too many requests"),
+        ] {
+            let body = #"{"message":"\#(message)","data":null,"error":"text"}"#
+            #expect(Envelope.message.error(status, "text").body == Array(body.utf8))
+        }
     }
 
     @Test func asksTheClientToRetryIfTheStoreIsUnavailable() {

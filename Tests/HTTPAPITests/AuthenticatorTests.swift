@@ -33,12 +33,29 @@ import Testing
     @Test func rejectsInvalidTokens() throws {
         for wrong in ["x", "a.b.c", token + "x", " " + token, token + ", Bearer " + token, String(token.dropLast())] {
             let response = try #require(call([.authorization: "Bearer " + wrong]).response())
-            #expect(response.status == 401 && response.headers["WWW-Authenticate"] == "Bearer", "\(wrong)")
+            #expect(response.status == 401 && Self.description(of: response) == "invalid", "\(wrong)")
         }
+    }
+
+    /// Apps renew an expired token, and ask the user to sign in again if it is invalid for another reason.
+    @Test func tellsAnExpiredTokenFromAnInvalidOne() throws {
         let expired = TokenMint.token(
             for: FleetCall.identity(.driver), secret: "0123456789abcdef0123456789abcdef", issuedAt: Call.now - 200,
             lifetimeSeconds: 100)
         #expect(refusal(authorization: "Bearer " + expired)?.hasPrefix("401 The token expired at ") == true)
+        for path in ["/api/driver/jobs", "/api/auth/fcm-token", "/api/ops/stats", "/pusher/auth", "/app-register-device"] {
+            for (token, description) in [(expired, "expired"), (expired + "x", "invalid"), ("x", "invalid")] {
+                let call = FleetCall(.get, path, as: nil).with(.authorization, "Bearer " + token)
+                #expect(Self.description(of: try #require(call.response())) == description, "\(path)")
+            }
+            #expect(Self.description(of: try #require(FleetCall(.get, path, as: nil).response())) == "invalid", "\(path)")
+        }
+    }
+
+    /// The `error_description` in the header of a 401.
+    private static func description(of response: HTTPResponse) -> String? {
+        let value = response.headers["WWW-Authenticate"]
+        return ["expired", "invalid"].first { value == #"Bearer error="invalid_token", error_description="\#($0)""# }
     }
 
     @Test func requiresAuthorization() {

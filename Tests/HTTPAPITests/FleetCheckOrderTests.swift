@@ -48,9 +48,8 @@ import Testing
         call.body = Array("{".utf8)
         #expect(call.refusal == "400 The body is not a JSON object: expected a member's name at byte 1")
         call.body = []
-        #expect(
-            call.response()?.text
-                == #"{"message":null,"data":null,"error":{"fields":{"fcmToken":"Expected \"fcmToken\": a string is required"}}}"#)
+        let fields = #"{"fcmToken":"Expected \"fcmToken\": a string is required"}"#
+        #expect(call.response()?.text == #"{"message":"Validation error","data":null,"error":{"fields":\#(fields)}}"#)
         #expect(call.withQuery("fcmToken", "t").status() == nil)
     }
 
@@ -74,7 +73,7 @@ import Testing
         for path in ["/pusher/auth", "/pusher/user-auth", "/api/driver/notifications/log", "/app-register-device"] {
             let call = FleetCall(.post, path, Self.longBody, as: nil)
             #expect(call.status() == 401)
-            #expect(call.response()?.headers["WWW-Authenticate"] == "Bearer")
+            #expect(call.response()?.headers["WWW-Authenticate"]?.hasPrefix("Bearer ") == true)
         }
     }
 

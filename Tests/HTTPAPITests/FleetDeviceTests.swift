@@ -105,8 +105,22 @@ import Testing
 
     @Test(arguments: wrong) func listsTheInvalidFieldByName(body: String, field: String, text: String) {
         let text = text.replacing("\"", with: "\\\"")
-        let expected = #"{"message":null,"data":null,"error":{"fields":{"\#(field)":"\#(text)"}}}"#
+        let expected = #"{"message":"Validation error","data":null,"error":{"fields":{"\#(field)":"\#(text)"}}}"#
         #expect(Self.fcm(body).response() == .json(400, expected.utf8))
+    }
+
+    @Test func listsAllInvalidFields() {
+        let call = Self.fcm(#"{"fcmToken":"a b","deviceId":""}"#)
+        let fields =
+            #"{"fcmToken":"Expected \"fcmToken\": \#(Self.invalidFCMToken)","#
+            + #""deviceId":"Expected \"deviceId\" to have 1 to 150 characters, none of them a control character"}"#
+        let expected = #"{"message":"Validation error","data":null,"error":{"fields":\#(fields)}}"#
+        #expect(call.response() == .json(400, expected.utf8))
+    }
+
+    @Test func repeatsTheTextOfAnErrorWithoutAField() {
+        let text = #"The body is not a JSON object: expected a member's name at byte 1"#
+        #expect(Self.fcm("{").response() == .json(400, #"{"message":"\#(text)","data":null,"error":"\#(text)"}"#.utf8))
     }
 
     @Test(arguments: ["", "\\u0007", "a\\n", "\\u009f", longID + "x"]) func rejectsInvalidDeviceIDs(id: String) {

@@ -103,7 +103,7 @@ import Testing
         #expect(FleetCall(.get, "/api/customer/x", as: .driver).status() == 403)
         #expect(
             FleetCall(.post, "/api/auth/fcm-token").response()?.text
-                == #"{"message":null,"data":null,"error":"Requires role driver or customer; the token has role admin"}"#)
+                == #"{"message":"Forbidden","data":null,"error":"Requires role driver or customer; the token has role admin"}"#)
         #expect(
             FleetCall(.get, "/app-register-device", as: .ops).refusal
                 == "403 Requires role driver or customer; the token has role ops")
@@ -220,8 +220,8 @@ import Testing
     private static let envelopes: [(String, String)] = [
         ("/api/x", #"{"success":false,"error":"Unknown path: /api/x"}"#),
         ("/app-x", #"{"success":false,"error":"Unknown path: /app-x"}"#),
-        ("/api/auth/x", #"{"message":null,"data":null,"error":"Unknown path: /api/auth/x"}"#),
-        ("/api/delivery/x", #"{"message":null,"data":null,"error":"Unknown path: /api/delivery/x"}"#),
+        ("/api/auth/x", #"{"message":"Resource not found","data":null,"error":"Unknown path: /api/auth/x"}"#),
+        ("/api/delivery/x", #"{"message":"Resource not found","data":null,"error":"Unknown path: /api/delivery/x"}"#),
         ("/api/ops/x", #"{"error":"Unknown path: /api/ops/x"}"#),
         ("/pusher/x", #"{"error":"Unknown path: /pusher/x"}"#),
         ("/api/authx", #"{"success":false,"error":"Unknown path: /api/authx"}"#),

@@ -37,7 +37,7 @@ import Testing
         #expect(try Self.verify(TestKeys.firebaseDriver) == .identity(Identity(role: .driver, id: "D-7")))
         #expect(
             try Self.verify(TestKeys.firebase, now: TestKeys.now + 3610)
-                == .refused("The token expired at 2027-01-15T08:59:10.000Z"))
+                == .expired("The token expired at 2027-01-15T08:59:10.000Z"))
     }
 
     @Test func issuerMatchesGooglesDocumentation() {

@@ -39,7 +39,7 @@ import Testing
         #expect(verifier.verify(signed + signature, now: Self.expiry) == .refused("The token lacks sub"))
         #expect(
             verifier.verify(signed + signature, now: Self.expiry + 60)
-                == .refused("The token expired at 2011-03-22T18:43:00.000Z"))
+                == .expired("The token expired at 2011-03-22T18:43:00.000Z"))
         let wrong = (signature.hasPrefix("c") ? "d" : "E") + signature.dropFirst()
         #expect(verifier.verify(signed + wrong, now: Self.expiry) == .refused("The token's signature is wrong"))
     }

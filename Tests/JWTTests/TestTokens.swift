@@ -41,8 +41,10 @@ enum TestTokens {
         _ token: String, _ issuers: [TokenIssuer] = [anyIssuer], now: Int64 = now
     ) throws -> String? {
         let verifier = try TokenVerifier(issuers: issuers, keyCache: IssuerKeyCache(issuers: issuers))
-        guard case .refused(let reason) = verifier.verify(token, now: now) else { return nil }
-        return reason
+        switch verifier.verify(token, now: now) {
+        case .refused(let reason), .expired(let reason): return reason
+        case .identity, .needsKeys: return nil
+        }
     }
 
     /// The identity of `token`; nil if it is not valid.

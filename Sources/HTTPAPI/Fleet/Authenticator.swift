@@ -30,7 +30,8 @@ package struct Authenticator {
         switch verifier.verify(try token(in: request), now: now) {
         case .identity(let identity): return .identity(identity)
         case .needsKeys(let issuer): return .needsKeys(issuer: issuer)
-        case .refused(let text): throw Self.unauthorized(text)
+        case .expired(let text): throw .unauthorized(text, isExpired: true)
+        case .refused(let text): throw .unauthorized(text)
         }
     }
 
@@ -38,13 +39,13 @@ package struct Authenticator {
         if let authorization = request.authorization {
             let parts = authorization.utf8.split(separator: UInt8(ascii: " "), maxSplits: 1)
             guard parts.count == 2, parts[0].elementsEqual("bearer".utf8, by: { $0 | 0x20 == $1 }) else {
-                throw Self.unauthorized("Expected Authorization: Bearer and a JWT")
+                throw .unauthorized("Expected Authorization: Bearer and a JWT")
             }
             return String(Substring(parts[1]))
         }
-        guard let token = cookie(in: request) else { throw Self.unauthorized("Missing Authorization: expected Bearer and a JWT") }
+        guard let token = cookie(in: request) else { throw .unauthorized("Missing Authorization: expected Bearer and a JWT") }
         guard acceptsCookies(of: request) else {
-            throw Self.unauthorized("Cookies are not accepted from this origin: add it to allowed_origins, or send Authorization")
+            throw .unauthorized("Cookies are not accepted from this origin: add it to allowed_origins, or send Authorization")
         }
         return token
     }
@@ -73,6 +74,4 @@ package struct Authenticator {
         }
         return AllowedOrigins.isOrigin(origin, of: request.field(.host)) || origins.lists(explicitly: origin)
     }
-
-    private static func unauthorized(_ text: String) -> APIError { APIError(401, text, headers: ["WWW-Authenticate": "Bearer"]) }
 }

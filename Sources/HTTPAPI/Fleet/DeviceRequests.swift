@@ -13,10 +13,15 @@ extension JSONBody {
 
     /// `{fcmToken, deviceId?}`. To unregister, only the token is read.
     func fcmDevice(_ request: HTTPRequest) throws(APIError) -> DeviceRegistration {
-        let text = try tokenText("fcmToken", request)
-        let token = try Self.checked("fcmToken") { () throws(RuleError) in try .fcm(text) }
-        guard request.method != .delete else { return DeviceRegistration(.unregister, token, endpoint: .fcmToken) }
-        return DeviceRegistration(.register, token, deviceID: try deviceID(), endpoint: .fcmToken)
+        let isUnregistration = request.method == .delete
+        var errors = FieldErrors()
+        let token = try errors.collect { () throws(APIError) in
+            let text = try tokenText("fcmToken", request)
+            return try Self.checked("fcmToken") { () throws(RuleError) in try .fcm(text) }
+        }
+        let id = try errors.collect { () throws(APIError) in try isUnregistration ? nil : deviceID() }
+        guard let token, let id else { throw errors.error }
+        return DeviceRegistration(isUnregistration ? .unregister : .register, token, deviceID: id, endpoint: .fcmToken)
     }
 
     /// `{deviceToken, platform, environment?, deviceId?}`. To unregister, the token is enough: if it is valid for APNs,
@@ -58,7 +63,7 @@ extension JSONBody {
         do throws(RuleError) {
             return try read()
         } catch {
-            throw APIError(400, "Expected \"\(field)\": \(error.text)", field: field)
+            throw .field(field, "Expected \"\(field)\": \(error.text)")
         }
     }
 

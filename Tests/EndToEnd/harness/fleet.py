@@ -57,7 +57,7 @@ def error_message(path: str, response: Response) -> str:
     body = response.json()
     if path.startswith("/api/auth/"):
         assert (body.keys() == {"message", "data", "error"} and body["data"] is None
-                and body["error"]), body
+                and body["message"] and body["error"]), body
         return json.dumps(body["error"])
     if path.startswith(("/api/admin/", "/api/driver/", "/api/customer/", "/app-")):
         assert body.keys() == {"success", "error"} and body["success"] is False, body
