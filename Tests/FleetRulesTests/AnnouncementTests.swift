@@ -38,6 +38,21 @@ import Testing
         #expect(notification.text == #"{\#(members)"notificationId":"\#(notification.id)","correlationId":"c-1"}"#)
     }
 
+    /// Apps compute from the timestamp how long the driver has waited.
+    @Test(arguments: [
+        ("{}", #""timestamp":"2026-11-21T09:30:00Z","#),
+        (#"{"timestamp":null,"x":1}"#, #""x":1,"timestamp":"2026-11-21T09:30:00Z","#),
+        (#"{"timestamp":"mine"}"#, #""timestamp":"mine","#),
+        (#"{"timestamp":1,"timestamp":2}"#, #""timestamp":1,"timestamp":2,"#),
+    ])
+    func addsATimestampToADriversArrival(_ data: String, _ members: String) throws {
+        for type in ["driver_arrival", "driver-arrival"] {
+            let notification = try announce(type, .customer("c7"), data).notifications[0]
+            #expect(notification.text == #"{\#(members)"notificationId":"\#(notification.id)","correlationId":"c-1"}"#)
+        }
+        #expect(try !announce("DRIVER_APPROVED", .customer("c7"), data).notifications[0].text.contains("09:30:00"))
+    }
+
     @Test(arguments: ["", "[]", "1", "{", #"{"a":}"#, "null", #"{"a":1} x"#])
     func rejectsDataThatIsNotAnObject(_ data: String) {
         let error = ruleError { () throws(RuleError) in try announce("X", .everyDriver, data) }

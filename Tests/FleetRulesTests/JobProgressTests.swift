@@ -1,3 +1,4 @@
+import Access
 import FleetRules
 import JSON
 import Testing
@@ -9,7 +10,7 @@ import Testing
 
     /// The specified error text for reporting `step` in the status `from`; nil if the step is allowed.
     private func expected(_ from: JobStatus, _ step: JobStatus) -> String? {
-        if [.available, .assigned, .cancelled].contains(step) {
+        if step == .cancelled {
             return #"Expected "step" to be one of en_route, arrived, loading, in_transit, unloading, completed"#
         }
         let attempt = "Cannot transition from \(from.rawValue) to \(step.rawValue)."
@@ -17,7 +18,7 @@ import Testing
         if from == .cancelled { return "\(attempt) The job is cancelled." }
         let next = Self.chain[Self.chain.firstIndex(of: from)! + 1]
         if step != next { return "\(attempt) Must go to \(next.rawValue) first." }
-        return step == .accepted ? "\(attempt) Accept the job first." : nil
+        return [.assigned, .accepted].contains(step) ? "\(attempt) Accept the job first." : nil
     }
 
     @Test(arguments: JobStatus.allCases, JobStatus.allCases)
@@ -118,5 +119,59 @@ import Testing
         let bare = try planner.progress(
             ProgressReport(step: .enRoute), of: order, RulesFixture.context(by: RulesFixture.driver))
         #expect(bare.audit?.details == nil)
+    }
+
+    // MARK: Repetitions
+
+    /// The last entry in the audit log of an order that driver 42 has reported as loading.
+    private func entry(
+        by actor: Identity = RulesFixture.driver, _ action: String = "progress", after status: JobStatus = .loading,
+        at: Int64 = RulesFixture.now
+    ) -> AuditEntry {
+        AuditEntry(
+            at: at, actor: actor.key, action: action, subject: .order("ORD-1"), correlationID: "c-0",
+            after: AuditEntry.State(status: status, driverID: "42"))
+    }
+
+    private func repeatLoading(after last: AuditEntry?, at now: Int64) throws(RuleError) -> DispatchPlan {
+        var planner = RulesFixture.planner()
+        var report = ProgressReport(step: .loading)
+        report.notes = "again"
+        return try planner.progress(
+            report, of: RulesFixture.order(.loading, driver: "42"), after: last,
+            RulesFixture.context(by: RulesFixture.driver, at: now, expectedVersion: 4))
+    }
+
+    /// Apps repeat requests whose response got lost. The version in `If-Match` is that before the first report.
+    @Test(arguments: [0, 1, 600_000, -5_000]) func repeatsTheResponseOfTheFirstReport(_ milliseconds: Int64) throws {
+        let plan = try repeatLoading(after: entry(), at: RulesFixture.now + milliseconds)
+        #expect(plan.isRepetition && plan.response == .progress(.loading, at: RulesFixture.now))
+        #expect(plan.order == nil && plan.audit == nil && plan.notifications.isEmpty && plan.pushes.isEmpty)
+    }
+
+    @Test func rejectsOtherReportsOfTheSameStep() {
+        let text = "Cannot transition from loading to loading. Must go to in_transit first."
+        let entries: [(AuditEntry?, Int64)] = [
+            (nil, 0), (entry(), 600_001), (entry(by: RulesFixture.admin), 0), (entry("assign"), 0), (entry("update"), 0),
+            (entry(after: .arrived), 0), (entry(by: Identity(role: .driver, id: "43")), 0),
+        ]
+        for (last, milliseconds) in entries {
+            let error = ruleError { () throws(RuleError) in
+                try repeatLoading(after: last, at: RulesFixture.now + milliseconds)
+            }
+            #expect(error == RuleError(.invalid, text))
+        }
+    }
+
+    @Test func namesTheNextStepAlsoForStepsThatDriversDoNotReport() {
+        for (step, from) in [(JobStatus.assigned, JobStatus.enRoute), (.available, .enRoute)] {
+            var planner = RulesFixture.planner()
+            let error = ruleError { () throws(RuleError) in
+                try planner.progress(
+                    ProgressReport(step: step), of: RulesFixture.order(from, driver: "42"),
+                    RulesFixture.context(by: RulesFixture.driver))
+            }
+            #expect(error?.text == "Cannot transition from en_route to \(step.rawValue). Must go to arrived first.")
+        }
     }
 }

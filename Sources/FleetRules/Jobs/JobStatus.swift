@@ -42,16 +42,12 @@ extension JobStatus {
         if isFinal { throw RuleError(.conflict, "\(label) is \(rawValue)") }
     }
 
-    /// Checks that drivers report this step. `accepted` passes as well: ``checkProgress(to:)`` rejects it with a more
-    /// helpful error.
-    /// - Throws: `.invalid` (400) if drivers never report this step.
-    func checkReportable() throws(RuleError) {
-        switch self {
-        case .available, .assigned, .cancelled:
-            throw RuleError(.invalid, "Expected \"step\" to be one of \(Self.reportable.map(\.rawValue).joined(separator: ", "))")
-        case .accepted, .enRoute, .arrived, .loading, .inTransit, .unloading, .completed:
-            return
-        }
+    /// Checks that this is a step on the way from `available` to `completed`. For those that drivers do not report,
+    /// ``checkProgress(to:)`` has a more helpful error: it names the next step.
+    /// - Throws: `.invalid` (400) for `cancelled`.
+    func checkIsStep() throws(RuleError) {
+        guard self == .cancelled else { return }
+        throw RuleError(.invalid, "Expected \"step\" to be one of \(Self.reportable.map(\.rawValue).joined(separator: ", "))")
     }
 
     /// Checks that a driver whose job has this status may report `step` now.
@@ -60,6 +56,6 @@ extension JobStatus {
         let attempt = "Cannot transition from \(rawValue) to \(step.rawValue)."
         guard let next else { throw RuleError(.invalid, "\(attempt) The job is \(rawValue).") }
         guard step == next else { throw RuleError(.invalid, "\(attempt) Must go to \(next.rawValue) first.") }
-        guard step != .accepted else { throw RuleError(.invalid, "\(attempt) Accept the job first.") }
+        guard Self.reportable.contains(step) else { throw RuleError(.invalid, "\(attempt) Accept the job first.") }
     }
 }

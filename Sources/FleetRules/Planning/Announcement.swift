@@ -40,14 +40,21 @@ extension Announcement {
         }
     }
 
-    /// The members of `data` as sent, except `notificationId` and `correlationId`: the gateway sets these two.
+    /// The members of `data` as sent, except `notificationId` and `correlationId`: the gateway sets these two. The
+    /// arrival of a driver gets a `timestamp` if `data` has none, because apps require it.
+    /// - Parameter milliseconds: the present time, in milliseconds since 1970.
     /// - Throws: `.invalid` (400) if `data` is not an object.
-    func members() throws(RuleError) -> [UInt8] {
+    func members(at milliseconds: Int64) throws(RuleError) -> [UInt8] {
         var json = JSONWriter(capacity: data.count)
+        var needsTimestamp = EventNames.event(ofType: type) == "driver-arrival"
         do {
             try data.withUnsafeBytes { bytes in
                 try JSONReader.object(bytes) { key, value in
                     guard !key.equals("notificationId"), !key.equals("correlationId") else { return }
+                    if needsTimestamp, key.equals("timestamp") {
+                        guard value.kind != .null else { return }
+                        needsTimestamp = false
+                    }
                     json.separate()
                     json.raw(key.raw)
                     json.raw(":")
@@ -57,6 +64,7 @@ extension Announcement {
         } catch {
             throw RuleError(.invalid, "Expected \"data\" to be an object")
         }
+        if needsTimestamp { json.member("timestamp", Timestamp.wholeSeconds(milliseconds: milliseconds)) }
         return json.bytes
     }
 

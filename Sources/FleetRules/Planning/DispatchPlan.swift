@@ -12,6 +12,8 @@ package struct DispatchPlan: Equatable, Sendable {
     /// Nil if nothing changes, for example if the assigned driver is assigned again.
     package var audit: AuditEntry?
     package var response: CommandResponse
+    /// Whether the command repeats the one before it: nothing changes, and the response is that of the first.
+    package var isRepetition = false
 
     package init(response: CommandResponse) { self.response = response }
 }

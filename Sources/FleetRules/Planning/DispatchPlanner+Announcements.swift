@@ -4,7 +4,7 @@ extension DispatchPlanner {
     package mutating func announce(
         _ announcement: Announcement, _ context: CommandContext
     ) throws(RuleError) -> DispatchPlan {
-        let members = try announcement.members()
+        let members = try announcement.members(at: context.now)
         let event = EventNames.event(ofType: announcement.type)
         let drafts = try announcement.channels().map { EventDraft($0, event, verbatim: members) }
         let (notifications, pushes) = try makeNotifications(

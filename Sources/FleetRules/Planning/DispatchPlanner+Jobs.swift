@@ -40,16 +40,23 @@ extension DispatchPlanner {
     }
 
     /// Plans the actor's report of the next step of an order. The actor must be the order's driver.
-    /// - Parameter stored: nil if the store has no such order.
-    /// - Throws: ``RuleError``. Checks in this order: 400 (a step that drivers never report), 404, 403, 400 (not the
-    ///   next step), 409 (version), 400 (size of the events).
+    /// - Parameters:
+    ///   - stored: nil if the store has no such order.
+    ///   - last: the order's last entry in the audit log. Needed only if the order stands at the reported step.
+    /// - Throws: ``RuleError``. Checks in this order: 400 (not a step), 404, 403, 400 (not the next step), 409 (version),
+    ///   400 (size of the events).
     package mutating func progress(
-        _ report: ProgressReport, of stored: Order?, _ context: CommandContext
+        _ report: ProgressReport, of stored: Order?, after last: AuditEntry? = nil, _ context: CommandContext
     ) throws(RuleError) -> DispatchPlan {
-        try report.step.checkReportable()
+        try report.step.checkIsStep()
         guard let stored else { throw RuleError(.unknown, "Job not found") }
         guard let driver = stored.assignment.driver, driver.id == Identifier(context.actor.id) else {
             throw RuleError(.forbidden, "This job is not yours")
+        }
+        if let last, stored.assignment.status == report.step, report.repeats(last, context) {
+            var plan = DispatchPlan(response: .progress(report.step, at: last.at))
+            plan.isRepetition = true
+            return plan
         }
         try stored.assignment.status.checkProgress(to: report.step)
         try context.checkVersion(of: stored)
