@@ -74,6 +74,13 @@ package enum StableID {
         Hexadecimal.text(Array(SHA256.digest(of: Array(text.utf8)).prefix(16)))
     }
 
+    /// The string itself, or a digest if it has more than 64 bytes or a character that is not printable ASCII. Push
+    /// providers limit a collapse id to this (Apple, "Sending notification requests to APNs").
+    package static func collapseID(of text: String) -> String {
+        let fits = (1...64).contains(text.utf8.count) && text.utf8.allSatisfy { $0 > 0x20 && $0 < 0x7F }
+        return fits ? text : "sha256:\(digits(of: text))"
+    }
+
     /// The same digits in the form of a UUID, 8-4-4-4-12.
     package static func uuid(of text: String) -> String {
         var uuid = Array(digits(of: text).utf8)

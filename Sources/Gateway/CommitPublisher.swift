@@ -18,10 +18,11 @@ final class CommitPublisher: Sendable {
     private let counters: FleetCounters
     private let intake: CommandIntake
     private let log: Log
+    private let refusedTransitions: RateLimitedLog
 
     init(
         hub: SharedHub, app: AppIndex, policy: ChannelPolicy, pushService: PushService, counters: FleetCounters,
-        intake: CommandIntake, log: Log
+        intake: CommandIntake, log: Log, refusedTransitions: RateLimitedLog
     ) {
         self.hub = hub
         self.app = app
@@ -30,6 +31,7 @@ final class CommitPublisher: Sendable {
         self.counters = counters
         self.intake = intake
         self.log = log
+        self.refusedTransitions = refusedTransitions
     }
 
     /// Publishes a commit. The comments below give the reasons for the order.
@@ -38,6 +40,7 @@ final class CommitPublisher: Sendable {
         // jobs for this device. If the lease came later, the lane would still push the old owner's jobs in it.
         for lease in commit.leases { pushService.supply(lease) }
         for report in commit.rejectedReports { pushService.returnRejected(report) }
+        counters.count(commit.counts)
         var lanes = commit.wake
         for (request, reply) in commit.replies {
             if case .committed(let result) = reply {
@@ -122,22 +125,31 @@ final class CommitPublisher: Sendable {
     private func record(_ reply: CommandReply, to command: Command) {
         let outcome = reply.outcome
         counters.countAction(command.action.name, outcome: outcome)
-        var notifications: [Notification] = []
-        switch (reply, command.action) {
-        case (.committed(let result), let action):
-            notifications = result.notifications
-            counters.countNotifications(notifications.map(\.event))
-            if case .telemetry(let events) = action { counters.countTelemetry(events.map(\.kind.rawValue)) }
-        case (.rejected(let error), .progress) where error.kind == .invalid: counters.countFailedTransition()
-        default: break
+        if case .rejected(let error) = reply, case .progress(_, let report) = command.action {
+            record(error, of: report, command)
         }
         log.info(
             "action",
             [
                 "action": .text(command.action.name), "subject": .text(command.action.subject),
-                "actor": .text(command.actor.key), "outcome": .text(outcome),
-                "notifications": .number(notifications.count), "correlation_id": .text(command.correlationID),
+                "actor": .text(command.actor.key), "outcome": .text(outcome), "from": .optional(reply.from?.rawValue),
+                "to": .optional(reply.result?.audit?.after?.status.rawValue),
+                "driver": .optional(reply.driverID), "refusal": .optional(reply.refusal),
+                "notifications": .number(reply.result?.notifications.count ?? 0),
+                "correlation_id": .text(command.correlationID),
             ])
+    }
+
+    /// Counts and logs that a driver may not report a step of a job.
+    private func record(_ error: RuleError, of report: ProgressReport, _ command: Command) {
+        if error.kind == .invalid { counters.countFailedTransition() }
+        guard error.kind == .invalid || error.kind == .forbidden, let from = error.jobStatus else { return }
+        refusedTransitions.write {
+            [
+                "subject": .text(command.action.subject), "actor": .text(command.actor.key), "from": .text(from.rawValue),
+                "wanted": .text(report.step.rawValue), "correlation_id": .text(command.correlationID),
+            ]
+        }
     }
 }
 
@@ -145,11 +157,30 @@ extension CommandReply {
     /// The outcome's name in metrics and in the log.
     fileprivate var outcome: String {
         switch self {
-        case .committed: "done"
+        case .committed(let result): result.isRepetition ? "repeated" : "done"
         case .replayed: "replayed"
         case .rejected(let error): "\(error.kind)"
         case .unavailable: "unavailable"
         case .failed: "failed"
+        }
+    }
+
+    fileprivate var result: CommandResult? { if case .committed(let result) = self { result } else { nil } }
+
+    /// The job's status before the command, if it concerns one.
+    fileprivate var from: JobStatus? {
+        if case .rejected(let error) = self { error.jobStatus } else { result?.audit?.before?.status }
+    }
+
+    /// The job's driver after the command or, if it has none, the one before.
+    fileprivate var driverID: String? { result?.audit.flatMap { $0.after?.driverID ?? $0.before?.driverID } }
+
+    /// The text that the client got instead of a result.
+    fileprivate var refusal: String? {
+        switch self {
+        case .committed, .replayed: nil
+        case .rejected(let error): error.text
+        case .unavailable(let text), .failed(let text): text
         }
     }
 }

@@ -1,13 +1,13 @@
+import FleetRules
 import Observability
 import Threads
 
-/// Counts fleet actions, notifications, telemetry and failed requests. The store's thread and the loops write, any
+/// Counts fleet actions, notifications, telemetry and failed requests. The store's threads and the loops write, any
 /// thread reads.
 final class FleetCounters: Sendable {
     private struct Counts {
         var actions: [Action: Int] = [:]
-        var notifications: [String: Int] = [:]
-        var telemetry: [String: Int] = [:]
+        var deliveries = DeliveryCounts()
         var failedRequests: [Int: Int] = [:]
         var failedTransitions = 0
     }
@@ -23,12 +23,9 @@ final class FleetCounters: Sendable {
         counts.withLock { $0.actions[Action(name: name, outcome: outcome), default: 0] += 1 }
     }
 
-    func countNotifications(_ events: [String]) {
-        counts.withLock { counts in for event in events { counts.notifications[event, default: 0] += 1 } }
-    }
-
-    func countTelemetry(_ kinds: [String]) {
-        counts.withLock { counts in for kind in kinds { counts.telemetry[kind, default: 0] += 1 } }
+    /// Counts what happened to notifications in a transaction.
+    func count(_ deliveries: DeliveryCounts) {
+        if !deliveries.isEmpty { counts.withLock { $0.deliveries.add(deliveries) } }
     }
 
     /// Counts a progress report that the job's status does not allow.
@@ -36,6 +33,9 @@ final class FleetCounters: Sendable {
 
     /// Counts a request answered with a 4xx or 5xx status.
     func countFailedRequest(_ status: Int) { counts.withLock { $0.failedRequests[status, default: 0] += 1 } }
+
+    /// The number of steps that were not stored, because their reporter has reported too many of unknown notifications.
+    var droppedSteps: Int { counts.withLock { $0.deliveries.droppedSteps } }
 
     func families(prefix: String) -> [MetricFamily] {
         let counts = counts.withLock { $0 }
@@ -45,12 +45,23 @@ final class FleetCounters: Sendable {
                 samples: counts.actions.sorted { ($0.key.name, $0.key.outcome) < ($1.key.name, $1.key.outcome) }
                     .map { ([("action", $0.key.name), ("outcome", $0.key.outcome)], String($0.value)) }),
             MetricFamily(
-                "\(prefix)_notifications_total", .counter, help: "Notifications, by event and state.",
-                samples: counts.notifications.sorted { $0.key < $1.key }
-                    .map { ([("event", $0.key), ("state", "created")], String($0.value)) }),
+                "\(prefix)_notifications_total", .counter,
+                help: "Notifications, by event and state; each state once per recipient.",
+                samples: counts.deliveries.arrivals
+                    .sorted { ($0.key.event, $0.key.state.rawValue) < ($1.key.event, $1.key.state.rawValue) }
+                    .map { ([("event", $0.key.event), ("state", $0.key.state.rawValue)], String($0.value)) }),
             MetricFamily(
-                "\(prefix)_telemetry_total", .counter, help: "Telemetry events that devices reported, by event.",
-                samples: counts.telemetry.sorted { $0.key < $1.key }.map { ([("event", $0.key)], String($0.value)) }),
+                "\(prefix)_telemetry_total", .counter, help: "Steps that devices reported for the first time, by event and type.",
+                samples: counts.deliveries.steps
+                    .sorted { ($0.key.kind.rawValue, $0.key.type) < ($1.key.kind.rawValue, $1.key.type) }
+                    .map { ([("event", $0.key.kind.rawValue), ("type", $0.key.type)], String($0.value)) }),
+            MetricFamily(
+                "\(prefix)_telemetry_repeated_total", .counter, help: "Steps that devices reported again.",
+                value: counts.deliveries.repeatedSteps),
+            MetricFamily(
+                "\(prefix)_telemetry_dropped_total", .counter,
+                help: "Steps not stored: the device reported too many of unknown notifications.",
+                value: counts.deliveries.droppedSteps),
             MetricFamily(
                 "\(prefix)_failed_transitions_total", .counter, help: "Progress reports rejected because of the job's status.",
                 value: counts.failedTransitions),
@@ -68,8 +79,16 @@ final class FleetCounters: Sendable {
         let counts = counts.withLock { $0 }
         return [
             ("actions", counts.actions.map { ("\($0.key.name) \($0.key.outcome)", $0.value) }.sorted { $0.0 < $1.0 }),
-            ("events", counts.notifications.map { ($0.key, $0.value) }.sorted { $0.0 < $1.0 }),
-            ("telemetry", counts.telemetry.map { ($0.key, $0.value) }.sorted { $0.0 < $1.0 }),
+            (
+                "events",
+                counts.deliveries.arrivals.filter { $0.key.state == .created }.map { ($0.key.event, $0.value) }
+                    .sorted { $0.0 < $1.0 }
+            ),
+            (
+                "telemetry",
+                Dictionary(counts.deliveries.steps.map { ($0.key.kind.rawValue, $0.value) }, uniquingKeysWith: +)
+                    .map { ($0.key, $0.value) }.sorted { $0.0 < $1.0 }
+            ),
             ("refusals", counts.failedRequests.sorted { $0.key < $1.key }.map { (String($0.key), $0.value) }),
             ("transitions", [("failed", counts.failedTransitions)]),
         ]

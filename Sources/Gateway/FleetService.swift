@@ -21,7 +21,10 @@ final class FleetService: Sendable {
     let issuers: [TokenIssuer]
     let keyCache: IssuerKeyCache
     let pushService: PushService
+    /// Requests that are refused before they reach the store.
+    let refusedRequests: RateLimitedLog
 
+    private let refusedTransitions: RateLimitedLog
     private let settings: Settings
     private let catalogue: Lock<NotificationCatalogue>
     private let writer: StoreWriter
@@ -50,9 +53,12 @@ final class FleetService: Sendable {
                 removed: { webhooks.post(AppWebhookEvent(app: app, .deviceRemoved($0))) }),
             log: log)
         self.pushService = pushService
+        refusedRequests = RateLimitedLog(log, .info, "request_refused")
+        refusedTransitions = RateLimitedLog(log, .warning, "transition_refused")
+        let counters = counters
         let publisher = CommitPublisher(
-            hub: hub, app: app, policy: policy, pushService: pushService, counters: counters,
-            intake: intake, log: log)
+            hub: hub, app: app, policy: policy, pushService: pushService, counters: counters, intake: intake, log: log,
+            refusedTransitions: refusedTransitions)
         do throws(StoreError) {
             writer = try StoreWriter(
                 StoreWriter.Options(settings, lanes: pushService.lanes),
@@ -64,7 +70,7 @@ final class FleetService: Sendable {
         do throws(StoreError) {
             reader = try StoreReader(
                 path: settings.store.path, encode: FleetResponses.body(of:), onReplies: { publisher.publish($0) },
-                onError: { log.error("store_unreadable", ["reason": .text("\($0)")]) })
+                onExpired: { counters.count($0) }, onError: { log.error("store_unreadable", ["reason": .text("\($0)")]) })
         } catch {
             writer.stop()
             throw StartError("\(error)")
@@ -95,6 +101,12 @@ final class FleetService: Sendable {
     /// full.
     func fetchKeys(of issuer: Int, for request: RequestID, on loop: Int) -> Bool {
         fetcher.fetch(issuer: issuer, for: request, on: loop)
+    }
+
+    /// Logs how many lines were left out in the last second. Call it once a second.
+    func ticked() {
+        refusedRequests.flush()
+        refusedTransitions.flush()
     }
 
     /// Whether admins may send notifications of this type.

@@ -52,7 +52,8 @@ extension Node {
 
     func errorResponse(_ status: Int, _ text: String, rawPath: UnsafeRawBufferPointer) -> HTTPResponse {
         let envelope = Envelope(rawPath: rawPath)
-        let response = envelope?.error(status, text) ?? .text(status, text)
+        let headers: HTTPHeaders = status == 503 ? ["Retry-After": "1"] : [:]
+        let response = envelope?.error(status, text, headers: headers) ?? .text(status, text, headers: headers)
         countFailure(response, envelope)
         return response
     }
@@ -72,6 +73,7 @@ extension Node {
     /// Counts and logs a response, and adds the headers for web pages.
     private func finish(_ response: HTTPResponse, _ pending: PendingRequest, _ request: HTTPRequest) -> HTTPResponse {
         logRequest(request, response)
+        if pending.envelope != nil { logRefusal(request, response.status) }
         countFailure(response, pending.envelope)
         return response.adding(pending.crossOriginHeaders)
     }
@@ -140,7 +142,7 @@ extension Node {
             fullQueue = fleet.post(QueryRequest(query, replyTo: address)) ? nil : .storeReader
         default: preconditionFailure("Node.forward was called with an action that needs no other thread")
         }
-        if let fullQueue { return rejectForFullQueue(fullQueue, pending) }
+        if let fullQueue { return rejectForFullQueue(fullQueue, pending, command: action.commandName) }
         waiting[id] = pending
         return nil
     }
@@ -176,8 +178,7 @@ extension Node {
                     fleet.keyCache.isEmpty(issuer: issuer)
                     ? unavailable(
                         pending.envelope, "The keys of the token's issuer cannot be fetched: try again", retryAfterSeconds: 30)
-                    : (pending.envelope ?? .error).error(
-                        401, "Unknown key id (kid) for this issuer", headers: ["WWW-Authenticate": "Bearer"])
+                    : APIError.unauthorized("Unknown key id (kid) for this issuer").response(pending.envelope ?? .error)
                 return .respond(finish(response, pending, request))
             }
         }
@@ -197,6 +198,19 @@ extension Node {
         return authorization.granted
     }
 
+    /// Logs a request to the fleet's API that was refused before it reached the store. Verifies its token once more to
+    /// name the actor: that is simpler than to carry the identity along, and the number of lines is limited.
+    private func logRefusal(_ request: HTTPRequest, _ status: Int) {
+        guard [400, 401, 403].contains(status) else { return }
+        fleet.refusedRequests.write {
+            let actor = router.identity(of: request, now: Clock.unixMilliseconds() / 1000)
+            return [
+                "method": .text(request.method.rawValue), "path": .text(request.path), "status": .number(status),
+                "actor": .optional(actor?.key), "correlation_id": .text(request.correlationID),
+            ]
+        }
+    }
+
     private func logRequest(_ request: HTTPRequest, _ response: HTTPResponse?) {
         guard log.writes(.debug) else { return }
         log.debug(
@@ -208,8 +222,10 @@ extension Node {
             ])
     }
 
-    private func rejectForFullQueue(_ queue: FullQueue, _ pending: PendingRequest) -> HTTPResponse {
-        countRejection(queue)
+    private func rejectForFullQueue(
+        _ queue: FullQueue, _ pending: PendingRequest, command: String? = nil
+    ) -> HTTPResponse {
+        countRejection(queue, of: command)
         let text = "Overloaded: nothing was done, try again"
         guard pending.envelope == nil else { return unavailable(pending.envelope, text, retryAfterSeconds: 1) }
         return .text(503, text, headers: ["Retry-After": "1"])
@@ -223,4 +239,19 @@ enum FullQueue: String {
     case storeReader = "store reader"
     case tokenKeys = "token key fetcher"
     case channelQueries = "channel queries"
+
+    /// The limit that counts the rejections. Nil if they have a family of their own: commands and publishes.
+    var limit: Limit? {
+        switch self {
+        case .mailbox, .storeWriter: nil
+        case .storeReader: .storeReaderQueue
+        case .tokenKeys: .tokenKeysQueue
+        case .channelQueries: .channelQueriesQueue
+        }
+    }
+}
+
+extension APIAction {
+    /// The name of a command in metrics; nil for any other action.
+    fileprivate var commandName: String? { if case .command(let command) = self { command.action.name } else { nil } }
 }

@@ -239,9 +239,11 @@ final class Node: EventLoopDelegate {
         for slot in connections.indices { checkActivity(slot) }
         loopChooser.forgetRecent()
         if index == 0 {
-            for (limit, count) in metrics.limitsToLog(&limitLog, hub: hub, at: now) {
+            let droppedSteps = limitLog.due([("unknown_notifications", fleet.counters.droppedSteps)], at: now)
+            for (limit, count) in metrics.limitsToLog(&limitLog, hub: hub, at: now) + droppedSteps {
                 log.warning("limit_reached", ["limit": .text(limit), "count": .number(count)])
             }
+            fleet.ticked()
         }
         if budget.isExhausted { acceptPause.continues(at: now) }
         for (queue, count) in rejections {
@@ -358,8 +360,15 @@ final class Node: EventLoopDelegate {
     // MARK: Counting
 
     /// Counts a rejection because of a full queue. The next tick logs all of them in one record per queue.
-    func countRejection(_ queue: FullQueue) {
-        loopMetrics.add(to: .rejectedPublishes)
+    /// - Parameter command: the name of the command that was rejected; nil for a publish, a client event or a query.
+    func countRejection(_ queue: FullQueue, of command: String? = nil) {
+        if let command {
+            fleet.counters.countAction(command, outcome: "unavailable")
+        } else if let limit = queue.limit {
+            metrics.countLimited(limit)
+        } else {
+            loopMetrics.add(to: .rejectedPublishes)
+        }
         rejections[queue, default: 0] += 1
     }
 

@@ -1,3 +1,4 @@
+import Access
 import Crypto
 import HTTP
 import PusherProtocol
@@ -52,6 +53,10 @@ package struct Router {
             head.withRequest(body: request.body) { fleet.action(of: target, $0, route.envelope) }
         }
     }
+
+    /// The sender of a request to the fleet's API; nil if its token is missing or invalid.
+    /// - Parameter now: seconds since 1970.
+    package func identity(of request: HTTPRequest, now: Int64) -> Identity? { fleet.identity(of: request, now: now) }
 
     /// The JSON envelope of errors for this request. Nil outside the fleet's API, where errors are lines of plain text.
     package func envelope(of request: HTTPRequest) -> Envelope? { Envelope(rawPath: request.rawPath) }

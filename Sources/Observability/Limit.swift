@@ -8,6 +8,10 @@ package enum Limit: String, CaseIterable, Sendable {
     case messagesPerSecond = "messages_per_second"
     case authRequestsPerSecond = "auth_requests_per_second"
     case connections
+    /// Queues of requests that are neither publishes nor commands.
+    case storeReaderQueue = "store_reader_queue"
+    case tokenKeysQueue = "token_keys_queue"
+    case channelQueriesQueue = "channel_queries_queue"
     /// The size of a request's head; 431.
     case headBytes = "head_bytes"
     /// The size of a request's body; 413.

@@ -19,10 +19,14 @@ package struct Log: Sendable {
         case text
     }
 
-    /// A field's value: a string or an integer.
+    /// A field's value: a string or an integer. A field that is absent is left out.
     package enum Value: Sendable, ExpressibleByStringLiteral, ExpressibleByIntegerLiteral, ExpressibleByStringInterpolation {
         case text(String)
         case number(Int)
+        case absent
+
+        /// A string; absent if it is nil.
+        package static func optional(_ text: String?) -> Value { text.map { .text($0) } ?? .absent }
 
         /// Makes a literal or an interpolated string a field's value.
         package init(stringLiteral value: String) { self = .text(value) }
@@ -55,7 +59,7 @@ package struct Log: Sendable {
     /// Writes a record of the level `error`.
     package func error(_ event: String, _ fields: KeyValuePairs<String, Value> = [:]) { write(.error, event, fields) }
 
-    private func write(_ level: Level, _ event: String, _ fields: KeyValuePairs<String, Value>) {
+    func write(_ level: Level, _ event: String, _ fields: KeyValuePairs<String, Value>) {
         if writes(level) { sink(Self.line(level, event, fields, format)) }
     }
 
@@ -65,19 +69,21 @@ package struct Log: Sendable {
         switch format {
         case .json:
             var line = #"{"time":"\#(time)","level":"\#(level)","event":\#(quoted(event))"#
-            for (name, value) in fields { line += ",\(quoted(name)):\(json(value))" }
+            for (name, value) in fields { if let value = json(value) { line += ",\(quoted(name)):\(value)" } }
             return line + "}\n"
         case .text:
             var line = "\(time) \(level) \(event)"
-            for (name, value) in fields { line += " \(name)=\(json(value))" }
+            for (name, value) in fields { if let value = json(value) { line += " \(name)=\(value)" } }
             return line + "\n"
         }
     }
 
-    private static func json(_ value: Value) -> String {
+    /// Nil if the field is absent.
+    private static func json(_ value: Value) -> String? {
         switch value {
         case .text(let text): quoted(text)
         case .number(let number): String(number)
+        case .absent: nil
         }
     }
 

@@ -37,7 +37,7 @@ package enum LoopMetric: Int, CaseIterable, Sendable {
         case .httpBytesSent: ("http_transmitted_bytes", .counter, "Bytes of HTTP responses, headers included.")
         case .outboxBytes: ("outbox_bytes", .gauge, "Bytes queued for slow consumers.")
         case .slowConsumers: ("slow_consumer_total", .counter, "Connections dropped because their outbox was full.")
-        case .rejectedPublishes: ("publish_refused_total", .counter, "Requests and client events refused: a queue was full.")
+        case .rejectedPublishes: ("publish_refused_total", .counter, "Publishes and client events refused: a queue was full.")
         case .limitedCommands: ("commands_limited_total", .counter, "Commands rejected by the rate limit.")
         case .limitedClientEvents: ("client_events_limited_total", .counter, "Client events rejected by the rate limit.")
         case .acceptPauses: ("accept_paused_total", .counter, "Times accept() was paused at the connection or descriptor limit.")

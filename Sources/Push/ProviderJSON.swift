@@ -32,10 +32,11 @@ extension JSONSlice {
         return text
     }
 
-    /// A provider's id of a message: at most 256 bytes, else nil.
+    /// The last part of a resource name such as `projects/p/messages/1`, which is FCM's id of the message as phones know
+    /// it. At most 256 bytes, else nil.
     var messageID: String? {
-        guard let text = string, text.utf8.count <= 256 else { return nil }
-        return text
+        guard let id = string?.utf8.split(separator: UInt8(ascii: "/")).last, id.count <= 256 else { return nil }
+        return String(Substring(id))
     }
 
     private static func isReasonByte(_ byte: UInt8) -> Bool {

@@ -7,6 +7,7 @@ import pytest
 from harness.concurrency import run_concurrently
 from harness.fleet import (ANY_TIME, ORDER_FIELDS, SETTINGS as FLEET, TIMESTAMP, expect_event,
                            expect_no_events, unique_id, without_ids)
+from harness.metrics import scrape
 
 SETTINGS = FLEET
 STEPS = ["en_route", "arrived", "loading", "in_transit", "unloading", "completed"]
@@ -139,7 +140,8 @@ def test_accepting_a_route(admin, driver, fleet, code):
 
 @pytest.mark.parametrize("state", ["assigned", "accepted", *STEPS])
 def test_only_the_next_step_is_allowed(admin, driver, fleet, api, code, state):
-    """Tries each step in each state; the error names the allowed step, and no event is sent."""
+    """Tries each step in each state; the error names the allowed step, and no event is sent. The
+    last step may be repeated: see below."""
     admin.assign(code, driver.subject)
     if state != "assigned":
         driver.accept(code)
@@ -148,8 +150,8 @@ def test_only_the_next_step_is_allowed(admin, driver, fleet, api, code, state):
     path, dashboard = (f"/api/driver/jobs/{code}/progress",
                        fleet.listen(admin, "admin-channel", f"booking-{code}"))
     following = STATUSES[STATUSES.index(state) + 1] if state != "completed" else None
-    for step in ["accepted", *STEPS]:
-        if step == following and step != "accepted":
+    for step in STATUSES:
+        if step == following and step != "accepted" or step == state and step in STEPS:
             continue
         error = driver.expect_error(400, "PUT", path, {"step": step})
         if step == following:
@@ -165,6 +167,40 @@ def test_only_the_next_step_is_allowed(admin, driver, fleet, api, code, state):
         assert driver.progress(code,
                                following)["data"] == {"step": following, "timestamp": ANY_TIME}
         assert admin.get_order(code)["status"] == following
+
+
+def test_repeated_report_gets_the_first_response_and_does_nothing(admin, driver, fleet, api, code):
+    """Apps repeat requests whose response got lost, without an idempotency key."""
+    admin.assign(code, driver.subject)
+    driver.accept(code)
+    path = f"/api/driver/jobs/{code}/progress"
+    dashboard = fleet.listen(admin, "admin-channel", f"booking-{code}")
+    for step in STEPS:
+        first = driver.progress(code, step)
+        arrival = ["driver-arrival"] if step == "arrived" else []
+        for event in ["job-progress", "job-progress", *arrival]:
+            dashboard.expect_data(event)
+        version = admin.get_order(code)["version"]
+        before = scrape(admin).total("fleetwire_failed_transitions_total")
+        for more in ({}, {"notes": "again", "latitude": 1, "longitude": 2}):
+            assert driver.progress(code, step, **more) == first
+        assert driver.request("PUT", path, {"step": step},
+                              headers={"If-Match": "1"}).json() == first
+        assert admin.get_order(code)["version"] == version
+        assert scrape(admin).total("fleetwire_failed_transitions_total") == before
+        expect_no_events(api, dashboard)
+    assert scrape(admin).value("fleetwire_fleet_actions_total", action="progress",
+                               outcome="repeated") >= 3 * len(STEPS)
+
+
+def test_report_is_no_repetition_if_something_happened_in_between(admin, driver, code):
+    admin.assign(code, driver.subject)
+    driver.accept(code)
+    driver.progress(code, "en_route")
+    admin.expect_ok("PUT", f"/api/admin/orders/{code}", {"customerName": "Another"})
+    assert driver.expect_error(400, "PUT", f"/api/driver/jobs/{code}/progress",
+                               {"step": "en_route"}) \
+        == "Cannot transition from en_route to en_route. Must go to arrived first."
 
 
 def test_progress_of_a_cancelled_job_is_400(admin, driver, code):
@@ -187,8 +223,7 @@ def test_progress_of_another_drivers_job_is_403(admin, driver, fleet, code):
 
 
 @pytest.mark.parametrize("field, values", [
-    ("step", [None, 1, [], {}, "", "flying", "En_Route", "en_route ", "available", "assigned",
-              "cancelled"]),
+    ("step", [None, 1, [], {}, "", "flying", "En_Route", "en_route ", "cancelled"]),
     ("notes", [1, [], {}]),
     ("latitude", ["51", 90.001, -91, 1e300, [], True]),
     ("longitude", ["0", 180.5, -181, {}, False])])

@@ -266,7 +266,7 @@ def test_loopback_needs_no_token_but_rejects_invalid_ones(fleet, api):
 
 def test_unknown_notification_is_404(fleet):
     """The connection closes after an invalid path, so each request uses a new one."""
-    for each in ("01J00000000000000000000000", "x", "%00", "x" * 500, "'%20OR%201=1"):
+    for each in ("01J00000000000000000000404", "x", "%00", "x" * 500, "'%20OR%201=1"):
         response = fleet.admin().request("GET", f"/api/ops/notifications/{each}")
         assert response.status in (400, 404), response
         assert error_message("/api/ops/notifications", response)

@@ -44,7 +44,7 @@ def test_history_lists_the_pushes(fleet):
                 and detail["device"] == f"{device.token[:4]}…{device.token[-4:]}"
                 and detail["attempts"] == 1)
     assert accepted["apns"]["messageId"].lower() == apple.pushes[0].headers["apns-id"].lower()
-    assert accepted["fcm"]["messageId"] == json.loads(android.sent[0].response_body)["name"]
+    assert accepted["fcm"]["messageId"] == android.message_ids()[0]
 
 
 def test_push_awaiting_retry_is_queued(fleet):

@@ -169,8 +169,9 @@ private func check(_ announcement: Announcement) {
 private func check(_ events: [TelemetryEvent]) {
     invariant((1...100).contains(events.count), "a report has 1 to 100 events")
     for event in events {
-        checkName(event.notificationID)
-        checkName(event.entityID)
+        let id = event.notificationID.utf8
+        invariant((1...256).contains(id.count) && id.allSatisfy { $0 > 0x20 && $0 < 0x7F }, "a reported id is printable ASCII")
+        invariant(event.entityID.map { (1...150).contains($0.unicodeScalars.count) } ?? true, "an entity's id is short")
         invariant(Timestamp.isISO8601(event.timestamp), "an event has a time")
         invariant(event.metadata.map(isJSON) ?? true, "metadata is JSON")
     }

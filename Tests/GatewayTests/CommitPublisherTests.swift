@@ -40,7 +40,8 @@ import Threads
             pushService: try PushService(
                 Settings.Push(),
                 .init(failed: { _, _ in }, removed: { device in removed.withLock { $0.append(device.id) } }), log: log),
-            counters: counters, intake: intake, log: log)
+            counters: counters, intake: intake, log: log,
+            refusedTransitions: RateLimitedLog(log, .warning, "transition_refused"))
     }
 
     // MARK: Events
@@ -204,8 +205,10 @@ import Threads
 
     @Test func countsOutcomes() {
         let report = Command.Action.progress("A1", ProgressReport(step: .arrived))
+        var repeated = CommandResult(body: [])
+        repeated.isRepetition = true
         publish([
-            makeReply(notifications: [notification("x", "job-assigned"), notification("y", "job-assigned")]),
+            makeReply(.committed(repeated), action: report), makeReply(),
             makeReply(.rejected(RuleError(.invalid, "no")), action: report),
             makeReply(.rejected(RuleError(.forbidden, "no")), action: report),
             makeReply(action: telemetry),
@@ -214,10 +217,46 @@ import Threads
         let counts = counters.report().map { group in group.counts.map { "\($0.name) \($0.count)" } }
         #expect(
             counts[0] == [
-                "cancel done 1", "progress forbidden 1", "progress invalid 1", "telemetry done 1", "telemetry replayed 1",
+                "cancel done 1", "progress forbidden 1", "progress invalid 1", "progress repeated 1", "telemetry done 1",
+                "telemetry replayed 1",
             ])
-        #expect(counts[1] == ["job-assigned 2"] && counts[2] == ["action_accept 1", "received 1"])
         #expect(counts[4] == ["failed 1"])
+    }
+
+    @Test func countsWhatHappenedToNotifications() {
+        var commit = Commit()
+        commit.counts.add(.created, of: "job-assigned", count: 2)
+        commit.counts.addStep(.received, ofType: "new_job")
+        publisher.publish(commit)
+        let counts = counters.report().map { group in group.counts.map { "\($0.name) \($0.count)" } }
+        #expect(counts[1] == ["job-assigned 2"] && counts[2] == ["received 1"])
+    }
+
+    /// The line of a change names the job's status before and after, and its driver.
+    @Test func logsTheChangeOfAJob() throws {
+        var result = CommandResult(body: [])
+        result.audit = AuditEntry(
+            at: 0, actor: "admin:7", action: "unassign", subject: .order("A1"), correlationID: "c1",
+            before: .init(status: .accepted, driverID: "42"), after: .init(status: .available, driverID: nil))
+        publish([makeReply(.committed(result)), makeReply()])
+        let lines = lines.withLock { $0 }
+        #expect(lines[0].contains(#""outcome":"done","from":"accepted","to":"available","driver":"42","notifications":0"#))
+        #expect(lines[1].contains(#""outcome":"done","notifications":0"#))
+    }
+
+    @Test func logsRefusalsWithTheClientsText() throws {
+        var error = RuleError(.invalid, "Cannot go there")
+        error.jobStatus = .loading
+        let report = Command.Action.progress("A1", ProgressReport(step: .arrived))
+        publish([makeReply(.rejected(error), action: report), makeReply(.unavailable("full"))])
+        let lines = lines.withLock { $0 }
+        try #require(lines.count == 3)
+        #expect(lines[0].contains(#""level":"warning","event":"transition_refused""#))
+        #expect(
+            lines[0].contains(
+                #""subject":"A1","actor":"admin:7","from":"loading","wanted":"arrived","correlation_id":"c1"}"#))
+        #expect(lines[1].contains(#""outcome":"invalid","from":"loading","refusal":"Cannot go there""#))
+        #expect(lines[2].contains(#""refusal":"full""#))
     }
 
     @Test func logsOneLinePerAction() {

@@ -1,3 +1,4 @@
+import FleetRules
 import Observability
 import Testing
 
@@ -10,8 +11,17 @@ import Testing
         for (name, outcome) in [("b", "done"), ("a", "done"), ("a", "conflict"), ("a", "done")] {
             counters.countAction(name, outcome: outcome)
         }
-        counters.countNotifications(["job-assigned", "order-assigned", "job-assigned"])
-        counters.countTelemetry(["received", "received"])
+        var deliveries = DeliveryCounts()
+        deliveries.add(.created, of: "job-assigned", count: 2)
+        deliveries.add(.created, of: "order-assigned")
+        deliveries.add(.pushed, of: "job-assigned")
+        deliveries.addStep(.received, ofType: "new_job")
+        (deliveries.repeatedSteps, deliveries.droppedSteps) = (3, 4)
+        counters.count(deliveries)
+        deliveries = DeliveryCounts()
+        deliveries.addStep(.received, ofType: "new_job")
+        deliveries.addStep(.received, ofType: "DRIVER_APPROVED")
+        counters.count(deliveries)
         counters.countFailedTransition()
         for status in [401, 400, 401] { counters.countFailedRequest(status) }
         #expect(
@@ -20,23 +30,27 @@ import Testing
                 #"p_fleet_actions_total{action="a",outcome="done"} 2"#,
                 #"p_fleet_actions_total{action="b",outcome="done"} 1"#,
                 #"p_notifications_total{event="job-assigned",state="created"} 2"#,
-                #"p_notifications_total{event="order-assigned",state="created"} 1"#, #"p_telemetry_total{event="received"} 2"#,
+                #"p_notifications_total{event="job-assigned",state="pushed"} 1"#,
+                #"p_notifications_total{event="order-assigned",state="created"} 1"#,
+                #"p_telemetry_total{event="received",type="DRIVER_APPROVED"} 1"#,
+                #"p_telemetry_total{event="received",type="new_job"} 2"#,
+                "p_telemetry_repeated_total 3", "p_telemetry_dropped_total 4",
                 "p_failed_transitions_total 1", #"p_fleet_refused_total{status="400"} 1"#,
                 #"p_fleet_refused_total{status="401"} 2"#,
             ])
         #expect(
             report() == [
-                "actions: a conflict 1, a done 2, b done 1", "events: job-assigned 2, order-assigned 1", "telemetry: received 2",
+                "actions: a conflict 1, a done 2, b done 1", "events: job-assigned 2, order-assigned 1", "telemetry: received 3",
                 "refusals: 400 1, 401 2", "transitions: failed 1",
             ])
     }
 
     @Test func startsAtZero() {
-        #expect(samples() == ["p_failed_transitions_total 0"])
+        let zeros = ["p_telemetry_repeated_total 0", "p_telemetry_dropped_total 0", "p_failed_transitions_total 0"]
+        #expect(samples() == zeros)
         #expect(report() == ["actions: ", "events: ", "telemetry: ", "refusals: ", "transitions: failed 0"])
-        counters.countNotifications([])
-        counters.countTelemetry([])
-        #expect(samples() == ["p_failed_transitions_total 0"])
+        counters.count(DeliveryCounts())
+        #expect(samples() == zeros)
     }
 
     @Test func countsFromSeveralThreads() async {

@@ -106,7 +106,12 @@ import Testing
 
     @Test func readsNotificationQueries() {
         #expect(opsCall("/api/ops/notifications/N1").storeQuery == .notificationHistory(notificationID: "N1"))
-        #expect(opsCall("/api/ops/notifications/a b").refusal?.hasPrefix("400 Expected \"notification id\" to be") == true)
+        for id in ["0:1%a", "order:A-1", String(repeating: "x", count: 256)] {
+            #expect(opsCall("/api/ops/notifications/" + id).storeQuery == .notificationHistory(notificationID: id))
+        }
+        for id in ["a b", "é", String(repeating: "x", count: 257)] {
+            #expect(opsCall("/api/ops/notifications/" + id).refusal?.hasPrefix("400 Expected \"notification id\" to be") == true)
+        }
         let call = opsCall("/api/ops/notifications").withQuery("channel", "driver-1").withQuery("before", "N1").withQuery(
             "limit", "7")
         #expect(call.storeQuery == .notificationLog(channel: "driver-1", before: "N1", limit: 7))

@@ -78,12 +78,44 @@ import Testing
         #expect(log(#"{"events":[\#(body)]}"#).refusal == "400 events[0]: Expected " + problem)
     }
 
-    @Test(arguments: ["notificationId", "entityId"]) func idsConsistOfCharactersOfChannelNames(field: String) {
-        for name in ["", "a b", "é", "\u{212A}", String(repeating: "x", count: 151)] {
-            let refusal = log(Self.event([field: "\"\(name)\""])).refusal
-            #expect(refusal?.hasPrefix("400 Expected \"\(field)\" to be 1 to 150 characters of") == true)
+    @Test func acceptsEveryIDThatAPhoneKnows() {
+        for id in [
+            "N1", "order:A-17", "0:1415878705786930%67b09ac6f9fd7ecd", "8B25E5A4-8F3C-4D55-9D23-27F0A0D3B8C1", "{~}",
+            String(repeating: "x", count: 256),
+        ] {
+            #expect(events(Self.event(["notificationId": "\"\(id)\""]))?.map(\.notificationID) == [id])
         }
-        #expect(log(Self.event([field: "\"\(String(repeating: "x", count: 150))\""])).status() == nil)
+        for id in ["", "a b", "é", "\u{212A}", "\\u007f", "\\n", String(repeating: "x", count: 257)] {
+            #expect(
+                log(Self.event(["notificationId": "\"\(id)\""])).refusal
+                    == "400 Expected \"notificationId\" to be 1 to 256 printable ASCII characters without spaces")
+        }
+    }
+
+    @Test func entityIDsMayHaveAnyCharactersExceptControlCharacters() {
+        for id in ["a b", "é", "B-1", String(repeating: "é", count: 150)] {
+            #expect(events(Self.event(["entityId": "\"\(id)\""]))?.map(\.entityID) == [id])
+        }
+        for id in ["", "\\n", "\\u009f", String(repeating: "é", count: 151)] {
+            #expect(
+                log(Self.event(["entityId": "\"\(id)\""])).refusal
+                    == "400 Expected \"entityId\" to have 1 to 150 characters, none of them a control character")
+        }
+    }
+
+    /// A notification such as an approval is about no job.
+    @Test func onlyTheTypesOfJobsAndRoutesNeedAnEntity() {
+        for entity in [nil, "null", "\"\""] as [String?] {
+            let event = Self.event(["type": "\"DRIVER_APPROVED\"", "entityId": entity])
+            #expect(events(event)?.map(\.entityID) == [nil])
+        }
+        for type in ["new_job", "job_update", "new_route", "route_update"] {
+            for entity in [nil, "null"] as [String?] {
+                let event = Self.event(["type": "\"\(type)\"", "entityId": entity])
+                #expect(log(event).refusal == "400 Expected \"entityId\": a string is required")
+            }
+        }
+        #expect(log(Self.event(["type": "\"DRIVER_APPROVED\"", "entityId": "1"])).status() == 400)
     }
 
     @Test func readsEveryKindAndType() {

@@ -114,7 +114,7 @@ import Testing
         (.put, "/api/admin/routes/*", "routeId"), (.post, "/api/admin/routes/*/cancel", "routeId"),
         (.post, "/api/admin/routes/*/drops/1/remove", "routeId"), (.post, "/api/admin/routes/1/drops/*/remove", "dropId"),
         (.post, "/api/driver/jobs/*/accept", "id"), (.post, "/api/driver/routes/*/accept", "id"),
-        (.put, "/api/driver/jobs/*/progress", "id"), (.get, "/api/ops/notifications/*", "notification id"),
+        (.put, "/api/driver/jobs/*/progress", "id"),
     ]
 
     @Test(arguments: named) func checksNamesInPaths(method: HTTPRequest.Method, path: String, field: String) {

@@ -126,4 +126,15 @@ import Threads
             ])
         #expect(lines.allSatisfy { $0.prefix(24).last == "Z" })
     }
+
+    @Test func leavesOutAbsentFields() {
+        let lines = Lock<[String]>([])
+        for format in [Log.Format.json, .text] {
+            let log = Log(level: .info, format: format) { line in lines.withLock { $0.append(line) } }
+            log.info("e", ["a": .optional(nil), "b": .optional("x"), "c": .absent, "d": 1])
+        }
+        let (json, text) = lines.withLock { ($0[0], $0[1]) }
+        #expect(json.hasSuffix(#""event":"e","b":"x","d":1}"# + "\n"))
+        #expect(text.hasSuffix("info e b=\"x\" d=1\n"))
+    }
 }

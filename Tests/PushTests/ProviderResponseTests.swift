@@ -148,7 +148,7 @@ import Testing
     }
 
     @Test func acceptedResultHasTheMessageIDIfItIsValid() {
-        #expect(Self.result(200, #"{"name":"projects/p/messages/1"}"#) == .accepted(messageID: "projects/p/messages/1"))
+        #expect(Self.result(200, #"{"name":"projects/p/messages/1"}"#) == .accepted(messageID: "1"))
         let long = String(repeating: "x", count: 257)
         #expect(Self.result(200, #"{"name":"\#(long)"}"#) == .accepted(messageID: nil))
         for body in ["", #"{"name":"projects/p/mess"#] {

@@ -56,10 +56,11 @@ import Testing
         do {
             let writer = try open()
             try writer.run("INSERT INTO schema_migrations VALUES (0, 0)")
-            #expect(try Database.open(readingFrom: store.path).dump("SELECT COUNT(*) FROM schema_migrations") == [count])
+            let reader = try Database.open(readingFrom: store.path)
+            #expect(try reader.dump("SELECT 1 FROM schema_migrations").count == Schema.migrations.count + 1)
         }
         let reader = try Database.open(readingFrom: store.path)
-        #expect(try reader.dump("SELECT COUNT(*) FROM schema_migrations") == [count])
+        #expect(try reader.dump("SELECT 1 FROM schema_migrations").count == Schema.migrations.count + 1)
         #expect(throws: DatabaseError.self) { try reader.run("DELETE FROM orders") }
         _ = try open()  // while the reader is still open
     }

@@ -11,13 +11,12 @@ import Testing
 
     private static let tables = [
         "audit", "channel_sequences", "clock_readings", "device_bookings", "devices", "erasures", "idempotency",
-        "notification_steps",
-        "notifications", "orders", "preferences", "push_audiences", "push_jobs", "routes", "schema_migrations",
+        "inbox_entries", "notification_steps", "notifications", "orders", "preferences", "publication", "push_audiences",
+        "push_jobs", "routes", "schema_migrations", "unpublished",
     ]
 
-    /// The schema versions, in order.
     private static let versions = Schema.migrations.map(\.version)
-    private static let known = Schema.migrations.last?.version ?? 0
+    private static let known = versions.last ?? 0
 
     private func tables(_ database: Database) throws -> [String] {
         try database.dump("SELECT name FROM sqlite_master WHERE type = 'table' ORDER BY name")
@@ -53,14 +52,13 @@ import Testing
         let database = try open(Migrations(Schema.migrations + [next]))
         #expect(
             try database.dump("SELECT version FROM schema_migrations ORDER BY version")
-                == (Self.versions + [next.version]).map(String.init))
+                == (Self.versions + [Self.known + 1]).map(String.init))
         #expect(try tables(database) == (Self.tables + ["more"]).sorted())
     }
 
     @Test func failedMigrationChangesNothing() throws {
         _ = try open()
-        let bad = Migration(
-            version: Self.known + 1, statements: ["CREATE TABLE more (id TEXT)", "CREATE TABLE more (id TEXT)"])
+        let bad = Migration(version: Self.known + 1, statements: ["CREATE TABLE more (id TEXT)", "CREATE TABLE more (id TEXT)"])
         let error = #expect(throws: StoreError.self) { try open(Migrations(Schema.migrations + [bad])) }
         #expect(error?.description.contains("table more already exists") == true)
         let database = try open()
@@ -72,18 +70,18 @@ import Testing
     @Test func rejectsNewerSchemaWithoutChangingTheFile() throws {
         do {
             let database = try open()
-            try database.run("INSERT INTO schema_migrations VALUES (700, 1)")
+            try database.run("INSERT INTO schema_migrations VALUES (99, 1)")
             try database.checkpoint()
         }
         let before = store.bytes()
         let error = #expect(throws: StoreError.self) { try open() }
-        #expect(error == .newer(path: store.path, schema: 700, known: Self.known))
+        #expect(error == .newer(path: store.path, schema: 99, known: Self.known))
         #expect(
             error?.description
-                == "open \(store.path): written by a newer Fleetwire (schema 700, this version supports \(Self.known)). "
+                == "open \(store.path): written by a newer Fleetwire (schema 99, this version supports \(Self.known)). "
                 + "Run that version, or set store.path to another file.")
         #expect(store.bytes() == before)
-        #expect(throws: StoreError.newer(path: store.path, schema: 700, known: Self.known)) {
+        #expect(throws: StoreError.newer(path: store.path, schema: 99, known: Self.known)) {
             try Database.open(readingFrom: store.path)
         }
     }
@@ -101,6 +99,24 @@ import Testing
         #expect(throws: StoreError.older(path: store.path, schema: 0, known: Self.known)) {
             try Database.open(readingFrom: store.path)
         }
+    }
+
+    /// Version 2 stored FCM's whole names of messages, of which phones know the last part only.
+    @Test func shortensTheNamesOfFCMsMessages() throws {
+        let names = ["projects/p-1/messages/0:17%ab_c-D.9", "projects/p/messages/1", "A1B2-UUID", "projects", "projectsx/y/z"]
+        do {
+            let database = try open(Migrations(Schema.migrations.filter { $0.version <= 2 }))
+            for (number, name) in names.enumerated() {
+                try database.run(
+                    """
+                    INSERT INTO push_jobs (number, lane, notification_id, device_id, recipient, state, turn, attempts, queued_at, \
+                    expires_at, message_id) VALUES (\(number), 'fcm', 'N', 'd\(number)', 'driver:1', 'accepted', 0, 1, 0, 0, '\(name)')
+                    """)
+            }
+        }
+        #expect(
+            try open().dump("SELECT message_id FROM push_jobs ORDER BY number")
+                == ["0:17%ab_c-D.9", "1", "A1B2-UUID", "projects", "projectsx/y/z"])
     }
 
     /// The schema contains no words that PostgreSQL rejects or interprets differently.

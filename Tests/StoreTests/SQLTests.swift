@@ -76,6 +76,11 @@ import Testing
             ("INSERT INTO unpublished", "SEARCH notifications USING COVERING INDEX sqlite_autoindex_notifications_1 (id>?)"),
             ("SELECT COALESCE(booking_reference", "USING INDEX orders_by_customer (customer_id=?)"),
             ("UPDATE routes SET driver_name = NULL", "USING INDEX routes_by_named_driver (driver_id=?)"),
+            ("number <> ? LIMIT 1", "USING INDEX push_jobs_accepted (notification_id=? AND recipient=?)"),
+            ("WHERE message_id = ?", "USING INDEX push_jobs_by_message (message_id=?)"),
+            ("state IN ('sending', 'accepted')", "USING INDEX push_jobs_news (recipient=? AND collapse_key=?)"),
+            ("order_code = ? ORDER BY id DESC", "USING INDEX audit_by_order (order_code=?)"),
+            ("entry.notification_id < ?", "SEARCH entry USING INDEX sqlite_autoindex_inbox_entries_1 (recipient=? AND"),
             ("UPDATE audit SET details", "USING INDEX audit_by_actor (actor=?)"),
             ("SELECT id, reason, details FROM audit", "USING INDEX sqlite_autoindex_audit_1 (id>?)"),
             (
@@ -154,7 +159,8 @@ import Testing
             LoggedNotification(
                 notification: notification, sequence: 1, correlationID: "c", actor: "admin:1", action: "a", readAt: nil))
         _ = try notifications.notification(id: "N")
-        _ = try notifications.channel(of: "N")
+        _ = try notifications.head(of: "N")
+        _ = try notifications.expired(after: 0, upTo: noon)
         _ = try notifications.newest(channel: "driver-42", before: nil, limit: 1)
         _ = try notifications.newest(before: nil, limit: 1)
         _ = try notifications.markSeen("N", channel: "driver-42", now: noon)
@@ -164,6 +170,7 @@ import Testing
         try notifications.replaceData(of: "N", by: Array("{}".utf8))
         _ = try notifications.deleteExpired(before: 0, most: 1)
         _ = try executor.sequences.next(channel: "driver-42", now: noon)
+        _ = try executor.sequences.addUnread(channel: "customer-7", now: noon)
         _ = try executor.sequences.unread(channel: "driver-42")
         try executor.sequences.subtractUnread(1, channel: "driver-42")
         _ = try executor.sequences.deleteExpired(before: 0, most: 1)
@@ -174,9 +181,19 @@ import Testing
         for row in try steps.rowsToRedact(after: .init(), most: 1) { try steps.replaceDetail(of: row.key, by: []) }
         _ = try steps.steps(of: "N")
         _ = try steps.deleteExpired(before: 0, most: 1)
+        let inbox = executor.inbox
+        try inbox.add(notification, for: "customer:7", afterSequence: 1)
+        _ = try inbox.afterSequence(of: "N", for: "customer:7")
+        _ = try inbox.newest(for: "customer:7", before: nil, limit: 1)
+        _ = try inbox.markSeen("N", for: "customer:7", now: noon)
+        for ids in [["N"], nil] { _ = try inbox.markRead(ids, for: "customer:7", now: noon) }
+        _ = try inbox.readSteps(of: "N")
+        _ = try inbox.expired(after: 0, upTo: noon)
+        _ = try inbox.deleteExpired(before: 0, most: 1)
         _ = try audit.lastID()
         try audit.append(
             AuditEntry(at: noon, actor: "admin:1", action: "a", subject: .order("A"), correlationID: "c"), id: "1")
+        _ = try audit.last(ofOrder: "A")
         try audit.entries(of: .order("A")) { _ in }
         try audit.entries(of: .route("R")) { _ in }
         _ = try audit.clearDetails(of: "admin:1")
@@ -230,6 +247,8 @@ import Testing
         try jobs.transfer(of: "driver:42", from: "d", to: address, shift: 0)
         try jobs.moveLane(of: "driver:42", address, shift: 0)
         for deviceID in ["d", nil] { _ = try jobs.cancel(of: "driver:42", deviceID: deviceID, reason: "r", now: noon) }
+        _ = try jobs.notificationID(ofMessage: "m")
+        _ = try jobs.newestNotificationID(withCollapseID: "order:A", pushedTo: "driver:42")
         _ = try jobs.summaries(ofNotification: "N", most: 1)
         _ = try jobs.failJobsOfUnknownLanes(now: noon, most: 1)
         try jobs.drop(1, .expired, reason: nil, now: noon)

@@ -1,3 +1,5 @@
+import Crypto
+import FleetRules
 import Testing
 
 @testable import Store
@@ -53,9 +55,130 @@ import Testing
                 #expect(try executor.execute(telemetry("N\(number)", by: driver("42")), now: noon).status == 200)
             }
         }
-        #expect(try executor.count("notification_steps") == 1_000 && executor.strayStepsRefused == 5)
+        #expect(try executor.count("notification_steps") == 1_000 && executor.counter.drain().droppedSteps == 5)
         _ = try executor.commit(telemetry(id, by: driver("42")))
         _ = try executor.commit(telemetry("N2000", by: driver("43")))
-        #expect(try executor.count("notification_steps") == 1_002 && executor.strayStepsRefused == 5)
+        #expect(try executor.count("notification_steps") == 1_002 && executor.counter.drain().droppedSteps == 0)
+    }
+
+    // MARK: Ids that phones know
+
+    /// A driver with an FCM and an APNs device, to whose `New job` notification of order A both pushes were accepted.
+    private func pushed(_ executor: CommandExecutor, code: String = "A") throws -> String {
+        _ = try executor.commit(register(fcm("f"), by: driver("42")))
+        _ = try executor.commit(register(apns("abcdef0123456789"), by: driver("42")))
+        let id = try executor.commit(assign(code, to: "42")).notifications[0].id
+        for (lane, message) in [(PushLane.fcm, "0:1%a"), (.apns, "a1b2c3d4-0000-1111-2222-333344445555")] {
+            let jobs = try executor.claim(9, lane)
+            try executor.report(jobs.map { PushOutcome($0, .accepted(messageID: message), wasTried: true) }, lane)
+        }
+        return id
+    }
+
+    private func steps(_ executor: CommandExecutor) throws -> [String] {
+        try executor.database.dump("SELECT notification_id, step, subject, stray FROM notification_steps ORDER BY 1, 2, 3")
+    }
+
+    @Test(arguments: ["0:1%a", "a1b2c3d4-0000-1111-2222-333344445555", "A1B2C3D4-0000-1111-2222-333344445555", "order:A"])
+    func findsTheNotificationByEachIDThatAPhoneKnows(_ reported: String) throws {
+        let executor = try collapsing()
+        let id = try pushed(executor)
+        for _ in 0..<2 { _ = try executor.commit(telemetry(reported, by: driver("42"))) }
+        _ = try executor.commit(telemetry(id, by: driver("42")))
+        #expect(try steps(executor) == ["\(id)|received|driver:42|0"])
+        let detail = try executor.database.dump("SELECT detail FROM notification_steps")
+        #expect(detail[0].hasSuffix(#""metadata":{"title":"New job"},"reportedAs":"\#(reported)"}"#))
+        #expect(executor.counter.drain().repeatedSteps == 2)
+    }
+
+    @Test func aCollapseIDMeansTheNewestNotificationThatWasPushedToThisPerson() throws {
+        let executor = try collapsing()
+        let long = String(repeating: "x", count: 60)
+        for (code, reported) in [("A", "order:A"), (long, StableID.collapseID(of: "order:\(long)"))] {
+            _ = try pushed(executor, code: code)
+            let newest = try executor.commit(order(.cancel, code)).notifications[0].id
+            _ = try executor.claim()  // being sent: the phone may report before the provider has responded
+            let unsent = "unsent-\(code.utf8.count)"
+            let other = try executor.commit(assign(unsent, to: "42")).notifications[0].id
+            _ = try executor.commit(telemetry(reported, by: driver("42")))
+            #expect(try steps(executor).contains("\(newest)|received|driver:42|0"))
+            _ = try executor.commit(telemetry(reported, by: driver("43")))
+            #expect(try steps(executor).contains("\(reported)|received|driver:43|1"), "nothing was pushed to driver 43")
+            _ = try executor.commit(telemetry("order:\(unsent)", by: driver("42")))
+            #expect(try !steps(executor).contains("\(other)|received|driver:42|0"), "queued, so no phone can show it")
+        }
+        #expect(StableID.collapseID(of: "order:\(long)").hasPrefix("sha256:"))
+    }
+
+    @Test func historyShowsStepsUnderAnUnknownID() throws {
+        let executor = try store.executor()
+        _ = try executor.commit(telemetry("0:9%z", by: driver("42")))
+        let history = try store.response(to: .notificationHistory(notificationID: "0:9%z")).get()
+        #expect(history.hasPrefix(#"{"notification":null,"steps":[{"step":"received","#))
+        #expect(throws: RuleError.self) { try store.response(to: .notificationHistory(notificationID: "0:9%y")).get() }
+    }
+
+    /// An executor whose rules let the notifications of an order collapse.
+    private func collapsing() throws -> CommandExecutor {
+        try store.executor {
+            let rule = NotificationRules.Rule(lifetimeSeconds: 3600, collapsesByJob: true)
+            $0.rules = NotificationRules(rules: ["job-assigned": rule, "job-cancelled": rule])
+            $0.lanes = [.fcm, .apns]
+        }
+    }
+
+    // MARK: Counts
+
+    private func counts(_ executor: CommandExecutor) -> [String] {
+        executor.counter.drain().arrivals.map { "\($0.event) \($0.state) \($1)" }.sorted()
+    }
+
+    @Test func countsEachStateOncePerRecipient() throws {
+        let executor = try store.pushing()
+        for owner in ["42", "43"] { _ = try executor.commit(register(fcm(owner), by: driver(owner))) }
+        _ = try executor.commit(register(fcm("second"), by: driver("42")))
+        let own = try executor.commit(announce(to: "42")).notifications[0].id
+        let all = try executor.commit(announceToAll).notifications[0].id
+        try executor.runBackgroundTasks()
+        #expect(counts(executor) == ["hello created 2"])
+        let jobs = try executor.claim()
+        try executor.report([PushOutcome(jobs[0], .retry(at: noon, reason: "r"), wasTried: true)])
+        #expect(counts(executor) == [])
+        try executor.report(jobs.dropFirst().map { PushOutcome($0, .accepted(messageID: nil), wasTried: true) })
+        try executor.report(executor.claim().map { PushOutcome($0, .accepted(messageID: nil), wasTried: true) })
+        #expect(counts(executor) == ["hello pushed 3"], "one for driver 42, and one each for the announcement to all")
+        for person in ["42", "43", "44"] {
+            for id in [own, all] {
+                for kind in [TelemetryEvent.Kind.received, .viewed, .accepted, .dismissed, .received] {
+                    _ = try executor.commit(telemetry(id, kind, by: driver(person)))
+                }
+            }
+        }
+        _ = try executor.commit(telemetry("unknown", by: driver("42")))
+        _ = try executor.commit(telemetry(all, by: customer("7")))
+        #expect(counts(executor) == ["hello accepted 4", "hello dismissed 4", "hello received 4", "hello viewed 4"])
+        for _ in 0..<2 { _ = try executor.commit(command(.markRead(nil), by: driver("42"))) }
+        _ = try executor.commit(command(.markRead([own, all]), by: driver("42")))
+        #expect(counts(executor) == ["hello read 1"])
+    }
+
+    @Test func countsStoredAndRepeatedSteps() throws {
+        let executor = try store.executor()
+        for id in ["a", "a", "b"] { _ = try executor.commit(telemetry(id, by: driver("42"))) }
+        _ = try executor.commit(telemetry("a", .accepted, by: driver("42")))
+        let counts = executor.counter.drain()
+        #expect(counts.steps.map { "\($0.kind) \($0.type) \($1)" }.sorted() == ["accepted new_job 1", "received new_job 2"])
+        #expect(counts.repeatedSteps == 1)
+    }
+
+    @Test func aTransactionThatIsRolledBackCountsNothing() throws {
+        let executor = try store.executor()
+        #expect(throws: DatabaseError.self) {
+            try executor.transaction { () throws(DatabaseError) in
+                _ = try executor.execute(assign("A", to: "42"), now: noon)
+                try executor.database.run("SELECT nothing")
+            }
+        }
+        #expect(executor.counter.drain().isEmpty)
     }
 }

@@ -1,6 +1,6 @@
 /// The channel of an event. ``name`` is the public channel (`driver-42`); the gateway also publishes the event to the
 /// private channel that mirrors it (`private-driver-42`).
-enum FleetChannel {
+package enum FleetChannel {
     /// One driver, by id.
     case driver(String)
     /// All drivers.
@@ -14,7 +14,7 @@ enum FleetChannel {
     /// One customer, by id.
     case customer(String)
 
-    var name: String {
+    package var name: String {
         switch self {
         case .driver(let id): "driver-\(id)"
         case .drivers: "drivers-channel"

@@ -8,11 +8,13 @@ package struct TelemetryEvent: Equatable, Sendable {
         case dismissed = "action_dismiss"
     }
 
+    /// An id of the notification that the phone knows: the notification's own, or one of a push about it. 1 to 256
+    /// printable ASCII characters.
     package let notificationID: String
     /// The notification's type: `new_job`, `job_update`… or a type in the notification catalogue.
     package let type: String
-    /// The id of the job or route that the notification is about, as sent.
-    package let entityID: String
+    /// The id of the job or route that the notification is about, as sent. Nil if the type needs none.
+    package let entityID: String?
     package let kind: Kind
     /// The device's time in ISO 8601, as sent.
     package let timestamp: String
@@ -20,7 +22,7 @@ package struct TelemetryEvent: Equatable, Sendable {
     package let metadata: [UInt8]?
 
     package init(
-        notificationID: String, type: String, entityID: String, kind: Kind, timestamp: String, metadata: [UInt8]? = nil
+        notificationID: String, type: String, entityID: String?, kind: Kind, timestamp: String, metadata: [UInt8]? = nil
     ) {
         self.notificationID = notificationID
         self.type = type

@@ -6,10 +6,11 @@ package enum Query: Equatable, Sendable {
     case route(String)
     /// The driver's orders and routes that are neither completed nor cancelled.
     case jobs(driverID: String)
-    /// The notifications on the person's own channel, newest first. If `before` is the id of a notification, only older
-    /// ones are returned.
+    /// The person's notifications, newest first: those on the person's own channel, and those of bookings that were pushed
+    /// to the person. If `before` is the id of a notification, only older ones are returned.
     case notifications(of: Identity, before: String?, limit: Int)
-    /// One notification with its pushes, telemetry and read mark.
+    /// One notification with its pushes, telemetry and read marks. The id may also be one under which apps have reported
+    /// steps, and which belongs to no notification.
     case notificationHistory(notificationID: String)
     /// The notifications on one channel, or on all if `channel` is nil, newest first. If `before` is the id of a
     /// notification, only older ones are returned.
@@ -27,8 +28,8 @@ package enum QueryResult: Equatable, Sendable {
     case jobs([OpenJob])
     /// Newest first.
     case notifications([LoggedNotification])
-    /// The notification and its steps, oldest first.
-    case notificationHistory(LoggedNotification, [NotificationStep])
+    /// The notification and its steps, oldest first. The notification is nil if the id belongs to none.
+    case notificationHistory(LoggedNotification?, [NotificationStep])
     /// Newest first.
     case notificationLog([LoggedNotification])
     /// In the order of registration.

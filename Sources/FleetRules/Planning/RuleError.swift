@@ -15,6 +15,9 @@ package struct RuleError: Error, Equatable, Sendable {
     package let kind: Kind
     /// The error text of the response. Names the field or the state.
     package let text: String
+    /// The status of the job whose driver reported a step, for the log. Nil if the error concerns no report, or the job
+    /// does not exist.
+    package var jobStatus: JobStatus?
 
     package init(_ kind: Kind, _ text: String) {
         self.kind = kind

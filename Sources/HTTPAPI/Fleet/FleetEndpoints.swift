@@ -83,7 +83,7 @@ enum FleetEndpoints {
                     .notificationLog(channel: $0.http.queryValue("channel"), before: try $0.before(), limit: try $0.limit())
                 },
                 .query("/api/ops/notifications/*") {
-                    .notificationHistory(notificationID: try $0.id("notification id"))
+                    .notificationHistory(notificationID: try JSONBody.checkedReportedID($0.id, field: "notification id"))
                 },
             ]),
     ]

@@ -57,7 +57,7 @@ package enum FleetResponses {
         case .notificationHistory(let notification, let steps):
             object {
                 $0.key("notification")
-                notification.writeForOperators(to: &$0)
+                if let notification { notification.writeForOperators(to: &$0) } else { $0.raw("null") }
                 $0.member("steps", steps) { $1.write(to: &$0) }
             }
         case .notificationLog(let page):

@@ -69,6 +69,12 @@ package struct FleetRouter {
         return .route(RoutedRequest(bodyBytesMax: endpoint.bodyLimit.bytes(app.limits), envelope: envelope, target: target))
     }
 
+    /// The sender of a request; nil if its token is missing or invalid, or its issuer's keys are not known yet.
+    func identity(of request: HTTPRequest, now: Int64) -> Identity? {
+        guard case .identity(let identity)? = try? authenticator.authenticate(on: request, now: now) else { return nil }
+        return identity
+    }
+
     /// Finds the endpoint of a request.
     /// - Throws: ``APIError`` with 403, 404 or 405 if there is none that the sender may use.
     private func endpoint(

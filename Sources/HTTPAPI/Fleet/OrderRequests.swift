@@ -1,3 +1,4 @@
+import Access
 import FleetRules
 import JSON
 import Primitives
@@ -152,13 +153,13 @@ extension JSONBody {
     private static let telemetryTypes = ["new_job", "job_update", "new_route", "route_update"]
 
     private func telemetryEvent(_ isKnown: (String) -> Bool) throws(APIError) -> TelemetryEvent {
-        let id = try Self.checkedName(try requiredText("notificationId"), field: "notificationId")
+        let id = try Self.checkedReportedID(try requiredText("notificationId"), field: "notificationId")
         let type = try requiredText("type")
         guard type.isASCII, Self.telemetryTypes.contains(type) || isKnown(type) else {
             let types = Self.telemetryTypes.joined(separator: ", ")
             throw invalid("type", "be one of \(types), or a type of the notification catalogue")
         }
-        let entity = try Self.checkedName(try requiredText("entityId"), field: "entityId")
+        let entity = try entityID(ofType: type)
         let name = try requiredText("event")
         guard name.isASCII, let kind = TelemetryEvent.Kind(rawValue: name) else {
             let kinds = TelemetryEvent.Kind.allCases.map(\.rawValue).joined(separator: ", ")
@@ -167,6 +168,27 @@ extension JSONBody {
         return TelemetryEvent(
             notificationID: id, type: type, entityID: entity, kind: kind, timestamp: try requiredTime("timestamp"),
             metadata: try metadata())
+    }
+
+    /// An id that a phone knows: of a notification, of a push, of a message. 1 to 256 printable ASCII characters.
+    /// - Returns: `text`.
+    static func checkedReportedID(_ text: String, field: String) throws(APIError) -> String {
+        guard (1...256).contains(text.utf8.count), text.utf8.allSatisfy({ $0 > 0x20 && $0 < 0x7F }) else {
+            throw .invalid(field, "be 1 to 256 printable ASCII characters without spaces")
+        }
+        return text
+    }
+
+    /// The job or route that a notification is about. Types about none may leave it out, or empty.
+    private func entityID(ofType type: String) throws(APIError) -> String? {
+        let text = try text("entityId").value
+        if Self.telemetryTypes.contains(type), text == nil { throw missing("entityId", "a string") }
+        guard let text, !(text.isEmpty && !Self.telemetryTypes.contains(type)) else { return nil }
+        let characters = text.unicodeScalars
+        guard (1...Identity.idLengthMax).contains(characters.count),
+            characters.allSatisfy({ $0.properties.generalCategory != .control })
+        else { throw invalid("entityId", "have 1 to \(Identity.idLengthMax) characters, none of them a control character") }
+        return text
     }
 
     /// The member `metadata`, `{title?, message?}`, as JSON without its other members. Nil if absent or null.

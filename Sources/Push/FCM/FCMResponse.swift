@@ -81,7 +81,7 @@ extension SendResult {
 
 /// The body of an accepted message: `{"name":"projects/p/messages/1"}`.
 private struct FCMSuccessBody {
-    /// The name, which is FCM's id of the message; nil if it was cut off or has more than 256 bytes.
+    /// FCM's id of the message, the last part of the name; nil if it was cut off or has more than 256 bytes.
     var messageID: String?
 
     /// Nil for a body without a name, which is not FCM's. Only a body that was cut off may lack the name.

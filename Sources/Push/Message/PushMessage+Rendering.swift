@@ -11,7 +11,7 @@ extension PushMessage {
         self.init(
             notificationID: notification.id, title: title, body: body, sound: entry.sound, category: entry.category,
             thread: entry.thread, channelID: entry.channelID, isHighPriority: entry.priority == .high,
-            expiresAt: notification.expiresAt, collapseID: Self.collapseID(of: notification.collapseKey),
+            expiresAt: notification.expiresAt, collapseID: StableID.collapseID(of: notification.collapseKey),
             collapseKey: Self.collapseKey(of: notification.collapseKey, type: entry.dataType), badge: job.badge,
             leadingFields: leadingFields, eventFields: Self.eventFields(scalars, beside: leadingFields, type: entry.dataType))
     }
@@ -115,17 +115,6 @@ extension String {
 // MARK: Collapse keys
 
 extension PushMessage {
-    /// Maximum bytes of an apns-collapse-id (Apple, "Sending notification requests to APNs").
-    private static let collapseBytesMax = 64
-
-    /// The key if it is valid as an apns-collapse-id, else a hash of the key.
-    private static func collapseID(of key: String) -> String {
-        guard key.utf8.count > collapseBytesMax || !key.utf8.allSatisfy({ $0 > 0x20 && $0 < 0x7F }) || key.isEmpty else {
-            return key
-        }
-        return "sha256:\(StableID.digits(of: key))"
-    }
-
     /// The key of a notification about an order or a route; nil for all others, which supersede no older notification.
     private static func collapseKey(of key: String, type: String) -> CollapseKey? {
         if key.utf8.starts(with: "order:".utf8) { return type == "new_job" ? .newJob : .jobUpdate }

@@ -8,6 +8,7 @@ final class QueryExecutor {
     private let orders: OrderTable
     private let routes: RouteTable
     private let notifications: NotificationTable
+    private let inbox: InboxTable
     private let steps: NotificationStepTable
     private let pushes: PushJobTable
     private let devices: DeviceTable
@@ -18,6 +19,7 @@ final class QueryExecutor {
         orders = OrderTable(database: database)
         routes = RouteTable(database: database)
         notifications = NotificationTable(database: database)
+        inbox = InboxTable(database: database)
         steps = NotificationStepTable(database: database)
         pushes = PushJobTable(database: database)
         devices = DeviceTable(database: database)
@@ -33,8 +35,8 @@ final class QueryExecutor {
             case .order(let code): try order(code)
             case .route(let id): try route(id)
             case .jobs(let driverID): .success(.jobs(try jobs(driverID)))
-            case .notifications(let owner, let before, let limit):
-                try page(owner.channel, before, limit).map(QueryResult.notifications)
+            case .notifications(let person, let before, let limit):
+                try inboxPage(person, before, limit).map(QueryResult.notifications)
             case .notificationHistory(let id): try notificationHistory(id)
             case .notificationLog(let channel, let before, let limit):
                 try page(channel, before, limit).map(QueryResult.notificationLog)
@@ -68,6 +70,29 @@ final class QueryExecutor {
     /// The most notifications in one response.
     private static let pageMax = 200
 
+    /// A page of a person's notifications, newest first: those on the person's own channel, and a customer's inbox
+    /// entries, which are on other channels.
+    /// - Parameter before: as for ``page(_:_:_:)``.
+    private func inboxPage(
+        _ person: Identity, _ before: String?, _ limit: Int
+    ) throws(DatabaseError) -> Result<[LoggedNotification], RuleError> {
+        guard person.role == .customer else { return try page(person.channel, before, limit) }
+        let limit = min(max(limit, 1), Self.pageMax)
+        let own: [LoggedNotification]
+        if let before, let sequence = try inbox.afterSequence(of: before, for: person.key) {
+            own = try notifications.newest(channel: person.channel, before: sequence + 1, limit: limit)
+        } else {
+            switch try page(person.channel, before, limit) {
+            case .success(let page): own = page
+            case .failure(let error): return .failure(error)
+            }
+        }
+        let entries = try inbox.newest(for: person.key, before: before, limit: limit)
+        // Ids begin with the time, and increase in commit order.
+        let all = (own + entries).sorted { $0.notification.id > $1.notification.id }
+        return .success(Array(all.prefix(limit)))
+    }
+
     /// A page of notifications, newest first.
     /// - Parameters:
     ///   - channel: nil for the notifications of all channels.
@@ -94,7 +119,9 @@ final class QueryExecutor {
 
     private func notificationHistory(_ id: String) throws(DatabaseError) -> Result<QueryResult, RuleError> {
         guard let logged = try notifications.notification(id: id) else {
-            return .failure(RuleError(.unknown, "Notification \(id) not found"))
+            let steps = try self.steps.steps(of: id)
+            guard !steps.isEmpty else { return .failure(RuleError(.unknown, "Notification \(id) not found")) }
+            return .success(.notificationHistory(nil, steps))
         }
         var steps = [NotificationStep("created", of: id, at: logged.notification.createdAt)]
         // Push steps are added before telemetry, and the sort below is stable: within one millisecond, the end of a
@@ -102,8 +129,25 @@ final class QueryExecutor {
         for summary in try pushes.summaries(ofNotification: id, most: Self.summariesMax) { steps += summary.steps(of: id) }
         steps += try self.steps.steps(of: id)
         if let readAt = logged.readAt { steps.append(NotificationStep("read", of: id, at: readAt)) }
+        steps += try inbox.readSteps(of: id)
         steps.sort { $0.at < $1.at }
         return .success(.notificationHistory(logged, steps))
+    }
+
+    // MARK: Expiry
+
+    /// Counts the notifications that expired after `start`, up to and including `end`, without a sign of the recipient.
+    func expired(after start: Int64, upTo end: Int64) throws(DatabaseError) -> DeliveryCounts {
+        try database.transaction(.reading) { () throws(DatabaseError) in
+            var counts = DeliveryCounts()
+            for (event, count) in try notifications.expired(after: start, upTo: end) {
+                counts.add(.expired, of: event, count: count)
+            }
+            for (event, count) in try inbox.expired(after: start, upTo: end) {
+                counts.add(.expired, of: event, count: count)
+            }
+            return counts
+        }
     }
 
     // MARK: Devices

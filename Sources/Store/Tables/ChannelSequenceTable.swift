@@ -16,6 +16,18 @@ struct ChannelSequenceTable {
         return last
     }
 
+    /// Counts a notification as unread that is not on this channel, but belongs to the inbox of the channel's owner.
+    /// - Returns: the channel's last sequence number; 0 if it has none yet.
+    func addUnread(channel: String, now: Int64) throws(DatabaseError) -> Int64 {
+        let last = try database.first(
+            """
+            INSERT INTO channel_sequences (channel, last, passing, used_at, unread) VALUES (?, 0, 0, ?, 1) \
+            ON CONFLICT (channel) DO UPDATE SET unread = channel_sequences.unread + 1 RETURNING last
+            """, .string(channel), .integer(now), as: { $0.integer(0) })
+        guard let last else { throw .unreadable("the last sequence number", doing: "counting an unread notification") }
+        return last
+    }
+
     /// The number of notifications of a channel that its owner has neither read nor acted upon.
     func unread(channel: String) throws(DatabaseError) -> Int {
         Int(

@@ -2,8 +2,10 @@ import FleetRules
 
 /// The log of notifications.
 struct NotificationTable {
-    private static let columns = """
-        id, channel, sequence, event, data, correlation_id, actor, action, created_at, expires_at, collapse_key, read_at
+    private static let columns = "\(columnsWithoutReadMark), read_at"
+    /// The columns of ``LoggedNotification``, for statements that read the mark from another table.
+    static let columnsWithoutReadMark = """
+        id, channel, sequence, event, data, correlation_id, actor, action, created_at, expires_at, collapse_key
         """
     private static let select = "SELECT \(columns) FROM notifications"
     /// Greater than every sequence number.
@@ -34,9 +36,18 @@ struct NotificationTable {
 
     private static let selectByID = SQL("\(select) WHERE id = ?")
 
-    /// The channel of a notification; nil if it is not in the log.
-    func channel(of id: String) throws(DatabaseError) -> String? {
-        try database.first("SELECT channel FROM notifications WHERE id = ?", .string(id), as: { $0.string(0) })
+    /// What telemetry needs of a notification.
+    struct Head {
+        let id: String
+        let channel: String
+        let event: String
+    }
+
+    /// Nil if the notification is not in the log.
+    func head(of id: String) throws(DatabaseError) -> Head? {
+        try database.first(
+            "SELECT channel, event FROM notifications WHERE id = ?", .string(id),
+            as: { Head(id: id, channel: $0.string(0), event: $0.string(1)) })
     }
 
     /// A channel's notifications before `sequence`, newest first. If `sequence` is nil, starts with the newest.
@@ -59,37 +70,29 @@ struct NotificationTable {
 
     // MARK: Read marks
 
-    /// Counts of notifications that were marked read or deleted.
-    struct ChangeCounts {
-        var count = 0
-        /// How many of the `count` notifications were unread before: neither read nor acted upon.
-        var unread = 0
-
-        mutating func add(wasUnread: Bool) {
-            count += 1
-            if wasUnread { unread += 1 }
-        }
-    }
-
     /// Marks a channel's notifications as read: those whose ids are in `ids`, or all if `ids` is nil. Ignores
     /// notifications of other channels and those that are already marked as read.
-    func markRead(_ ids: [String]?, channel: String, now: Int64) throws(DatabaseError) -> ChangeCounts {
+    /// - Returns: the newly marked notifications' events, and whether each notification was unread before.
+    func markRead(
+        _ ids: [String]?, channel: String, now: Int64
+    ) throws(DatabaseError) -> [(event: String, wasUnread: Bool)] {
         // The statements return `seen_at` instead of "seen_at IS NULL": SQLite 3.40 evaluates this expression wrongly
         // in RETURNING if another column is declared NOT NULL.
-        var change = ChangeCounts()
-        let add: (Row) throws(DatabaseError) -> Void = { row in change.add(wasUnread: row.isNull(0)) }
+        let mark: (Row) -> (event: String, wasUnread: Bool) = { ($0.string(1), $0.isNull(0)) }
         guard let ids else {
-            try database.each(
-                "UPDATE notifications SET read_at = ? WHERE channel = ? AND read_at IS NULL RETURNING seen_at",
-                .integer(now), .string(channel), body: add)
-            return change
+            return try database.all(
+                "UPDATE notifications SET read_at = ? WHERE channel = ? AND read_at IS NULL RETURNING seen_at, event",
+                .integer(now), .string(channel), as: mark)
         }
+        var marked: [(event: String, wasUnread: Bool)] = []
         for id in ids {
-            try database.each(
-                "UPDATE notifications SET read_at = ? WHERE channel = ? AND read_at IS NULL AND id = ? RETURNING seen_at",
-                .integer(now), .string(channel), .string(id), body: add)
+            marked += try database.all(
+                """
+                UPDATE notifications SET read_at = ? WHERE channel = ? AND read_at IS NULL AND id = ? \
+                RETURNING seen_at, event
+                """, .integer(now), .string(channel), .string(id), as: mark)
         }
-        return change
+        return marked
     }
 
     /// Records the first action of a channel's owner on a notification.
@@ -124,26 +127,50 @@ struct NotificationTable {
         try database.change("UPDATE notifications SET data = ? WHERE id = ?", .utf8(data), .string(id))
     }
 
-    // MARK: Retention
+    // MARK: Expiry and retention
+
+    /// Counts by event the notifications for one person, or for all drivers, that expired after `start`, up to and
+    /// including `end`, without a reported step or a mark.
+    func expired(after start: Int64, upTo end: Int64) throws(DatabaseError) -> [(event: String, count: Int)] {
+        try database.all(
+            """
+            SELECT event, COUNT(*) FROM notifications WHERE expires_at > ? AND expires_at <= ? \
+            AND channel > 'customer-' AND channel < 'drivers-d' AND read_at IS NULL AND seen_at IS NULL \
+            AND NOT EXISTS (SELECT 1 FROM notification_steps WHERE notification_id = notifications.id) GROUP BY event
+            """, .integer(start), .integer(end), as: { ($0.string(0), Int($0.integer(1))) })
+    }
+
+    /// Counts of deleted notifications.
+    struct DeletionCounts {
+        var count = 0
+        /// How many of the `count` notifications were unread: neither read nor acted upon.
+        var unread = 0
+
+        mutating func add(wasUnread: Bool) {
+            count += 1
+            if wasUnread { unread += 1 }
+        }
+    }
 
     /// Deletes notifications created before `cutoff`, the oldest first, at most `most`. Also deletes their steps.
     /// - Returns: the counts of deleted notifications, by channel.
-    func deleteExpired(before cutoff: Int64, most: Int) throws(DatabaseError) -> [String: ChangeCounts] {
+    func deleteExpired(before cutoff: Int64, most: Int) throws(DatabaseError) -> [String: DeletionCounts] {
         try database.change(Self.deleteSteps, .integer(cutoff), .integer(most))
-        var changes: [String: ChangeCounts] = [:]
+        var changes: [String: DeletionCounts] = [:]
         try database.each(Self.deleteOld, .integer(cutoff), .integer(most)) { row in
-            changes[row.string(0), default: ChangeCounts()].add(wasUnread: row.isNull(1) && row.isNull(2))
+            changes[row.string(0), default: DeletionCounts()].add(wasUnread: row.isNull(1) && row.isNull(2))
         }
         return changes
     }
 
-    private static let old = "(SELECT id FROM notifications WHERE created_at < ? ORDER BY created_at, id LIMIT ?)"
+    /// The notifications that ``deleteExpired(before:most:)`` deletes.
+    static let old = "(SELECT id FROM notifications WHERE created_at < ? ORDER BY created_at, id LIMIT ?)"
     private static let deleteSteps = SQL("DELETE FROM notification_steps WHERE notification_id IN \(old)")
     private static let deleteOld = SQL("DELETE FROM notifications WHERE id IN \(old) RETURNING channel, read_at, seen_at")
 }
 
 extension LoggedNotification {
-    fileprivate init(row: Row) {
+    init(row: Row) {
         self.init(
             notification: Notification(
                 id: row.string(0), channel: row.string(1), event: row.string(3), data: row.bytes(4),

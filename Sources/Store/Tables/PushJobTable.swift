@@ -33,7 +33,8 @@ struct PushJobTable {
     struct NewPushJob {
         let notificationID: String
         let entity: PushIntent.Entity?
-        /// A newer job for the same recipient with the same key supersedes this job. If nil, nothing supersedes it.
+        /// A newer job for the same recipient with the same key supersedes this job. It is the push's collapse id. If
+        /// nil, nothing supersedes the job.
         let collapseKey: String?
         let device: DeviceTable.Address
         let queuedAt: Int64
@@ -125,6 +126,33 @@ struct PushJobTable {
 
     /// Nil if the stored lane is unknown.
     private static func lane(_ row: Row) -> PushLane? { PushLane(rawValue: row.string(0)) }
+
+    /// Whether this accepted job is the first that was accepted for its notification and recipient.
+    func isFirstAccepted(_ job: PushJob) throws(DatabaseError) -> Bool {
+        try database.first(
+            """
+            SELECT 1 FROM push_jobs WHERE notification_id = ? AND recipient = ? AND state = 'accepted' AND number <> ? LIMIT 1
+            """, .string(job.notification.id), .string(job.recipient), .integer(job.number), as: { _ in true }) == nil
+    }
+
+    // MARK: Ids that phones know
+
+    /// The notification of the newest push with this message id: the `apns-id`, or FCM's id of the message.
+    func notificationID(ofMessage id: String) throws(DatabaseError) -> String? {
+        try database.first(
+            "SELECT notification_id FROM push_jobs WHERE message_id = ? ORDER BY number DESC LIMIT 1", .string(id),
+            as: { $0.string(0) })
+    }
+
+    /// The newest notification with this collapse id that was pushed to the recipient. Includes a push whose result is
+    /// not known yet: the phone may be faster than the provider's response.
+    func newestNotificationID(withCollapseID id: String, pushedTo recipient: String) throws(DatabaseError) -> String? {
+        try database.first(
+            """
+            SELECT notification_id FROM push_jobs WHERE recipient = ? AND collapse_key = ? \
+            AND state IN ('sending', 'accepted') ORDER BY notification_id DESC LIMIT 1
+            """, .string(recipient), .string(id), as: { $0.string(0) })
+    }
 
     // MARK: Stale jobs
 

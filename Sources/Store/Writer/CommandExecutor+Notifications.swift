@@ -1,48 +1,123 @@
+import Access
 import FleetRules
 import JSON
 
-/// Records telemetry and read marks.
+/// Records telemetry and read marks, and fills customers' inboxes.
 extension CommandExecutor {
     /// The most stray steps that are stored per user: telemetry events for notifications that are not in the log,
     /// because they were deleted or another system sent them. Further events are not stored; the response is the same.
     static let strayStepsMax = 1_000
 
+    // MARK: Telemetry
+
     func record(_ events: [TelemetryEvent], _ command: Command, _ now: Int64) throws(DatabaseError) -> CommandResult {
         let actor = command.actor
+        var strayRoom: Int?
         for event in events {
+            let notification = try notification(withReportedID: event.notificationID, by: actor)
+            if notification == nil {
+                if strayRoom == nil { strayRoom = Self.strayStepsMax - (try steps.strayCount(of: actor.key)) }
+                guard let room = strayRoom, room > 0 else {
+                    counter.counts.droppedSteps += 1
+                    continue
+                }
+                strayRoom = room - 1
+            }
             // The step is stored even if the notification was sent to another user: the step's subject shows which user
             // reported it.
-            let isStray = try notifications.channel(of: event.notificationID) == nil
-            if isStray, try steps.strayCount(of: actor.key) >= Self.strayStepsMax {
-                strayStepsRefused += 1
+            let step = NotificationStep(
+                event.kind.rawValue, of: notification?.id ?? event.notificationID, at: now, subject: actor.key,
+                reportedAt: event.timestamp, detail: event.detail(of: notification?.id))
+            guard try steps.record(step, isStray: notification == nil) else {
+                counter.counts.repeatedSteps += 1
                 continue
             }
-            _ = try steps.record(
-                NotificationStep(
-                    event.kind.rawValue, of: event.notificationID, at: now, subject: actor.key,
-                    reportedAt: event.timestamp, detail: event.detail), isStray: isStray)
-            if event.kind != .received, try notifications.markSeen(event.notificationID, channel: actor.channel, now: now) {
-                try sequences.subtractUnread(1, channel: actor.channel)
-            }
+            counter.counts.addStep(event.kind, ofType: event.type)
+            if let notification { try record(event.kind, of: notification, by: actor, now) }
         }
         return result(.telemetry, of: command)
     }
 
+    /// Finds the notification that an app means, by the ids that a phone can know: the notification's own, the
+    /// `apns-id`, FCM's id of the message, and the collapse id. A collapse id may belong to many notifications; the app
+    /// means the newest that was pushed to this person.
+    private func notification(
+        withReportedID id: String, by actor: Identity
+    ) throws(DatabaseError) -> NotificationTable.Head? {
+        if let found = try notifications.head(of: id) { return found }
+        let jobs = outbox.jobs
+        if let found = try jobs.notificationID(ofMessage: id) { return try notifications.head(of: found) }
+        // The gateway writes the UUID of an `apns-id` in lower case, Apple's frameworks write UUIDs in upper case.
+        if let found = try jobs.notificationID(ofMessage: id.lowercased()) { return try notifications.head(of: found) }
+        guard let found = try jobs.newestNotificationID(withCollapseID: id, pushedTo: actor.key) else { return nil }
+        return try notifications.head(of: found)
+    }
+
+    /// Counts a step that was stored for the first time, and marks the notification as seen if the recipient acted.
+    private func record(
+        _ kind: TelemetryEvent.Kind, of notification: NotificationTable.Head, by actor: Identity, _ now: Int64
+    ) throws(DatabaseError) {
+        guard try isRecipient(actor, of: notification) else { return }
+        counter.counts.add(kind.state, of: notification.event)
+        guard kind != .received else { return }
+        let wasUnread =
+            try notification.channel.isSame(as: actor.channel)
+            ? notifications.markSeen(notification.id, channel: actor.channel, now: now)
+            : inbox.markSeen(notification.id, for: actor.key, now: now)
+        if wasUnread { try sequences.subtractUnread(1, channel: actor.channel) }
+    }
+
+    private func isRecipient(
+        _ person: Identity, of notification: NotificationTable.Head
+    ) throws(DatabaseError) -> Bool {
+        if notification.channel.isSame(as: person.channel) { return true }
+        if person.role == .driver { return notification.channel.isSame(as: FleetChannel.drivers.name) }
+        return try inbox.afterSequence(of: notification.id, for: person.key) != nil
+    }
+
+    // MARK: Inboxes
+
     func markRead(_ ids: [String]?, _ command: Command, _ now: Int64) throws(DatabaseError) -> CommandResult {
-        let change = try notifications.markRead(ids, channel: command.actor.channel, now: now)
-        try sequences.subtractUnread(change.unread, channel: command.actor.channel)
-        return result(.markedRead(change.count), of: command)
+        let actor = command.actor
+        var marked = try notifications.markRead(ids, channel: actor.channel, now: now)
+        if actor.role == .customer {
+            for (id, wasUnread) in try inbox.markRead(ids, for: actor.key, now: now) {
+                if let notification = try notifications.head(of: id) { marked.append((notification.event, wasUnread)) }
+            }
+        }
+        for mark in marked { counter.counts.add(.read, of: mark.event) }
+        try sequences.subtractUnread(marked.count { $0.wasUnread }, channel: actor.channel)
+        return result(.markedRead(marked.count), of: command)
+    }
+
+    /// Adds a notification to the inboxes of the customers to whom it is pushed, unless it is on their own channel.
+    func addToInboxes(
+        _ push: PushIntent, of notifications: [Notification], _ now: Int64
+    ) throws(DatabaseError) {
+        let customers: [Identity]
+        switch push.audience {
+        case .customer(let id): customers = [Identity(role: .customer, id: id)]
+        case .booking(let reference): customers = try outbox.bookings.owners(of: reference).compactMap { Identity(key: $0) }
+        case .driver, .everyDriver: return
+        }
+        guard let notification = notifications.first(where: { $0.id == push.notificationID }) else { return }
+        for customer in customers where !notification.channel.isSame(as: customer.channel) {
+            let sequence = try sequences.addUnread(channel: customer.channel, now: now)
+            try inbox.add(notification, for: customer.key, afterSequence: sequence)
+        }
     }
 }
 
 extension TelemetryEvent {
-    /// The event's ``NotificationStep/detail``.
-    fileprivate var detail: [UInt8] {
+    /// The step's ``NotificationStep/detail``.
+    /// - Parameter id: the id of the notification; nil if it is not in the log.
+    fileprivate func detail(of id: String?) -> [UInt8] {
         var detail = JSONWriter()
         detail.object {
             $0.member("type", type)
-            $0.member("entityId", entityID)
+            $0.member("entityId", ifPresent: entityID)
             $0.member("metadata", jsonIfPresent: metadata)
+            if let id, !id.isSame(as: notificationID) { $0.member("reportedAs", notificationID) }
         }
         return detail.bytes
     }

@@ -1,3 +1,4 @@
+import Access
 import FleetRules
 
 /// Deletes old rows.
@@ -63,6 +64,10 @@ extension CommandExecutor {
     private static let year: Int64 = 366 * 86_400_000
 
     private func deleteNotifications(before cutoff: Int64, _ limit: Int) throws(DatabaseError) -> Int {
+        for recipient in try inbox.deleteExpired(before: cutoff, most: limit) {
+            guard let channel = Identity(key: recipient)?.channel else { continue }
+            try sequences.subtractUnread(1, channel: channel)
+        }
         var count = 0
         for (channel, change) in try notifications.deleteExpired(before: cutoff, most: limit) {
             try sequences.subtractUnread(change.unread, channel: channel)

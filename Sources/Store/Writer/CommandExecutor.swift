@@ -20,6 +20,7 @@ package final class CommandExecutor {
     let idempotency: IdempotencyTable
     let erasures: ErasureTable
     let publication: PublicationTable
+    let inbox: InboxTable
     let outbox: PushOutbox
     /// Limits and push policy. Changed between transactions only.
     var rules: NotificationRules
@@ -33,8 +34,7 @@ package final class CommandExecutor {
     var clockLead: Int64 = 0 {
         didSet { outbox.clockLead = clockLead }
     }
-    /// The number of telemetry events that were not stored because of ``strayStepsMax``.
-    var strayStepsRefused = 0
+    let counter = DeliveryCounter()
     private let encode: CommandResponse.Encoder
     private var planner: DispatchPlanner
     private var auditIDs: ULIDSource
@@ -52,7 +52,8 @@ package final class CommandExecutor {
         idempotency = IdempotencyTable(database: database)
         erasures = ErasureTable(database: database)
         publication = PublicationTable(database: database)
-        outbox = try PushOutbox(database, options, notifications, sequences)
+        inbox = InboxTable(database: database)
+        outbox = try PushOutbox(database, options, notifications, sequences, counter)
         // Ids must increase even if the clock was set back while the gateway was down, because the logs are read in id
         // order.
         planner = DispatchPlanner(ids: options.ids.continued(after: try notifications.lastID()))
@@ -64,7 +65,8 @@ package final class CommandExecutor {
         do throws(DatabaseError) {
             return try database.transaction(.writing, body)
         } catch {
-            _ = outbox.drainFinished()  // discards the jobs that ended in this transaction: it was rolled back
+            // Discards what was counted in this transaction: it was rolled back.
+            _ = (outbox.drainFinished(), counter.drain())
             throw error
         }
     }
@@ -132,13 +134,24 @@ package final class CommandExecutor {
             let route = try routes.route(id: id)
             return try execute(command, now) { planner throws(RuleError) in try planner.accept(route: route, context) }
         case .progress(let id, let report):
-            let order = try orders.order(job: id, driverID: command.actor.id)
-            return try execute(command, now) { planner throws(RuleError) in
-                try planner.progress(report, of: order, context)
-            }
+            return try execute(report, ofJob: id, command, context)
         case .announce(let announcement):
             return try execute(command, now) { planner throws(RuleError) in try planner.announce(announcement, context) }
         }
+    }
+
+    private func execute(
+        _ report: ProgressReport, ofJob id: String, _ command: Command, _ context: CommandContext
+    ) throws(DatabaseError) -> CommandReply {
+        let order = try orders.order(job: id, driverID: command.actor.id)
+        var last: AuditEntry?
+        if let order, order.assignment.status == report.step { last = try auditTable.last(ofOrder: order.code) }
+        let reply = try execute(command, context.now) { planner throws(RuleError) in
+            try planner.progress(report, of: order, after: last, context)
+        }
+        guard case .rejected(var error) = reply else { return reply }
+        error.jobStatus = order?.assignment.status
+        return .rejected(error)
     }
 
     /// Makes a plan and writes it. If a rule forbids the command, replies with the rule's error.
@@ -149,6 +162,7 @@ package final class CommandExecutor {
         do throws(RuleError) { plan = try makePlan(&planner) } catch { return .rejected(error) }
         var result = CommandResult(
             body: encode(plan.response, command.correlationID), notifications: plan.notifications, order: plan.order)
+        (result.audit, result.isRepetition) = (plan.audit, plan.isRepetition)
         result.lanes = try write(plan, command, now)
         return .committed(result)
     }
@@ -168,7 +182,9 @@ package final class CommandExecutor {
                 LoggedNotification(
                     notification: notification, sequence: sequence, correlationID: command.correlationID,
                     actor: command.actor.key, action: plan.audit?.action ?? command.action.name, readAt: nil))
+            counter.counts.add(.created, of: notification.event)
         }
+        for push in plan.pushes { try addToInboxes(push, of: plan.notifications, now) }
         if let entry = plan.audit { try audit(entry) }
         if plan.pushes.contains(where: \.isForEveryDriver) { backgroundTasks.insert(.broadcasts) }
         return try outbox.enqueue(plan.pushes, of: plan.notifications, now: now)

@@ -8,6 +8,10 @@ package struct CommandResult: Equatable, Sendable {
     package let notifications: [Notification]
     /// The order's new state; nil if no order changed.
     package let order: Order?
+    /// The entry that the command added to the audit log; nil if it added none.
+    package internal(set) var audit: AuditEntry?
+    /// Whether the command repeated the one before it, and changed nothing.
+    package internal(set) var isRepetition = false
     /// The push lanes for which the command created push jobs.
     package internal(set) var lanes: Set<PushLane> = []
     /// Devices that their former owner lost: the command removed them, or another user registered them.

@@ -17,9 +17,12 @@ package struct Commit: Sendable {
     package var finished: [PushLane: FinishedPushes] = [:]
     /// Devices that retention removed because they were not registered again within `push.stale_days` days.
     package var removed: [RemovedDevice] = []
+    /// What happened to notifications, for the metrics.
+    package var counts = DeliveryCounts()
 
     var isEmpty: Bool {
         leases.isEmpty && rejectedReports.isEmpty && replies.isEmpty && wake.isEmpty && finished.isEmpty && removed.isEmpty
+            && counts.isEmpty
     }
 
     /// The id of the last notification.
@@ -38,6 +41,7 @@ package struct Commit: Sendable {
         wake.formUnion(later.wake)
         finished.merge(later.finished) { $0.adding($1) }
         removed += later.removed
+        counts.add(later.counts)
     }
 }
 

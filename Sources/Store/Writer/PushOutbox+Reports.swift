@@ -58,7 +58,12 @@ extension PushOutbox {
         switch try jobs.record(outcome, now: now) {
         case .unchanged: break
         case .ended:
-            if case .failed(let reason) = outcome.result { count(FailedPush(job, reason: reason), in: reply.lease.lane) }
+            switch outcome.result {
+            case .accepted where try jobs.isFirstAccepted(job):
+                counter.counts.add(.pushed, of: job.notification.event)
+            case .failed(let reason): count(FailedPush(job, reason: reason), in: reply.lease.lane)
+            case .accepted, .cancelled, .expired, .retry, .returned: break
+            }
         case .open(let lane):
             if try jobs.cancelIfStale(job.number, now: now) {
                 count(1, as: .cancelled, in: reply.lease.lane)
@@ -182,12 +187,13 @@ extension PushOutbox {
                 preferences: decodedPreferences(candidate.preferences, of: candidate.recipient)))
     }
 
-    /// The badge to show: the number of unread notifications on the recipient's own channel, plus 1 if `notification`
-    /// is on another channel. At least 1, even if `notification` has been read already.
+    /// The badge to show: the number of unread notifications in the recipient's inbox, plus 1 if `notification` is not
+    /// in it, because it is for all drivers. At least 1, even if `notification` has been read already.
     private func badge(of recipient: String, with notification: Notification) throws(DatabaseError) -> Int {
-        guard let channel = Identity(key: recipient)?.channel else { return 1 }
-        let unread = try sequences.unread(channel: channel)
-        return notification.channel.isSame(as: channel) ? max(1, unread) : unread + 1
+        guard let person = Identity(key: recipient) else { return 1 }
+        let unread = try sequences.unread(channel: person.channel)
+        let isInInbox = person.role == .customer || notification.channel.isSame(as: person.channel)
+        return isInInbox ? max(1, unread) : unread + 1
     }
 
     /// The stored preferences; the defaults if there are none or they cannot be read.

@@ -1,4 +1,5 @@
 import Access
+import Crypto
 import FleetRules
 
 /// Creates push jobs: one row per notification and device, in the transaction of the command that causes the push.
@@ -13,6 +14,7 @@ final class PushOutbox {
     let preferences: PreferenceTable
     let notifications: NotificationTable
     let sequences: ChannelSequenceTable
+    let counter: DeliveryCounter
     let keys: DeviceKeys
     /// The enabled push lanes (``PushLane``). Devices of other lanes get no jobs.
     let lanes: Set<PushLane>
@@ -46,8 +48,9 @@ final class PushOutbox {
 
     init(
         _ database: Database, _ options: StoreWriter.Options, _ notifications: NotificationTable,
-        _ sequences: ChannelSequenceTable
+        _ sequences: ChannelSequenceTable, _ counter: DeliveryCounter
     ) throws(DatabaseError) {
+        self.counter = counter
         self.notifications = notifications
         self.sequences = sequences
         jobs = PushJobTable(database: database)
@@ -110,7 +113,8 @@ final class PushOutbox {
             if turn < 0 { turn = try nextTurn(of: device.owner, in: device.lane) }
             let job = PushJobTable.NewPushJob(
                 notificationID: notification.id, entity: draft.entity,
-                collapseKey: notification.isSupersedable ? notification.collapseKey : nil, device: device,
+                collapseKey: notification.isSupersedable ? StableID.collapseID(of: notification.collapseKey) : nil,
+                device: device,
                 queuedAt: draft.now, expiresAt: notification.expiresAt)
             guard try jobs.queue(job, number: lastNumber + 1, turn: turn) else { continue }
             lastNumber += 1

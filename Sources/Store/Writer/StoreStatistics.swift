@@ -22,8 +22,6 @@ package struct StoreStatistics: Equatable, Sendable {
     package internal(set) var failed = 0
     /// Rows that retention deleted, and push jobs of lanes that are not enabled or unknown, which retention ended.
     package internal(set) var deleted = 0
-    /// Telemetry events that were not stored because their user has reported on too many unknown notifications.
-    package internal(set) var strayStepsRefused = 0
     /// Commands and reports that wait in the queue.
     package internal(set) var queueDepth = 0
 

@@ -145,10 +145,8 @@ struct WriterLoop {
         // Drain after each commit: if a later transaction fails, `CommandExecutor.transaction` discards all finished
         // jobs that have not been drained.
         commit.finished = executor.outbox.drainFinished()
-        counts.withLock {
-            $0.count(commit, nanoseconds: nanoseconds)
-            $0.strayStepsRefused = executor.strayStepsRefused
-        }
+        commit.counts = executor.counter.drain()
+        counts.withLock { $0.count(commit, nanoseconds: nanoseconds) }
         return commit
     }
 

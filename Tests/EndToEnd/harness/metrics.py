@@ -31,6 +31,11 @@ class Metrics:
         """Returns the sum over all labels; 0 for a family without samples."""
         return sum(value for name, _, value in self.samples if name == family)
 
+    def value(self, family: str, **labels: str) -> float:
+        """Returns the sum of the samples with these labels."""
+        return sum(value for name, received, value in self.samples if name == family
+                   and all(f'{label}="{text}"' in received for label, text in labels.items()))
+
 
 def scrape(api: Api) -> Metrics:
     response = api.get("/metrics")

@@ -1,5 +1,6 @@
 """Devices of users, and the pushes they receive."""
 
+import json
 import secrets
 from dataclasses import dataclass
 from functools import cached_property
@@ -118,6 +119,12 @@ class Device:
     @property
     def pushes(self) -> list[Push]:
         return [Push(request) for request in self.sent if request.accepted]
+
+    def message_ids(self) -> list[str]:
+        """The id of each push as the phone knows it: the `apns-id`, or FCM's id of the message."""
+        return [request.headers["apns-id"] if self.uses_apns
+                else json.loads(request.response_body)["name"].split("/")[-1]
+                for request in self.sent if request.accepted]
 
     def wait(self, count: int, seconds: float = 15.0) -> list[Push]:
         """Waits until the device has received so many pushes."""

@@ -142,9 +142,7 @@ class PushFleet(Fleet):
 
     def metric(self, family: str, **labels: str) -> float:
         """Returns the sum of a metric's samples with these labels."""
-        return sum(value for name, received, value in self.metrics().samples
-                   if name == f"fleetwire_{family}"
-                   and all(f'{label}="{wanted}"' in received for label, wanted in labels.items()))
+        return self.metrics().value(f"fleetwire_{family}", **labels)
 
     def wait_for_metric(self, family: str, value: float, seconds: float = 15.0,
                         **labels: str) -> None:

@@ -1,0 +1,70 @@
+/// A state that a notification reaches at most once for each recipient. The raw value is a label in metrics.
+package enum NotificationState: String, Sendable {
+    /// The notification is in the log. Counted once, however many recipients it has.
+    case created
+    /// A push provider has accepted the first push to the recipient.
+    case pushed
+    /// The recipient's app has reported a step.
+    case received, viewed, accepted, dismissed
+    /// The recipient has marked the notification as read.
+    case read
+    /// The notification's lifetime has ended, and no step was reported and nothing was marked as read. A notification
+    /// for all drivers expires once, if none of them has reported a step.
+    case expired
+}
+
+extension TelemetryEvent.Kind {
+    /// The state that a notification has reached when its recipient reports this step.
+    package var state: NotificationState {
+        switch self {
+        case .received: .received
+        case .viewed: .viewed
+        case .accepted: .accepted
+        case .dismissed: .dismissed
+        }
+    }
+}
+
+/// What happened to notifications in one transaction, for the metrics.
+package struct DeliveryCounts: Equatable, Sendable {
+    /// Notifications of one event that reached a state.
+    package struct Arrival: Hashable, Sendable {
+        package let event: String
+        package let state: NotificationState
+    }
+
+    /// Steps of one kind that apps reported.
+    package struct Step: Hashable, Sendable {
+        package let kind: TelemetryEvent.Kind
+        /// ``TelemetryEvent/type``.
+        package let type: String
+    }
+
+    package private(set) var arrivals: [Arrival: Int] = [:]
+    /// The steps that were stored, for the first time.
+    package private(set) var steps: [Step: Int] = [:]
+    /// Steps that were stored before.
+    package var repeatedSteps = 0
+    /// Steps that were not stored: their notifications are unknown, and the reporter has reported too many such steps.
+    package var droppedSteps = 0
+
+    package init() {}
+
+    package var isEmpty: Bool { self == DeliveryCounts() }
+
+    package mutating func add(_ state: NotificationState, of event: String, count: Int = 1) {
+        arrivals[Arrival(event: event, state: state), default: 0] += count
+    }
+
+    package mutating func addStep(_ kind: TelemetryEvent.Kind, ofType type: String) {
+        steps[Step(kind: kind, type: type), default: 0] += 1
+    }
+
+    /// Adds the counts of another transaction.
+    package mutating func add(_ other: DeliveryCounts) {
+        arrivals.merge(other.arrivals, uniquingKeysWith: +)
+        steps.merge(other.steps, uniquingKeysWith: +)
+        repeatedSteps += other.repeatedSteps
+        droppedSteps += other.droppedSteps
+    }
+}

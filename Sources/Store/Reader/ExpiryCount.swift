@@ -1,0 +1,32 @@
+import FleetRules
+
+/// Counts the notifications whose lifetime ends, about once a second, for the metrics. Nothing is written, and the count
+/// begins when the process starts: a notification costs no more than its place in an index.
+struct ExpiryCount {
+    /// The shortest time between two counts, in milliseconds.
+    static let interval: Int64 = 1_000
+
+    /// The notifications that expired until then are counted, or expired before the process started: milliseconds since
+    /// 1970.
+    private var countedUntil: Int64
+    private var hasFailed = false
+
+    init(from now: Int64) { countedUntil = now }
+
+    /// Counts the notifications that have expired since the last count. If the clock was set back, nothing is counted
+    /// until it has caught up, so that no notification is counted twice.
+    /// - Returns: nil if it is too early.
+    /// - Throws: the first error only, until a count succeeds: the next call is a second later.
+    mutating func next(_ executor: QueryExecutor, now: Int64) throws(DatabaseError) -> DeliveryCounts? {
+        guard now >= countedUntil + Self.interval else { return nil }
+        do throws(DatabaseError) {
+            let counts = try executor.expired(after: countedUntil, upTo: now)
+            (countedUntil, hasFailed) = (now, false)
+            return counts
+        } catch {
+            defer { hasFailed = true }
+            guard hasFailed else { throw error }
+            return nil
+        }
+    }
+}

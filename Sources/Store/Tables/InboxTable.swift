@@ -1,0 +1,116 @@
+import FleetRules
+
+/// The notifications of bookings' channels that were pushed to customers, one row per customer. With the notifications
+/// of the customer's own channel they are what the customer can list and mark as read.
+struct InboxTable {
+    let database: Database
+
+    /// Adds a notification.
+    /// - Parameters:
+    ///   - recipient: ``Identity/key`` of a customer.
+    ///   - sequence: the last sequence number of the customer's own channel.
+    func add(_ notification: Notification, for recipient: String, afterSequence sequence: Int64) throws(DatabaseError) {
+        try database.change(
+            """
+            INSERT INTO inbox_entries (recipient, notification_id, after_sequence, lifetime_end) VALUES (?, ?, ?, ?) \
+            ON CONFLICT (recipient, notification_id) DO NOTHING
+            """, .string(recipient), .string(notification.id), .integer(sequence), .integer(notification.expiresAt))
+    }
+
+    /// The last sequence number that the recipient's own channel had when the notification was added; nil if the
+    /// notification is not in the inbox.
+    func afterSequence(of id: String, for recipient: String) throws(DatabaseError) -> Int64? {
+        try database.first(
+            "SELECT after_sequence FROM inbox_entries WHERE recipient = ? AND notification_id = ?", .string(recipient),
+            .string(id), as: { $0.integer(0) })
+    }
+
+    /// The recipient's entries before the notification `before`, newest first. If `before` is nil, starts with the newest.
+    func newest(for recipient: String, before id: String?, limit: Int) throws(DatabaseError) -> [LoggedNotification] {
+        // A ULID consists of digits and capitals, which all sort before a tilde.
+        try database.all(
+            Self.selectNewest, .string(recipient), .string(id ?? "~"), .integer(limit), as: LoggedNotification.init(row:))
+    }
+
+    private static let selectNewest = SQL(
+        """
+        SELECT \(NotificationTable.columnsWithoutReadMark), entry.read_at FROM inbox_entries AS entry \
+        JOIN notifications ON notifications.id = entry.notification_id \
+        WHERE entry.recipient = ? AND entry.notification_id < ? ORDER BY entry.notification_id DESC LIMIT ?
+        """)
+
+    // MARK: Marks
+
+    /// Marks the recipient's entries as read: those of the notifications `ids`, or all if `ids` is nil.
+    /// - Returns: the newly marked notifications' ids, and whether each was unread before.
+    func markRead(
+        _ ids: [String]?, for recipient: String, now: Int64
+    ) throws(DatabaseError) -> [(id: String, wasUnread: Bool)] {
+        let entry: (Row) -> (id: String, wasUnread: Bool) = { ($0.string(0), $0.isNull(1)) }
+        guard let ids else {
+            return try database.all(
+                """
+                UPDATE inbox_entries SET read_at = ? WHERE recipient = ? AND read_at IS NULL \
+                RETURNING notification_id, seen_at
+                """, .integer(now), .string(recipient), as: entry)
+        }
+        var marked: [(id: String, wasUnread: Bool)] = []
+        for id in ids {
+            marked += try database.all(
+                """
+                UPDATE inbox_entries SET read_at = ? WHERE recipient = ? AND notification_id = ? AND read_at IS NULL \
+                RETURNING notification_id, seen_at
+                """, .integer(now), .string(recipient), .string(id), as: entry)
+        }
+        return marked
+    }
+
+    /// Records the recipient's first action on a notification.
+    /// - Returns: true if the notification was unread before. False if it is not in the inbox.
+    func markSeen(_ id: String, for recipient: String, now: Int64) throws(DatabaseError) -> Bool {
+        try database.first(
+            """
+            UPDATE inbox_entries SET seen_at = ? WHERE recipient = ? AND notification_id = ? AND seen_at IS NULL \
+            RETURNING read_at
+            """, .integer(now), .string(recipient), .string(id), as: { $0.isNull(0) }) ?? false
+    }
+
+    /// The read marks of a notification, as steps of its history.
+    func readSteps(of id: String) throws(DatabaseError) -> [NotificationStep] {
+        try database.all(
+            """
+            SELECT recipient, read_at FROM inbox_entries WHERE notification_id = ? AND read_at IS NOT NULL \
+            ORDER BY read_at, recipient
+            """, .string(id), as: { NotificationStep("read", of: id, at: $0.integer(1), subject: $0.string(0)) })
+    }
+
+    // MARK: Expiry and retention
+
+    /// Counts by event the entries that expired after `start`, up to and including `end`, without a step or a mark of
+    /// their recipient.
+    func expired(after start: Int64, upTo end: Int64) throws(DatabaseError) -> [(event: String, count: Int)] {
+        try database.all(
+            """
+            SELECT notifications.event, COUNT(*) FROM inbox_entries AS entry \
+            JOIN notifications ON notifications.id = entry.notification_id \
+            WHERE entry.lifetime_end > ? AND entry.lifetime_end <= ? AND entry.read_at IS NULL AND entry.seen_at IS NULL \
+            AND NOT EXISTS (SELECT 1 FROM notification_steps AS step WHERE step.notification_id = entry.notification_id \
+            AND step.subject = entry.recipient) GROUP BY notifications.event
+            """, .integer(start), .integer(end), as: { ($0.string(0), Int($0.integer(1))) })
+    }
+
+    /// Deletes the entries of the notifications that ``NotificationTable/deleteExpired(before:most:)`` deletes next.
+    /// - Returns: the recipient of each entry that was unread.
+    func deleteExpired(before cutoff: Int64, most: Int) throws(DatabaseError) -> [String] {
+        var unread: [String] = []
+        try database.each(Self.deleteOld, .integer(cutoff), .integer(most)) { row in
+            if row.isNull(1), row.isNull(2) { unread.append(row.string(0)) }
+        }
+        return unread
+    }
+
+    private static let deleteOld = SQL(
+        """
+        DELETE FROM inbox_entries WHERE notification_id IN \(NotificationTable.old) RETURNING recipient, read_at, seen_at
+        """)
+}
