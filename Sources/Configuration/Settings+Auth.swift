@@ -48,6 +48,9 @@ extension Settings {
             "https://www.googleapis.com/robot/v1/metadata/x509/securetoken@system.gserviceaccount.com"
         /// The role of a user whose token has no `role` claim.
         package var role = Role.driver
+        /// The claim without which a user does not get ``role``: anybody may be able to sign up to the project, but only
+        /// its administrators set claims. Empty: every user gets the role.
+        package var requireClaim = ""
 
         package init() {}
 

@@ -10,6 +10,8 @@ extension Settings {
     package struct Fleet: Equatable, Sendable {
         /// The app's id; empty: the first app.
         package var app = ""
+        /// True: production permits channels to which anybody may subscribe.
+        package var allowOpenChannels = false
 
         package init() {}
     }

@@ -33,6 +33,7 @@ extension Settings {
                 $0.text("project_id", into: &auth.firebase.projectID, .projectID)
                 $0.text("certificates_url", into: &auth.firebase.certificatesURL, .keysURL)
                 $0.choice("role", into: &auth.firebase.role)
+                $0.text("require_claim", into: &auth.firebase.requireClaim, .claimName)
             }
             $0.flag("replay_protection", into: &auth.replayProtection)
         }
@@ -60,7 +61,10 @@ extension Settings {
         let problemsBefore = root.reader.problems.count
         root.list("apps", into: &apps) { App($0) }
         let areValid = root.reader.problems.count == problemsBefore
-        root.section("fleet") { $0.text("app", into: &fleet.app, areValid ? .app(among: apps.map(\.id)) : .any) }
+        root.section("fleet") {
+            $0.text("app", into: &fleet.app, areValid ? .app(among: apps.map(\.id)) : .any)
+            $0.flag("allow_open_channels", into: &fleet.allowOpenChannels)
+        }
     }
 }
 

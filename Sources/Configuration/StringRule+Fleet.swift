@@ -31,13 +31,17 @@ extension StringRule {
         $0.utf8.count <= 64 && $0.utf8.allSatisfy { $0.isLowercase || $0.isDigit || $0 == UInt8(ascii: "-") }
     }
 
+    static let claimName = StringRule("a claim's name of up to 200 printable ASCII characters, or \"\"") {
+        $0.utf8.count <= 200 && $0.utf8.allSatisfy { (0x21...0x7E).contains($0) }
+    }
+
     /// Empty, or a cookie's name, which is an HTTP token (RFC 6265): printable ASCII without separators.
     static let cookieName = StringRule("a cookie's name, or \"\"") {
         $0.utf8.allSatisfy { (0x21...0x7E).contains($0) && !"()<>@,;:\\\"/[]?={}".utf8.contains($0) }
     }
 
     /// Empty, or a text with a PEM block that is not a private key. OpenSSL checks the key itself later
-    /// (`Settings.keyError` in Gateway).
+    /// (`Settings.unusableKeys` in Gateway).
     static let publicKey = StringRule("a public key in PEM, usually as file:PATH, or \"\"") {
         $0.isEmpty || hasPublicPEMBlock($0)
     }

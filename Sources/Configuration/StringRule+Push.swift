@@ -38,7 +38,7 @@ extension StringRule {
     /// A key of `store.encryption_keys`. It has the form of an app's `encryption_master_key`, but must not be empty.
     static let storeKey = StringRule(masterKey.expected) { !$0.isEmpty && masterKey.accepts($0) }
 
-    /// Checks only that there is a PEM block of a private key. OpenSSL checks the key itself later (`Settings.keyError`
+    /// Checks only that there is a PEM block of a private key. OpenSSL checks the key itself later (`Settings.unusableKeys`
     /// in Gateway).
     static let privateKey = StringRule("a private key in PEM") {
         let block = /-----BEGIN ([A-Z0-9 ]*PRIVATE KEY)-----\s[A-Za-z0-9+\/=\s]+-----END ([A-Z0-9 ]*PRIVATE KEY)-----/

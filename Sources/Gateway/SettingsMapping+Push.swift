@@ -13,7 +13,7 @@ struct CredentialError: Error {
 
 extension Settings {
     /// The provider of a lane; nil if the lane is not enabled, or if a credential of any lane cannot be used (see
-    /// ``keyError``).
+    /// ``unusableKeys(file:)``).
     package func pushProvider(of lane: PushLane) -> Provider? {
         (try? push.providers())?.first { $0.lane == lane }
     }

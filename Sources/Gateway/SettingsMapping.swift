@@ -13,7 +13,9 @@ extension Settings.Auth {
         var issuers = jwt.filter(\.isEnabled).map(TokenIssuer.init)
         if firebase.isEnabled {
             issuers.append(
-                .firebase(projectID: firebase.projectID, certificatesURL: firebase.certificatesURL, role: firebase.role))
+                .firebase(
+                    projectID: firebase.projectID, certificatesURL: firebase.certificatesURL, role: firebase.role,
+                    requiredClaim: firebase.requireClaim))
         }
         return issuers
     }
@@ -54,28 +56,33 @@ extension TrustedProxies {
 }
 
 extension Settings {
-    /// The first configuration key whose value passes the configuration's checks but cannot be used, such as a broken
-    /// PEM or a private key of the wrong curve. Nil if there is none.
-    package var keyError: (key: String, problem: String)? {
+    /// The configuration keys whose values pass the configuration's checks but cannot be used, such as a broken PEM or a
+    /// private key of the wrong curve.
+    /// - Parameter file: the path that errors show as the file's name.
+    package func unusableKeys(file: String) -> [ConfigurationError] {
+        var errors: [ConfigurationError] = []
+        func report(_ key: String, _ problem: String) {
+            errors.append(ConfigurationError(file: file, key: key, problem: problem))
+        }
         if server.proxyProtocol, !server.tls.isEmpty {
-            return ("server.proxy_protocol", "cannot be used with server.tls: let the load balancer terminate TLS")
+            report("server.proxy_protocol", "cannot be used with server.tls: let the load balancer terminate TLS")
         }
         do throws(StartError) {
             if !server.tls.isEmpty { _ = try TLSCertificates(server.tls.map(TLSFiles.init)) }
         } catch {
-            return ("server.tls", "cannot \(error)")
+            report("server.tls", "cannot \(error)")
         }
         do throws(TokenIssuerError) {
             _ = try TokenVerifier(issuers: auth.issuers, keyCache: IssuerKeyCache(issuers: auth.issuers))
         } catch {
-            return ("auth.jwt", error.description)
+            report("auth.jwt", error.description)
         }
         do throws(CredentialError) {
             _ = try push.providers()
         } catch {
-            return (error.key, error.problem)
+            report(error.key, error.problem)
         }
-        return nil
+        return errors
     }
 
     /// Logs warnings about insecure but valid settings.

@@ -13,9 +13,11 @@ struct Claims {
     /// The end of the year 9999 in seconds since 1970. A larger value is a mistake, usually a time in milliseconds.
     private static let dateMax: Double = 253_402_300_799
 
+    private let payload: [UInt8]
     private let members: JSONMembers<Name>
 
     init(_ payload: [UInt8]) throws(TokenError) {
+        self.payload = payload
         do throws(JSONMembersError) {
             members = try JSONMembers(of: payload)
         } catch {
@@ -50,7 +52,7 @@ struct Claims {
     private func checkTimes(now: Double, profile: TokenIssuer.Profile) throws(TokenError) {
         guard let expiry = try date(.exp) else { throw TokenError("The token lacks exp") }
         guard now < expiry + TokenVerifier.clockSkewSeconds else {
-            throw TokenError("The token expired at \(Self.iso8601(expiry))", isExpiry: true)
+            throw TokenError("The token expired at \(Self.iso8601(expiry))", kind: .expired)
         }
         if let start = try date(.nbf), start > now + TokenVerifier.clockSkewSeconds {
             throw TokenError("The token is not valid before \(Self.iso8601(start))")
@@ -92,13 +94,30 @@ struct Claims {
 
     private func role(_ profile: TokenIssuer.Profile) throws(TokenError) -> Role {
         guard let text = try string(.role) else {
-            guard case .firebase(let role) = profile else { throw TokenError("The token lacks role") }
+            guard case .firebase(let role, let requiredClaim) = profile else { throw TokenError("The token lacks role") }
+            guard requiredClaim.isEmpty || grants(requiredClaim) else {
+                throw TokenError("The user has no role: the token lacks role and \(requiredClaim)", kind: .withoutRole)
+            }
             return role
         }
         guard let role = Role(anyCase: text) else {
             throw TokenError("The token's role \(text.clipped) is unknown: expected driver, admin, customer or ops")
         }
         return role
+    }
+
+    /// Whether the token has this claim with a value other than null, false and "": with these, an administrator takes the
+    /// claim back.
+    private func grants(_ claim: String) -> Bool {
+        var values: [String] = []
+        try? payload.withUnsafeBytes { bytes in
+            try JSONReader.object(bytes) { name, value in
+                guard name.string?.utf8.elementsEqual(claim.utf8) == true else { return }
+                values.append(String(decoding: value.raw, as: UTF8.self))
+            }
+        }
+        // Two values contradict each other: other readers of the token may use either.
+        return values.count == 1 && !["null", "false", #""""#].contains(values[0])
     }
 
     /// The custom claim `driver_id` of a Firebase user. Operators set it by hand, so a whole number is accepted as well

@@ -4,12 +4,19 @@ import JSON
 /// Why a token is invalid, for developers. Quotes neither the token nor a secret.
 struct TokenError: Error, Equatable {
     let reason: String
-    /// Whether the token was valid until it expired, as far as it was checked.
-    let isExpiry: Bool
+    let kind: Kind
 
-    init(_ reason: String, isExpiry: Bool = false) {
+    enum Kind {
+        case invalid
+        /// The token was valid until it expired, as far as it was checked.
+        case expired
+        /// The token is genuine, but its user has no role.
+        case withoutRole
+    }
+
+    init(_ reason: String, kind: Kind = .invalid) {
         self.reason = reason
-        self.isExpiry = isExpiry
+        self.kind = kind
     }
 }
 

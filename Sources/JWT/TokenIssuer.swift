@@ -24,9 +24,10 @@ package struct TokenIssuer: Equatable, Sendable {
     package enum Profile: Equatable, Sendable {
         /// `sub` and `role`.
         case standard
-        /// Firebase ID tokens. `role` is the role of a token that has no `role` claim. A driver's id is the claim
-        /// `driver_id` or, if the token does not have it, `sub`.
-        case firebase(role: Role)
+        /// Firebase ID tokens. `role` is the role of a token that has no `role` claim, provided that it has the claim
+        /// `requiredClaim`, unless that is "". A driver's id is the claim `driver_id` or, if the token does not have it,
+        /// `sub`.
+        case firebase(role: Role, requiredClaim: String = "")
     }
 
     /// The only algorithm that this issuer's tokens may use, whatever a token's header contains.
@@ -52,10 +53,13 @@ package struct TokenIssuer: Equatable, Sendable {
     }
 
     /// The issuer of a Firebase project's ID tokens.
-    package static func firebase(projectID: String, certificatesURL: String, role: Role) -> TokenIssuer {
+    package static func firebase(
+        projectID: String, certificatesURL: String, role: Role, requiredClaim: String = ""
+    ) -> TokenIssuer {
         TokenIssuer(
             algorithm: .rs256, keys: .remote(url: certificatesURL, .certificates),
-            issuer: "https://securetoken.google.com/" + projectID, audience: projectID, profile: .firebase(role: role))
+            issuer: "https://securetoken.google.com/" + projectID, audience: projectID,
+            profile: .firebase(role: role, requiredClaim: requiredClaim))
     }
 }
 

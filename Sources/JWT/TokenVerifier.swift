@@ -9,6 +9,8 @@ package enum VerificationResult: Equatable, Sendable {
     case expired(String)
     /// The token is invalid for another reason, which the string explains to developers.
     case refused(String)
+    /// The token is valid, but its user has no role. The string explains the reason to developers.
+    case withoutRole(String)
     /// The token's key is not in the cache. If ``IssuerKeyCache/mayFetch(issuer:now:)`` returns true, fetch the
     /// issuer's keys and verify the token again. `issuer` is the issuer's index.
     case needsKeys(issuer: Int)
@@ -79,7 +81,11 @@ package final class TokenVerifier {
             guard isGenuine else { throw TokenError("The token's signature is wrong") }
             return .identity(try claims.identity(for: issuer, now: now))
         } catch {
-            return error.isExpiry ? .expired(error.reason) : .refused(error.reason)
+            return switch error.kind {
+            case .invalid: .refused(error.reason)
+            case .expired: .expired(error.reason)
+            case .withoutRole: .withoutRole(error.reason)
+            }
         }
     }
 

@@ -8,12 +8,12 @@ struct CheckConfig: ParsableCommand {
         abstract: "Check the configuration and print notifications with sample data.",
         discussion: "Exits with 0 if the configuration is valid; otherwise prints all errors and exits with 78.")
 
-    @OptionGroup var configuration: ConfigurationOption
+    @OptionGroup var options: ServingOptions
 
     func run() throws {
-        let settings = try configuration.load()
+        let settings = try options.load()
         let apps = settings.apps.count == 1 ? "1 app" : "\(settings.apps.count) apps"
         for line in settings.notifications.samples(mode: settings.push.mode).flatMap(\.lines) { print(line) }
-        print("\(configuration.file): ok (\(apps), \(settings.server.host):\(settings.server.port))")
+        print("\(options.configuration.file): ok (\(apps), \(settings.server.host):\(settings.server.port))")
     }
 }

@@ -14,17 +14,46 @@ struct ConfigurationOption: ParsableArguments {
 
     /// Reads the settings from the file and the environment. If they are invalid, prints one line per problem and exits
     /// with status 78 (EX_CONFIG).
-    func load() throws -> Settings {
+    func load() throws -> Settings { try Self.exitingOnErrors { () throws(ConfigurationErrors) in try read() } }
+
+    fileprivate func read(
+        refusing isUnsafe: (Settings) -> [ConfigurationError] = { _ in [] }
+    ) throws(ConfigurationErrors) -> Settings {
+        let settings = try Settings.load(file: file, environment: Environment.all)
+        let problems = settings.unusableKeys(file: file) + isUnsafe(settings)
+        guard problems.isEmpty else { throw ConfigurationErrors(problems) }
+        return settings
+    }
+
+    fileprivate static func exitingOnErrors(
+        _ read: () throws(ConfigurationErrors) -> Settings
+    ) throws -> Settings {
         do throws(ConfigurationErrors) {
-            let settings = try Settings.load(file: file, environment: Environment.all)
-            if let (key, problem) = settings.keyError {
-                throw ConfigurationErrors([ConfigurationError(file: file, key: key, problem: problem)])
-            }
-            return settings
+            return try read()
         } catch {
             StandardError.print(error.description)
             throw ExitCode(EX_CONFIG)
         }
+    }
+}
+
+/// `--config FILE` and `--production`, for the commands that refuse an unsafe configuration.
+struct ServingOptions: ParsableArguments {
+    @OptionGroup var configuration: ConfigurationOption
+
+    @Flag(help: "Refuse what is unsafe in production, such as demo secrets, and limit each address.")
+    var production = false
+
+    /// Reads the settings as ``ConfigurationOption/load()``, and also exits if they are unsafe.
+    func load() throws -> Settings {
+        try ConfigurationOption.exitingOnErrors { () throws(ConfigurationErrors) in try read() }
+    }
+
+    /// Reads the settings that the gateway serves with.
+    func read() throws(ConfigurationErrors) -> Settings {
+        var settings = try configuration.read { $0.safetyErrors(inProduction: production, file: configuration.file) }
+        if production { settings.server.limitAddresses() }
+        return settings
     }
 }
 

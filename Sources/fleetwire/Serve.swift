@@ -9,22 +9,21 @@ import Server
 struct Serve: ParsableCommand {
     static let configuration = CommandConfiguration(abstract: "Run the gateway until SIGTERM or SIGINT.")
 
-    @OptionGroup var configuration: ConfigurationOption
+    @OptionGroup var options: ServingOptions
 
     @Option(help: "The TCP port to listen on (default: server.port; 0: any free port).")
     var port: UInt16?
 
     func run() throws {
-        var settings = try configuration.load()
+        var settings = try options.load()
         if let port { settings.server.port = Int(port) }
-        let file = configuration.file
         let logWriter = LogWriter(format: settings.log.format == .json ? .json : .text)
         defer { logWriter.stop() }
         let log = Log(settings.log, logWriter)
         let service: Lifecycle
         do throws(StartError) {
             service = try Lifecycle(settings: settings, log: log, logWriter: logWriter) { () throws(ConfigurationErrors) in
-                try Settings.load(file: file, environment: Environment.all)
+                try options.read()
             }
         } catch {
             let hint = error.isAddressInUse ? ". Stop the other instance, or set server.port." : ""

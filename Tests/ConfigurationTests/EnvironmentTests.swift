@@ -18,7 +18,9 @@ import Testing
             "FLEETWIRE_AUTH_JWT_PUBLIC_KEY": "", "FLEETWIRE_AUTH_JWT_JWKS_URL": "", "FLEETWIRE_AUTH_JWT_ISSUER": "i",
             "FLEETWIRE_AUTH_JWT_AUDIENCE": "a", "FLEETWIRE_AUTH_JWT_COOKIE": "c",
             "FLEETWIRE_AUTH_FIREBASE_PROJECT_ID": "p", "FLEETWIRE_AUTH_FIREBASE_CERTIFICATES_URL": "https://c",
-            "FLEETWIRE_AUTH_FIREBASE_ROLE": "ops", "FLEETWIRE_STORE_PATH": "/s.db", "FLEETWIRE_STORE_DURABILITY": "normal",
+            "FLEETWIRE_AUTH_FIREBASE_ROLE": "ops", "FLEETWIRE_AUTH_FIREBASE_REQUIRE_CLAIM": "d",
+            "FLEETWIRE_FLEET_ALLOW_OPEN_CHANNELS": "true", "FLEETWIRE_STORE_PATH": "/s.db",
+            "FLEETWIRE_STORE_DURABILITY": "normal",
             "FLEETWIRE_STORE_RETENTION_DAYS": "1", "FLEETWIRE_NOTIFICATIONS_FILE": "n.yaml",
             "FLEETWIRE_PUSH_MODE": "off", "FLEETWIRE_PUSH_STALE_DAYS": "1", "FLEETWIRE_PUSH_APNS_ENABLED": "true",
             "FLEETWIRE_PUSH_APNS_HOST": "a", "FLEETWIRE_PUSH_APNS_SANDBOX_HOST": "b", "FLEETWIRE_PUSH_APNS_PORT": "1",
@@ -63,6 +65,8 @@ import Testing
         expected.auth.firebase.projectID = "p"
         expected.auth.firebase.certificatesURL = "https://c"
         expected.auth.firebase.role = .ops
+        expected.auth.firebase.requireClaim = "d"
+        expected.fleet.allowOpenChannels = true
         expected.store.path = "/s.db"
         expected.store.durability = .normal
         expected.store.retentionDays = 1

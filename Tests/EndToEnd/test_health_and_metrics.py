@@ -151,7 +151,7 @@ def test_metrics_are_for_the_loopback_only(start_gateway, closing):
     address = next((address for address in own if address and not address.startswith("127.")), None)
     if not address:
         pytest.skip("this machine has no other address")
-    gateway = start_gateway(server={"host": "0.0.0.0"})
+    gateway = start_gateway(server={"host": "0.0.0.0"}, first={"secret": "no demo secret"})
     assert scrape(closing(Api(gateway)))
     gateway.host = address
     for headers in ([], ["X-Forwarded-For: 127.0.0.1"], ["Forwarded: for=127.0.0.1"],

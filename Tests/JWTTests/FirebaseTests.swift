@@ -62,6 +62,29 @@ import Testing
         #expect(try Self.refusal([("role", "null")]) == "The token: expected role to be a string")
     }
 
+    @Test func givesTheConfiguredRoleOnlyWithTheRequiredClaim() throws {
+        let issuers = [
+            TokenIssuer(
+                algorithm: .hs256, keys: .secret(TestTokens.secret), profile: .firebase(role: .driver, requiredClaim: "fleet"))
+        ]
+        let verifier = try TokenVerifier(issuers: issuers, keyCache: IssuerKeyCache(issuers: issuers))
+        func result(_ changes: [(String, String?)]) -> VerificationResult {
+            verifier.verify(TestTokens.token(TestTokens.claims([("role", nil)] + changes)), now: TestTokens.now)
+        }
+        let withoutRole = VerificationResult.withoutRole("The user has no role: the token lacks role and fleet")
+        #expect(result([]) == withoutRole)
+        for json in ["null", "false", #""""#] { #expect(result([("fleet", json)]) == withoutRole, "\(json)") }
+        #expect(result([("Fleet", "true")]) == withoutRole)
+        #expect(result([("fleet", #"true,"fleet":true"#)]) == withoutRole, "given twice")
+        let driver = VerificationResult.identity(Identity(role: .driver, id: "42"))
+        for json in ["true", "1", #""north""#, #"{"id":1}"#, #"["a"]"#] { #expect(result([("fleet", json)]) == driver) }
+        let admin = VerificationResult.identity(Identity(role: .admin, id: "42"))
+        #expect(result([("role", #""admin""#)]) == admin, "the token's own role needs no claim")
+        #expect(
+            result([("exp", "1")]) == .refused("The token expired at 1970-01-01T00:00:01.000Z"),
+            "a token that is not valid is refused for that")
+    }
+
     @Test func driverIDTakesPrecedenceOverSub() throws {
         #expect(try Self.identity([("driver_id", #""D-7""#)]) == Identity(role: .driver, id: "D-7"))
         #expect(try Self.identity([("driver_id", "9007199254740993")]) == Identity(role: .driver, id: "9007199254740993"))

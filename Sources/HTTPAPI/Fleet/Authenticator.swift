@@ -25,13 +25,14 @@ package struct Authenticator {
     }
 
     /// - Parameter now: seconds since 1970.
-    /// - Throws: ``APIError`` with 401.
+    /// - Throws: ``APIError`` with 401, or with 403 if the token is valid, but its user has no role.
     func authenticate(on request: HTTPRequest, now: Int64) throws(APIError) -> Result {
         switch verifier.verify(try token(in: request), now: now) {
         case .identity(let identity): return .identity(identity)
         case .needsKeys(let issuer): return .needsKeys(issuer: issuer)
         case .expired(let text): throw .unauthorized(text, isExpired: true)
         case .refused(let text): throw .unauthorized(text)
+        case .withoutRole(let text): throw APIError(403, text)
         }
     }
 

@@ -70,7 +70,8 @@ class Gateway:
 
     `sections` are further sections of the configuration; `wrapper` is a command that runs the
     program, such as strace; `stderr` is a descriptor that gets the log instead of a file;
-    `variables` are environment variables. In a `directory` that another gateway used before, it
+    `variables` are environment variables. With `production`, only the first application is
+    configured, because the secrets of the others are short. In a `directory` that another gateway used before, it
     opens that gateway's database.
     """
 
@@ -78,14 +79,16 @@ class Gateway:
                  server: dict | None = None, descriptors: int | None = None,
                  first: dict | None = None, apps: list[dict] | None = None,
                  sections: dict | None = None, wrapper: list | None = None,
-                 stderr: int | None = None, variables: dict[str, str] | None = None):
+                 stderr: int | None = None, variables: dict[str, str] | None = None,
+                 production: bool = False):
         directory.mkdir(parents=True, exist_ok=True)
         self.loops = loops
         first = FIRST.entry(**({"limits": limits} if limits else {}), **(first or {}))
         self.config = write_config(
             directory / "fleetwire.yaml",
             server=SERVER | {"loops": loops} | (server or {}),
-            apps=[first, SECOND.entry(), DISABLED.entry(), *(apps or [])], **(sections or {}))
+            apps=[first, *([] if production else [SECOND.entry(), DISABLED.entry()]), *(apps or [])],
+            **(sections or {}))
         self.log_path = directory / "stderr.log"
 
         def limit() -> None:
@@ -97,7 +100,8 @@ class Gateway:
 
         with self.log_path.open("wb") as log:
             self.process = subprocess.Popen(
-                [*(wrapper or []), BINARY, "serve", "--config", self.config],
+                [*(wrapper or []), BINARY, "serve", "--config", self.config,
+                 *(["--production"] if production else [])],
                 env=environment(**(variables or {})), cwd=directory, stdin=subprocess.DEVNULL,
                 stdout=subprocess.PIPE, stderr=log if stderr is None else stderr, preexec_fn=limit)
         self.host = "127.0.0.1"
