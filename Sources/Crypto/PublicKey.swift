@@ -5,7 +5,7 @@ import COpenSSL
 ///
 /// Threads may share it: OpenSSL allows that for an EVP_PKEY that does not change (openssl-threads(7)), and each
 /// verification uses its own context.
-package final class PublicKey: @unchecked Sendable {  // the EVP_PKEY does not change; each verification has its own context
+package final class PublicKey: Equatable, @unchecked Sendable {  // the EVP_PKEY does not change; contexts are not shared
     /// The kind of the key.
     package let kind: KeyKind
     private let handle: OpaquePointer
@@ -74,6 +74,10 @@ package final class PublicKey: @unchecked Sendable {  // the EVP_PKEY does not c
     }
 
     deinit { EVP_PKEY_free(handle) }
+
+    package static func == (one: PublicKey, other: PublicKey) -> Bool {
+        one.kind == other.kind && EVP_PKEY_eq(one.handle, other.handle) == 1
+    }
 
     /// Whether the owner of the private key signed `bytes`.
     /// - Parameter signature: in JOSE's form; for P-256, r and s of 32 bytes each (RFC 7518 section 3.4).

@@ -31,8 +31,8 @@ final class FleetService: Sendable {
     private let reader: StoreReader
     private let hub: SharedHub
     private let intake = CommandIntake()
-    private let fetcher: JWKSFetcher
-    private let fetcherThread: Thread
+    /// By issuer; nil if the issuer's key is configured.
+    private let keyFetchers: [JWKSFetcher?]
 
     /// Opens the store, restores the job assignments of open orders in the hub, and starts the push lanes.
     /// - Throws: ``StartError`` if the store cannot be opened, or a push provider's key cannot be used.
@@ -75,9 +75,11 @@ final class FleetService: Sendable {
             writer.stop()
             throw StartError("\(error)")
         }
-        let fetcher = JWKSFetcher(issuers: issuers, keyCache: keyCache, log: log)
-        self.fetcher = fetcher
-        fetcherThread = Thread(name: "token-keys") { fetcher.run(notifying: hub) }
+        let keyCache = keyCache
+        keyFetchers = issuers.enumerated().map { index, issuer in
+            guard case .remote(let url, _) = issuer.keys else { return nil }
+            return JWKSFetcher(issuer: index, url: url, keyCache: keyCache, hub: hub, log: log)
+        }
         let writer = writer
         pushService.start(
             settings.notifications, report: { writer.post($0) }, isConnected: { hub.isListening($0, app: app) })
@@ -97,10 +99,10 @@ final class FleetService: Sendable {
     /// Queues a query for the store's reader. Returns false if the queue is full.
     func post(_ query: QueryRequest) -> Bool { reader.post(query) }
 
-    /// Queues a fetch of an issuer's keys; see ``JWKSFetcher/fetch(issuer:for:on:)``. Returns false if the queue is
-    /// full.
-    func fetchKeys(of issuer: Int, for request: RequestID, on loop: Int) -> Bool {
-        fetcher.fetch(issuer: issuer, for: request, on: loop)
+    /// Queues a request whose token's key is unknown; see ``JWKSFetcher/fetch(_:for:on:)``. Returns false if the queue
+    /// is full.
+    func fetch(_ key: MissingKey, for request: RequestID, on loop: Int) -> Bool {
+        keyFetchers[key.issuer]?.fetch(key, for: request, on: loop) ?? false
     }
 
     /// Logs how many lines were left out in the last second. Call it once a second.
@@ -119,7 +121,7 @@ final class FleetService: Sendable {
         pushService.use(catalogue)
     }
 
-    /// Stops the push lanes and the key fetcher, then closes the store once all queued requests are done. Call it after
+    /// Stops the push lanes and the key fetchers, then closes the store once all queued requests are done. Call it after
     /// the last loop has stopped.
     /// - Parameter hasDrained: whether the loops have written all that was published.
     func stop(hasDrained: Bool) {
@@ -128,8 +130,8 @@ final class FleetService: Sendable {
         // drain because the gateway could not start.
         pushService.finish(withinSeconds: settings.server.drainSeconds)
         pushService.wait()
-        fetcher.stop()
-        fetcherThread.join()
+        for fetcher in keyFetchers { fetcher?.stop() }
+        for fetcher in keyFetchers { fetcher?.wait() }
         reader.stop()
         writer.stop()
     }

@@ -23,8 +23,9 @@ enum LoopMessage: Sendable {
     indirect case queryReply(QueryReply, to: RequestID)
     /// Respond to a request.
     indirect case response(HTTPResponse, to: RequestID)
-    /// Retry a request: the fetch of its token issuer's keys has ended, with or without success.
-    case keysFetched(for: RequestID)
+    /// Retry a request. If its token's key is still unknown, the issuer does not have it, or the client may repeat the
+    /// request after this time, because the keys could not be fetched.
+    case keysFetched(for: RequestID, retryAfterSeconds: Int?)
     /// Close all WebSockets within this time.
     case drain(seconds: Int)
     /// End the loop at once.

@@ -26,8 +26,8 @@ extension Node {
         switch route(request) {
         case .respond(let response): return .respond(finish(response, pending, request))
         case .route(let route): return readBody(of: id, route, pending)
-        case .needsKeys(let issuer):
-            guard fleet.fetchKeys(of: issuer, for: id, on: index) else {
+        case .needsKey(let key):
+            guard fleet.fetch(key, for: id, on: index) else {
                 return .respond(finish(rejectForFullQueue(.tokenKeys, pending), pending, request))
             }
             waiting[id] = pending
@@ -164,21 +164,24 @@ extension Node {
         loop?.respond(response.adding(request.crossOriginHeaders), to: id)
     }
 
-    /// Routes a request again after the fetch of its token issuer's keys. If the token's key is still unknown, responds
-    /// with 401. But if no key of the issuer was ever fetched, the issuer is unreachable, and the response is 503,
-    /// because apps treat a 401 as a logout.
-    func retry(_ id: RequestID) {
+    /// Routes a request again after its token issuer's keys were fetched, or could not be. If the token's key is still
+    /// unknown, responds with 401 only if a fetch has shown that the issuer does not have it, because apps treat a 401 as a
+    /// logout.
+    /// - Parameter retryAfterSeconds: nil after such a fetch; otherwise when the next one is permitted.
+    func retry(_ id: RequestID, retryAfterSeconds: Int?) {
         guard let pending = waiting.removeValue(forKey: id), let deferred = pending.deferred else { return }
         let decision: HeadDecision = deferred.withRequest { request in
             switch route(request) {
             case .respond(let response): return .respond(finish(response, pending, request))
             case .route(let route): return readBody(of: id, route, pending)
-            case .needsKeys(let issuer):
+            case .needsKey:
                 let response =
-                    fleet.keyCache.isEmpty(issuer: issuer)
-                    ? unavailable(
-                        pending.envelope, "The keys of the token's issuer cannot be fetched: try again", retryAfterSeconds: 30)
-                    : APIError.unauthorized("Unknown key id (kid) for this issuer").response(pending.envelope ?? .error)
+                    if let retryAfterSeconds {
+                        unavailable(
+                            pending.envelope, "The token's key is not known yet: try again", retryAfterSeconds: retryAfterSeconds)
+                    } else {
+                        APIError.unauthorized("Unknown key id (kid) for this issuer").response(pending.envelope ?? .error)
+                    }
                 return .respond(finish(response, pending, request))
             }
         }

@@ -44,7 +44,7 @@ final class Node: EventLoopDelegate {
     /// Connections to adopt after the mailbox is drained.
     private var connectionsToAdopt = FIFO<Listener.AcceptedSocket>()
     /// Requests to retry after the mailbox is drained, because the fetch of their issuer's keys has ended.
-    private var requestsToRetry: [RequestID] = []
+    private var requestsToRetry: [(id: RequestID, retryAfterSeconds: Int?)] = []
     /// Rejections since the last tick, by the queue that was full.
     private var rejections: [FullQueue: Int] = [:]
     /// The values of `.slowConsumers` and `.acceptPauses` that the log already contains.
@@ -325,7 +325,7 @@ final class Node: EventLoopDelegate {
             case .commandReply(let reply, let request): respond(to: request) { reply.response(in: $0) }
             case .queryReply(let reply, let request): respond(to: request) { reply.response(in: $0) }
             case .response(let response, let request): respond(response, to: request)
-            case .keysFetched(let request): requestsToRetry.append(request)
+            case .keysFetched(let request, let seconds): requestsToRetry.append((request, seconds))
             case .drain(let seconds): loop?.drain(over: seconds)
             case .stop: loop?.stop()
             }
@@ -334,7 +334,9 @@ final class Node: EventLoopDelegate {
         if !connectionsToAdopt.isEmpty { adoptConnections() }
         // Retry after the messages of this batch: a retry may drain the mailbox again, and newer messages would then
         // overtake the rest of the batch.
-        while let request = requestsToRetry.popLast() { retry(request) }
+        while let request = requestsToRetry.popLast() {
+            retry(request.id, retryAfterSeconds: request.retryAfterSeconds)
+        }
     }
 
     /// Adopts connections, as far as the time allows, after the messages of the batch: an adopted connection may be served,

@@ -1,12 +1,13 @@
 import HTTP
+import JWT
 import PusherProtocol
 
 /// What the router decides when a request's head is complete, before any byte of its body is stored.
 package enum Routing {
     /// Send this response. The request is rejected, or needs neither a body nor the gateway.
     case respond(HTTPResponse)
-    /// Fetch this issuer's keys, then route the head again. `issuer` is the position in the configuration.
-    case needsKeys(issuer: Int)
+    /// Fetch the keys of this key's issuer, then route the head again.
+    case needsKey(MissingKey)
     /// The sender may make this request: read its body, then call ``Router/action(of:request:)``.
     case route(RoutedRequest)
 }

@@ -21,6 +21,7 @@ package struct HTTPClientResponse: Equatable, Sendable {
     /// The response headers that are kept. To keep another one, add a case.
     enum Header: String, CaseIterable {
         case apnsID = "apns-id"
+        case cacheControl = "cache-control"
         case retryAfter = "retry-after"
 
         /// Parses `Retry-After: …`; nil if the line is not a header or the header is not kept.
@@ -39,6 +40,7 @@ package struct HTTPClientResponse: Equatable, Sendable {
             switch name.count {
             case 7: candidate = .apnsID
             case 11: candidate = .retryAfter
+            case 13: candidate = .cacheControl
             default: return nil
             }
             // Setting the bit 0x20 makes a letter lower-case and does not change a hyphen.

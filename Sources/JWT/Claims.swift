@@ -30,10 +30,11 @@ struct Claims {
 
     /// Maps the claims to an identity.
     /// - Parameter now: seconds since 1970.
+    /// - Returns: the identity, and when the token is valid, in seconds since 1970.
     /// - Throws: ``TokenError`` if the token is expired or not yet valid, is for another audience, or has no valid
     ///   subject or role.
-    func identity(for issuer: TokenIssuer, now: Int64) throws(TokenError) -> Identity {
-        try checkTimes(now: Double(now), profile: issuer.profile)
+    func identity(for issuer: TokenIssuer, now: Int64) throws(TokenError) -> (Identity, validity: Range<Double>) {
+        let validity = try checkTimes(now: Double(now), profile: issuer.profile)
         try checkAudience(issuer.audience)
         guard let subject = try string(.sub) else { throw TokenError("The token lacks sub") }
         let role = try role(issuer.profile)
@@ -44,25 +45,27 @@ struct Claims {
         guard role.accepts(id: id) else {
             throw TokenError("The token's \(claim.rawValue) \(id.clipped) is not a valid \(role.rawValue) id: \(Self.rule(role))")
         }
-        return Identity(role: role, id: id, name: try name(), bookings: role == .customer ? try bookings() : [])
+        let identity = Identity(role: role, id: id, name: try name(), bookings: role == .customer ? try bookings() : [])
+        return (identity, validity)
     }
 
     // MARK: Times and audience
 
-    private func checkTimes(now: Double, profile: TokenIssuer.Profile) throws(TokenError) {
+    /// - Returns: when the token is valid.
+    private func checkTimes(now: Double, profile: TokenIssuer.Profile) throws(TokenError) -> Range<Double> {
+        let skew = TokenVerifier.clockSkewSeconds
         guard let expiry = try date(.exp) else { throw TokenError("The token lacks exp") }
-        guard now < expiry + TokenVerifier.clockSkewSeconds else {
+        guard now < expiry + skew else {
             throw TokenError("The token expired at \(Self.iso8601(expiry))", kind: .expired)
         }
-        if let start = try date(.nbf), start > now + TokenVerifier.clockSkewSeconds {
-            throw TokenError("The token is not valid before \(Self.iso8601(start))")
-        }
-        if let issued = try date(.iat), issued > now + TokenVerifier.clockSkewSeconds {
-            throw TokenError("The token's iat is in the future: \(Self.iso8601(issued))")
-        }
-        if profile != .standard, let signedIn = try date(.authTime), signedIn > now + TokenVerifier.clockSkewSeconds {
+        let (start, issued) = (try date(.nbf) ?? 0, try date(.iat) ?? 0)
+        guard start <= now + skew else { throw TokenError("The token is not valid before \(Self.iso8601(start))") }
+        guard issued <= now + skew else { throw TokenError("The token's iat is in the future: \(Self.iso8601(issued))") }
+        let signedIn = try profile == .standard ? 0 : date(.authTime) ?? 0
+        guard signedIn <= now + skew else {
             throw TokenError("The token's auth_time is in the future: \(Self.iso8601(signedIn))")
         }
+        return max(start, issued, signedIn) - skew..<expiry + skew
     }
 
     private func checkAudience(_ audience: String) throws(TokenError) {

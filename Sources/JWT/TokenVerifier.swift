@@ -11,9 +11,9 @@ package enum VerificationResult: Equatable, Sendable {
     case refused(String)
     /// The token is valid, but its user has no role. The string explains the reason to developers.
     case withoutRole(String)
-    /// The token's key is not in the cache. If ``IssuerKeyCache/mayFetch(issuer:now:)`` returns true, fetch the
-    /// issuer's keys and verify the token again. `issuer` is the issuer's index.
-    case needsKeys(issuer: Int)
+    /// The token's key is not in the cache. Verify the token again after the issuer's keys were fetched; see
+    /// ``KeyFetchSchedule``.
+    case needsKey(MissingKey)
 }
 
 /// Verifies tokens (RFC 7519).
@@ -38,6 +38,7 @@ package final class TokenVerifier {
     private let issuers: [TokenIssuer]
     private let keys: [Key]
     private let keyCache: IssuerKeyCache
+    private var verified = VerifiedTokens()
 
     /// - Parameter keyCache: must have been created with the same issuers in the same order.
     /// - Throws: ``TokenIssuerError`` if an issuer's key is invalid or does not fit its algorithm, or an issuer is
@@ -59,6 +60,10 @@ package final class TokenVerifier {
     ///   - token: in compact form, without `Bearer `.
     ///   - now: seconds since 1970.
     package func verify(_ token: String, now: Int64) -> VerificationResult {
+        let digest = token.utf8.count <= VerifiedTokens.tokenBytesMax ? SHA256.digest(of: Array(token.utf8)) : nil
+        if let digest, let entry = verified.entry(digest, now: now, generation: { keyCache.generation(issuer: $0) }) {
+            return .identity(entry.identity)
+        }
         do throws(TokenError) {
             let token = try JWT(token)
             let claims = try Claims(token.payload)
@@ -68,18 +73,27 @@ package final class TokenVerifier {
                 throw TokenError("The token's alg \(token.algorithm.clipped) is refused: expected \(issuer.algorithm.rawValue)")
             }
             let isGenuine: Bool
+            var keyGeneration = 0
             switch keys[index] {
             case .secret(let key): isGenuine = key.verifies(digest: token.signature, of: token.signedBytes)
             case .fixed(let key): isGenuine = key.verifies(token.signature, of: token.signedBytes)
             case .fetched:
                 switch keyCache.key(issuer: index, keyID: token.keyID) {
-                case .key(let key): isGenuine = key.verifies(token.signature, of: token.signedBytes)
-                case .unknown: return .needsKeys(issuer: index)
+                case .key(let key, let generation):
+                    isGenuine = key.verifies(token.signature, of: token.signedBytes)
+                    keyGeneration = generation
+                case .unknown: return .needsKey(MissingKey(issuer: index, keyID: token.keyID))
                 case .ambiguous: throw TokenError("The token names no key (kid), and its issuer has several")
                 }
             }
             guard isGenuine else { throw TokenError("The token's signature is wrong") }
-            return .identity(try claims.identity(for: issuer, now: now))
+            let (identity, validity) = try claims.identity(for: issuer, now: now)
+            if let digest {
+                let entry = VerifiedTokens.Entry(
+                    identity: identity, issuer: index, keyGeneration: keyGeneration, validity: validity)
+                verified.store(entry, digest)
+            }
+            return .identity(identity)
         } catch {
             return switch error.kind {
             case .invalid: .refused(error.reason)

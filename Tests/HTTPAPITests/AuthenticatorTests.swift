@@ -69,11 +69,11 @@ import Testing
         let payload = "eyJpc3MiOiJyZW1vdGUifQ"  // {"iss":"remote"}
         let call = call([.authorization: "Bearer \(header).\(payload).AAAA"])
         let routing = call.withRequest { router.route(head: $0, now: Call.now) }
-        guard case .needsKeys(let index) = routing else {
+        guard case .needsKey(let key) = routing else {
             Issue.record("\(routing)")
             return
         }
-        #expect(index == 1)
+        #expect(key.issuer == 1 && key.keyID == "1")
     }
 
     // MARK: Cookies

@@ -92,8 +92,8 @@ extension Router {
     func action(of request: HTTPRequest, now: Int64, limitsBody: Bool = true) -> APIAction {
         switch route(head: request, now: now) {
         case .respond(let response): return .respond(response)
-        case .needsKeys(let issuer):
-            Issue.record("the keys of issuer \(issuer) are needed")
+        case .needsKey(let key):
+            Issue.record("\(key) is needed")
             return .respond(.text(503, ""))
         case .route(let route):
             guard request.body.count <= route.readBodyBytesMax || !limitsBody && route.bodyBytesMax > 0 else {

@@ -139,43 +139,42 @@ import Threads
         #expect(Self.has(cache, 2, "d"))
     }
 
-    // MARK: Fetches
+    // MARK: Changes
 
-    @Test func allowsAFetchAtOnceAndThenOnceAMinute() {
+    @Test func storingADocumentSaysWhatHasChanged() throws {
         let cache = IssuerKeyCache(issuers: Self.issuers)
-        #expect(cache.mayFetch(issuer: 0, now: 1000))
-        for now in 1000..<1060 as Range<Int64> { #expect(!cache.mayFetch(issuer: 0, now: now)) }
-        #expect(cache.mayFetch(issuer: 0, now: 1060))
-        #expect(!cache.mayFetch(issuer: 0, now: 1061))
-        #expect(cache.mayFetch(issuer: 1, now: 1061), "the limit applies to each issuer separately")
-        #expect(cache.mayFetch(issuer: 0, now: 5000))
+        let (a, b) = (KeyDocuments.rsa("a"), KeyDocuments.rsa("b", modulus: TestKeys.otherRSAModulus))
+        #expect(try cache.store(KeyDocuments.set(a), for: 0) == .added)
+        #expect(try cache.store(KeyDocuments.set(KeyDocuments.rsa("a", #","use":"sig""#)), for: 0) == .none, "the same key")
+        #expect(try cache.store(KeyDocuments.set(b, a), for: 0) == .added)
+        #expect(try cache.store(KeyDocuments.set(a, b), for: 0) == .none, "in another order")
+        #expect(try cache.store(KeyDocuments.set(b), for: 0) == .removed)
+        let reused = KeyDocuments.rsa("b", modulus: TestKeys.rsaModulus)
+        #expect(try cache.store(KeyDocuments.set(reused), for: 0) == .added, "another key of the same name")
+        #expect(try cache.store(KeyDocuments.set(reused, KeyDocuments.rsa(nil)), for: 0) == .added)
+        #expect(try cache.store(KeyDocuments.set(reused, KeyDocuments.rsa(nil)), for: 0) == .none)
     }
 
-    @Test func failedFetchCountsAsAFetch() {
+    @Test func lacksAKeyUntilADocumentHasIt() throws {
         let cache = IssuerKeyCache(issuers: Self.issuers)
-        #expect(cache.mayFetch(issuer: 0, now: 0))
-        #expect(throws: TokenIssuerError.self) { try cache.store([], for: 0) }
-        #expect(!cache.mayFetch(issuer: 0, now: 59))
-        #expect(cache.mayFetch(issuer: 0, now: 60))
-    }
-
-    @Test func clockSetBackDoesNotDelayFetches() {
-        let cache = IssuerKeyCache(issuers: Self.issuers)
-        for now in [100_000, 500, .min, .max, .min, 0] as [Int64] { #expect(cache.mayFetch(issuer: 0, now: now)) }
-        #expect(!cache.mayFetch(issuer: 0, now: 59))
+        let (key, none) = (MissingKey(issuer: 0, keyID: "a"), MissingKey(issuer: 0, keyID: nil))
+        #expect(cache.lacks(key) && cache.lacks(none))
+        try cache.store(KeyDocuments.set(KeyDocuments.rsa("a")), for: 0)
+        #expect(!cache.lacks(key) && !cache.lacks(none) && cache.lacks(MissingKey(issuer: 1, keyID: "a")))
+        try cache.store(KeyDocuments.set(KeyDocuments.rsa("b")), for: 0)
+        #expect(cache.lacks(key), "the new document dropped it")
     }
 
     @Test func threadsCanShareTheCache() throws {
         let cache = IssuerKeyCache(issuers: Self.issuers)
         let document = KeyDocuments.set(KeyDocuments.rsa("rsa1"))
-        let (verified, fetches) = (Lock(0), Lock(0))
+        let verified = Lock(0)
         try cache.store(document, for: 0)
         let threads = (0..<4).map { number in
             Thread(name: "verifier-\(number)") {
                 guard let verifier = try? TokenVerifier(issuers: Self.issuers, keyCache: cache) else { return }
                 for _ in 0..<50 {
-                    if cache.mayFetch(issuer: 0, now: 7) { fetches.withLock { $0 += 1 } }
-                    try? cache.store(document, for: 0)
+                    _ = try? cache.store(document, for: 0)
                     let result = verifier.verify(TestKeys.rs256, now: TestTokens.now)
                     if case .identity = result { verified.withLock { $0 += 1 } }
                 }
@@ -183,17 +182,16 @@ import Threads
         }
         for thread in threads { thread.join() }
         #expect(verified.withLock { $0 } == 200)
-        #expect(fetches.withLock { $0 } == 1, "only one call may fetch")
     }
 
     @Test func onlyTokensWhoseKeyIsMissingRequireAFetch() throws {
         let cache = IssuerKeyCache(issuers: Self.issuers)
         let verifier = try TokenVerifier(issuers: Self.issuers, keyCache: cache)
-        #expect(verifier.verify(TestKeys.rs256, now: TestTokens.now) == .needsKeys(issuer: 0))
-        #expect(verifier.verify(TestKeys.rs256WithoutKeyID, now: TestTokens.now) == .needsKeys(issuer: 0))
-        #expect(verifier.verify(TestKeys.es256, now: TestTokens.now) == .needsKeys(issuer: 1))
+        #expect(verifier.verify(TestKeys.rs256, now: TestTokens.now) == .needsKey(MissingKey(issuer: 0, keyID: "rsa1")))
+        #expect(verifier.verify(TestKeys.rs256WithoutKeyID, now: TestTokens.now) == .needsKey(MissingKey(issuer: 0, keyID: nil)))
+        #expect(verifier.verify(TestKeys.es256, now: TestTokens.now) == .needsKey(MissingKey(issuer: 1, keyID: "ec1")))
         try cache.store(KeyDocuments.set(KeyDocuments.rsa("old")), for: 0)
-        #expect(verifier.verify(TestKeys.rs256, now: TestTokens.now) == .needsKeys(issuer: 0))
+        #expect(verifier.verify(TestKeys.rs256, now: TestTokens.now) == .needsKey(MissingKey(issuer: 0, keyID: "rsa1")))
         try cache.store(KeyDocuments.set(KeyDocuments.rsa("old"), KeyDocuments.rsa("rsa1")), for: 0)
         guard case .identity = verifier.verify(TestKeys.rs256, now: TestTokens.now) else {
             Issue.record("expected an identity: the key is in the cache")

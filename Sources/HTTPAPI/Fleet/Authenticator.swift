@@ -19,9 +19,8 @@ package struct Authenticator {
 
     enum Result {
         case identity(Identity)
-        /// The keys of the issuer must be fetched before the token can be verified. `issuer` is the position of the
-        /// issuer in the configuration.
-        case needsKeys(issuer: Int)
+        /// The keys of the issuer must be fetched before the token can be verified.
+        case needsKey(MissingKey)
     }
 
     /// - Parameter now: seconds since 1970.
@@ -29,7 +28,7 @@ package struct Authenticator {
     func authenticate(on request: HTTPRequest, now: Int64) throws(APIError) -> Result {
         switch verifier.verify(try token(in: request), now: now) {
         case .identity(let identity): return .identity(identity)
-        case .needsKeys(let issuer): return .needsKeys(issuer: issuer)
+        case .needsKey(let key): return .needsKey(key)
         case .expired(let text): throw .unauthorized(text, isExpired: true)
         case .refused(let text): throw .unauthorized(text)
         case .withoutRole(let text): throw APIError(403, text)

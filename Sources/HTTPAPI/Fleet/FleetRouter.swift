@@ -49,7 +49,7 @@ package struct FleetRouter {
             identity = Identity(role: .ops, id: "")  // No endpoint of /api/ops reads the id.
         } else {
             switch try authenticator.authenticate(on: request, now: now) {
-            case .needsKeys(let issuer): return .needsKeys(issuer: issuer)
+            case .needsKey(let key): return .needsKey(key)
             case .identity(let sender): identity = sender
             }
         }
@@ -168,7 +168,7 @@ package struct FleetRouter {
     func metrics(_ request: HTTPRequest, now: Int64) throws(APIError) -> Routing? {
         guard let result = try? authenticator.authenticate(on: request, now: now) else { return nil }
         switch result {
-        case .needsKeys(let issuer): return .needsKeys(issuer: issuer)
+        case .needsKey(let key): return .needsKey(key)
         case .identity(let identity):
             try Self.checkRole(of: identity, FleetEndpoints.opsRoles)
             return .route(RoutedRequest(.metrics))

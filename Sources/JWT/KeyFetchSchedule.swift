@@ -1,0 +1,60 @@
+/// Decides when the keys of one issuer are fetched. Times are seconds on the monotonic clock.
+///
+/// They are fetched when the issuer's document is no longer fresh, because only then a withdrawn key is noticed, and when a
+/// token needs a key that the document does not contain, because the issuer may have a new one. Anybody can invent such a
+/// token, so after a fetch of the second kind that brought no new key, the next one waits for a minute. After a fetch that
+/// brought one, the next need not wait: otherwise an invented token a minute could lock out users whenever keys change.
+package struct KeyFetchSchedule: Sendable {
+    package enum Cause: Sendable {
+        /// The document is no longer fresh.
+        case age
+        /// A token needs a key that is not in the cache.
+        case unknownKey
+    }
+
+    package enum Outcome: Sendable {
+        /// The document has keys that the cache did not have.
+        case newKeys(maxAgeSeconds: Int64?)
+        /// All keys of the document were in the cache.
+        case noNewKeys(maxAgeSeconds: Int64?)
+        /// There is no document, or it has no usable key.
+        case failed
+    }
+
+    /// The shortest time between two fetches for unknown keys of which the first brought no new key, and between two
+    /// attempts to refresh the document.
+    static let secondsBetweenFetches: Int64 = 60
+    /// How long a document is fresh if the issuer does not say so (`Cache-Control: max-age`).
+    static let freshSeconds: Int64 = 600
+    /// The bounds of what the issuer says.
+    static let freshSecondsRange: ClosedRange<Int64> = 60...86_400
+
+    private var refreshAt: Int64
+    /// When a token with an unknown key may cause a fetch.
+    private var unknownKeyAt: Int64
+
+    /// A schedule whose first fetch is due.
+    package init(now: Int64) { (refreshAt, unknownKeyAt) = (now, now) }
+
+    /// The time until the document must be fetched again; 0: now.
+    package func secondsUntilRefresh(now: Int64) -> Int64 { max(0, refreshAt - now) }
+
+    /// The time until a token with an unknown key may cause a fetch; 0: now.
+    package func secondsUntilFetchForUnknownKey(now: Int64) -> Int64 { max(0, unknownKeyAt - now) }
+
+    /// Records a fetch.
+    /// - Parameter start: when it began.
+    package mutating func record(_ outcome: Outcome, of cause: Cause, startedAt start: Int64) {
+        switch outcome {
+        case .newKeys(let maxAge), .noNewKeys(let maxAge):
+            let range = Self.freshSecondsRange
+            refreshAt = start + min(max(maxAge ?? Self.freshSeconds, range.lowerBound), range.upperBound)
+        case .failed: refreshAt = max(refreshAt, start + Self.secondsBetweenFetches)
+        }
+        switch (outcome, cause) {
+        case (.newKeys, _): unknownKeyAt = start
+        case (_, .unknownKey): unknownKeyAt = start + Self.secondsBetweenFetches
+        case (_, .age): break
+        }
+    }
+}
