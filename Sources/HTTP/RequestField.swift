@@ -3,7 +3,7 @@ extension HTTPRequest {
     package enum Field: UInt8, CaseIterable, Sendable {
         case authorization, connection, contentLength, contentType, cookie, expect, forwarded, host, idempotencyKey, ifMatch
         case origin, secFetchSite, secWebSocketKey, secWebSocketProtocol, secWebSocketVersion, transferEncoding, upgrade
-        case xCorrelationID, xForwardedFor, xForwardedProto
+        case xCorrelationID, xForwardedFor, xForwardedProto, xRealIP
 
         /// The field of this name, in any case. Nil if this server does not read it.
         @inline(__always)
@@ -21,7 +21,7 @@ extension HTTPRequest {
             case 6: return first == UInt8(ascii: "c") ? .cookie : first == UInt8(ascii: "o") ? .origin : .expect
             case 7: return .upgrade
             case 8: return .ifMatch
-            case 9: return .forwarded
+            case 9: return first == UInt8(ascii: "f") ? .forwarded : .xRealIP
             case 10: return .connection
             case 12: return .contentType
             case 13: return .authorization
@@ -60,16 +60,17 @@ extension HTTPRequest {
             case .xCorrelationID: "x-correlation-id"
             case .xForwardedFor: "x-forwarded-for"
             case .xForwardedProto: "x-forwarded-proto"
+            case .xRealIP: "x-real-ip"
             }
         }
 
         /// Whether a request may have several lines of this field. Their values form one list (RFC 9110 section 5.3).
-        /// Of every other field a second line is an error. `X-Correlation-ID` is no list, but a proxy may add its own,
-        /// which is no reason to reject the request.
+        /// Of every other field a second line is an error. `X-Correlation-ID` and `X-Real-IP` are no lists, but a proxy may
+        /// add its own, which is no reason to reject the request.
         package var mayRepeat: Bool {
             switch self {
             case .connection, .expect, .forwarded, .ifMatch, .secWebSocketProtocol, .upgrade: true
-            case .xCorrelationID, .xForwardedFor, .xForwardedProto: true
+            case .xCorrelationID, .xForwardedFor, .xForwardedProto, .xRealIP: true
             default: false
             }
         }

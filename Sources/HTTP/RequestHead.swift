@@ -34,7 +34,7 @@ package struct RequestHead: Sendable, BitwiseCopyable {
     package var hasRepeatedFields = false
     /// The size of the head in bytes, from the start of the buffer to the end of the empty line. The body follows.
     package var byteCount = 0
-    @usableFromInline var fields = InlineArray<20, ByteRange>(repeating: ByteRange(0..<0))
+    @usableFromInline var fields = InlineArray<21, ByteRange>(repeating: ByteRange(0..<0))
 
     package init() {}
 

@@ -48,11 +48,11 @@ extension EventLoop {
     }
 
     /// Whether a request comes from this machine. A loopback address does not identify a local client if a proxy on this
-    /// machine forwards remote requests.
+    /// machine forwards remote requests. A proxy that the configuration does not mention gives itself away by its fields.
     func isLoopback(_ head: RequestHead, _ slot: Int) -> Bool {
         let peer = connections[slot].peer
         return peer.isLoopback && !options.proxies.contains(peer) && head[.xForwardedFor] == nil && head[.forwarded] == nil
-            && head[.xForwardedProto] == nil
+            && head[.xForwardedProto] == nil && head[.xRealIP] == nil
     }
 
     // MARK: PROXY protocol

@@ -165,6 +165,18 @@ def test_metrics_are_for_the_loopback_only(start_gateway, closing):
     closing(Client.connect(gateway)).expect_nothing()
 
 
+@pytest.mark.parametrize("field", ["Forwarded: for=203.0.113.1", "X-Forwarded-For: 203.0.113.1",
+                                   "X-Forwarded-Proto: https", "X-Real-IP: 203.0.113.1"])
+def test_requests_of_an_undeclared_proxy_are_not_local(gateway, closing, field):
+    """Such a proxy on this machine may forward requests from anywhere."""
+    for path in ("/metrics", "/api/ops/stats", "/api/ops/push"):
+        wire = closing(Wire(gateway))
+        wire.send(request("GET", path))
+        assert wire.read_response().status == 200, path
+        wire.send(request("GET", path, headers=[field]))
+        assert wire.read_response().status in (401, 403), path
+
+
 def outbound_address() -> str | None:
     """Returns the address this machine uses for outbound connections; sends no packet."""
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as probe:
