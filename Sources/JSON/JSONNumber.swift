@@ -4,4 +4,39 @@ package struct JSONNumber: Equatable, Sendable {
     package let text: String
 
     package init(text: String) { self.text = text }
+
+    /// Whether the number fits into a double. If one did not, apps' decoders would reject the whole event.
+    package var isFinite: Bool { Double(text)?.isFinite == true }
+
+    /// The first number, at any depth, that does not fit into a double. Nil if there is none.
+    /// - Parameter json: valid JSON.
+    package static func firstInfinite(in json: UnsafeRawBufferPointer) -> JSONNumber? {
+        var rest = json[...]
+        while let byte = rest.first {
+            switch byte {
+            case UInt8(ascii: "\""): rest = rest.dropFirst(stringLength(rest))
+            case UInt8(ascii: "-"), UInt8(ascii: "0")...UInt8(ascii: "9"):
+                let digits = rest.prefix { isPart($0) }
+                let number = JSONNumber(text: String(decoding: digits, as: UTF8.self))
+                guard number.isFinite else { return number }
+                rest = rest[digits.endIndex...]
+            default: rest = rest.dropFirst()
+            }
+        }
+        return nil
+    }
+
+    /// The bytes of the string with which valid JSON begins, with both quotes.
+    private static func stringLength(_ json: Slice<UnsafeRawBufferPointer>) -> Int {
+        var index = json.startIndex + 1
+        while json[index] != UInt8(ascii: "\"") { index += json[index] == UInt8(ascii: "\\") ? 2 : 1 }
+        return index + 1 - json.startIndex
+    }
+
+    private static func isPart(_ byte: UInt8) -> Bool {
+        switch byte {
+        case UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "-"), UInt8(ascii: "+"), UInt8(ascii: "."): true
+        default: byte | 0x20 == UInt8(ascii: "e")
+        }
+    }
 }

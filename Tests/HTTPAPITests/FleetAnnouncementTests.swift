@@ -85,6 +85,12 @@ import Testing
         #expect(announcement(announce(data: data))?.data == Array(data.utf8))
     }
 
+    @Test func rejectsDataWithNumbersThatNoDoubleHolds() {
+        let problem = "Expected \"data\" to contain only numbers that fit into a double; found "
+        #expect(announce(data: #"{"a":[{"b":1e999}]}"#).refusal == "400 " + problem + "1e999")
+        #expect(announcement(announce(data: #"{"a":"1e999","b":1e308}"#)) != nil)
+    }
+
     @Test func dataIsAnObjectAndEmptyByDefault() {
         #expect(announcement(announce())?.data == Array("{}".utf8))
         #expect(announcement(announce(data: "null"))?.data == Array("{}".utf8))

@@ -57,11 +57,9 @@ struct JSONBody {
     /// A number member, kept as written.
     func number(_ name: String) throws(APIError) -> Change<JSONNumber> {
         try change(name) { value throws(APIError) in
-            // If a number did not fit into a double, the apps' decoders would reject the whole event.
-            guard value.kind == .number, Double(String(decoding: value.raw, as: UTF8.self))?.isFinite == true else {
-                throw invalid(name, "be a number")
-            }
-            return JSONNumber(text: String(decoding: value.raw, as: UTF8.self))
+            let number = JSONNumber(text: String(decoding: value.raw, as: UTF8.self))
+            guard value.kind == .number, number.isFinite else { throw invalid(name, "be a number") }
+            return number
         }
     }
 

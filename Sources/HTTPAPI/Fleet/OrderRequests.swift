@@ -118,8 +118,11 @@ extension JSONBody {
         guard let to = try object("to") else {
             throw missing("to", "{driver}, {drivers: […]}, {customer} or {all: true}")
         }
-        let data = try object("data").map(Array.init) ?? Array("{}".utf8)
-        return Announcement(type: type, audience: try JSONBody(to).audience(), data: data)
+        let data = try object("data")
+        if let number = data.flatMap(JSONNumber.firstInfinite) {
+            throw invalid("data", "contain only numbers that fit into a double; found \(number.text.clipped)")
+        }
+        return Announcement(type: type, audience: try JSONBody(to).audience(), data: data.map(Array.init) ?? Array("{}".utf8))
     }
 
     private func audience() throws(APIError) -> Announcement.Audience {
