@@ -114,11 +114,13 @@ final class FleetService: Sendable {
     /// Whether admins may send notifications of this type.
     func isCatalogued(_ type: String) -> Bool { catalogue.withLock { $0.entry(for: type) } != nil }
 
-    /// Replaces the notification catalogue. Events and pushes use its rules and texts from now on.
-    func use(_ catalogue: NotificationCatalogue) {
-        self.catalogue.withLock { $0 = catalogue }
-        writer.use(NotificationRules(settings, catalogue))
-        pushService.use(catalogue)
+    /// Replaces the notification catalogue, and the keys, certificates and addresses of push providers: see
+    /// ``PushService/use(_:_:withinSeconds:)``. Events and pushes use them from now on.
+    /// - Throws: ``CredentialError`` if a key cannot be used; nothing has changed then.
+    func use(_ new: Settings) throws(CredentialError) {
+        try pushService.use(new.push, new.notifications, withinSeconds: settings.server.drainSeconds)
+        catalogue.withLock { $0 = new.notifications }
+        writer.use(NotificationRules(settings, new.notifications))
     }
 
     /// Stops the push lanes and the key fetchers, then closes the store once all queued requests are done. Call it after

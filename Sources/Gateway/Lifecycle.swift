@@ -90,7 +90,7 @@ package struct Lifecycle {
     /// process can exit when this returns.
     ///
     /// A second signal aborts the drain. A third one exits even if the store has not finished. SIGHUP reloads the
-    /// notification catalogue and the certificates.
+    /// notification catalogue, the certificates, and the settings of push providers.
     package func runUntilSignalled() {
         var signal = signals.wait()
         while signal == SIGHUP {
@@ -134,13 +134,14 @@ package struct Lifecycle {
         }
     }
 
-    /// Replaces the notification catalogue and the certificates. An invalid configuration changes nothing.
+    /// Replaces the notification catalogue, the certificates and the settings of push providers. An invalid configuration
+    /// changes nothing.
     private func reload() {
         do throws(ConfigurationErrors) {
             let settings = try readSettings()
             let tls = settings.server.tls
             if let certificates = assembly.certificates, !tls.isEmpty { try replace(certificates, tls) }
-            assembly.fleet.use(settings.notifications)
+            try use(settings)
             assembly.log.info(
                 "reloaded",
                 ["notifications": .number(settings.notifications.names.count), "certificates": .number(tls.count)])
@@ -150,7 +151,15 @@ package struct Lifecycle {
         } catch {
             assembly.log.error(
                 "reload_failed",
-                ["reason": .text(error.description), "hint": "the previous notifications and certificates stay in use"])
+                ["reason": .text(error.description), "hint": "the previous texts, certificates and keys stay in use"])
+        }
+    }
+
+    private func use(_ settings: Settings) throws(ConfigurationErrors) {
+        do throws(CredentialError) {
+            try assembly.fleet.use(settings)
+        } catch {
+            throw ConfigurationErrors([ConfigurationError(file: error.key, problem: error.problem)])
         }
     }
 
@@ -168,6 +177,8 @@ extension Settings {
     fileprivate func differsBesidesReloaded(from old: Settings) -> Bool {
         var other = self
         other.notifications = old.notifications
+        if other.push.apns.enabled == old.push.apns.enabled { other.push.apns = old.push.apns }
+        if other.push.fcm.enabled == old.push.fcm.enabled { other.push.fcm = old.push.fcm }
         if other.server.tls.isEmpty == old.server.tls.isEmpty { other.server.tls = old.server.tls }
         other.server.port = old.server.port  // may differ from the file: the command line overrides it
         return other != old

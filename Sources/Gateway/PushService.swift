@@ -17,18 +17,29 @@ final class PushService: Sendable {
         var removed: @Sendable (RemovedDevice) -> Void
     }
 
+    /// What a reload can replace, and what it needs for that.
+    private struct State {
+        var providers: PushProviders
+        /// Nil before ``start(_:report:isConnected:)`` and after ``wait()``.
+        var makeWorker: (@Sendable (Provider, PushCatalogue) -> PushWorker)?
+        var workers: [PushWorker] = []
+    }
+
     let counters = PushCounters()
-    private let providers: [Provider]
+    /// The enabled lanes.
+    let lanes: Set<PushLane>
     /// The mode of catalogue entries that set none (`push.mode`).
     private let mode: NotificationCatalogue.PushMode
     private let log: Log
     private let observers: Observers
-    private let workers = Lock<[PushWorker]>([])
+    private let state: Lock<State>
 
     /// - Throws: ``StartError`` if a credential or CA file cannot be used.
     init(_ settings: Settings.Push, _ observers: Observers, log: Log) throws(StartError) {
         do throws(CredentialError) {
-            providers = try settings.providers()
+            let providers = try PushProviders(settings)
+            lanes = Set(providers.all.map(\.lane))
+            state = Lock(State(providers: providers))
         } catch {
             throw StartError("use \(error.key): \(error.problem)", isConfiguration: true)
         }
@@ -36,9 +47,6 @@ final class PushService: Sendable {
         self.observers = observers
         self.log = log
     }
-
-    /// The enabled lanes.
-    var lanes: Set<PushLane> { Set(providers.map(\.lane)) }
 
     /// Starts the workers. Call it once the store is open.
     /// - Parameters:
@@ -48,17 +56,30 @@ final class PushService: Sendable {
         _ catalogue: NotificationCatalogue, report: @escaping @Sendable (PushReport) -> Bool,
         isConnected: @escaping @Sendable (_ recipient: String) -> Bool
     ) {
-        let templates = PushCatalogue(catalogue, mode: mode)
-        let workers = providers.map { provider in
-            PushWorker(
-                provider, templates: templates,
-                environment: PushWorker.Environment(
-                    now: Clock.unixMilliseconds, report: report, isConnected: isConnected,
-                    event: { self.record($0, provider.lane) }))
+        state.withLock { state in
+            state.makeWorker = { provider, templates in
+                PushWorker(
+                    provider, templates: templates,
+                    environment: PushWorker.Environment(
+                        now: Clock.unixMilliseconds, report: report, isConnected: isConnected,
+                        event: { self.record($0, provider.lane) }))
+            }
         }
-        self.workers.withLock { $0 = workers }
-        for worker in workers { worker.start() }
+        start(lanes, catalogue)
     }
+
+    /// Starts new workers for some lanes.
+    private func start(_ lanes: Set<PushLane>, _ catalogue: NotificationCatalogue) {
+        let templates = PushCatalogue(catalogue, mode: mode)
+        state.withLock { state in
+            guard let makeWorker = state.makeWorker else { return }
+            let workers = state.providers.all.filter { lanes.contains($0.lane) }.map { makeWorker($0, templates) }
+            state.workers = state.workers.filter { !lanes.contains($0.lane) } + workers
+            for worker in workers { worker.start() }
+        }
+    }
+
+    private var workers: [PushWorker] { state.withLock { $0.workers } }
 
     // MARK: From the store
 
@@ -108,7 +129,7 @@ final class PushService: Sendable {
                 "reason": .text(device.reason),
             ])
         observers.removed(device)
-        for worker in workers.withLock({ $0 }) { worker.withdraw(device.id) }
+        for worker in workers { worker.withdraw(device.id) }
     }
 
     /// The values of the label `reason`. Other reasons count as `other`, so that a provider's new reason does not
@@ -120,23 +141,41 @@ final class PushService: Sendable {
 
     // MARK: From operators
 
-    /// Replaces the notification catalogue. Pushes use its texts from now on.
-    func use(_ catalogue: NotificationCatalogue) {
+    /// Replaces the notification catalogue, and the keys, certificates and addresses of providers. Pushes use them from
+    /// now on.
+    ///
+    /// A lane whose provider has changed first waits for the responses under way, at most for `seconds`; meanwhile its
+    /// other jobs stay in the store, which must run. Blocks until then.
+    /// - Throws: ``CredentialError`` if a key cannot be used; nothing has changed then.
+    func use(
+        _ settings: Settings.Push, _ catalogue: NotificationCatalogue, withinSeconds seconds: Int
+    ) throws(CredentialError) {
+        let current = state.withLock { $0.providers }
+        let providers = try PushProviders(settings, replacing: current)
         let templates = PushCatalogue(catalogue, mode: mode)
-        for worker in workers.withLock({ $0 }) { worker.use(templates) }
+        for worker in workers { worker.use(templates) }
+        let changed = lanes.filter { providers.differs(from: current, for: $0.provider) }
+        let replaced = workers.filter { changed.contains($0.lane) }
+        for worker in replaced { worker.stop(withinSeconds: seconds) }
+        for worker in replaced { worker.wait() }
+        state.withLock { $0.providers = providers }
+        start(changed, catalogue)
     }
 
     /// Makes the workers start no new requests and wait for the responses to open ones, at most for this time. The
     /// store must run meanwhile, because the workers report the results to it.
     func finish(withinSeconds seconds: Int) {
-        for worker in workers.withLock({ $0 }) { worker.stop(withinSeconds: seconds) }
+        for worker in workers { worker.stop(withinSeconds: seconds) }
     }
 
     /// Blocks until all workers have stopped. Call ``finish(withinSeconds:)`` first.
     func wait() {
-        for worker in workers.withLock({ $0 }) { worker.wait() }
+        for worker in workers { worker.wait() }
         // A worker reports to the store, whose commits refer to this object: a cycle.
-        workers.withLock { $0 = [] }
+        state.withLock { state in
+            state.workers = []
+            state.makeWorker = nil
+        }
     }
 
     /// The status of every lane; nil if the lane is not enabled.
@@ -165,7 +204,7 @@ final class PushService: Sendable {
     }
 
     private func worker(_ lane: PushLane) -> PushWorker? {
-        workers.withLock { $0.first { $0.lane == lane } }
+        workers.first { $0.lane == lane }
     }
 
     // MARK: From the workers

@@ -15,28 +15,48 @@ extension Settings {
     /// The provider of a lane; nil if the lane is not enabled, or if a credential of any lane cannot be used (see
     /// ``unusableKeys(file:)``).
     package func pushProvider(of lane: PushLane) -> Provider? {
-        (try? push.providers())?.first { $0.lane == lane }
+        (try? PushProviders(push))?.all.first { $0.lane == lane }
     }
 }
 
-extension Settings.Push {
-    /// The providers of the enabled lanes.
-    func providers() throws(CredentialError) -> [Provider] {
-        var providers: [Provider] = []
+/// The providers of the enabled lanes, and what they were made of.
+struct PushProviders: Sendable {
+    let all: [Provider]
+    private let settings: Settings.Push
+    private let apnsToken: APNsToken?
+
+    /// - Parameter current: the providers in use; nil if there are none. Their APNs token is used further if it is of the
+    ///   same key, because Apple refuses tokens that are issued in quick succession.
+    init(_ settings: Settings.Push, replacing current: PushProviders? = nil) throws(CredentialError) {
+        self.settings = settings
+        let (apns, fcm) = (settings.apns, settings.fcm)
+        var all: [Provider] = []
+        var apnsToken: APNsToken?
         if apns.enabled {
             try Self.checkCertificates(apns.authorities, of: apns.caFile, key: "push.apns.ca_file")
-            let token = APNsToken(teamID: apns.teamID, keyID: apns.keyID, key: try apns.privateKey())
+            let key = try apns.privateKey()
+            let reusable = current?.settings.apns.hasSameKey(as: apns) == true ? current?.apnsToken : nil
+            let token = reusable ?? APNsToken(teamID: apns.teamID, keyID: apns.keyID, key: key)
             let hosts = [(PushLane.apns, apns.host, apns.port), (.apnsSandbox, apns.sandboxHost, apns.sandboxPort)]
             for (lane, host, port) in hosts {
                 let address = APNsAddress(host: host, port: port, topic: apns.topic)
-                providers.append(.apns(lane: lane, address, token: token, caFile: apns.caFile))
+                all.append(.apns(lane: lane, address, token: token, caFile: apns.caFile))
             }
+            apnsToken = token
         }
         if fcm.enabled {
             try Self.checkCertificates(fcm.authorities, of: fcm.caFile, key: "push.fcm.ca_file")
-            providers.append(.fcm(baseURL: fcm.baseURL, account: try fcm.account(), caFile: fcm.caFile))
+            all.append(.fcm(baseURL: fcm.baseURL, account: try fcm.account(), caFile: fcm.caFile))
         }
-        return providers
+        (self.all, self.apnsToken) = (all, apnsToken)
+    }
+
+    /// Whether the settings of a provider differ.
+    func differs(from other: PushProviders, for provider: PushProvider) -> Bool {
+        switch provider {
+        case .apns: settings.apns != other.settings.apns
+        case .fcm: settings.fcm != other.settings.fcm
+        }
     }
 
     /// Checks a CA file when the gateway starts. libcurl would report an unusable file only when it connects.
@@ -53,6 +73,10 @@ extension Settings.Push {
 }
 
 extension Settings.APNs {
+    fileprivate func hasSameKey(as other: Settings.APNs) -> Bool {
+        (teamID, keyID, key) == (other.teamID, other.keyID, other.key)
+    }
+
     fileprivate func privateKey() throws(CredentialError) -> PrivateKey {
         let key: PrivateKey
         do throws(KeyError) {

@@ -78,7 +78,7 @@ extension Settings {
             report("auth.jwt", error.description)
         }
         do throws(CredentialError) {
-            _ = try push.providers()
+            _ = try PushProviders(push)
         } catch {
             report(error.key, error.problem)
         }
