@@ -33,15 +33,18 @@ package struct Identity: Equatable, Sendable {
     package let name: String?
     /// References of a customer's bookings.
     package let bookings: [String]
+    /// When the token was issued (`iat`), in milliseconds since 1970; nil if it does not say.
+    package let tokenIssuedAt: Int64?
 
     /// The maximum length of an id or a booking's reference, in bytes.
     package static let idLengthMax = 150
 
-    package init(role: Role, id: String, name: String? = nil, bookings: [String] = []) {
+    package init(role: Role, id: String, name: String? = nil, bookings: [String] = [], tokenIssuedAt: Int64? = nil) {
         self.role = role
         self.id = id
         self.name = name
         self.bookings = bookings
+        self.tokenIssuedAt = tokenIssuedAt
     }
 
     /// `role:id`, used as Pusher's `user_id`. It is unique among all users; an id alone is unique only within its role.
@@ -63,7 +66,8 @@ package struct Identity: Equatable, Sendable {
         (1...idLengthMax).contains(text.utf8.count) && text.utf8.allSatisfy(ChannelName.isNameByte)
     }
 
-    /// Compares bytes: ids with different bytes are different users, even if they are canonically equivalent.
+    /// Compares bytes: ids with different bytes are different users, even if they are canonically equivalent. Two tokens
+    /// of a user that differ only in their age give the same identity.
     package static func == (one: Identity, other: Identity) -> Bool {
         one.role == other.role && one.id.utf8.elementsEqual(other.id.utf8)
             && (one.name == nil) == (other.name == nil) && (one.name ?? "").utf8.elementsEqual((other.name ?? "").utf8)

@@ -45,7 +45,9 @@ struct Claims {
         guard role.accepts(id: id) else {
             throw TokenError("The token's \(claim.rawValue) \(id.clipped) is not a valid \(role.rawValue) id: \(Self.rule(role))")
         }
-        let identity = Identity(role: role, id: id, name: try name(), bookings: role == .customer ? try bookings() : [])
+        let identity = Identity(
+            role: role, id: id, name: try name(), bookings: role == .customer ? try bookings() : [],
+            tokenIssuedAt: try date(.iat).map { Int64($0 * 1_000) })
         return (identity, validity)
     }
 

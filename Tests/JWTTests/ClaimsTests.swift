@@ -144,4 +144,10 @@ import Testing
         for iss in [nil, #""C""#, #""""#, #""k""#] { #expect(try refusal(iss, other + "!", withAny) == nil) }
         #expect(try refusal(#""K""#, other + "!", withAny) == "The token's signature is wrong")
     }
+
+    @Test func identityKnowsWhenItsTokenWasIssued() throws {
+        #expect(try TestTokens.identity(TestTokens.token())?.tokenIssuedAt == nil)
+        let token = TestTokens.token(TestTokens.claims([("iat", "\(TestTokens.now).25")]))
+        #expect(try TestTokens.identity(token)?.tokenIssuedAt == TestTokens.now * 1_000 + 250)
+    }
 }

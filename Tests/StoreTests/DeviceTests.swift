@@ -158,9 +158,35 @@ import Testing
         _ = try executor.commit(unregister(fcm("a"), by: customer("7")))
         #expect(try bookings() == [])
         _ = try executor.commit(register(fcm("a"), by: customer("7", bookings: (0..<150).map { "B\($0)" })))
-        #expect(try bookings().count == 100)
+        #expect(Set(try bookings()) == Set((50..<150).map { "customer:7|B\($0)" }), "the last hundred, which are the newest")
         _ = try executor.commit(register(fcm("a"), by: customer("8")))
         #expect(try bookings() == [], "the device has a new owner, and the former owner has no other device")
+    }
+
+    @Test func registrationWithAnOlderTokenKeepsNewerBookings() throws {
+        let executor = try store.pushing()
+        let bookings = { try executor.database.dump("SELECT reference FROM device_bookings ORDER BY reference") }
+        func registerPhone(_ device: String, _ references: [String], issuedAt: Int64?) throws {
+            let actor = customer("7", bookings: references, tokenIssuedAt: issuedAt)
+            _ = try executor.commit(register(fcm(device), by: actor))
+        }
+        try registerPhone("a", ["B1"], issuedAt: 1_000)
+        try registerPhone("b", ["B2"], issuedAt: 2_000)
+        try registerPhone("a", ["B1"], issuedAt: 1_000)
+        #expect(try bookings() == ["B2"], "the other phone still has an old token")
+        try registerPhone("a", ["B2", "B3"], issuedAt: 2_000)
+        #expect(try bookings() == ["B2", "B3"], "a token of the same age")
+        try registerPhone("b", [], issuedAt: 3_000)
+        try registerPhone("a", ["B3"], issuedAt: 2_000)
+        #expect(try bookings() == [], "the newest token has no bookings")
+        try registerPhone("a", ["B4"], issuedAt: nil)
+        #expect(try bookings() == ["B4"], "a token that does not say when it was issued counts as new")
+        try registerPhone("a", ["B1"], issuedAt: 1_000)
+        #expect(try bookings() == ["B1"], "and nothing is known to be older than it")
+        for device in ["a", "b"] { _ = try executor.commit(unregister(fcm(device), by: customer("7"))) }
+        try registerPhone("a", ["B0"], issuedAt: 500)
+        #expect(try bookings() == ["B0"], "without devices nothing is kept")
+        #expect(try executor.database.dump("SELECT * FROM device_booking_lists") == ["customer:7|500"])
     }
 
     @Test func retentionRemovesStaleDevices() throws {

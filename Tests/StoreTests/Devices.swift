@@ -4,7 +4,9 @@ import FleetRules
 
 @testable import Store
 
-func customer(_ id: String, bookings: [String] = []) -> Identity { Identity(role: .customer, id: id, bookings: bookings) }
+func customer(_ id: String, bookings: [String] = [], tokenIssuedAt: Int64? = nil) -> Identity {
+    Identity(role: .customer, id: id, bookings: bookings, tokenIssuedAt: tokenIssuedAt)
+}
 
 /// An FCM token. The token's text is `token-of-phone-of-` followed by `text`.
 func fcm(_ text: String, _ platform: DeviceToken.Platform? = nil) -> DeviceToken {

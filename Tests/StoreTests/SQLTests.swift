@@ -225,7 +225,7 @@ import Testing
         for row in try devices.sealedTokens(keyID: "k1", after: "", most: 1) {
             try devices.replaceSealedToken(of: row.id, by: row.sealed, keyID: "k1")
         }
-        try bookings.replace(of: "customer:7", by: ["B"])
+        try bookings.replace(of: "customer:7", by: ["B"], issuedAt: noon)
         _ = try bookings.owners(of: "B")
         try bookings.removeIfNoDevices("customer:7")
         try preferences.store(Preferences(), of: "driver:42", now: noon)

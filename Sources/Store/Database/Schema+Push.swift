@@ -99,4 +99,10 @@ extension Schema {
         "CREATE INDEX routes_by_named_driver ON routes (driver_id) WHERE driver_name IS NOT NULL",
         "CREATE INDEX audit_by_actor ON audit (actor) WHERE details IS NOT NULL",
     ]
+
+    /// A customer whose phone registered with a token that says when it was issued. A registration with an older token does
+    /// not replace the customer's bookings.
+    static let bookingLists = [
+        "CREATE TABLE device_booking_lists (owner TEXT NOT NULL PRIMARY KEY, issued_at BIGINT)"
+    ]
 }

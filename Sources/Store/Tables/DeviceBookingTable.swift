@@ -1,5 +1,5 @@
-/// The bookings of customers, for pushes to the customers of a booking. A customer's bookings are those in the JWT with
-/// which the customer last registered a device.
+/// The bookings of customers, for pushes to the customers of a booking. A customer's bookings are those in the newest JWT
+/// with which the customer registered a device.
 struct DeviceBookingTable {
     /// The most bookings stored per customer.
     private static let bookingsMax = 100
@@ -13,27 +13,36 @@ struct DeviceBookingTable {
             as: { $0.string(0) })
     }
 
-    /// Replaces a customer's bookings with the first hundred of `references`.
-    func replace(of owner: String, by references: [String]) throws(DatabaseError) {
+    /// Replaces a customer's bookings with the last hundred of `references`: the newest usually come last. Keeps bookings
+    /// of a token that was issued later: a customer's phones may have tokens of different ages.
+    /// - Parameter issuedAt: when the token with the list was issued, in milliseconds since 1970; nil if it does not say.
+    func replace(of owner: String, by references: [String], issuedAt: Int64?) throws(DatabaseError) {
+        if let issuedAt, let stored = try self.issuedAt(of: owner), stored > issuedAt { return }
         try remove(of: owner)
-        for reference in references.prefix(Self.bookingsMax) {
+        try database.change(
+            "INSERT INTO device_booking_lists (owner, issued_at) VALUES (?, ?)", .string(owner),
+            issuedAt.map { .integer($0) } ?? .null)
+        for reference in references.suffix(Self.bookingsMax) {
             try database.change(
                 "INSERT INTO device_bookings (reference, owner) VALUES (?, ?) ON CONFLICT (reference, owner) DO NOTHING",
                 .string(reference), .string(owner))
         }
     }
 
+    private func issuedAt(of owner: String) throws(DatabaseError) -> Int64? {
+        try database.first(
+            "SELECT issued_at FROM device_booking_lists WHERE owner = ?", .string(owner), as: { $0.optionalInteger(0) }) ?? nil
+    }
+
     /// Removes a customer's bookings if the customer has no devices.
     /// - Parameter owner: ``Identity/key`` of the customer.
     func removeIfNoDevices(_ owner: String) throws(DatabaseError) {
-        try database.change(
-            """
-            DELETE FROM device_bookings WHERE owner = ? \
-            AND NOT EXISTS (SELECT 1 FROM devices WHERE devices.owner = device_bookings.owner)
-            """, .string(owner))
+        let device = try database.first("SELECT 1 FROM devices WHERE owner = ? LIMIT 1", .string(owner), as: { $0.integer(0) })
+        if device == nil { try remove(of: owner) }
     }
 
     func remove(of owner: String) throws(DatabaseError) {
         try database.change("DELETE FROM device_bookings WHERE owner = ?", .string(owner))
+        try database.change("DELETE FROM device_booking_lists WHERE owner = ?", .string(owner))
     }
 }

@@ -35,7 +35,9 @@ extension CommandExecutor {
         try replaceOldToken(by: device, now, &result)
         try removeExcess(of: device.owner, keeping: device.id, now, &result)
         if let known, !known.owner.isSame(as: device.owner) { try outbox.bookings.removeIfNoDevices(known.owner) }
-        if actor.role == .customer { try outbox.bookings.replace(of: device.owner, by: actor.bookings) }
+        if actor.role == .customer {
+            try outbox.bookings.replace(of: device.owner, by: actor.bookings, issuedAt: actor.tokenIssuedAt)
+        }
     }
 
     /// The number to add to a job's turn when the job moves to another lane. Turns count from each lane's current turn,
