@@ -40,6 +40,9 @@ final class ChannelQueryWorker: Sendable {
         queue.post(PendingQuery(query: query, app: app, loop: loop, request: request))
     }
 
+    /// The number of queries that wait.
+    var depth: Int { queue.depth }
+
     /// Ends the thread. Call it once, after the last loop has stopped.
     func stop() {
         queue.close()

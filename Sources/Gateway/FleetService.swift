@@ -146,6 +146,15 @@ final class FleetService: Sendable {
     var statistics: StoreStatistics { writer.statistics }
     var readerDepth: Int { reader.queueDepth }
 
+    /// The requests that wait for each thread.
+    var queues: [(name: String, depth: Int)] {
+        let store = [(name: "store-writer", depth: statistics.queueDepth), (name: "store-reader", depth: readerDepth)]
+        let keys = keyFetchers.enumerated().compactMap { index, fetcher in
+            fetcher.map { (name: "token-keys-\(index)", depth: $0.depth) }
+        }
+        return store + pushService.queues + keys
+    }
+
     func families(prefix: String) -> [MetricFamily] {
         let store = statistics
         var cumulative = 0

@@ -112,9 +112,10 @@ extension Node {
         case .readiness:
             return readiness.isReady ? .text(200, "ready") : .text(503, "draining", headers: ["Retry-After": "5"])
         case .metrics:
+            let threads = fleet.queues + [("webhooks", webhooks.inbox.depth), ("channel-queries", channelQueries.depth)]
             let text = MetricFamily.text(
-                metrics.families(hub: hub) + fleet.families(prefix: metrics.prefix) + webhooks.families(prefix: metrics.prefix)
-            )
+                metrics.families(hub: hub, threads: threads) + fleet.families(prefix: metrics.prefix)
+                    + webhooks.families(prefix: metrics.prefix))
             return HTTPResponse(200, contentType: "text/plain; version=0.0.4; charset=utf-8", body: text.utf8)
         }
     }

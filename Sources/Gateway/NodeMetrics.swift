@@ -59,12 +59,15 @@ final class NodeMetrics: Sendable {
         ]
     }
 
-    func families(hub: SharedHub) -> [MetricFamily] {
+    /// - Parameter threads: the messages that wait for the threads other than the loops and the log's.
+    func families(hub: SharedHub, threads: [(name: String, depth: Int)]) -> [MetricFamily] {
         let (channels, subscriptions, evictions) = hub.read { ($0.channelCount, $0.subscriptionCount, $0.cacheEvictions) }
-        return loopFamilies() + [
+        let loops = hub.mailboxes.enumerated().map { (name: "loop-\($0)", depth: $1.depth) }
+        let mailboxes = loops + threads + [(name: "log", depth: logWriter.depth)]
+        return loopFamilies() + ProcessStatistics.families(prefix: prefix) + [
             MetricFamily(
                 "\(prefix)_mailbox_depth", .gauge, help: "Messages queued for a thread.",
-                samples: hub.mailboxes.enumerated().map { ([("thread", "loop-\($0)")], String($1.depth)) }),
+                samples: mailboxes.map { ([("thread", $0.name)], String($0.depth)) }),
             MetricFamily("\(prefix)_channels", .gauge, help: "Occupied channels.", value: channels),
             MetricFamily("\(prefix)_subscriptions", .gauge, help: "Subscriptions of all connections.", value: subscriptions),
             MetricFamily(

@@ -37,6 +37,11 @@ final class PushCounters: Sendable {
     /// - Parameter kind: `apns_jwt` or `fcm_oauth`.
     func countRenewal(_ kind: String) { counts.withLock { $0.renewals[kind, default: 0] += 1 } }
 
+    /// The number of pushes with an outcome, over all providers.
+    func total(_ outcome: Outcome) -> Int {
+        counts.withLock { $0.outcomes.values.reduce(0) { $0 + $1[outcome, default: 0] } }
+    }
+
     func families(prefix: String) -> [MetricFamily] {
         let counts = counts.withLock { $0 }
         return [

@@ -183,6 +183,15 @@ final class PushService: Sendable {
         PushLane.allCases.map { ($0, worker($0)?.status) }
     }
 
+    /// The commands that wait for each lane's thread.
+    var queues: [(name: String, depth: Int)] { workers.map { ($0.lane.rawValue, $0.commandCount) } }
+
+    /// The number of pushes with an outcome, over all lanes.
+    func count(_ outcome: PushCounters.Outcome) -> Int { counters.total(outcome) }
+
+    /// The pushes queued in the store, for all enabled lanes.
+    var queuedCount: Int { statuses.reduce(0) { $0 + ($1.status?.depth ?? 0) } }
+
     func families(prefix: String) -> [MetricFamily] {
         let now = Clock.unixMilliseconds()
         let queues = PushProvider.allCases.map { provider in

@@ -1,4 +1,5 @@
 import FanOut
+import FleetRules
 import JSON
 import Observability
 
@@ -35,6 +36,7 @@ struct StatsResponse {
                 }
             }
             $0.member("store") { $0.store(fleet) }
+            $0.member("push") { $0.push(fleet) }
             $0.member("fleet") { $0.counters(of: fleet) }
         }
         self.json = json.bytes
@@ -70,6 +72,22 @@ extension JSONWriter {
         member("failed", statistics.failed)
         member("writerQueue", statistics.queueDepth)
         member("readerQueue", fleet.readerDepth)
+    }
+
+    /// Pushes of all lanes since the start; `queued` and `devices` are the present numbers.
+    fileprivate mutating func push(_ fleet: FleetService) {
+        member("queued", fleet.pushService.queuedCount)
+        for outcome in PushCounters.Outcome.allCases {
+            key(outcome.rawValue)
+            integer(fleet.pushService.count(outcome))
+        }
+        let devices = fleet.statistics.devices
+        member("devices") { json in
+            for lane in PushLane.allCases {
+                json.key(lane.rawValue)
+                json.integer(devices[lane, default: 0])
+            }
+        }
     }
 
     fileprivate mutating func counters(of fleet: FleetService) {

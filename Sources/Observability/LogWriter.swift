@@ -61,6 +61,9 @@ package final class LogWriter: Sendable {
         }
     }
 
+    /// The number of lines that wait for the thread.
+    package var depth: Int { lines.depth }
+
     /// Starts the thread, which writes the lines queued so far first. Call once, or never: `stop` also writes them. The
     /// thread inherits the caller's signal mask.
     package func start() {

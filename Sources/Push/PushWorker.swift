@@ -46,6 +46,11 @@ package final class PushWorker: Sendable {
         var lostDevices: Set<String> = []
         /// When the requests in flight are cut off, in monotonic milliseconds.
         var stopAt: Int64?
+
+        var count: Int {
+            let others = [lease != nil, isRefused, isWoken, templates != nil, stopAt != nil]
+            return lostDevices.count + others.count { $0 }
+        }
     }
 
     /// What the thread shares with its callers.
@@ -111,6 +116,9 @@ package final class PushWorker: Sendable {
             thread = nil
         }
     }
+
+    /// The number of commands that wait for the thread.
+    package var commandCount: Int { shared.commands.withLock { $0.count } }
 
     /// The lane's status at the end of its last turn.
     package var status: LaneStatus { shared.status.withLock { $0 } }

@@ -163,6 +163,32 @@ import Testing
         #expect(try bookings() == [], "the device has a new owner, and the former owner has no other device")
     }
 
+    @Test func devicesAreCountedPerLane() throws {
+        let executor = try store.pushing()
+        let counts = { executor.outbox.devices.counts.committed.filter { $0.value != 0 } }
+        #expect(counts() == [:])
+        for token in ["a", "b", "a"] { _ = try executor.commit(register(fcm(token), by: driver("42"))) }
+        #expect(counts() == [.fcm: 2])
+        let hexadecimal = String(repeating: "ab", count: 32)
+        _ = try executor.commit(register(try .apns(hexadecimal, .sandbox), by: customer("7")))
+        #expect(counts() == [.fcm: 2, .apnsSandbox: 1])
+        _ = try executor.commit(register(try .apns(hexadecimal, .production), by: customer("8")))
+        #expect(counts() == [.fcm: 2, .apns: 1], "the device changed its lane and its owner")
+        _ = try executor.commit(unregister(fcm("a"), by: driver("42")))
+        _ = try executor.commit(command(.erase(.customer, id: "8"), by: admin))
+        #expect(counts() == [.fcm: 1])
+        let failure = #expect(throws: DatabaseError.self) {
+            try executor.transaction { () throws(DatabaseError) in
+                try executor.outbox.devices.remove(id: DeviceTable.id(of: fcm("b")))
+                try executor.database.run("no SQL")
+            }
+        }
+        #expect(failure != nil && counts() == [.fcm: 1], "a transaction that is rolled back changes nothing")
+        let restarted = DeviceTable(database: executor.database)
+        try restarted.countByLane()
+        #expect(restarted.counts.committed == [.fcm: 1])
+    }
+
     @Test func registrationWithAnOlderTokenKeepsNewerBookings() throws {
         let executor = try store.pushing()
         let bookings = { try executor.database.dump("SELECT reference FROM device_bookings ORDER BY reference") }

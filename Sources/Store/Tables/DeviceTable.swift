@@ -14,6 +14,7 @@ struct DeviceTable {
 
     let database: Database
     var unreadableRows = UnreadableRows()
+    let counts = DeviceCounts()
 
     /// The id of a token's row: the first half of SHA-256 over the provider's name, a colon and the token, in
     /// hexadecimal digits.
@@ -95,6 +96,9 @@ struct DeviceTable {
     /// Inserts or replaces a device.
     /// - Parameter sealed: the device's token, encrypted with the key `keyID`.
     func store(_ device: StoredDevice, sealed: [UInt8], keyID: String) throws(DatabaseError) {
+        let replaced = try database.first(Self.selectLane, .string(device.id), as: { lane($0, 0, 1) }) ?? nil
+        if let replaced { counts.add(-1, to: replaced) }
+        counts.add(1, to: device.lane)
         try database.change(
             Self.upsert, .string(device.id), .string(device.provider.rawValue), .string(device.platform?.rawValue),
             .string(device.environment?.rawValue), .string(device.owner), .string(device.name), .string(device.maskedToken),
@@ -110,15 +114,21 @@ struct DeviceTable {
         last_seen_at = excluded.last_seen_at, sealed = excluded.sealed, key_id = excluded.key_id
         """)
 
+    private static let selectLane = SQL("SELECT provider, environment FROM devices WHERE id = ?")
+
     func remove(id: String) throws(DatabaseError) {
-        try database.change("DELETE FROM devices WHERE id = ?", .string(id))
+        let sql: SQL = "DELETE FROM devices WHERE id = ? RETURNING provider, environment"
+        let removed = try database.first(sql, .string(id), as: { lane($0, 0, 1) }) ?? nil
+        if let removed { counts.add(-1, to: removed) }
     }
 
     /// Removes a device if it was last seen before `moment`. Also removes it if it was last seen after `now`: such a
     /// time only shows that the clock was set back.
     /// - Returns: the removed device; nil if none was removed.
     func remove(id: String, ifSeenBefore moment: Int64, now: Int64) throws(DatabaseError) -> StoredDevice? {
-        try database.first(Self.deleteIfUnseen, .string(id), .integer(moment), .integer(now), as: device) ?? nil
+        let removed = try database.first(Self.deleteIfUnseen, .string(id), .integer(moment), .integer(now), as: device) ?? nil
+        if let removed { counts.add(-1, to: removed.lane) }
+        return removed
     }
 
     private static let deleteIfUnseen = SQL(
@@ -127,7 +137,9 @@ struct DeviceTable {
     /// Removes at most `most` devices that were last seen before `cutoff`, the least recently seen first.
     /// - Returns: the removed devices, except those whose rows are unreadable.
     func removeUnseen(since cutoff: Int64, most: Int) throws(DatabaseError) -> [StoredDevice] {
-        try database.all(Self.deleteStale, .integer(cutoff), .integer(most), as: device).compactMap { $0 }
+        let removed = try database.all(Self.deleteStale, .integer(cutoff), .integer(most), as: device).compactMap { $0 }
+        for device in removed { counts.add(-1, to: device.lane) }
+        return removed
     }
 
     private static let deleteStale = SQL(
@@ -155,6 +167,15 @@ struct DeviceTable {
             "UPDATE devices SET sealed = ?, key_id = ? WHERE id = ?", .blob(sealed), .string(keyID), .string(id))
     }
 
+    /// Counts the rows, once at the start.
+    func countByLane() throws(DatabaseError) {
+        let rows = try database.all(
+            "SELECT provider, environment, COUNT(*) FROM devices GROUP BY provider, environment",
+            as: { row in (lane: lane(row, 0, 1), count: Int(row.integer(2))) })
+        for (lane, count) in rows { if let lane { counts.add(count, to: lane) } }
+        counts.commit()
+    }
+
     /// The number of devices per encryption key.
     func countByKey() throws(DatabaseError) -> [(keyID: String, devices: Int)] {
         try database.all(
@@ -174,8 +195,16 @@ struct DeviceTable {
 
     private func address(_ row: Row) -> Address? {
         guard let origin = row.origin(2, 3) else { return unreadable(row.string(0)) }
-        let token = DeviceToken(provider: origin.provider, platform: nil, environment: origin.environment, text: "")
-        return Address(owner: row.string(0), id: row.string(1), lane: token.lane)
+        return Address(owner: row.string(0), id: row.string(1), lane: Self.lane(of: origin))
+    }
+
+    /// The lane of a row's device; nil if the row is unreadable.
+    private func lane(_ row: Row, _ provider: Int32, _ environment: Int32) -> PushLane? {
+        row.origin(provider, environment).map(Self.lane)
+    }
+
+    private static func lane(of origin: (provider: PushProvider, environment: DeviceToken.Environment?)) -> PushLane {
+        DeviceToken(provider: origin.provider, platform: nil, environment: origin.environment, text: "").lane
     }
 
     private func unreadable<Value>(_ owner: String) -> Value? {

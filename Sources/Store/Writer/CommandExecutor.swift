@@ -63,10 +63,13 @@ package final class CommandExecutor {
     /// Runs `body` in a transaction: commits all of its writes, or none.
     package func transaction<Result>(_ body: () throws(DatabaseError) -> Result) throws(DatabaseError) -> Result {
         do throws(DatabaseError) {
-            return try database.transaction(.writing, body)
+            let result = try database.transaction(.writing, body)
+            outbox.devices.counts.commit()
+            return result
         } catch {
             // Discards what was counted in this transaction: it was rolled back.
             _ = (outbox.drainFinished(), counter.drain())
+            outbox.devices.counts.rollBack()
             throw error
         }
     }

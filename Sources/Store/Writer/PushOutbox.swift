@@ -61,6 +61,7 @@ final class PushOutbox {
         keys = options.keys
         lanes = options.lanes
         staleAfter = Int64(options.staleDays) * 86_400_000
+        try devices.countByLane()
         lastNumber = try jobs.lastNumber()
         try jobs.requeueSending()
         for lane in PushLane.allCases { turns.advance(lane, to: try jobs.firstTurn(lane) ?? 0) }

@@ -1,3 +1,5 @@
+import FleetRules
+
 /// Counts of the store's writer since the start.
 package struct StoreStatistics: Equatable, Sendable {
     /// The inclusive upper bounds of ``commitBuckets`` in seconds. One more bucket counts longer commits.
@@ -22,6 +24,8 @@ package struct StoreStatistics: Equatable, Sendable {
     package internal(set) var failed = 0
     /// Rows that retention deleted, and push jobs of lanes that are not enabled or unknown, which retention ended.
     package internal(set) var deleted = 0
+    /// Registered devices now, per lane.
+    package internal(set) var devices: [PushLane: Int] = [:]
     /// Commands and reports that wait in the queue.
     package internal(set) var queueDepth = 0
 

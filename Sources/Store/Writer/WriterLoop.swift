@@ -53,6 +53,7 @@ struct WriterLoop {
     }
 
     consuming func run() {
+        countDevices()
         var batch: [StoreWriter.Request] = []
         var batchesSinceRetention = 0
         while true {
@@ -88,7 +89,13 @@ struct WriterLoop {
     }
 
     private func publish(_ commit: Commit) {
+        countDevices()
         if !commit.isEmpty { onCommit(commit) }
+    }
+
+    private func countDevices() {
+        let devices = executor.outbox.devices.counts.committed
+        counts.withLock { $0.devices = devices }
     }
 
     private func reportUnreadableRows() {
