@@ -236,6 +236,25 @@ def test_retry_is_superseded_by_a_newer_notification(start_push_fleet, kind):
     assert fleet.metric("push_total", outcome="cancelled") == 1
 
 
+@pytest.mark.parametrize("kind", ["ios", "android"])
+def test_pushes_of_one_order_are_on_their_way_one_after_another(start_push_fleet, kind):
+    """Streams and connections keep no order: together, the older one could arrive last, and replace
+    the newer one on the screen.
+    """
+    fleet = start_push_fleet()
+    device, other = fleet.device(kind), fleet.device(kind)
+    fleet.warm_up(device, other)
+    device.fake.delay = 1.0
+    code, _ = fleet.order(device.owner)
+    device.fake.wait_until(lambda: len(device.sent) == 2, "the new job")
+    ids = fleet.dispatcher.order(code, "cancel-enhanced")["data"]["notificationIds"]
+    fleet.announce(other)
+    assert device.next().collapse_id == device.next(ids[0]).collapse_id == f"order:{code}"
+    older, newer = device.sent[-2:]
+    assert newer.at >= older.responded_at
+    assert other.next().request.at < older.responded_at, "other devices do not wait"
+
+
 def test_expired_push_is_not_sent(start_push_fleet):
     fleet = start_push_fleet(
         catalogue={"DRIVER_APPROVED": {"title": "T", "lifetime": "2s"},

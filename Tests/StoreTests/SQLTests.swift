@@ -57,6 +57,14 @@ import Testing
                 "ORDER BY job.turn, job.number",
                 "SEARCH newer USING COVERING INDEX push_jobs_news (recipient=? AND collapse_key=? AND"
             ),
+            (
+                "ORDER BY job.turn, job.number",
+                "SEARCH sibling USING COVERING INDEX push_jobs_sending (device_id=? AND collapse_key=?)"
+            ),
+            (
+                "reason = 'superseded'",
+                "SEARCH push_jobs USING INDEX push_jobs_news (recipient=? AND collapse_key=? AND notification_id<?)"
+            ),
             ("AND due_at <= ?", "USING INDEX push_jobs_waiting (lane=? AND due_at<?)"),
             ("SELECT due_at FROM push_jobs", "USING COVERING INDEX push_jobs_waiting (lane=?)"),
             ("SELECT turn FROM push_jobs", "USING COVERING INDEX push_jobs_ready (lane=?)"),
@@ -244,6 +252,7 @@ import Testing
         _ = try jobs.next(.fcm, most: 1)
         _ = try jobs.requeue(1, unlessFor: "d", reason: "r")
         _ = try jobs.cancelIfStale(1, now: noon)
+        _ = try jobs.supersede(of: "driver:42", "order:A", before: "N", now: noon)
         try jobs.transfer(of: "driver:42", from: "d", to: address, shift: 0)
         try jobs.moveLane(of: "driver:42", address, shift: 0)
         for deviceID in ["d", nil] { _ = try jobs.cancel(of: "driver:42", deviceID: deviceID, reason: "r", now: noon) }

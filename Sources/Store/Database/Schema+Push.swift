@@ -2,6 +2,16 @@ extension Schema {
     /// Version 2: devices and push.
     static let push = devices + outbox + badges + erasures
 
+    /// Version 5: of the pushes of one order or route, a device has one on its way at a time.
+    static let pushOrder = [
+        // For finding the push that is on its way. Contains only jobs that are being sent, and only those of orders and
+        // routes.
+        """
+        CREATE INDEX push_jobs_sending ON push_jobs (device_id, collapse_key)
+            WHERE state = 'sending' AND collapse_key IS NOT NULL
+        """,
+    ]
+
     private static let devices = [
         // Devices. `owner` is the user who registered the device, such as `driver:42`. `sealed` is the device's push
         // token, encrypted with the key `key_id`. `masked` consists of the token's first and last characters; responses

@@ -65,7 +65,8 @@ struct PushJobTable {
 
     /// The effect of a lane's result on a job.
     enum UpdateResult {
-        case ended
+        /// The lane is that of the job, as in `open`.
+        case ended(PushLane?)
         /// The job is queued or waiting in this lane. It may be another lane than the one that reported the result, if
         /// the device was registered anew during the attempt. Nil if the stored lane is unknown.
         case open(PushLane?)
@@ -100,13 +101,13 @@ struct PushJobTable {
     private func end(
         _ outcome: PushOutcome, _ state: PushState, reason: String? = nil, messageID: String? = nil, now: Int64
     ) throws(DatabaseError) -> UpdateResult {
-        let count = try database.change(
+        let lane = try database.first(
             """
             UPDATE push_jobs SET state = ?, attempts = attempts - ?, reason = ?, message_id = ?, settled_at = ? \
-            WHERE number = ? AND state = 'sending'
+            WHERE number = ? AND state = 'sending' RETURNING lane
             """, .string(state.rawValue), Self.uncounted(outcome), .string(reason), .string(messageID), .integer(now),
-            .integer(outcome.job.number))
-        return count > 0 ? .ended : .unchanged
+            .integer(outcome.job.number), as: Self.lane)
+        return lane.map { .ended($0) } ?? .unchanged
     }
 
     /// The number of attempts to subtract: 1 if the result does not count as an attempt, because the lease has counted
@@ -156,6 +157,21 @@ struct PushJobTable {
 
     // MARK: Stale jobs
 
+    /// Cancels the unsent jobs of a recipient's older notifications about the same order or route: the newer
+    /// notification would replace them on the device.
+    /// - Parameter notificationID: the newer notification.
+    /// - Returns: the lane of each cancelled job.
+    func supersede(
+        of recipient: String, _ collapseKey: String, before notificationID: String, now: Int64
+    ) throws(DatabaseError) -> [PushLane] {
+        try database.all(
+            """
+            UPDATE push_jobs SET state = 'cancelled', reason = 'superseded', settled_at = ? WHERE recipient = ? \
+            AND collapse_key = ? AND notification_id < ? AND state IN ('queued', 'waiting') RETURNING lane
+            """, .integer(now), .string(recipient), .string(collapseKey), .string(notificationID), as: Self.lane
+        ).compactMap { $0 }
+    }
+
     /// Cancels a job that a lane has reported and that is still open, if its device was removed or has another owner by
     /// now, or if a newer job supersedes it.
     /// - Returns: true if the job was cancelled.
@@ -169,29 +185,22 @@ struct PushJobTable {
         WHEN NOT EXISTS (SELECT 1 FROM devices WHERE devices.id = push_jobs.device_id) THEN 'device_removed' \
         WHEN NOT \(belongsToRecipient) THEN 'new_owner' ELSE 'superseded' END \
         WHERE number = ? AND settled_at IS NULL AND state IN ('queued', 'waiting') \
-        AND (NOT \(belongsToRecipient) OR \(isSuperseded("push_jobs", and: isOvertaken)))
+        AND (NOT \(belongsToRecipient) OR \(isSuperseded("push_jobs")))
         """)
 
     private static let belongsToRecipient = """
         EXISTS (SELECT 1 FROM devices WHERE devices.id = push_jobs.device_id AND devices.owner = push_jobs.recipient)
         """
 
-    /// An SQL condition: the recipient has a newer job for the same order or route, and `condition` is true.
-    /// - Parameters:
-    ///   - job: the alias of the job's row in the SQL statement.
-    ///   - condition: an SQL condition on the job and on the newer job, whose alias is `newer`. By default, the newer
-    ///     job may have any state: even if its push failed, the older job is out of date.
-    static func isSuperseded(_ job: String, and condition: String = "TRUE") -> String {
+    /// An SQL condition: the recipient has a newer job for the same order or route. That job may have any state: even
+    /// if its push failed, the older job is out of date.
+    /// - Parameter job: the alias of the job's row in the SQL statement.
+    static func isSuperseded(_ job: String) -> String {
         """
         EXISTS (SELECT 1 FROM push_jobs AS newer WHERE newer.recipient = \(job).recipient \
-        AND newer.collapse_key = \(job).collapse_key AND newer.notification_id > \(job).notification_id AND \(condition))
+        AND newer.collapse_key = \(job).collapse_key AND newer.notification_id > \(job).notification_id)
         """
     }
-
-    /// An SQL condition: the newer job was sent before this job, or will be. A job that waits for a retry is sent after
-    /// all newer jobs. A job that its lane returned without an attempt has its old place in the queue again, so only
-    /// newer jobs that have left the queue precede it.
-    private static let isOvertaken = "(push_jobs.state = 'waiting' OR newer.state NOT IN ('queued', 'waiting'))"
 
     // MARK: Device changes
 

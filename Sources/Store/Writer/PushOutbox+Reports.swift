@@ -31,8 +31,8 @@ extension PushOutbox {
         reply.lease.dropped = try expire(lane, now: now - clockLead, limit: Self.changedJobsMax)
         try queueDueRetries(lane, now)
         reply.lease.nextDueAt = try jobs.nextDueAt(lane)
-        if report.capacity > 0 { try claim(lane, most: report.capacity, now, &reply.lease) }
-        let isQueued = try jobs.firstTurn(lane) != nil
+        let isExhausted = try claim(lane, most: report.capacity, now, &reply.lease)
+        let isQueued = isExhausted ? false : try jobs.firstTurn(lane) != nil
         reply.lease.hasMore = isQueued || reply.lease.nextDueAt.map { $0 <= now } ?? false
         try addDepth(lane, now, &reply.lease)
         reply.woken.remove(lane)
@@ -55,21 +55,21 @@ extension PushOutbox {
             }
             try remove(job.device.id, removal, now, &reply.lease)
         }
+        // The job's lane is woken even if the job has ended: the next push of the same order may wait for it. It is
+        // another lane than the reporting one if the device was registered anew during the attempt.
         switch try jobs.record(outcome, now: now) {
         case .unchanged: break
-        case .ended:
+        case .ended(let lane):
             switch outcome.result {
             case .accepted where try jobs.isFirstAccepted(job):
                 counter.counts.add(.pushed, of: job.notification.event)
             case .failed(let reason): count(FailedPush(job, reason: reason), in: reply.lease.lane)
             case .accepted, .cancelled, .expired, .retry, .returned: break
             }
+            if let lane { reply.woken.insert(lane) }
         case .open(let lane):
-            if try jobs.cancelIfStale(job.number, now: now) {
-                count(1, as: .cancelled, in: reply.lease.lane)
-            } else if let lane {
-                reply.woken.insert(lane)
-            }
+            if try jobs.cancelIfStale(job.number, now: now) { count(1, as: .cancelled, in: reply.lease.lane) }
+            if let lane { reply.woken.insert(lane) }
         }
     }
 
@@ -108,9 +108,15 @@ extension PushOutbox {
     // MARK: Next jobs
 
     /// Leases the next jobs of a lane, at most `most`. Ends the jobs among them that must not be sent.
-    private func claim(_ lane: PushLane, most: Int, _ now: Int64, _ lease: inout PushLease) throws(DatabaseError) {
-        lease.jobs.reserveCapacity(min(most, 1_000))
-        for candidate in try jobs.next(lane, most: most) {
+    /// - Returns: whether no job is left that can be leased now. Jobs may still be queued: they wait for the result of
+    ///   another job, and the report that contains this result leases them.
+    private func claim(
+        _ lane: PushLane, most: Int, _ now: Int64, _ lease: inout PushLease
+    ) throws(DatabaseError) -> Bool {
+        guard most > 0 else { return false }
+        let candidates = try jobs.next(lane, most: most)
+        lease.jobs.reserveCapacity(candidates.count)
+        for candidate in candidates {
             guard candidate.expiresAt > now - clockLead else {
                 try drop(candidate, .expired, now, &lease)
                 continue
@@ -124,6 +130,7 @@ extension PushOutbox {
             }
             turns.advance(lane, to: candidate.turn)
         }
+        return candidates.count < most
     }
 
     /// Why a queued job is ended without sending it.

@@ -103,19 +103,23 @@ final class PushOutbox {
         try enqueue(draft, on: try devices.reachable(owner, since: draft.now - clockLead - staleAfter)[...], &woken)
     }
 
-    /// Creates the jobs for the devices of one owner, and adds their lanes to `woken`.
+    /// Creates the jobs for the devices of one owner, and adds their lanes to `woken`. Cancels the owner's unsent jobs
+    /// that the notification supersedes.
     func enqueue(
         _ draft: Draft, on devices: ArraySlice<DeviceTable.Address>, _ woken: inout Set<PushLane>
     ) throws(DatabaseError) {
         let notification = draft.notification
+        let collapseKey = notification.isSupersedable ? StableID.collapseID(of: notification.collapseKey) : nil
+        if let collapseKey, let owner = devices.first?.owner {
+            let lanes = try jobs.supersede(of: owner, collapseKey, before: notification.id, now: draft.now)
+            for lane in lanes { count(1, as: .cancelled, in: lane) }
+        }
         var nextTurns: [PushLane: Int64] = [:]
         for device in devices where lanes.contains(device.lane) {
             var turn = nextTurns[device.lane] ?? -1
             if turn < 0 { turn = try nextTurn(of: device.owner, in: device.lane) }
             let job = PushJobTable.NewPushJob(
-                notificationID: notification.id, entity: draft.entity,
-                collapseKey: notification.isSupersedable ? StableID.collapseID(of: notification.collapseKey) : nil,
-                device: device,
+                notificationID: notification.id, entity: draft.entity, collapseKey: collapseKey, device: device,
                 queuedAt: draft.now, expiresAt: notification.expiresAt)
             guard try jobs.queue(job, number: lastNumber + 1, turn: turn) else { continue }
             lastNumber += 1
