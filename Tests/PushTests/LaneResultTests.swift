@@ -11,8 +11,8 @@ struct LaneResultTests {
         let table: [(SendResult, PushOutcome)] = [
             (.accepted(messageID: "A"), PushOutcome(LaneFixture.job(1), .accepted(messageID: "A"), wasTried: true)),
             (
-                .rejected(reason: "BadTopic", alarm: true),
-                PushOutcome(LaneFixture.job(1), .failed(reason: "BadTopic"), wasTried: true)
+                .rejected(reason: "PayloadEmpty", alarm: true),
+                PushOutcome(LaneFixture.job(1), .failed(reason: "PayloadEmpty"), wasTried: true)
             ),
             (
                 .invalidToken(removal),
@@ -364,7 +364,7 @@ struct LaneResultTests {
         var alarms = 0
         for number in Int64(1)...4 {
             fixture.supply([LaneFixture.job(number)])
-            fixture.respond(number, .rejected(reason: "TopicDisallowed", alarm: true))
+            fixture.respond(number, .rejected(reason: "THIRD_PARTY_AUTH_ERROR", alarm: true))
             alarms += fixture.drainEvents().count { if case .alarm = $0 { true } else { false } }
             fixture.performEffects()
             alarms += fixture.drainEvents().count { if case .alarm = $0 { true } else { false } }

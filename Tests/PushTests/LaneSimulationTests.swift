@@ -32,6 +32,8 @@ private struct LaneWorld {
     var underway: PushReport?
     /// Devices that the store has removed.
     var removed: Set<String> = []
+    /// Devices that the store has quarantined.
+    var quarantined: Set<String> = []
     var isFinished = false
     var accepted = 0
     /// The generation of the newest credential.
@@ -43,9 +45,9 @@ private struct LaneWorld {
         windowMax = seed.isMultiple(of: 2) ? 3 : 16
         rng = SplitMix(seed: seed)
         // Each world has its own mix of faults.
-        weights = (0..<13).map { _ in 0 }
+        weights = (0..<15).map { _ in 0 }
         weights[0] = 60
-        for index in 1..<13 where Bool.random(using: &rng) { weights[index] = Int.random(in: 1...12, using: &rng) }
+        for index in 1..<15 where Bool.random(using: &rng) { weights[index] = Int.random(in: 1...12, using: &rng) }
         var rules = LaneRules(windowMax: windowMax)
         rules.failuresMax = 4
         lane = Lane(.apns, rules, hasCredential: true, at: now)
@@ -117,6 +119,7 @@ private struct LaneWorld {
             expect(inFlight[job.number] == nil, "\(job.number) is in flight twice")
             expect(states[job.number] == .leased, "\(job.number) is sent without a lease")
             expect(!removed.contains(job.device.id), "\(job.number) is sent to a removed device")
+            expect(!quarantined.contains(job.device.id), "\(job.number) is sent to a quarantined device")
             inFlight[job.number] = job
         case .renewCredential(let generation):
             if generation < credential || Bool.random(using: &rng) {
@@ -160,6 +163,7 @@ private struct LaneWorld {
                 states[number] = nil
                 continue
             }
+            if quarantined.contains(job.device.id) { continue }
             states[number] = .leased
             lease.jobs.append(job)
         }
@@ -172,8 +176,15 @@ private struct LaneWorld {
         let number = outcome.job.number
         expect(states[number] == .leased, "\(number) is reported without a lease")
         expect(inFlight[number] == nil, "\(number) is reported while in flight")
+        switch outcome.result {
+        case .undecided: return _ = quarantined.insert(outcome.job.device.id)
+        case .released: quarantined.remove(outcome.job.device.id)
+        default: break
+        }
         if outcome.removal != nil { removed.insert(outcome.job.device.id) }
         switch outcome.result {
+        case .undecided: break
+        case .released: states[number] = .waiting(dueAt: now)
         case .accepted, .failed, .cancelled, .expired: states[number] = nil
         case .returned: states[number] = .waiting(dueAt: now)
         case .retry(let at, _):
@@ -225,6 +236,8 @@ private struct LaneWorld {
         case 10: return .failure(.lost("gone"))
         case 11: return .failure(.timedOut)
         case 12: return .success(.tooManyTokens(reason: "too many tokens"))
+        case 13: return .success(.doubtfulToken(DeviceRemoval(reason: "BadDeviceToken", ifSeenBefore: 1)))
+        case 14: return .success(.unknownAddress(reason: "BadTopic"))
         default: return .success(.accepted(messageID: nil))
         }
     }

@@ -6,8 +6,8 @@ import Testing
 @Suite struct APNsResponseTests {
     /// Each reason of Apple's page "Handling notification responses from APNs".
     @Test(arguments: [
-        (400, "BadDeviceToken", SendResult.invalidToken(DeviceRemoval(reason: "BadDeviceToken", ifSeenBefore: sentAt))),
-        (400, "DeviceTokenNotForTopic", .invalidToken(DeviceRemoval(reason: "DeviceTokenNotForTopic", ifSeenBefore: sentAt))),
+        (400, "BadDeviceToken", SendResult.doubtfulToken(DeviceRemoval(reason: "BadDeviceToken", ifSeenBefore: sentAt))),
+        (400, "DeviceTokenNotForTopic", .doubtfulToken(DeviceRemoval(reason: "DeviceTokenNotForTopic", ifSeenBefore: sentAt))),
         (400, "BadCollapseId", .rejected(reason: "BadCollapseId", alarm: false)),
         (400, "BadExpirationDate", .rejected(reason: "BadExpirationDate", alarm: false)),
         (400, "BadMessageId", .rejected(reason: "BadMessageId", alarm: false)),
@@ -16,9 +16,9 @@ import Testing
         (400, "DuplicateHeaders", .rejected(reason: "DuplicateHeaders", alarm: false)),
         (400, "PayloadEmpty", .rejected(reason: "PayloadEmpty", alarm: false)),
         (400, "MissingDeviceToken", .rejected(reason: "MissingDeviceToken", alarm: false)),
-        (400, "BadTopic", .rejected(reason: "BadTopic", alarm: true)),
-        (400, "MissingTopic", .rejected(reason: "MissingTopic", alarm: true)),
-        (400, "TopicDisallowed", .rejected(reason: "TopicDisallowed", alarm: true)),
+        (400, "BadTopic", .unknownAddress(reason: "BadTopic")),
+        (400, "MissingTopic", .unknownAddress(reason: "MissingTopic")),
+        (400, "TopicDisallowed", .unknownAddress(reason: "TopicDisallowed")),
         (400, "IdleTimeout", .goAway(reason: "IdleTimeout")),
         (403, "ExpiredProviderToken", .credentialExpired(reason: "ExpiredProviderToken")),
         (403, "InvalidProviderToken", .configurationError(reason: "InvalidProviderToken", newConnection: false)),
@@ -29,8 +29,8 @@ import Testing
         (403, "BadCertificate", .configurationError(reason: "BadCertificate", newConnection: false)),
         (403, "BadCertificateEnvironment", .configurationError(reason: "BadCertificateEnvironment", newConnection: false)),
         (403, "Forbidden", .configurationError(reason: "Forbidden", newConnection: false)),
-        (404, "BadPath", .rejected(reason: "BadPath", alarm: true)),
-        (405, "MethodNotAllowed", .rejected(reason: "MethodNotAllowed", alarm: true)),
+        (404, "BadPath", .unknownAddress(reason: "BadPath")),
+        (405, "MethodNotAllowed", .unknownAddress(reason: "MethodNotAllowed")),
         (410, "Unregistered", .invalidToken(DeviceRemoval(reason: "Unregistered", ifSeenBefore: sentAt))),
         (410, "ExpiredToken", .invalidToken(DeviceRemoval(reason: "ExpiredToken", ifSeenBefore: sentAt))),
         (413, "PayloadTooLarge", .rejected(reason: "PayloadTooLarge", alarm: false)),
@@ -81,7 +81,7 @@ import Testing
         #expect(result == .invalidToken(DeviceRemoval(reason: "Unregistered", ifSeenBefore: time)))
         // In responses other than 410 the timestamp does not concern the token.
         let other = Self.result(400, #"{"timestamp":\#(timestamp),"reason":"BadDeviceToken"}"#)
-        #expect(other == .invalidToken(DeviceRemoval(reason: "BadDeviceToken", ifSeenBefore: sentAt)))
+        #expect(other == .doubtfulToken(DeviceRemoval(reason: "BadDeviceToken", ifSeenBefore: sentAt)))
     }
 
     /// Without a valid reason the HTTP status decides, and the token is kept.
@@ -112,11 +112,11 @@ import Testing
             ),
             (
                 400, "INVALID_ARGUMENT", "INVALID_ARGUMENT",
-                .invalidToken(DeviceRemoval(reason: "INVALID_ARGUMENT", ifSeenBefore: sentAt))
+                .doubtfulToken(DeviceRemoval(reason: "INVALID_ARGUMENT", ifSeenBefore: sentAt))
             ),
             (
                 403, "PERMISSION_DENIED", "SENDER_ID_MISMATCH",
-                .invalidToken(DeviceRemoval(reason: "SENDER_ID_MISMATCH", ifSeenBefore: sentAt))
+                .doubtfulToken(DeviceRemoval(reason: "SENDER_ID_MISMATCH", ifSeenBefore: sentAt))
             ),
             (401, "UNAUTHENTICATED", "THIRD_PARTY_AUTH_ERROR", .rejected(reason: "THIRD_PARTY_AUTH_ERROR", alarm: true)),
             (429, "RESOURCE_EXHAUSTED", "QUOTA_EXCEEDED", .retry(reason: "QUOTA_EXCEEDED", after: 60_000)),
@@ -128,7 +128,7 @@ import Testing
             (403, "PERMISSION_DENIED", nil, .configurationError(reason: "PERMISSION_DENIED", newConnection: false)),
             (401, "UNAUTHENTICATED", nil, .credentialExpired(reason: "UNAUTHENTICATED")),
             (400, "INVALID_ARGUMENT", nil, .rejected(reason: "INVALID_ARGUMENT", alarm: false)),
-            (404, "NOT_FOUND", nil, .rejected(reason: "NOT_FOUND", alarm: true)),
+            (404, "NOT_FOUND", nil, .unknownAddress(reason: "NOT_FOUND")),
             (429, "RESOURCE_EXHAUSTED", nil, .retry(reason: "RESOURCE_EXHAUSTED", after: 60_000)),
             (503, "UNAVAILABLE", "UNSPECIFIED_ERROR", .retry(reason: "UNAVAILABLE", after: nil)),
             (500, "INTERNAL", nil, .retry(reason: "INTERNAL", after: nil)),
@@ -136,7 +136,7 @@ import Testing
             // The HTTP status decides if error code and status name are absent or unknown.
             (400, nil, nil, .rejected(reason: "HTTP 400", alarm: false)), (401, nil, nil, .credentialExpired(reason: "HTTP 401")),
             (403, "NEW", nil, .configurationError(reason: "HTTP 403", newConnection: false)),
-            (404, nil, nil, .rejected(reason: "HTTP 404", alarm: true)),
+            (404, nil, nil, .unknownAddress(reason: "HTTP 404")),
             (429, nil, nil, .retry(reason: "HTTP 429", after: 60_000)),
             (500, nil, "UNSPECIFIED_ERROR", .retry(reason: "HTTP 500", after: nil)),
             (413, nil, nil, .rejected(reason: "HTTP 413", alarm: false)),
@@ -190,7 +190,7 @@ import Testing
         }
         let expected: SendResult =
             switch rejected {
-            case nil: .invalidToken(DeviceRemoval(reason: "INVALID_ARGUMENT", ifSeenBefore: sentAt))
+            case nil: .doubtfulToken(DeviceRemoval(reason: "INVALID_ARGUMENT", ifSeenBefore: sentAt))
             case "": .rejected(reason: "INVALID_ARGUMENT", alarm: false)
             case .some(let field): .rejected(reason: "INVALID_ARGUMENT \(field)", alarm: false)
             }
@@ -209,7 +209,7 @@ import Testing
     /// An error code in a detail of another type is not FCM's, even if it has the same name.
     @Test func ignoresErrorCodesOfOtherDetails() {
         let body = Self.body("NOT_FOUND", [#"{"@type":"type.googleapis.com/google.rpc.ErrorInfo","errorCode":"UNREGISTERED"}"#])
-        #expect(Self.result(404, body) == .rejected(reason: "NOT_FOUND", alarm: true))
+        #expect(Self.result(404, body) == .unknownAddress(reason: "NOT_FOUND"))
     }
 
     /// Only the violation's text shows whether the quota is that of the device or of the project.
@@ -241,7 +241,7 @@ import Testing
     @Test(arguments: HostileBody.all + HostileBody.fcm)
     func hostileBodiesAreMappedByStatus(_ body: String) {
         #expect(Self.result(400, body) == .rejected(reason: "HTTP 400", alarm: false))
-        #expect(Self.result(404, body) == .rejected(reason: "HTTP 404", alarm: true))
+        #expect(Self.result(404, body) == .unknownAddress(reason: "HTTP 404"))
         #expect(Self.result(503, body) == .retry(reason: "HTTP 503", after: nil))
     }
 

@@ -59,7 +59,7 @@ import Testing
             ),
             (
                 "ORDER BY job.turn, job.number",
-                "SEARCH sibling USING COVERING INDEX push_jobs_sending (device_id=? AND collapse_key=?)"
+                "SEARCH sibling USING INDEX push_jobs_sending (device_id=? AND collapse_key=?)"
             ),
             (
                 "reason = 'superseded'",
@@ -78,6 +78,7 @@ import Testing
             ("ELSE 'superseded' END", "SEARCH newer USING INDEX push_jobs_news (recipient=? AND collapse_key=? AND"),
             ("ORDER BY job.device_id", "SEARCH job USING INDEX sqlite_autoindex_push_jobs_2 (notification_id=?)"),
             ("DELETE FROM push_jobs", "USING INDEX sqlite_autoindex_push_jobs_2 (notification_id<?)"),
+            ("WHERE quarantined_at IS NOT NULL", "USING INDEX devices_quarantined"),
             ("owner < 'driver;'", "USING INDEX devices_by_owner ("),
             ("COUNT(*) FROM notification_steps", "USING COVERING INDEX notification_steps_by_subject (subject=? AND stray=?)"),
             ("UPDATE orders SET driver_name = NULL", "USING INDEX orders_by_named_driver (driver_id=?)"),
@@ -228,6 +229,9 @@ import Testing
         _ = try devices.devices(of: "driver:42", named: "n", but: "e")
         _ = try devices.reachable("driver:42", since: 0)
         _ = try devices.reachableDrivers(after: "", since: 0, most: 1)
+        try devices.quarantine(id: "d", ifSeenBefore: 0, now: noon)
+        try devices.release(id: "d")
+        try devices.releaseAll()
         _ = try devices.remove(id: "d", ifSeenBefore: 0, now: noon)
         _ = try devices.removeUnseen(since: 0, most: 1)
         for row in try devices.sealedTokens(keyID: "k1", after: "", most: 1) {

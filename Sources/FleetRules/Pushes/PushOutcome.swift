@@ -15,6 +15,12 @@ package struct PushOutcome: Equatable, Sendable {
         case retry(at: Int64, reason: String)
         /// The lane returned the job to the queue without an attempt.
         case returned
+        /// The provider rejected the device's token, but the configuration may be the cause. The job stays leased until
+        /// the lane reports it again; meanwhile its device is quarantined: the store leases no jobs for it.
+        case undecided
+        /// The configuration was the cause of an `undecided` rejection: the quarantine ends, and the job goes back to
+        /// the queue, behind the recipient's other jobs.
+        case released(reason: String)
     }
 
     package let job: PushJob
@@ -22,7 +28,7 @@ package struct PushOutcome: Equatable, Sendable {
     /// Whether the result counts as an attempt: the lane sent the push, and the result concerns this push rather than
     /// the lane's credential, configuration or connection.
     package let wasTried: Bool
-    /// Nil unless the provider reported that the token is no longer valid.
+    /// Nil unless the provider reported that the token is not valid.
     package let removal: DeviceRemoval?
 
     package init(_ job: PushJob, _ result: Result, wasTried: Bool, removal: DeviceRemoval? = nil) {

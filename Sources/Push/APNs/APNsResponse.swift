@@ -19,9 +19,9 @@ extension SendResult {
         self =
             switch (response.status, reason) {
             case (400, "BadDeviceToken"), (400, "DeviceTokenNotForTopic"):
-                .invalidToken(DeviceRemoval(reason: reason, ifSeenBefore: sentAt))
+                .doubtfulToken(DeviceRemoval(reason: reason, ifSeenBefore: sentAt))
             case (410, _): .invalidToken(DeviceRemoval(reason: reason, ifSeenBefore: min(error.timestamp ?? sentAt, now)))
-            case (400, "MissingTopic"), (400, "BadTopic"), (400, "TopicDisallowed"): .rejected(reason: reason, alarm: true)
+            case (400, "MissingTopic"), (400, "BadTopic"), (400, "TopicDisallowed"): .unknownAddress(reason: reason)
             case (400, "IdleTimeout"), (503, "Shutdown"): .goAway(reason: reason)
             case (403, "ExpiredProviderToken"): .credentialExpired(reason: reason)
             // Any other 403 concerns all requests.
@@ -30,7 +30,7 @@ extension SendResult {
             case (429, "TooManyProviderTokenUpdates"): .tooManyTokens(reason: reason)
             case (429, _): .deviceThrottled(reason: reason, after: nil)
             case (500..., _): .retry(reason: reason, after: RetryAfter.milliseconds(of: response, now: now))
-            case (404, _), (405, _): .rejected(reason: reason, alarm: true)  // a wrong path
+            case (404, _), (405, _): .unknownAddress(reason: reason)  // a wrong path
             default: .rejected(reason: reason, alarm: false)
             }
     }

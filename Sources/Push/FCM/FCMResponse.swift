@@ -24,7 +24,8 @@ extension SendResult {
     /// Nil for unknown codes and for `UNSPECIFIED_ERROR`, which gives no reason.
     private static func fcm(errorCode code: String, _ error: FCMErrorBody, _ after: Int64?, _ sentAt: Int64) -> SendResult? {
         switch code {
-        case "UNREGISTERED", "SENDER_ID_MISMATCH": .invalidToken(DeviceRemoval(reason: code, ifSeenBefore: sentAt))
+        case "UNREGISTERED": .invalidToken(DeviceRemoval(reason: code, ifSeenBefore: sentAt))
+        case "SENDER_ID_MISMATCH": .doubtfulToken(DeviceRemoval(reason: code, ifSeenBefore: sentAt))
         case "INVALID_ARGUMENT": invalidArgument(error, mayBeToken: !error.isTooBig, sentAt)
         // The APNs key stored at Firebase is invalid. The access token and the device token are valid.
         case "THIRD_PARTY_AUTH_ERROR": .rejected(reason: code, alarm: true)
@@ -40,7 +41,7 @@ extension SendResult {
         case "INVALID_ARGUMENT": invalidArgument(error, mayBeToken: false, sentAt)
         case "UNAUTHENTICATED": .credentialExpired(reason: status)
         case "PERMISSION_DENIED": .configurationError(reason: status, newConnection: false)
-        case "NOT_FOUND": .rejected(reason: status, alarm: true)  // an unknown project; an invalid token is UNREGISTERED
+        case "NOT_FOUND": .unknownAddress(reason: status)  // an unknown project; an invalid token is UNREGISTERED
         case "RESOURCE_EXHAUSTED": quotaExceeded(status, error, after)
         case "UNAVAILABLE", "INTERNAL": .retry(reason: status, after: after)
         default: nil
@@ -54,7 +55,7 @@ extension SendResult {
         case 403: .configurationError(reason: reason, newConnection: false)
         case 429: .retry(reason: reason, after: after ?? quotaMilliseconds)
         case 500...: .retry(reason: reason, after: after)
-        case 404, 405: .rejected(reason: reason, alarm: true)  // a wrong path: for an invalid token FCM adds an error code
+        case 404, 405: .unknownAddress(reason: reason)  // a wrong path: for an invalid token FCM adds an error code
         default: .rejected(reason: reason, alarm: false)
         }
     }
@@ -72,7 +73,7 @@ extension SendResult {
             let field = error.badFields?.first.map { " \($0)" } ?? ""
             return .rejected(reason: "INVALID_ARGUMENT\(field)", alarm: false)
         }
-        return .invalidToken(DeviceRemoval(reason: "INVALID_ARGUMENT", ifSeenBefore: sentAt))
+        return .doubtfulToken(DeviceRemoval(reason: "INVALID_ARGUMENT", ifSeenBefore: sentAt))
     }
 
     /// Delay after an exceeded quota if the response has no `retry-after`.

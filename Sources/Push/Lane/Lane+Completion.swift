@@ -42,6 +42,7 @@ extension Lane {
         let job = request.job
         switch result {
         case .accepted(let messageID):
+            breaker.recordOther(job.device.id)
             backoff.clear(job.device.id)
             poisonJobs.recordAccepted()
             recorded.lastAcceptedAt = now
@@ -49,13 +50,19 @@ extension Lane {
             emit(.accepted(job, seconds: completion.seconds))
             return (.success, "")
         case .rejected(let reason, let alarm):
-            reject(job, reason, nil, completion, now)
+            breaker.recordOther(job.device.id)
+            reject(job, reason, nil, seconds: completion.seconds, now)
             if alarm { self.alarm("the provider rejects pushes: \(reason)", now) }
             return (.success, reason)
         case .invalidToken(let removal):
+            breaker.recordOther(job.device.id)
             backoff.markDead(job.device.id, removal)
-            reject(job, removal.reason, removal, completion, now)
+            reject(job, removal.reason, removal, seconds: completion.seconds, now)
             return (.success, removal.reason)
+        case .doubtfulToken(let removal):
+            return (suspend(job, removal.reason, removal, completion, now), removal.reason)
+        case .unknownAddress(let reason):
+            return (suspend(job, reason, nil, completion, now), reason)
         case .deviceThrottled(let reason, let after):
             let until = backoff.throttle(
                 job.device.id, startedAt: request.startedAt, at: now, atLeast: min(after ?? 0, rules.retryAfterMax))
@@ -70,7 +77,7 @@ extension Lane {
             return (.tooManyTokens, reason)
         case .configurationError(let reason, let newConnection):
             if congestion.isRunning(epoch: request.epoch), poisonJobs.recordRefusal(of: job.number) {
-                reject(job, reason, nil, completion, now)
+                reject(job, reason, nil, seconds: completion.seconds, now)
                 alarm("a push has failed because the provider refuses it, although it accepts others: \(reason)", now)
                 return (.answered, reason)
             }
@@ -94,12 +101,12 @@ extension Lane {
 
     // MARK: Outcomes
 
-    private mutating func reject(
-        _ job: PushJob, _ reason: String, _ removal: DeviceRemoval?, _ completion: Completion, _ now: Int64
+    mutating func reject(
+        _ job: PushJob, _ reason: String, _ removal: DeviceRemoval?, seconds: Double, _ now: Int64
     ) {
         recordError(reason, now)
         reports.add(PushOutcome(job, .failed(reason: reason), wasTried: true, removal: removal))
-        emit(.rejected(job, reason: reason, seconds: completion.seconds))
+        emit(.rejected(job, reason: reason, seconds: seconds))
     }
 
     private mutating func retry(

@@ -9,7 +9,7 @@ import HTTPClient
 /// requests only as many jobs as it can send now, and returns the jobs in hand when it can no longer send them: the
 /// store can cancel queued jobs, but not leased ones. So the only queue is the store's.
 ///
-/// The lane reports each leased job once. It does not send a job again by itself, even if it could at once: it returns
+/// The lane reports each leased job once, and a suspended job twice. It does not send a job again by itself, even if it could at once: it returns
 /// the job to the store, and the store's reply leases the job again, unless it was cancelled meanwhile.
 package struct Lane {
     /// An event that the lane handles.
@@ -109,6 +109,7 @@ package struct Lane {
     var congestion: CongestionControl
     var backoff: DeviceBackoff
     var poisonJobs = PoisonJobs()
+    var breaker = RejectionBreaker()
     var reports: ReportBuffer
     var effects: [Effect] = []
     /// The jobs in flight by number.
@@ -122,7 +123,7 @@ package struct Lane {
     /// The newest generation of a credential that the provider refused as expired and whose renewal was requested;
     /// `.min` if none.
     var renewalRequestedAfter = Int.min
-    private var isStopping = false
+    private(set) var isStopping = false
     private var isFinished = false
     /// The parts of ``status`` that events set. The other parts are calculated.
     var recorded = LaneStatus()
@@ -145,7 +146,7 @@ package struct Lane {
     /// When ``nextEffects(at:using:deciding:)`` has effects even if no event occurs: milliseconds since 1970; `.max` if
     /// never.
     package func nextTurn(at now: Int64) -> Int64 {
-        var turn = congestion.nextTurn(after: now) ?? .max
+        var turn = min(congestion.nextTurn(after: now) ?? .max, breaker.nextTurn ?? .max)
         if let report = reports.nextTurn(room: room(now)) { turn = min(turn, report) }
         return turn
     }
@@ -191,7 +192,9 @@ package struct Lane {
     mutating func apply(_ change: CongestionControl.Change, reason: String) {
         switch change {
         case .nothing: return
-        case .resumed: return emit(.resumed)
+        case .resumed:
+            breaker.close()
+            return emit(.resumed)
         case .setBack: break
         case .paused(let milliseconds):
             emit(.paused(reason: reason, milliseconds: milliseconds))
@@ -216,6 +219,7 @@ package struct Lane {
             effects.append(.retireConnections)
             emit(.connectionRetired(reason: reason))
         }
+        decideRejections(now)
         send(now, decide)
         let room = isStopping ? 0 : room(now)
         if let outcomes = reports.next(room: room, at: now) {
@@ -240,8 +244,11 @@ package struct Lane {
     /// How many more jobs the lane can hold.
     private func room(_ now: Int64) -> Int {
         guard !isStopping, credential == .ready || credential == .expired else { return 0 }
-        return max(0, congestion.room(total: inFlight.count, at: now) - (ready.count - head))
+        return max(0, congestion.room(total: busyCount, at: now) - (ready.count - head))
     }
+
+    /// The jobs that count against the window. Suspended jobs do, because nothing else limits their number.
+    private var busyCount: Int { inFlight.count + breaker.suspended.count }
 
     private mutating func send(_ now: Int64, _ decide: (PushJob) -> PushDecision) {
         guard head < ready.count else { return }
@@ -249,7 +256,7 @@ package struct Lane {
             if credential == .expired, !isStopping { requestCredential(after: -1) }
             return release()
         }
-        var room = congestion.room(total: inFlight.count, at: now)
+        var room = congestion.room(total: busyCount, at: now)
         if room == 0, congestion.mode != .running { return release() }
         while room > 0, head < ready.count {
             let job = ready[head]

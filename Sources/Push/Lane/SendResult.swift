@@ -6,9 +6,15 @@ package enum SendResult: Equatable, Sendable {
     case accepted(messageID: String?)
     /// The job fails; device and lane are not affected. `alarm`: an operator has to act.
     case rejected(reason: String, alarm: Bool)
-    /// The device's token is invalid: the job fails, and the store removes the device, unless its app has registered
-    /// again since the token became invalid.
+    /// The device's token is no longer valid: the job fails, and the store removes the device, unless its app has
+    /// registered again since the token became invalid.
     case invalidToken(DeviceRemoval)
+    /// The device's token is not valid here. Either it never was, which is rare, or the configuration is wrong (host,
+    /// topic or project). ``RejectionBreaker`` decides whether this counts as `invalidToken`.
+    case doubtfulToken(DeviceRemoval)
+    /// The provider does not know the topic, project or path of the request, which usually is an error in the
+    /// configuration. ``RejectionBreaker`` decides whether the job fails and an operator has to act, or the lane stops.
+    case unknownAddress(reason: String)
     /// Try again, after at least `after` milliseconds if the provider gave a time.
     case retry(reason: String, after: Int64?)
     /// The device got too many pushes: only its jobs wait, at least `after` milliseconds if the provider gave a time.

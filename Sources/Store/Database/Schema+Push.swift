@@ -2,14 +2,18 @@ extension Schema {
     /// Version 2: devices and push.
     static let push = devices + outbox + badges + erasures
 
-    /// Version 5: of the pushes of one order or route, a device has one on its way at a time.
-    static let pushOrder = [
+    /// Version 5: of the pushes of one order or route, a device has one on its way at a time. Quarantined devices.
+    static let pushGuards = [
         // For finding the push that is on its way. Contains only jobs that are being sent, and only those of orders and
         // routes.
         """
         CREATE INDEX push_jobs_sending ON push_jobs (device_id, collapse_key)
             WHERE state = 'sending' AND collapse_key IS NOT NULL
         """,
+        // When the device was quarantined: its push jobs stay queued until it is known whether its token is invalid or
+        // the configuration is wrong. NULL for almost all devices.
+        "ALTER TABLE devices ADD COLUMN quarantined_at BIGINT",
+        "CREATE INDEX devices_quarantined ON devices (quarantined_at) WHERE quarantined_at IS NOT NULL",
     ]
 
     private static let devices = [

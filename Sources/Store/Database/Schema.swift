@@ -5,7 +5,7 @@
 enum Schema {
     static let migrations = [
         Migration(version: 1, statements: bookkeeping + jobs + notifications + audit), Migration(version: 2, statements: push),
-        Migration(version: 3, statements: publication), Migration(version: 5, statements: pushOrder),
+        Migration(version: 3, statements: publication), Migration(version: 5, statements: pushGuards),
         Migration(version: 6, statements: bookingLists), Migration(version: 7, statements: inbox),
         Migration(version: 8, statements: clock + erasureSearch),
     ]

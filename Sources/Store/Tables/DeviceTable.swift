@@ -111,10 +111,32 @@ struct DeviceTable {
         ON CONFLICT (id) DO UPDATE SET provider = excluded.provider, platform = excluded.platform, \
         environment = excluded.environment, \
         owner = excluded.owner, device_id = excluded.device_id, registered_at = excluded.registered_at, \
-        last_seen_at = excluded.last_seen_at, sealed = excluded.sealed, key_id = excluded.key_id
+        last_seen_at = excluded.last_seen_at, sealed = excluded.sealed, key_id = excluded.key_id, quarantined_at = NULL
         """)
 
     private static let selectLane = SQL("SELECT provider, environment FROM devices WHERE id = ?")
+    // MARK: Quarantine
+
+    /// Quarantines a device if it was last seen before `moment`: its push jobs stay queued. The quarantine ends when the
+    /// device is removed, released or registered again, and when the gateway starts.
+    func quarantine(id: String, ifSeenBefore moment: Int64, now: Int64) throws(DatabaseError) {
+        try database.change(
+            "UPDATE devices SET quarantined_at = ? WHERE id = ? AND last_seen_at < ?", .integer(now), .string(id),
+            .integer(moment))
+    }
+
+    /// Ends a device's quarantine.
+    func release(id: String) throws(DatabaseError) {
+        try database.change("UPDATE devices SET quarantined_at = NULL WHERE id = ?", .string(id))
+    }
+
+    /// Ends all quarantines. Call it at the start: the lanes that doubted the rejections are gone, and the configuration
+    /// may have been corrected. If it was not, the provider rejects the devices' next pushes again.
+    func releaseAll() throws(DatabaseError) {
+        try database.change("UPDATE devices SET quarantined_at = NULL WHERE quarantined_at IS NOT NULL")
+    }
+
+    // MARK: Removal
 
     func remove(id: String) throws(DatabaseError) {
         let sql: SQL = "DELETE FROM devices WHERE id = ? RETURNING provider, environment"

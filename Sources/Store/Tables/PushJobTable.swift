@@ -70,7 +70,7 @@ struct PushJobTable {
         /// The job is queued or waiting in this lane. It may be another lane than the one that reported the result, if
         /// the device was registered anew during the attempt. Nil if the stored lane is unknown.
         case open(PushLane?)
-        /// The job was not `sending`: its result has been reported before.
+        /// The lane keeps the job, or the job was not `sending`: its result has been reported before.
         case unchanged
     }
 
@@ -81,13 +81,9 @@ struct PushJobTable {
         case .failed(let reason): return try end(outcome, .failed, reason: reason, now: now)
         case .cancelled(let reason): return try end(outcome, .cancelled, reason: reason, now: now)
         case .expired: return try end(outcome, .expired, now: now)
-        case .retry(let at, let reason):
-            let lane = try database.first(
-                """
-                UPDATE push_jobs SET state = 'waiting', turn = 0, attempts = attempts - ?, due_at = ?, reason = ? \
-                WHERE number = ? AND state = 'sending' RETURNING lane
-                """, Self.uncounted(outcome), .integer(at), .string(reason), .integer(outcome.job.number), as: Self.lane)
-            return lane.map { .open($0) } ?? .unchanged
+        case .retry(let at, let reason): return try postpone(outcome, until: at, reason)
+        case .released(let reason): return try postpone(outcome, until: now, reason)
+        case .undecided: return .unchanged
         case .returned:
             let lane = try database.first(
                 """
@@ -96,6 +92,17 @@ struct PushJobTable {
                 """, .integer(outcome.job.number), as: Self.lane)
             return lane.map { .open($0) } ?? .unchanged
         }
+    }
+
+    private func postpone(
+        _ outcome: PushOutcome, until moment: Int64, _ reason: String
+    ) throws(DatabaseError) -> UpdateResult {
+        let lane = try database.first(
+            """
+            UPDATE push_jobs SET state = 'waiting', turn = 0, attempts = attempts - ?, due_at = ?, reason = ? \
+            WHERE number = ? AND state = 'sending' RETURNING lane
+            """, Self.uncounted(outcome), .integer(moment), .string(reason), .integer(outcome.job.number), as: Self.lane)
+        return lane.map { .open($0) } ?? .unchanged
     }
 
     private func end(

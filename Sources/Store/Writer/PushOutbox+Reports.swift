@@ -45,6 +45,11 @@ extension PushOutbox {
     private func record(_ outcome: PushOutcome, _ now: Int64, _ reply: inout ReportReply) throws(DatabaseError) {
         let outcome = corrected(outcome, now)
         let job = outcome.job
+        if case .undecided = outcome.result {
+            let moment = outcome.removal?.ifSeenBefore ?? now
+            return try devices.quarantine(id: job.device.id, ifSeenBefore: moment, now: now)
+        }
+        if case .released = outcome.result { try devices.release(id: job.device.id) }
         if let removal = outcome.removal {
             // If the token was replaced during the attempt, the job is queued again for the new token.
             if case .failed(let reason) = outcome.result,

@@ -64,6 +64,7 @@ final class PushOutbox {
         try devices.countByLane()
         lastNumber = try jobs.lastNumber()
         try jobs.requeueSending()
+        try devices.releaseAll()
         for lane in PushLane.allCases { turns.advance(lane, to: try jobs.firstTurn(lane) ?? 0) }
     }
 

@@ -1,0 +1,101 @@
+import FleetRules
+
+/// A circuit breaker for rejections of a kind that is normally rare: a token that is not valid here, an unknown topic,
+/// project or path. Such a rejection concerns one device or one push, or it is the effect of a wrong configuration, and
+/// then every push gets it. Only the answers to other pushes tell the two apart.
+///
+/// So the lane *suspends* such a rejection instead of acting on it. If most of the last answers are such rejections,
+/// the breaker opens: the lane stops, and the suspended jobs go back to the queue. Otherwise the rejection is confirmed
+/// after a while: the job fails, and the device is removed if the rejection concerns its token.
+struct RejectionBreaker {
+    /// The rejection of a push.
+    struct Rejection: Equatable {
+        let job: PushJob
+        let reason: String
+        /// Nil if the rejection does not concern the token.
+        let removal: DeviceRemoval?
+        /// Seconds from the request's start to its end.
+        let seconds: Double
+        /// When the rejection arrived: milliseconds since 1970.
+        let at: Int64
+    }
+
+    private struct Answer {
+        let deviceID: String
+        let isDoubtful: Bool
+    }
+
+    /// The number of answers that the breaker considers.
+    static let answersMax = 20
+    /// The breaker does not open if the rejections concern fewer devices: these may all be invalid.
+    static let devicesMin = 10
+    /// Milliseconds until a rejection is confirmed, if most of the other answers are no such rejections.
+    static let confirmationTime: Int64 = 500
+
+    /// The last answers, at most ``answersMax``.
+    private var answers: [Answer] = []
+    /// The rejections that are not decided yet.
+    private(set) var suspended: [Rejection] = []
+    /// Whether the configuration seems to be wrong. It remains open until a probe gets another answer.
+    private(set) var isOpen = false
+
+    /// Records an answer that is no doubtful rejection: the provider accepted the push, or rejected it for another
+    /// reason.
+    mutating func recordOther(_ deviceID: String) { record(Answer(deviceID: deviceID, isDoubtful: false)) }
+
+    /// Suspends a doubtful rejection.
+    /// - Returns: whether the breaker is to open (``open()``).
+    mutating func suspend(_ rejection: Rejection) -> Bool {
+        record(Answer(deviceID: rejection.job.device.id, isDoubtful: true))
+        suspended.append(rejection)
+        return doubtfulCount > Self.answersMax / 2 && doubtfulDevices >= Self.devicesMin
+    }
+
+    /// Opens the breaker: the answers so far say nothing about the next configuration.
+    /// - Returns: the suspended rejections.
+    mutating func open() -> [Rejection] {
+        isOpen = true
+        answers = []
+        return takeSuspended()
+    }
+
+    /// The provider gave another answer to a probe.
+    mutating func close() { isOpen = false }
+
+    /// Removes and returns all suspended rejections.
+    mutating func takeSuspended() -> [Rejection] {
+        defer { suspended = [] }
+        return suspended
+    }
+
+    /// Removes and returns the rejections that are confirmed: old enough, while the breaker did not open. A clock that
+    /// was set back confirms them early.
+    mutating func takeConfirmed(at now: Int64) -> [Rejection] {
+        guard !suspended.isEmpty else { return [] }
+        let delay = delay
+        let isConfirmed = { (rejection: Rejection) in now - rejection.at >= delay || now < rejection.at }
+        defer { suspended.removeAll(where: isConfirmed) }
+        return suspended.filter(isConfirmed)
+    }
+
+    /// When ``takeConfirmed(at:)`` returns the next rejection, if no further answer arrives: milliseconds since 1970; nil
+    /// if none is suspended.
+    var nextTurn: Int64? { suspended.map(\.at).min().map { $0 + delay } }
+
+    /// Milliseconds until a rejection is confirmed. While doubtful rejections are the majority, each device that gets one
+    /// doubles the time: so a configuration error does not cost the devices of a small fleet, to which few pushes are
+    /// sent, one by one.
+    private var delay: Int64 {
+        guard doubtfulCount * 2 > answers.count else { return Self.confirmationTime }
+        return Self.confirmationTime << Int64(doubtfulDevices - 1)
+    }
+
+    private var doubtfulCount: Int { answers.count(where: \.isDoubtful) }
+
+    private var doubtfulDevices: Int { Set(answers.lazy.filter(\.isDoubtful).map(\.deviceID)).count }
+
+    private mutating func record(_ answer: Answer) {
+        if answers.count == Self.answersMax { answers.removeFirst() }
+        answers.append(answer)
+    }
+}
