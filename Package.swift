@@ -107,7 +107,7 @@ let package = Package(
         tests("Configuration", ["Access", "FleetRules", "TestSupport", "Yams"]),
         tests("HTTPClient"),
         tests(
-            "Push", ["Crypto", "FleetRules", "HTTPClient", "JSON", "TestSupport", "Threads"],
+            "Push", ["Access", "Crypto", "FleetRules", "HTTPClient", "JSON", "TestSupport", "Threads"],
             exclude: ["Golden"]),
         tests("Webhooks", ["JSON", "PusherProtocol", "TestSupport", "Threads"]),
         tests(

@@ -20,7 +20,7 @@ extension NotificationCatalogue.Entry {
         entry.text("data_type", into: &dataType, .identifier)
         if hasDefaultLifetime { lifetimeSeconds = Self.defaultLifetimeSeconds(ofType: dataType) }
         entry.template("title", into: &title)
-        entry.template("body", into: &body)
+        entry.templates("body", into: &body, countMax: 5)
         entry.text("sound", into: &sound, .displayOption)
         entry.text("category", into: &category, .displayOption)
         entry.text("thread", into: &thread, .displayOption)
@@ -30,5 +30,9 @@ extension NotificationCatalogue.Entry {
         entry.choice("collapse", into: &collapse)
         entry.flag("urgent", into: &urgent)
         entry.choice("push", into: &push)
+        entry.flag("broadcast", into: &broadcast)
+        entry.texts("data", named: .dataName, .dataText, countMax: 10) { fields in
+            data = fields.map { NotificationCatalogue.DataField($0.name, $0.text) }
+        }
     }
 }

@@ -7,6 +7,8 @@ package struct CatalogueSample: Equatable, Sendable {
     package let name: String
     /// The push mode: that of the entry or, if the entry does not set one, the general mode (`push.mode`).
     package let push: NotificationCatalogue.PushMode
+    /// The people to whose devices the entry's events are pushed.
+    package let recipients: String
     /// The entry's lifetime, such as `1h`.
     package let lifetime: String
     /// The title and body of a notification that has all fields of its event.
@@ -39,7 +41,8 @@ extension CatalogueSample {
         name = entry.name
         push = entry.push ?? mode
         lifetime = DurationText(seconds: entry.lifetimeSeconds).text
-        full = Text(title: entry.title.render(data.value), body: entry.body.render(data.value))
+        recipients = Self.recipients(of: entry, push)
+        full = Text(title: data.render(entry.title), body: data.render(entry.body))
         bare = Text(title: entry.title.render { _ in nil }, body: entry.body.render { _ in nil })
         let fields = Self.removingRepetitions(entry.title.fields + entry.body.fields)
         var warnings = fields.filter { data.value(of: $0) == nil }.map {
@@ -52,17 +55,49 @@ extension CatalogueSample {
             let verb = fields.count == 1 ? "is" : "are"
             warnings.append("devices show nothing if \(names) \(verb) missing: write {field|text} to set a text for that case")
         }
-        self.warnings = warnings
+        self.warnings = warnings + Self.audienceWarnings(of: entry)
+    }
+
+    private static func recipients(
+        of entry: NotificationCatalogue.Entry, _ push: NotificationCatalogue.PushMode
+    ) -> String {
+        let audience = EventRecipients(of: entry.name)
+        let person: String? =
+            switch audience.person {
+            case .driver: "the driver"
+            case .customer: "the booking's customer"
+            case .named: "whom the sender names"
+            case nil: nil
+            }
+        var recipients: [String] = []
+        if let person, push != .off { recipients.append(push == .fallback ? "\(person), if not connected" : person) }
+        if entry.broadcast, audience.areAllDrivers {
+            recipients.append(recipients.isEmpty || audience.person == .named ? "all drivers" : "all other drivers")
+        }
+        return recipients.isEmpty ? "nobody" : recipients.joined(separator: "; ")
+    }
+
+    /// Options that have no effect.
+    private static func audienceWarnings(of entry: NotificationCatalogue.Entry) -> [String] {
+        let audience = EventRecipients(of: entry.name)
+        if entry.broadcast, !audience.areAllDrivers {
+            return ["broadcast has no effect: drivers-channel never gets \(entry.name)"]
+        }
+        if audience.person == nil, audience.areAllDrivers, !entry.broadcast, entry.push ?? .off != .off {
+            let advice = "write broadcast: true to push it to all drivers"
+            return ["push has no effect: only drivers-channel gets \(entry.name); \(advice)"]
+        }
+        return []
     }
 
     private static func removingRepetitions(_ fields: [String]) -> [String] {
         fields.enumerated().filter { !fields[..<$0.offset].contains($0.element) }.map(\.element)
     }
 
-    /// The sample as `check-config` prints it: name, push mode and lifetime; the text with all fields; the text without
-    /// any; the warnings.
+    /// The sample as `check-config` prints it: name, push mode and lifetime; the recipients; the text with all fields;
+    /// the text without any; the warnings.
     package var lines: [String] {
-        var lines = ["\(name): \(push.rawValue), \(lifetime)", "  all fields: \(full.line)", "  no fields:  \(bare.line)"]
+        var lines = ["\(name): \(push.rawValue), \(lifetime)", "  recipients: \(recipients)", "  all fields: \(full.line)", "  no fields:  \(bare.line)"]
         lines += warnings.map { "  warning: \($0)" }
         return lines
     }

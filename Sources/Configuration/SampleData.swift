@@ -1,3 +1,5 @@
+import FleetRules
+
 /// Sample values for the fields of one type of event or notification.
 ///
 /// When an event gains a field, add the field here; otherwise `check-config` warns about every template that uses it.
@@ -21,6 +23,13 @@ struct SampleData {
     /// fields; otherwise nil, because the event never has the field.
     func value(of field: String) -> String? {
         values[field] ?? (senderChoosesFields ? "[\(field)]" : nil)
+    }
+
+    /// The template with sample values. A sender's own `message` is left out if the template has other words, because
+    /// it may replace them.
+    func render(_ template: Template) -> String {
+        let words = senderChoosesFields ? template.render { $0 == "message" ? nil : value(of: $0) } : ""
+        return words.isEmpty ? template.render(value) : words
     }
 
     // MARK: Events of the fleet
@@ -70,7 +79,7 @@ struct SampleData {
                 ["batchId": "b-17", "batchNumber": "17", "zone": "Harbour", "orderCount": "6"]
             case "DRIVER_APPROVED": ["action": "navigate_home"]
             case "DRIVER_REJECTED": ["action": "navigate_rejection", "reason": reason]
-            case "ORDER_CANCELLED": ["orderId": "A-1042", "batchId": "b-17"]
+            case "ORDER_CANCELLED": ["orderId": "A-1042", "orderNumber": "1042", "batchId": "b-17", "cancelledBy": "customer"]
             case "driver_arrival": arrival
             default: [:]
             }

@@ -36,6 +36,54 @@ extension Section {
         }
     }
 
+    /// A template as for ``template(_:into:)``, or a list of at most `countMax` templates, which are alternatives.
+    func templates(_ key: String, into target: inout Template, countMax: Int) {
+        guard let entry = unread.first(where: { $0.key == key }), entry.value.sequence != nil else {
+            return template(key, into: &target)
+        }
+        var texts: [String] = []
+        self.texts(key, Value(expected: "a string"), into: &texts, countMax: countMax, parse: { $0 })
+        var alternatives: [Template] = []
+        for (index, text) in texts.enumerated() {
+            do {
+                alternatives.append(try Template(parsing: text))
+            } catch {
+                reader.report(error.reason, at: reader.location("\(path(to: key))[\(index)]", entry.line))
+            }
+        }
+        if !alternatives.isEmpty { target = Template(alternatives) }
+    }
+
+    /// A map of at most `countMax` strings, whose keys are names that the operator chooses. `use` gets the map if it is
+    /// present, in the order written.
+    func texts(
+        _ key: String, named nameRule: StringRule, _ rule: StringRule, countMax: Int,
+        use: ([(name: String, text: String)]) -> Void
+    ) {
+        guard unread.contains(where: { $0.key == key }) else { return reader.keys.insert(path(to: key)) }
+        section(key) { map in
+            let entries = map.unread
+            guard entries.count <= countMax else {
+                for entry in entries { _ = map.consume(entry.key) }
+                let problem = "expected at most \(countMax) names, found \(entries.count)"
+                return reader.report(problem, at: reader.location(map.path, map.line))
+            }
+            var texts: [(name: String, text: String)] = []
+            for entry in entries {
+                guard nameRule.accepts(entry.key) else {
+                    _ = map.consume(entry.key)
+                    reader.report(
+                        "expected \(nameRule.expected)",
+                        at: reader.location(map.path(to: QuotedValue.ofKey(entry.key)), entry.line))
+                    continue
+                }
+                var text = ""
+                if map.text(entry.key, into: &text, rule) != nil { texts.append((entry.key, text)) }
+            }
+            use(texts)
+        }
+    }
+
     /// The path of a file that need not exist.
     func path(_ key: String, into target: inout String) {
         text(key, into: &target, StringRule("a file's path", accepts: StringRule.nonEmpty.accepts))

@@ -1,3 +1,4 @@
+import FleetRules
 import JSON
 import PusherProtocol
 
@@ -14,6 +15,14 @@ extension StringRule {
     /// A push's sound, category, thread or Android channel. At most 64 bytes, because it is part of the push's payload,
     /// which is limited to 4,096 bytes.
     static let displayOption = StringRule("a string of at most 64 bytes") { $0.utf8.count <= 64 }
+
+    /// A name in a catalogue entry's `data`.
+    static let dataName = StringRule(
+        "a field's name: a letter, then letters, digits or _, and no name that Fleetwire or a provider uses",
+        accepts: PushFieldNames.isFree)
+
+    /// A text in a catalogue entry's `data`, which is part of an event and of a push.
+    static let dataText = StringRule("a string of 1 to 256 bytes") { (1...256).contains($0.utf8.count) }
 
     static let bundleID = StringRule("an app's bundle id: 1 to 255 letters, digits, . - or _") {
         (1...255).contains($0.utf8.count) && $0.utf8.allSatisfy { $0.isNameByte || $0 == UInt8(ascii: ".") }

@@ -107,25 +107,7 @@ extension NotificationRules {
 
     /// The rules of a catalogue that SIGHUP reloaded.
     init(_ settings: Settings, _ catalogue: NotificationCatalogue) {
-        let rules = catalogue.names.compactMap { name in
-            catalogue.entry(for: name).map { (name, Rule($0, mode: settings.push.mode)) }
-        }
-        self.init(
-            rules: Dictionary(uniqueKeysWithValues: rules),
-            eventBytesMax: settings.apps[settings.fleetAppIndex].limits.eventBytes)
-    }
-}
-
-extension NotificationRules.Rule {
-    /// The rule of an entry. If the entry sets a `push` mode other than `off`, its events are pushed to all drivers,
-    /// too; if it follows the general mode, its events are pushed only to single recipients.
-    fileprivate init(_ entry: NotificationCatalogue.Entry, mode: NotificationCatalogue.PushMode) {
-        let push: Push =
-            switch entry.push {
-            case .off: .never
-            case .mirror, .fallback: .broadcast
-            case nil: mode == .off ? .never : .personal
-            }
-        self.init(lifetimeSeconds: entry.lifetimeSeconds, collapsesByJob: entry.collapse == .order, push: push)
+        let limits = settings.apps[settings.fleetAppIndex].limits
+        self.init(catalogue, mode: settings.push.mode, eventBytesMax: limits.eventBytes)
     }
 }

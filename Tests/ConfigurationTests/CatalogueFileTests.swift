@@ -23,7 +23,8 @@ import Testing
         let yaml = """
             lunch-break:
               {data_type: breaks, title: "Lunch, {name}", body: "{until|soon}", sound: bell.caf, category: LUNCH, thread: day,
-               channel_id: calm, priority: normal, lifetime: 30s, collapse: order, urgent: true, push: fallback}
+               channel_id: calm, priority: normal, lifetime: 30s, collapse: order, urgent: true, push: fallback,
+               broadcast: true, data: {action: eat, place_2: "the yard"}}
             """
         var expected = Entry("lunch-break")
         expected.dataType = "breaks"
@@ -38,6 +39,8 @@ import Testing
         expected.collapse = .order
         expected.urgent = true
         expected.push = .fallback
+        expected.broadcast = true
+        expected.data = [.init("action", "eat"), .init("place_2", "the yard")]
         #expect(try catalogue(yaml).entry(for: "lunch-break") == expected)
     }
 
@@ -60,6 +63,37 @@ import Testing
         job.push = .mirror
         #expect(changed.entry(for: "job-assigned") == job)
         #expect(changed.names.count == NotificationCatalogue.builtIn.names.count + 3)
+    }
+
+    @Test("A body may be a list of texts, of which the first that has all fields applies")
+    func alternatives() throws {
+        let body = try #require(catalogue("a: {body: ['{b}: {c|C}', '{c}', 'none']}").entry(for: "a")).body
+        #expect(body.render { ["b": "1"][$0] } == "1: C")
+        #expect(body.render { ["c": "2"][$0] } == "2")
+        #expect(body.render { _ in nil } == "none")
+    }
+
+    @Test(
+        "Fixed data may have no name that Fleetwire or a provider uses",
+        arguments: [
+            "type", "event", "notificationId", "correlationId", "entityId", "jobId", "routeId", "title", "message", "aps", "from",
+            "message_type", "google.x", "googleX", "gcm", "1a", "a-b", "é", "_a",
+        ])
+    func takenName(name: String) {
+        #expect(
+            problems("log: {}\nnotifications: {file: n.yaml}", files: ["n.yaml": "a: {data: {\(name): b}}"]) == [
+                "n.yaml:1: a.data.\(QuotedValue.ofKey(name)): expected a field's name: a letter, then letters, digits or _, "
+                    + "and no name that Fleetwire or a provider uses"
+            ])
+    }
+
+    @Test("An entry has at most ten fixed fields")
+    func tooMuchData() throws {
+        let fields = { (count: Int) in (0..<count).map { "f\($0): b" }.joined(separator: ", ") }
+        #expect(try catalogue("a: {data: {\(fields(10))}}").entry(for: "a")?.data.count == 10)
+        #expect(
+            problems("log: {}\nnotifications: {file: n.yaml}", files: ["n.yaml": "a: {data: {\(fields(11))}}"])
+                == ["n.yaml:1: a.data: expected at most 10 names, found 11"])
     }
 
     @Test("The default lifetime depends on data_type")
@@ -102,7 +136,16 @@ import Testing
         Case(
             "a: {body: \"{1}\"}",
             "n.yaml:1: a.body: expected a field's name after the { at character 1: a letter, then letters, digits or _"),
-        Case("a: {body: [b]}", "n.yaml:1: a.body: expected a string, found a list"),
+        Case("a: {title: [b]}", "n.yaml:1: a.title: expected a string, found a list"),
+        Case("a: {body: []}", "n.yaml:1: a.body: expected a list of 1 to 5 strings, found an empty list"),
+        Case("a: {body: [b, {c: d}]}", "n.yaml:1: a.body[1]: expected a string, found a map"),
+        Case(
+            "a: {body: [b, \"{c\"]}",
+            "n.yaml:1: a.body[1]: expected a } after the { at character 1, or {{ for a plain {"),
+        Case("a: {broadcast: 1}", "n.yaml:1: a.broadcast: expected true or false, found \"1\""),
+        Case("a: {data: [b]}", "n.yaml:1: a.data: expected a map, found a list"),
+        Case("a: {data: {b: ''}}", "n.yaml:1: a.data.b: expected a string of 1 to 256 bytes, found \"\""),
+        Case("a: {data: {b: {c: d}}}", "n.yaml:1: a.data.b: expected a string of 1 to 256 bytes, found a map"),
         Case("a: {title: \"${UNSET}\"}", "n.yaml:1: a.title: ${UNSET} is not set"),
         Case("a: {push: always}", "n.yaml:1: a.push: expected mirror, fallback or off, found \"always\""),
         Case("a: {push: ~}", "n.yaml:1: a.push: expected mirror, fallback or off, found nothing"),

@@ -25,15 +25,17 @@ import Testing
     func lines() throws {
         #expect(
             try sample("job-assigned", "{}").lines == [
-                "job-assigned: mirror, 1h", "  all fields: \"New job\", \"12 Quay Street to 9 Mill Lane\"",
+                "job-assigned: mirror, 1h", "  recipients: the driver",
+                "  all fields: \"New job\", \"12 Quay Street to 9 Mill Lane\"",
                 "  no fields:  \"New job\", \"Pickup to destination\"",
             ])
         #expect(
-            try sample("lunch", #"{title: "It's\u2028\e[1m Zoë's 🚚 \\", body: b}"#).lines[1]
+            try sample("lunch", #"{title: "It's\u2028\e[1m Zoë's 🚚 \\", body: b}"#).lines[2]
                 == #"  all fields: "It's\u{2028}\u{1B}[1m Zoë's 🚚 \\", "b""#)
         #expect(
             try sample("lunch", "{title: \"a\\n\\\"b\\\"\", body: '', lifetime: 90s}").lines == [
-                "lunch: mirror, 90s", #"  all fields: "a\n\"b\"", """#, #"  no fields:  "a\n\"b\"", """#,
+                "lunch: mirror, 90s", "  recipients: whom the sender names",
+                #"  all fields: "a\n\"b\"", """#, #"  no fields:  "a\n\"b\"", """#,
             ])
     }
 
@@ -42,6 +44,45 @@ import Testing
         #expect(try sample("job-assigned", "{}", push: "fallback").push == .fallback)
         #expect(try sample("job-assigned", "{push: mirror}", push: "off").push == .mirror)
         #expect(try sample("schedule-updated", "{}").push == .off)
+    }
+
+    @Test(
+        "The recipients are those whose devices get a push",
+        arguments: [
+            ("job-cancelled", "{}", "the driver"), ("job-cancelled", "{push: fallback}", "the driver, if not connected"),
+            ("job-cancelled", "{broadcast: true}", "the driver; all other drivers"),
+            ("job-cancelled", "{push: off, broadcast: true}", "all drivers"), ("job-cancelled", "{push: off}", "nobody"),
+            ("job-available-again", "{}", "nobody"), ("job-available-again", "{broadcast: true}", "all drivers"),
+            ("driver-arrival", "{}", "the booking's customer"), ("order-assigned", "{body: b}", "nobody"),
+            ("DRIVER_APPROVED", "{}", "whom the sender names"),
+            ("DRIVER_APPROVED", "{push: off, broadcast: true}", "all drivers"),
+        ])
+    func recipients(name: String, yaml: String, expected: String) throws {
+        let sample = try sample(name, yaml)
+        #expect(sample.recipients == expected && sample.warnings.isEmpty)
+        #expect(sample.lines[1] == "  recipients: \(expected)")
+    }
+
+    @Test("A warning reports an option that has no effect on the recipients")
+    func withoutEffect() throws {
+        #expect(
+            try sample("job-assigned", "{broadcast: true}").warnings == [
+                "broadcast has no effect: drivers-channel never gets job-assigned"
+            ])
+        #expect(
+            try sample("job-available-again", "{push: mirror}").warnings == [
+                "push has no effect: only drivers-channel gets job-available-again; "
+                    + "write broadcast: true to push it to all drivers"
+            ])
+        #expect(try sample("job-available-again", "{push: mirror, broadcast: true}").warnings == [])
+    }
+
+    @Test("The texts of a type are shown without the words with which a sender may replace them")
+    func ownWords() throws {
+        let sample = try sample("NEW_BATCH_AVAILABLE", "{}")
+        #expect(sample.full == Sample.Text(title: "New Batch Available!", body: "17 in Harbour (6 orders)"))
+        #expect(sample.bare == Sample.Text(title: "New Batch Available!", body: "A batch of orders is waiting for a driver"))
+        #expect(try self.sample("ORDER_CANCELLED", "{}").full.body == "Order #1042 has been cancelled by customer")
     }
 
     @Test(

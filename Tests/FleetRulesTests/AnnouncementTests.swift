@@ -59,6 +59,29 @@ import Testing
         #expect(error?.kind == .invalid && error?.text == #"Expected "data" to be an object"#)
     }
 
+    /// Each row: the data of the request, and the members of the event.
+    @Test(arguments: [
+        ("{}", #""action":"go","note":"é\"","#), (#"{"a":1}"#, #""a":1,"action":"go","note":"é\"","#),
+        (#"{"action":"stay"}"#, #""action":"stay","note":"é\"","#), (#"{"action":null}"#, #""action":null,"note":"é\"","#),
+        (#"{"\u0061ction":7,"b":{"note":1}}"#, #""\u0061ction":7,"b":{"note":1},"note":"é\"","#),
+    ])
+    func addsTheRulesDataUnlessItWasSent(_ data: String, _ members: String) throws {
+        let rule = NotificationRules.Rule(
+            lifetimeSeconds: 60, collapsesByJob: false, data: [.init("action", "go"), .init("note", "é\"")])
+        let notification = try announce("X", .everyDriver, data, rules: NotificationRules(rules: ["X": rule])).notifications[0]
+        #expect(notification.text == #"{\#(members)"notificationId":"\#(notification.id)","correlationId":"c-1"}"#)
+    }
+
+    @Test func rulesDataCountsAgainstTheSizeOfAnEvent() throws {
+        func announce(bytesMax: Int) throws(RuleError) -> DispatchPlan {
+            let rule = NotificationRules.Rule(lifetimeSeconds: 60, collapsesByJob: false, data: [.init("action", "go")])
+            return try self.announce("X", .everyDriver, rules: NotificationRules(rules: ["X": rule], eventBytesMax: bytesMax))
+        }
+        let size = try announce(bytesMax: 10_240).notifications[0].data.count
+        #expect(try announce(bytesMax: size).notifications[0].data.count == size)
+        #expect(ruleError { () throws(RuleError) in try announce(bytesMax: size - 1) }?.kind == .invalid)
+    }
+
     @Test func rejectsTooLargeData() throws {
         let filler = String(repeating: "x", count: 200)
         let fits = try announce("X", .everyDriver, #"{"a":"\#(filler)"}"#).notifications[0].data.count

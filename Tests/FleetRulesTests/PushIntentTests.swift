@@ -14,7 +14,7 @@ import Testing
         ]
         let never = ["job-removed-from-list", "job-available-again", "schedule-updated", "tracking-stopped"]
         return NotificationRules(
-            rules: Dictionary(uniqueKeysWithValues: personal.map { ($0, rule(.personal)) } + never.map { ($0, rule(.never)) }))
+            rules: Dictionary(uniqueKeysWithValues: personal.map { ($0, rule(.personal)) } + never.map { ($0, rule([])) }))
     }()
 
     /// Describes each push as `event > audience, entity`. The entity is what the app shows when the user taps the push;
@@ -95,16 +95,37 @@ import Testing
                 "order-removed > driver(\"42\"), job(\"B-1\")",
                 "job-available-again > everyDriver(except: Optional(\"driver:42\")), job(\"B-1\")",
             ])
-        rules.rules["job-cancelled"] = .init(lifetimeSeconds: 60, collapsesByJob: false, push: .broadcast)
+        rules.rules["job-cancelled"] = .init(lifetimeSeconds: 60, collapsesByJob: false, push: [.personal, .broadcast])
         #expect(
             try pushed(RulesFixture.orderAction(.cancel), for: RulesFixture.order(), rules) == [
                 "job-cancelled > everyDriver(except: nil), job(\"B-1\")"
             ])
+        #expect(
+            try pushed(RulesFixture.orderAction(.cancel), for: order, rules) == [
+                "job-cancelled > driver(\"42\"), job(\"B-1\")",
+                "job-cancelled > everyDriver(except: Optional(\"driver:42\")), job(\"B-1\")",
+            ])
+    }
+
+    /// `job-cancelled` is published on the driver's own channel and on drivers-channel. A push mode for the one must
+    /// not wake the phones of all drivers.
+    @Test(arguments: NotificationCatalogue.PushMode.allCases, [false, true])
+    func pushModeAndBroadcastAreIndependent(_ mode: NotificationCatalogue.PushMode, _ broadcast: Bool) throws {
+        var catalogue = NotificationCatalogue.builtIn
+        catalogue.update("job-cancelled") {
+            $0.push = mode
+            $0.broadcast = broadcast
+        }
+        let rules = NotificationRules(catalogue, mode: .mirror, eventBytesMax: 10_240)
+        let order = RulesFixture.order(.assigned, driver: "42")
+        let pushed = try pushed(RulesFixture.orderAction(.cancel), for: order, rules)
+        #expect(pushed.contains("job-cancelled > driver(\"42\"), job(\"B-1\")") == (mode != .off))
+        #expect(pushed.contains { $0.contains("everyDriver") } == broadcast)
     }
 
     @Test func neverPushesToDispatchers() throws {
         var rules = Self.rules
-        rules.rules["order-assigned"] = .init(lifetimeSeconds: 60, collapsesByJob: false, push: .broadcast)
+        rules.rules["order-assigned"] = .init(lifetimeSeconds: 60, collapsesByJob: false, push: [.personal, .broadcast])
         #expect(try pushed(RulesFixture.orderAction(.assign(to: "9")), for: nil, rules).count == 1)
     }
 

@@ -43,6 +43,18 @@ import Testing
         #expect(throws: Template.SyntaxError(reason: reason)) { try Template(parsing: text) }
     }
 
+    @Test(
+        "The first alternative applies whose fields without default all have values, else the last",
+        arguments: [
+            (["a": "1", "b": "2", "c": "3"], "1"), (["b": "2", "c": "3"], "2 and 3"), (["c": "3"], "C and 3"),
+            (["b": "2"], "none "), ([:], "none "), (["a": "", "c": ""], "none "), (["d": "4"], "none 4"),
+        ] as [([String: String], String)])
+    func alternatives(values: [String: String], expected: String) {
+        let template: Template = ["{a}", "{b|C} and {c}", "none {d}"]
+        #expect(template.render { values[$0] } == expected)
+        #expect(template.fields == ["a", "b", "c", "d"])
+    }
+
     @Test("A combining accent after a brace does not hide the brace")
     func accents() throws {
         #expect(throws: Template.SyntaxError.self) { try Template(parsing: "{\u{301}name}") }

@@ -23,6 +23,29 @@ import Testing
             decide(PushFixture.job("schedule-updated"), PushCatalogue(.builtIn, mode: .fallback)) == .cancelled(reason: "off"))
     }
 
+    /// `push` concerns the recipient's own channel, `broadcast` drivers-channel.
+    @Test(arguments: NotificationCatalogue.PushMode.allCases)
+    func broadcastIgnoresThePushMode(_ mode: NotificationCatalogue.PushMode) {
+        func decide(_ broadcast: Bool, channel: String) -> PushDecision {
+            let catalogue = PushFixture.makeCatalogue(
+                PushFixture.entry("job-cancelled", body: "gone") {
+                    $0.push = mode
+                    $0.broadcast = broadcast
+                })
+            let job = PushFixture.job("job-cancelled", channel: channel)
+            return PushDecision(
+                on: job, templates: catalogue, now: PushFixture.now, minuteOfDay: { _, _ in nil }, isConnected: { _ in true })
+        }
+        #expect(decide(true, channel: "drivers-channel").isSent)
+        for other in [decide(false, channel: "drivers-channel"), decide(true, channel: "driver-42")] {
+            switch mode {
+            case .mirror: #expect(other.isSent)
+            case .fallback: #expect(other == .cancelled(reason: "connected"))
+            case .off: #expect(other == .cancelled(reason: "off"))
+            }
+        }
+    }
+
     /// A preference can name an event, the event's entry, or the data type of that entry. It applies to urgent entries,
     /// too. `isOff`: whether a preference for `name` switches the event off.
     @Test(arguments: [

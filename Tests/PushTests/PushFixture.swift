@@ -21,12 +21,13 @@ enum PushFixture {
 
     static func job(
         _ event: String, _ data: String = "{}", _ entity: PushIntent.Entity? = nil, collapseKey: String = "N-1",
-        lifetimeSeconds: Int64 = 3_600, device: PushJob.Device = iPhone, preferences: Preferences = .init()
+        lifetimeSeconds: Int64 = 3_600, device: PushJob.Device = iPhone, preferences: Preferences = .init(),
+        channel: String = "driver-42"
     ) -> PushJob {
         PushJob(
             number: 1,
             notification: Notification(
-                id: "N-1", channel: "driver-42", event: event, data: Array(data.utf8), createdAt: now,
+                id: "N-1", channel: channel, event: event, data: Array(data.utf8), createdAt: now,
                 expiresAt: now + lifetimeSeconds * 1000, collapseKey: collapseKey),
             entity: entity, recipient: "driver:42", device: device, badge: 3, preferences: preferences)
     }

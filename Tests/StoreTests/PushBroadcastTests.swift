@@ -87,7 +87,7 @@ import Testing
             $0.lanes = [.fcm]
             let rule = { NotificationRules.Rule(lifetimeSeconds: 60, collapsesByJob: false, push: $0) }
             $0.rules = NotificationRules(
-                rules: ["job-removed": rule(.personal), "job-available-again": rule(.broadcast), "job-assigned": rule(.never)])
+                rules: ["job-removed": rule(.personal), "job-available-again": rule(.broadcast), "job-assigned": rule([])])
         }
         try fill(executor, 5)
         _ = try executor.commit(assign("A", to: "3"))

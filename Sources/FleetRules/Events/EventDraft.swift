@@ -5,7 +5,7 @@ struct EventDraft {
     let channel: FleetChannel
     let event: String
     /// The event's fields as JSON members, without the braces around them.
-    let members: [UInt8]
+    private(set) var members: [UInt8]
     /// The size of each field's value as JSON, in bytes. The error about an event that is too large names the longest
     /// field.
     let lengths: [(field: String, bytes: Int)]
@@ -25,6 +25,32 @@ struct EventDraft {
         self.event = event
         self.members = members
         lengths = [("data", members.count)]
+    }
+
+    /// The event with further fields at its end. Fields that it has already keep their values.
+    func adding(_ fields: [NotificationCatalogue.DataField]) -> EventDraft {
+        guard !fields.isEmpty else { return self }
+        var json = JSONWriter(capacity: members.count + 256)
+        json.raw(members)
+        for field in fields where !has(field.name) {
+            json.key(field.name)
+            json.string(field.text)
+        }
+        var draft = self
+        draft.members = json.bytes
+        return draft
+    }
+
+    private func has(_ name: String) -> Bool {
+        var isFound = false
+        let object = Array("{".utf8) + members + Array("}".utf8)
+        object.withUnsafeBytes { bytes in
+            // Cannot fail: the members were written by this module, or parsed when the request arrived.
+            try? JSONReader.object(bytes) { key, _ in
+                if let key = key.string, key.utf8.elementsEqual(name.utf8) { isFound = true }
+            }
+        }
+        return isFound
     }
 
     /// The event's data: its members, then `notificationId` and `correlationId`.

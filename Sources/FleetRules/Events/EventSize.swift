@@ -21,7 +21,8 @@ enum EventSize {
         let transitions = Subject.Transition.samples(driver: longestID, name: driverName)
         for draft in transitions.flatMap({ $0.events(of: job, at: 0) })
         where draft.lengths.contains(where: { presentFields.contains($0.field) }) {
-            try check(draft, presentFields: presentFields, correlationID: longestCorrelationID, rules)
+            try check(
+                draft.adding(rules[draft.event].data), presentFields: presentFields, correlationID: longestCorrelationID, rules)
         }
     }
 

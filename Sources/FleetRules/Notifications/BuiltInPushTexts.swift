@@ -77,20 +77,39 @@ extension NotificationCatalogue {
 
     /// Types of notifications that admins send (`POST /api/admin/notifications`).
     private static let types = [
-        entry("NEW_BATCH_AVAILABLE", "New batch available", "{message|A batch of jobs is waiting for a driver}") {
+        entry(
+            "NEW_BATCH_AVAILABLE", "New Batch Available!",
+            ["{message}", "{batchNumber} in {zone} ({orderCount} orders)", "A batch of orders is waiting for a driver"]
+        ) {
             $0.thread = "jobs"
         },
-        entry("BATCH_REASSIGNED", "Batch reassigned", "{message|A batch of your jobs has gone to another driver}") {
+        entry("BATCH_REASSIGNED", "Batch Reassigned", ["{message}", "Your batch has been reassigned by admin"]) {
             $0.thread = "jobs"
             $0.urgent = true
         },
-        entry("ORDER_CANCELLED", "Order cancelled", "{message|One of your orders has been cancelled}") {
+        entry(
+            "ORDER_CANCELLED", "Order Cancelled",
+            [
+                "{message}", "Order #{orderNumber} has been cancelled by {cancelledBy|customer}",
+                "An order has been cancelled",
+            ]
+        ) {
             $0.thread = "jobs"
             $0.collapse = .order
             $0.urgent = true
         },
-        entry("DRIVER_APPROVED", "You are approved", "{message|You can start taking jobs}"),
-        entry("DRIVER_REJECTED", "Application not approved", "{message|Open the app to see why}"),
+        entry(
+            "DRIVER_APPROVED", "Registration Approved!",
+            ["{message}", "Your driver registration has been approved. Start delivering now!"]
+        ) {
+            $0.data = [.init("action", "navigate_home")]
+        },
+        entry(
+            "DRIVER_REJECTED", "Registration Update",
+            ["{message}", "Your registration needs attention. Tap to see details."]
+        ) {
+            $0.data = [.init("action", "navigate_rejection")]
+        },
         entry("driver_arrival", "Your driver has arrived!", "{driverName|Your driver} is waiting for you") {
             $0.category = "DRIVER_ARRIVAL"
             $0.collapse = .order

@@ -34,4 +34,7 @@ package struct Notification: Equatable, Sendable {
         self.expiresAt = expiresAt
         self.collapseKey = collapseKey
     }
+
+    /// Whether the notification is for all drivers, on `drivers-channel`.
+    package var isForEveryDriver: Bool { channel.utf8.elementsEqual(FleetChannel.drivers.name.utf8) }
 }

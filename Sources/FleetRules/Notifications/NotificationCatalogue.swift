@@ -20,7 +20,7 @@ package struct NotificationCatalogue: Equatable, Sendable {
         change(&entries[name, default: Entry(name)])
     }
 
-    /// Whether a notification is also pushed to devices.
+    /// Whether a notification for one person is also pushed to the person's devices.
     package enum PushMode: String, CaseIterable, Sendable {
         /// Always.
         case mirror
@@ -28,6 +28,17 @@ package struct NotificationCatalogue: Equatable, Sendable {
         case fallback
         /// Never.
         case off
+    }
+
+    /// A field with a fixed text that an entry adds to its events.
+    package struct DataField: Equatable, Sendable {
+        package let name: String
+        package let text: String
+
+        package init(_ name: String, _ text: String) {
+            self.name = name
+            self.text = text
+        }
     }
 }
 
@@ -57,8 +68,13 @@ extension NotificationCatalogue {
         package var collapse = Collapse.notification
         /// Whether the notification is pushed during quiet hours too.
         package var urgent = false
-        /// Nil if the general mode (`push.mode`) applies.
+        /// For notifications of one person. Nil if the general mode (`push.mode`) applies.
         package var push: PushMode?
+        /// Whether notifications on `drivers-channel` are pushed to all drivers. Announcements to all drivers are
+        /// pushed even if it is false.
+        package var broadcast = false
+        /// Fields that are added to the event's data, and so to the push, unless the sender set them. At most 10.
+        package var data: [DataField] = []
 
         /// An entry with default values. ``dataType`` and ``lifetimeSeconds`` depend on the name.
         package init(_ name: String) {

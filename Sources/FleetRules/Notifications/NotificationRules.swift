@@ -1,4 +1,4 @@
-/// The part of the notification catalogue that planning needs: lifetime, collapsing, and whether to push.
+/// The part of the notification catalogue that planning needs: lifetime, collapsing, what to push, fixed data.
 package struct NotificationRules: Equatable, Sendable {
     /// The rule for one event.
     package struct Rule: Equatable, Sendable {
@@ -7,20 +7,29 @@ package struct NotificationRules: Equatable, Sendable {
         /// Whether a newer notification about the same order or route supersedes the event's notifications.
         package let collapsesByJob: Bool
         package let push: Push
+        /// ``NotificationCatalogue/Entry/data``.
+        package let data: [NotificationCatalogue.DataField]
 
         /// Which of an event's notifications are pushed to devices.
-        package enum Push: Equatable, Sendable {
-            case never
-            /// Notifications for one person.
-            case personal
-            /// Notifications for one person, and notifications for all drivers.
-            case broadcast
+        package struct Push: OptionSet, Sendable {
+            /// Notifications for one person, and announcements.
+            package static let personal = Push(rawValue: 1)
+            /// Notifications for all drivers.
+            package static let broadcast = Push(rawValue: 2)
+
+            package let rawValue: Int
+
+            package init(rawValue: Int) { self.rawValue = rawValue }
         }
 
-        package init(lifetimeSeconds: Int, collapsesByJob: Bool, push: Push = .personal) {
+        package init(
+            lifetimeSeconds: Int, collapsesByJob: Bool, push: Push = .personal,
+            data: [NotificationCatalogue.DataField] = []
+        ) {
             self.lifetimeSeconds = lifetimeSeconds
             self.collapsesByJob = collapsesByJob
             self.push = push
+            self.data = data
         }
     }
 
@@ -43,5 +52,27 @@ package struct NotificationRules: Equatable, Sendable {
     package subscript(event: String) -> Rule { index.entryName(ofEvent: event).flatMap { rules[$0] } ?? Self.unlisted }
 
     /// The rule of every event that has none in ``rules``.
-    private static let unlisted = Rule(lifetimeSeconds: 86_400, collapsesByJob: false, push: .never)
+    private static let unlisted = Rule(lifetimeSeconds: 86_400, collapsesByJob: false, push: [])
+}
+
+extension NotificationRules {
+    /// The rules of a catalogue.
+    /// - Parameters:
+    ///   - mode: the push mode of entries that set none.
+    ///   - eventBytesMax: the maximum size of an event's `data`, in bytes.
+    package init(_ catalogue: NotificationCatalogue, mode: NotificationCatalogue.PushMode, eventBytesMax: Int) {
+        let entries = catalogue.names.compactMap { catalogue.entry(for: $0) }
+        let rules = entries.map { ($0.name, Rule($0, mode: mode)) }
+        self.init(rules: Dictionary(uniqueKeysWithValues: rules), eventBytesMax: eventBytesMax)
+    }
+}
+
+extension NotificationRules.Rule {
+    fileprivate init(_ entry: NotificationCatalogue.Entry, mode: NotificationCatalogue.PushMode) {
+        var push: Push = []
+        if entry.push ?? mode != .off { push.insert(.personal) }
+        if entry.broadcast { push.insert(.broadcast) }
+        self.init(
+            lifetimeSeconds: entry.lifetimeSeconds, collapsesByJob: entry.collapse == .order, push: push, data: entry.data)
+    }
 }

@@ -87,6 +87,7 @@ extension DispatchPlanner {
         _ drafts: [EventDraft], of subject: AuditEntry.Subject, _ policy: PushPolicy, presentFields: [String],
         _ context: CommandContext
     ) throws(RuleError) -> ([Notification], [PushIntent]) {
+        let drafts = drafts.map { $0.adding(context.rules[$0.event].data) }
         for draft in drafts {
             try EventSize.check(
                 draft, presentFields: presentFields, correlationID: context.correlationID, context.rules)

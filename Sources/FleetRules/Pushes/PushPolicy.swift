@@ -23,7 +23,7 @@ enum PushPolicy {
         var audiences: Set<PushIntent.Audience> = []
         for (draft, notification) in events {
             let push = rules[draft.event].push
-            guard push != .never, let audience = audience(of: draft.channel, push, alreadyPushedTo: pushes.first?.audience),
+            guard let audience = audience(of: draft.channel, push, alreadyPushedTo: pushes.first?.audience),
                 audiences.insert(audience).inserted
             else { continue }
             pushes.append(PushIntent(notificationID: notification.id, audience: audience, entity: entity))
@@ -39,17 +39,18 @@ enum PushPolicy {
         of channel: FleetChannel, _ push: NotificationRules.Rule.Push, alreadyPushedTo first: PushIntent.Audience?
     ) -> PushIntent.Audience? {
         switch channel {
-        case .driver(let id): return .driver(id)
-        case .customer(let id): return .customer(id)
         case .admin: return nil
-        case .tracking(let reference), .booking(let reference):
-            if case .order(let order) = self, let customer = order.customerID { return .customer(customer) }
-            return .booking(reference)
         case .drivers:
-            if case .announcement = self { return .everyDriver(except: nil) }
-            guard push == .broadcast else { return nil }
+            if case .announcement = self { return push.isEmpty ? nil : .everyDriver(except: nil) }
+            guard push.contains(.broadcast) else { return nil }
             guard case .driver(let id) = first else { return .everyDriver(except: nil) }
             return .everyDriver(except: Identity(role: .driver, id: id).key)
+        case .driver(let id): return push.contains(.personal) ? .driver(id) : nil
+        case .customer(let id): return push.contains(.personal) ? .customer(id) : nil
+        case .tracking(let reference), .booking(let reference):
+            guard push.contains(.personal) else { return nil }
+            if case .order(let order) = self, let customer = order.customerID { return .customer(customer) }
+            return .booking(reference)
         }
     }
 }

@@ -25,7 +25,13 @@ extension PushDecision {
             self = .expired
             return
         }
-        guard let entry = templates.entry(ofEvent: event), templates.mode(of: entry) != .off else {
+        guard let entry = templates.entry(ofEvent: event) else {
+            self = .cancelled(reason: "off")
+            return
+        }
+        // The mode concerns people's own channels. `broadcast` pushes to every driver with a device.
+        let mode = entry.broadcast && job.notification.isForEveryDriver ? .mirror : templates.mode(of: entry)
+        guard mode != .off else {
             self = .cancelled(reason: "off")
             return
         }
@@ -38,7 +44,7 @@ extension PushDecision {
             quietHours.contains(minuteOfDay: minuteOfDay(quietHours.timeZone, now) ?? LocalTime.minuteOfDay(now))
         {
             self = .cancelled(reason: "quiet_hours")
-        } else if templates.mode(of: entry) == .fallback, isConnected(job.recipient) {
+        } else if mode == .fallback, isConnected(job.recipient) {
             self = .cancelled(reason: "connected")
         } else {
             self = .send(PushMessage(job, in: entry))

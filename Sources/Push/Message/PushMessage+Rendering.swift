@@ -86,29 +86,9 @@ extension PushMessage {
         let required = requiredEventFields[type] ?? []
         return scalars.fields.compactMap { field in
             let isTaken = leadingFields.contains { $0.isNamed(field.name) } || field.isNamed("title") || field.isNamed("message")
-            guard !isTaken, !isReserved(field.name) else { return nil }
+            guard !isTaken, !PushFieldNames.isReserved(field.name) else { return nil }
             return required.contains(where: field.isNamed) ? Field(field.name, field.value, isRequired: true) : field
         }
-    }
-
-    /// APNs reserves `aps`; FCM reserves the other names, and rejects a message that has one of them or an empty name.
-    private static func isReserved(_ name: String) -> Bool {
-        switch name.utf8.first.map({ $0 | 0x20 }) {
-        case UInt8(ascii: "a"): name.begins(with: "aps") && name.utf8.count == 3
-        case UInt8(ascii: "f"): name.begins(with: "from") && name.utf8.count == 4
-        case UInt8(ascii: "m"): name.begins(with: "message_type") && name.utf8.count == 12
-        case UInt8(ascii: "g"): name.begins(with: "google") || name.begins(with: "gcm")
-        case nil: true
-        default: false
-        }
-    }
-}
-
-extension String {
-    /// Whether the string begins with `start`, which must be lower-case. Ignores the case of ASCII letters.
-    fileprivate func begins(with start: StaticString) -> Bool {
-        utf8.count >= start.utf8CodeUnitCount
-            && start.withUTF8Buffer { zip(utf8, $0).allSatisfy { $0 == $1 || $0 | 0x20 == $1 } }
     }
 }
 
