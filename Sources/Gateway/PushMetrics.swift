@@ -12,6 +12,7 @@ final class PushCounters: Sendable {
         var seconds: [PushProvider: Histogram] = [:]
         var removals: [String: Int] = [:]
         var renewals: [String: Int] = [:]
+        var environments: [DeviceToken.Environment: Int] = [:]
     }
 
     /// Bucket bounds in seconds.
@@ -42,6 +43,11 @@ final class PushCounters: Sendable {
         counts.withLock { $0.outcomes.values.reduce(0) { $0 + $1[outcome, default: 0] } }
     }
 
+    /// Counts a device whose APNs environment became known.
+    func countFound(_ environment: DeviceToken.Environment) {
+        counts.withLock { $0.environments[environment, default: 0] += 1 }
+    }
+
     func families(prefix: String) -> [MetricFamily] {
         let counts = counts.withLock { $0 }
         return [
@@ -66,6 +72,12 @@ final class PushCounters: Sendable {
             MetricFamily(
                 "\(prefix)_push_credential_renewals_total", .counter, help: "Renewed provider credentials, by kind.",
                 samples: counts.renewals.sorted { $0.key < $1.key }.map { ([("kind", $0.key)], String($0.value)) }),
+            MetricFamily(
+                "\(prefix)_push_environment_found_total", .counter,
+                help: "Devices whose APNs environment was found by trying, by environment.",
+                samples: DeviceToken.Environment.allCases.map {
+                    ([("environment", $0.rawValue)], String(counts.environments[$0] ?? 0))
+                }),
         ]
     }
 }

@@ -91,6 +91,7 @@ final class PushService: Sendable {
     /// Passes leased jobs to their lane's worker.
     func supply(_ lease: PushLease) {
         for device in lease.removed { record(removed: device) }
+        for environment in lease.foundEnvironments { counters.countFound(environment) }
         worker(lease.lane)?.supply(lease)
     }
 

@@ -71,7 +71,7 @@ package enum PushTest {
         case .accepted(let messageID): "accepted" + (messageID.map { " as \($0)" } ?? "")
         case .rejected(let reason, _): "rejected: \(reason)"
         case .invalidToken(let removal): "rejected: the device token is invalid or no longer registered: \(removal.reason)"
-        case .doubtfulToken(let removal):
+        case .doubtfulToken(let removal), .wrongEnvironment(let removal):
             "rejected: the device token is invalid, or belongs to another topic, environment or project: \(removal.reason)"
         case .unknownAddress(let reason): "rejected: \(reason): check address, topic and project"
         case .retry(let reason, _): "not accepted: \(reason). Try again later"

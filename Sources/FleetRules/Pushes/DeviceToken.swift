@@ -8,7 +8,8 @@ package struct DeviceToken: Equatable, Sendable {
     package let provider: PushProvider
     /// Nil for an FCM token whose app did not send the platform: FCM delivers to both platforms without it.
     package let platform: Platform?
-    /// Nil for FCM. An APNs token is valid in one environment only.
+    /// Nil for FCM, and for an APNs token whose environment is not known yet: an APNs token is valid in one environment
+    /// only, but some apps do not send which.
     package let environment: Environment?
     /// The whole token. Secret: the gateway sends it only to the provider, and the store encrypts it.
     package let text: String
@@ -16,7 +17,7 @@ package struct DeviceToken: Equatable, Sendable {
     /// A token of APNs: an even number of hexadecimal digits, from 16 to 400. Apple does not specify the length
     /// ("Registering your app with APNs").
     /// - Throws: `.invalid` (400) for anything else.
-    package static func apns(_ text: String, _ environment: Environment = .production) throws(RuleError) -> DeviceToken {
+    package static func apns(_ text: String, _ environment: Environment? = nil) throws(RuleError) -> DeviceToken {
         let digits = text.utf8.map { $0 >= UInt8(ascii: "A") && $0 <= UInt8(ascii: "F") ? $0 | 0x20 : $0 }
         let isHexadecimal = digits.allSatisfy {
             $0 >= UInt8(ascii: "0") && $0 <= UInt8(ascii: "9") || $0 >= UInt8(ascii: "a") && $0 <= UInt8(ascii: "f")
@@ -44,7 +45,8 @@ package struct DeviceToken: Equatable, Sendable {
         self.text = text
     }
 
-    /// The push lane (one per provider and APNs environment) that sends to this token.
+    /// The push lane (one per provider and APNs environment) that sends to this token. A token of an unknown environment
+    /// is tried at production first, because most are released apps'.
     package var lane: PushLane {
         switch provider {
         case .fcm: .fcm

@@ -12,4 +12,13 @@ package enum PushLane: String, CaseIterable, Sendable {
         case .fcm: .fcm
         }
     }
+
+    /// The APNs environment to whose tokens this lane sends; nil for FCM.
+    package var environment: DeviceToken.Environment? {
+        switch self {
+        case .apns: .production
+        case .apnsSandbox: .sandbox
+        case .fcm: nil
+        }
+    }
 }

@@ -17,6 +17,8 @@ package struct PushLease: Equatable, Sendable {
     package var oldestAt: Int64?
     /// Devices that the store removed because of the reported results.
     package var removed: [RemovedDevice] = []
+    /// The APNs environments that became known because of the reported results: one element for each device.
+    package var foundEnvironments: [DeviceToken.Environment] = []
 
     package init(lane: PushLane) { self.lane = lane }
 }

@@ -24,12 +24,13 @@ extension JSONBody {
         return DeviceRegistration(isUnregistration ? .unregister : .register, token, deviceID: id, endpoint: .fcmToken)
     }
 
-    /// `{deviceToken, platform, environment?, deviceId?}`. To unregister, the token is enough: if it is valid for APNs,
+    /// `{deviceToken, platform, environment?, deviceId?}`. Without `environment`, the gateway finds the APNs environment
+    /// by trying. To unregister, the token is enough: if it is valid for APNs,
     /// it is an APNs token, because an FCM token never consists of hexadecimal digits only.
     func appDevice(_ request: HTTPRequest) throws(APIError) -> DeviceRegistration {
         let text = try tokenText("deviceToken", request)
         let platform: DeviceToken.Platform? = try choice("platform")
-        let environment: DeviceToken.Environment = try choice("environment") ?? .production
+        let environment: DeviceToken.Environment? = try choice("environment")
         let isUnregistration = request.method == .delete
         guard platform != nil || isUnregistration else { throw missing("platform", "ios or android") }
         let token = try Self.checked("deviceToken") { () throws(RuleError) in try Self.token(text, platform, environment) }
@@ -38,7 +39,7 @@ extension JSONBody {
     }
 
     private static func token(
-        _ text: String, _ platform: DeviceToken.Platform?, _ environment: DeviceToken.Environment
+        _ text: String, _ platform: DeviceToken.Platform?, _ environment: DeviceToken.Environment?
     ) throws(RuleError) -> DeviceToken {
         switch platform {
         case .ios: return try .apns(text, environment)

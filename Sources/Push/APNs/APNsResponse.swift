@@ -18,8 +18,8 @@ extension SendResult {
         let reason = error.reason
         self =
             switch (response.status, reason) {
-            case (400, "BadDeviceToken"), (400, "DeviceTokenNotForTopic"):
-                .doubtfulToken(DeviceRemoval(reason: reason, ifSeenBefore: sentAt))
+            case (400, "BadDeviceToken"): .wrongEnvironment(DeviceRemoval(reason: reason, ifSeenBefore: sentAt))
+            case (400, "DeviceTokenNotForTopic"): .doubtfulToken(DeviceRemoval(reason: reason, ifSeenBefore: sentAt))
             case (410, _): .invalidToken(DeviceRemoval(reason: reason, ifSeenBefore: min(error.timestamp ?? sentAt, now)))
             case (400, "MissingTopic"), (400, "BadTopic"), (400, "TopicDisallowed"): .unknownAddress(reason: reason)
             case (400, "IdleTimeout"), (503, "Shutdown"): .goAway(reason: reason)

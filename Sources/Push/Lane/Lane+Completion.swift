@@ -61,6 +61,14 @@ extension Lane {
             return (.success, removal.reason)
         case .doubtfulToken(let removal):
             return (suspend(job, removal.reason, removal, completion, now), removal.reason)
+        case .wrongEnvironment(let removal):
+            // Unknown tokens are tried at production first, so the sandbox is the second try.
+            guard lane == .apns, job.device.token.environment == nil else {
+                return (suspend(job, removal.reason, removal, completion, now), removal.reason)
+            }
+            emit(.retried(job, reason: removal.reason, seconds: completion.seconds))
+            reports.add(PushOutcome(job, .moved(to: .apnsSandbox, reason: removal.reason), wasTried: true))
+            return (.success, removal.reason)
         case .unknownAddress(let reason):
             return (suspend(job, reason, nil, completion, now), reason)
         case .deviceThrottled(let reason, let after):

@@ -12,6 +12,9 @@ package enum SendResult: Equatable, Sendable {
     /// The device's token is not valid here. Either it never was, which is rare, or the configuration is wrong (host,
     /// topic or project). ``RejectionBreaker`` decides whether this counts as `invalidToken`.
     case doubtfulToken(DeviceRemoval)
+    /// The token is not valid in this APNs environment. If the token's environment is unknown, the other one is tried;
+    /// otherwise this counts as `doubtfulToken`.
+    case wrongEnvironment(DeviceRemoval)
     /// The provider does not know the topic, project or path of the request, which usually is an error in the
     /// configuration. ``RejectionBreaker`` decides whether the job fails and an operator has to act, or the lane stops.
     case unknownAddress(reason: String)

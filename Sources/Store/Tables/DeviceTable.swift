@@ -115,6 +115,21 @@ struct DeviceTable {
         """)
 
     private static let selectLane = SQL("SELECT provider, environment FROM devices WHERE id = ?")
+
+    /// Stores the APNs environment of a device if it was unknown.
+    /// - Returns: the device; nil if its environment was known, or if it was removed.
+    func setEnvironment(_ environment: DeviceToken.Environment, of id: String) throws(DatabaseError) -> StoredDevice? {
+        let stored = try database.first(Self.updateEnvironment, .string(environment.rawValue), .string(id), as: device) ?? nil
+        if let stored {
+            counts.add(-1, to: Self.lane(of: (.apns, nil)))
+            counts.add(1, to: stored.lane)
+        }
+        return stored
+    }
+
+    private static let updateEnvironment = SQL(
+        "UPDATE devices SET environment = ? WHERE id = ? AND environment IS NULL RETURNING \(columns)")
+
     // MARK: Quarantine
 
     /// Quarantines a device if it was last seen before `moment`: its push jobs stay queued. The quarantine ends when the

@@ -83,6 +83,7 @@ struct PushJobTable {
         case .expired: return try end(outcome, .expired, now: now)
         case .retry(let at, let reason): return try postpone(outcome, until: at, reason)
         case .released(let reason): return try postpone(outcome, until: now, reason)
+        case .moved(let lane, let reason): return try postpone(outcome, until: now, reason, to: lane)
         case .undecided: return .unchanged
         case .returned:
             let lane = try database.first(
@@ -94,14 +95,16 @@ struct PushJobTable {
         }
     }
 
+    /// - Parameter other: the job's new lane; nil if it keeps its lane.
     private func postpone(
-        _ outcome: PushOutcome, until moment: Int64, _ reason: String
+        _ outcome: PushOutcome, until moment: Int64, _ reason: String, to other: PushLane? = nil
     ) throws(DatabaseError) -> UpdateResult {
         let lane = try database.first(
             """
-            UPDATE push_jobs SET state = 'waiting', turn = 0, attempts = attempts - ?, due_at = ?, reason = ? \
-            WHERE number = ? AND state = 'sending' RETURNING lane
-            """, Self.uncounted(outcome), .integer(moment), .string(reason), .integer(outcome.job.number), as: Self.lane)
+            UPDATE push_jobs SET state = 'waiting', turn = 0, attempts = attempts - ?, due_at = ?, reason = ?, \
+            lane = COALESCE(?, lane) WHERE number = ? AND state = 'sending' RETURNING lane
+            """, Self.uncounted(outcome), .integer(moment), .string(reason), .string(other?.rawValue),
+            .integer(outcome.job.number), as: Self.lane)
         return lane.map { .open($0) } ?? .unchanged
     }
 
@@ -121,7 +124,7 @@ struct PushJobTable {
     /// one already; otherwise 0.
     private static func uncounted(_ outcome: PushOutcome) -> SQLValue { .integer(outcome.wasTried ? 0 : 1) }
 
-    /// Queues a job again if its attempt with the token of `deviceID` failed and the job was moved to another device
+    /// Queues a job again if the provider rejected the token of `deviceID` and the job was moved to another device
     /// row during the attempt.
     /// - Returns: the lane of the job; nil if the job still has `deviceID`, or if the stored lane is unknown.
     func requeue(_ number: Int64, unlessFor deviceID: String, reason: String) throws(DatabaseError) -> PushLane? {
@@ -246,12 +249,15 @@ struct PushJobTable {
             .string(new.id))
     }
 
-    /// Moves the open jobs of a device to its new lane.
+    /// Moves the open jobs of a device to its new lane, except those that are in this lane already.
     /// - Parameter shift: as in ``transfer(of:from:to:shift:)``.
     func moveLane(of recipient: String, _ device: DeviceTable.Address, shift: Int64) throws(DatabaseError) {
         try database.change(
-            "UPDATE push_jobs SET lane = ?, turn = turn + ? WHERE recipient = ? AND settled_at IS NULL AND device_id = ?",
-            .string(device.lane.rawValue), .integer(shift), .string(recipient), .string(device.id))
+            """
+            UPDATE push_jobs SET lane = ?, turn = turn + ? WHERE recipient = ? AND settled_at IS NULL AND device_id = ? \
+            AND lane <> ?
+            """, .string(device.lane.rawValue), .integer(shift), .string(recipient), .string(device.id),
+            .string(device.lane.rawValue))
     }
 
     // MARK: History and retention

@@ -29,7 +29,7 @@ extension CommandExecutor {
         let sealed = outbox.keys.seal(action.token.text, deviceID: device.id)
         try outbox.devices.store(device, sealed: sealed, keyID: outbox.keys.currentID)
         if let known, known.owner.isSame(as: device.owner), known.lane != device.lane {
-            try outbox.jobs.moveLane(of: device.owner, device.address, shift: turnOffset(from: known.lane, to: device.lane))
+            try outbox.jobs.moveLane(of: device.owner, device.address, shift: outbox.turns.offset(from: known.lane, to: device.lane))
             result.lanes.insert(device.lane)
         }
         try replaceOldToken(by: device, now, &result)
@@ -40,12 +40,6 @@ extension CommandExecutor {
         }
     }
 
-    /// The number to add to a job's turn when the job moves to another lane. Turns count from each lane's current turn,
-    /// so the job keeps its distance to the current turn.
-    private func turnOffset(from old: PushLane, to new: PushLane) -> Int64 {
-        outbox.turns.current(new) - outbox.turns.current(old)
-    }
-
     /// If the app has registered a new token with the `deviceId` of a registered device, replaces the old token: moves
     /// its jobs to the new token, and removes the old row.
     private func replaceOldToken(
@@ -54,7 +48,7 @@ extension CommandExecutor {
         guard let name = device.name else { return }
         for old in try outbox.devices.devices(of: device.owner, named: name, but: device.id) {
             try outbox.jobs.transfer(
-                of: device.owner, from: old.id, to: device.address, shift: turnOffset(from: old.lane, to: device.lane))
+                of: device.owner, from: old.id, to: device.address, shift: outbox.turns.offset(from: old.lane, to: device.lane))
             // Cancels the jobs that were not transferred because the new token already has jobs of the same
             // notifications.
             try outbox.cancel(of: device.owner, deviceID: old.id, reason: "replaced", now: now)
@@ -107,15 +101,16 @@ extension CommandExecutor {
 
 extension StoredDevice {
     /// The device as registered now. If the owner is the same, the time of the first registration and an omitted name
-    /// keep their stored values. An omitted platform keeps its stored value even if the owner is another.
+    /// keep their stored values. An omitted platform or APNs environment keeps its stored value even if the owner is another.
     fileprivate init(_ action: DeviceRegistration, owner: String, insteadOf known: StoredDevice?, now: Int64) {
         let own = known.flatMap { $0.owner.isSame(as: owner) ? $0 : nil }
         self.init(
             id: DeviceTable.id(of: action.token), provider: action.token.provider,
-            platform: action.token.platform ?? known?.platform, environment: action.token.environment, owner: owner,
+            platform: action.token.platform ?? known?.platform,
+            environment: action.token.environment ?? known?.environment, owner: owner,
             name: action.deviceID ?? own?.name, maskedToken: action.token.masked, registeredAt: own?.registeredAt ?? now,
             lastSeenAt: now)
     }
 
-    fileprivate var address: DeviceTable.Address { DeviceTable.Address(owner: owner, id: id, lane: lane) }
+    var address: DeviceTable.Address { DeviceTable.Address(owner: owner, id: id, lane: lane) }
 }

@@ -17,6 +17,10 @@ struct FairQueueing {
     /// Records that a job with this turn was leased.
     mutating func advance(_ lane: PushLane, to turn: Int64) { turns[lane] = max(turn, current(lane)) }
 
+    /// The number to add to a job's turn when the job moves to another lane. Turns count from each lane's current turn,
+    /// so the job keeps its distance to the current turn.
+    func offset(from old: PushLane, to new: PushLane) -> Int64 { current(new) - current(old) }
+
     /// The turn of a recipient's next job.
     /// - Parameter last: the turn of the recipient's last open job in the lane; nil if there is none.
     func next(in lane: PushLane, after last: Int64?) -> Int64 { max(current(lane), last.map { $0 + 1 } ?? 0) }

@@ -50,6 +50,13 @@ extension PushOutbox {
             return try devices.quarantine(id: job.device.id, ifSeenBefore: moment, now: now)
         }
         if case .released = outcome.result { try devices.release(id: job.device.id) }
+        if case .accepted = outcome.result { try learnEnvironment(of: job.device, &reply) }
+        // If the token was replaced during the attempt, its environment does not matter any more.
+        if case .moved(_, let reason) = outcome.result,
+            let lane = try jobs.requeue(job.number, unlessFor: job.device.id, reason: reason)
+        {
+            reply.woken.insert(lane)
+        }
         if let removal = outcome.removal {
             // If the token was replaced during the attempt, the job is queued again for the new token.
             if case .failed(let reason) = outcome.result,
@@ -84,6 +91,17 @@ extension PushOutbox {
         let expiresAt = outcome.job.notification.expiresAt
         guard case .expired = outcome.result, expiresAt <= now, expiresAt > now - clockLead else { return outcome }
         return PushOutcome(outcome.job, .returned, wasTried: outcome.wasTried)
+    }
+
+    /// A lane's provider has accepted a push: if the token's APNs environment was unknown, it is that of the lane. The
+    /// device's other open jobs move to the lane.
+    private func learnEnvironment(of device: PushJob.Device, _ reply: inout ReportReply) throws(DatabaseError) {
+        guard device.token.provider == .apns, device.token.environment == nil,
+            let environment = reply.lease.lane.environment,
+            let stored = try devices.setEnvironment(environment, of: device.id)
+        else { return }
+        reply.lease.foundEnvironments.append(environment)
+        try jobs.moveLane(of: stored.owner, stored.address, shift: turns.offset(from: device.token.lane, to: stored.lane))
     }
 
     private func remove(
