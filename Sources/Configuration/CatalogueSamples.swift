@@ -97,7 +97,10 @@ extension CatalogueSample {
     /// The sample as `check-config` prints it: name, push mode and lifetime; the recipients; the text with all fields;
     /// the text without any; the warnings.
     package var lines: [String] {
-        var lines = ["\(name): \(push.rawValue), \(lifetime)", "  recipients: \(recipients)", "  all fields: \(full.line)", "  no fields:  \(bare.line)"]
+        var lines = [
+            "\(name): \(push.rawValue), \(lifetime)", "  recipients: \(recipients)", "  all fields: \(full.line)",
+            "  no fields:  \(bare.line)",
+        ]
         lines += warnings.map { "  warning: \($0)" }
         return lines
     }

@@ -74,7 +74,7 @@ package enum PushTest {
         case .doubtfulToken(let removal), .wrongEnvironment(let removal):
             "rejected: the device token is invalid, or belongs to another topic, environment or project: \(removal.reason)"
         case .unknownAddress(let reason): "rejected: \(reason): check address, topic and project"
-        case .retry(let reason, _): "not accepted: \(reason). Try again later"
+        case .retry(let reason, _), .shutdown(let reason, _): "not accepted: \(reason). Try again later"
         case .deviceThrottled(let reason, _): "not accepted: too many pushes to this device: \(reason). Try again later"
         case .credentialExpired(let reason): "refused: \(reason): check the clock"
         case .configurationError(let reason, _): "refused: \(reason): check address, key, team and topic"

@@ -143,13 +143,68 @@ def test_too_many_provider_token_updates_creates_no_new_token(fleet):
     assert len(fleet.apns.provider_tokens) == 1
 
 
-def test_503_shutdown_reconnects_at_once(fleet):
+def test_503_shutdown_is_retried_later_on_a_new_connection(fleet):
     device = fleet.ios()
     fleet.warm_up(device)
     fleet.apns.script(refusal(503, "Shutdown"), times=1)
-    push = device.next(fleet.announce(device))
+    notification = fleet.announce(device)
+    push = device.next(notification)
     assert push.request.connection is not device.sent[0].connection
     assert push.request.headers["apns-id"] == device.sent[-2].headers["apns-id"]
+    assert push.request.at - device.sent[-2].at >= 0.9, "1 s plus jitter, as for ServiceUnavailable"
+    [step] = fleet.wait_for_accepted(notification)
+    assert step["detail"]["attempts"] == 2
+
+
+# Tokens of an unknown environment
+
+
+def environment(device) -> str | None:
+    [registration] = registered_devices(device)
+    return registration["environment"]
+
+
+def test_token_of_the_sandbox_is_found_by_trying(fleet):
+    device = fleet.ios()
+    assert environment(device) is None
+    fleet.apns.script(refusal(400, "BadDeviceToken"), to(device.token))
+    notification = fleet.announce(device)
+    [step] = fleet.wait_for_accepted(notification)
+    assert step["detail"]["attempts"] == 2, step
+    assert environment(device) == "sandbox"
+    fleet.wait_for_metric("push_environment_found_total", 1, environment="sandbox")
+    # From now on the fake of production reports any push to this token as a violation.
+    fleet.wait_for_accepted(later := fleet.announce(device))
+    sent = fleet.sandbox.sent_to(device.token)
+    assert [request.json["notificationId"] for request in sent] == [notification, later]
+    # Apps register at every start, each time without the environment.
+    device.register()
+    assert environment(device) == "sandbox"
+    assert fleet.metric("push_token_removals_total") == 0
+
+
+def test_token_of_production_is_found_by_trying(fleet):
+    device = fleet.ios()
+    fleet.warm_up(device)
+    assert environment(device) == "production" and fleet.sandbox.requests == []
+    fleet.wait_for_metric("push_environment_found_total", 1, environment="production")
+    assert fleet.metric("push_environment_found_total", environment="sandbox") == 0
+
+
+def test_token_that_both_environments_reject_is_removed(fleet):
+    device = fleet.ios()
+    for fake in (fleet.apns, fleet.sandbox):
+        fake.script(refusal(400, "BadDeviceToken"), to(device.token))
+    [step] = fleet.wait_for_step(fleet.announce(device), "push_failed")
+    assert step["detail"]["reason"] == "BadDeviceToken" and step["detail"]["attempts"] == 2, step
+    assert registered_devices(device) == []
+    assert len(device.sent) == len(fleet.sandbox.sent_to(device.token)) == 1
+
+
+def test_stated_environment_is_not_doubted(fleet):
+    device = fleet.ios(environment="production")
+    fleet.fail_next_push(device, refusal(400, "BadDeviceToken"), "BadDeviceToken")
+    assert registered_devices(device) == [] and fleet.sandbox.requests == []
 
 
 # Provider tokens

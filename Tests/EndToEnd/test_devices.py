@@ -52,7 +52,7 @@ def test_fcm_token_is_registered(owner):
 
 
 @pytest.mark.parametrize("fields, expected", [
-    ({"platform": "ios"}, ("apns", "ios", "production")),
+    ({"platform": "ios"}, ("apns", "ios", None)),
     ({"platform": "ios", "environment": "production"}, ("apns", "ios", "production")),
     ({"platform": "ios", "environment": "sandbox"}, ("apns", "ios", "sandbox")),
     ({"platform": "android"}, ("fcm", "android", None))],

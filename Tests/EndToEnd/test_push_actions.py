@@ -173,6 +173,18 @@ def test_arrival_is_pushed(scenario):
     scenario.fleet.expect_no_pushes(*scenario.devices[scenario.old.subject])
 
 
+@pytest.mark.parametrize("name, shown", [("Dan", "Dan"), (None, "Daniel Account")])
+def test_arrival_names_the_driver_of_the_order(scenario, name, shown):
+    """The token's name is shown only if the order has none."""
+    driver = scenario.fleet.driver(scenario.old.subject, name="Daniel Account")
+    scenario.assign(**({"driverName": name} if name else {}))
+    driver.accept(scenario.code)
+    for step in ("en_route", "arrived"):
+        driver.progress(scenario.code, step)
+    push = scenario.devices[scenario.customer.subject][0].next()
+    assert push.text == f"{shown} is waiting for you"
+
+
 def test_arrival_of_a_driver_without_a_name_is_pushed(scenario):
     scenario.assign()
     scenario.old.accept(scenario.code)

@@ -183,7 +183,7 @@ def test_events_for_all_drivers_are_pushed_if_their_entry_enables_it(start_push_
     """Not to recipients of another push of the same action."""
     fleet = start_push_fleet(
         catalogue={"order-removed": {"title": "Gone"},
-                   "job-available-again": {"title": "Free", "push": "mirror"}})
+                   "job-available-again": {"title": "Free", "broadcast": True}})
     owned, others = fleet.ios(), [fleet.android(), fleet.ios()]
     code, response = fleet.order(owned.owner)
     owned.next(response["data"]["notificationIds"][0])
@@ -193,6 +193,43 @@ def test_events_for_all_drivers_are_pushed_if_their_entry_enables_it(start_push_
     assert owned.next(ids[0]).title == "Gone"
     fleet.wait_for_accepted(ids[2], len(others))
     fleet.expect_no_pushes(owned)
+
+
+@pytest.mark.parametrize("push", ["mirror", "fallback"])
+def test_push_mode_of_an_entry_does_not_reach_other_drivers(start_push_fleet, push):
+    """`job-cancelled` is published on the driver's own channel and on drivers-channel."""
+    fleet = start_push_fleet(catalogue={"job-cancelled": {"push": push}})
+    owned, other = fleet.ios(), fleet.ios()
+    code, response = fleet.order(owned.owner)
+    owned.next(response["data"]["notificationIds"][0])
+    ids = fleet.dispatcher.order(code, "cancel-enhanced")["data"]["notificationIds"]
+    owned.next(ids[0])
+    fleet.expect_not_pushed(ids[2])
+    fleet.expect_no_pushes(other)
+
+
+def test_catalogued_types_have_the_words_of_existing_apps(fleet):
+    device = fleet.android()
+    for kind, data, title, text, action in [
+            ("NEW_BATCH_AVAILABLE", {"batchNumber": "17", "zone": "Harbour", "orderCount": "12"},
+             "New Batch Available!", "17 in Harbour (12 orders)", None),
+            ("NEW_BATCH_AVAILABLE", {"batchNumber": "17"}, "New Batch Available!",
+             "A batch of orders is waiting for a driver", None),
+            ("DRIVER_APPROVED", {}, "Registration Approved!",
+             "Your driver registration has been approved. Start delivering now!", "navigate_home"),
+            ("DRIVER_REJECTED", {"action": "navigate_help"}, "Registration Update",
+             "Your registration needs attention. Tap to see details.", "navigate_help"),
+            ("ORDER_CANCELLED", {"orderNumber": "7", "cancelledBy": "admin"}, "Order Cancelled",
+             "Order #7 has been cancelled by admin", None),
+            ("BATCH_REASSIGNED", {"message": "To Dan"}, "Batch Reassigned", "To Dan", None)]:
+        push = device.next(fleet.announce(device, kind, **data))
+        assert (push.title, push.text, push.data.get("action")) == (title, text, action), kind
+    # The event has the action, too.
+    path = "/api/driver/notifications?limit=10"
+    listed = device.owner.expect_ok("GET", path)["data"]["notifications"]
+    actions = {each["event"]: each["data"].get("action") for each in listed}
+    assert (actions["driver-approved"], actions["driver-rejected"]) == ("navigate_home",
+                                                                      "navigate_help")
 
 
 def test_disabled_provider_gets_no_requests(start_push_fleet):

@@ -375,9 +375,17 @@ def test_check_config_prints_the_catalogue(providers, tmp_path):
     result = run("check-config", "--config", configured(providers, tmp_path, catalogue={
         "job-assigned": {"title": "Go to {pickupAddress|work}", "body": "{nonsense|x}"}}))
     assert result.returncode == 0, result
+    assert "job-available-again: off, 24h\n  recipients: nobody\n" in result.stdout
     assert ("job-assigned" in result.stdout and "Go to work" in result.stdout
             and "nonsense" in result.stdout + result.stderr)
     assert "PRIVATE KEY" not in result.stdout and "secret1" not in result.stdout
+
+
+@pytest.mark.parametrize("name", ["type", "google_id", "from"])
+def test_catalogue_data_with_a_taken_name_exits_78(providers, tmp_path, name):
+    result = run("check-config", "--config", configured(providers, tmp_path, catalogue={
+        "DRIVER_APPROVED": {"data": {name: "x"}}}))
+    assert result.returncode == 78 and f"DRIVER_APPROVED.data.{name}" in result.stderr, result
 
 
 def test_relative_paths_are_relative_to_the_configuration(

@@ -97,9 +97,12 @@ import Testing
         let enRoute = RulesFixture.order(.enRoute, driver: "42", name: "Stored")
         for (context, name) in [(Self.context, "Dan Driver"), (nameless, "Stored")] {
             let arrived = try planner.progress(ProgressReport(step: .arrived), of: enRoute, context)
-            #expect(arrived.notifications.count == 3)
-            #expect(try arrived.notifications.allSatisfy { try member("driverName", of: $0.data) == "\"\(name)\"" })
+            let names = try arrived.notifications.map { try member("driverName", of: $0.data) }
+            #expect(names == ["\"\(name)\"", "\"\(name)\"", "\"Stored\""], "the arrival names the order's driver")
         }
+        let unnamed = RulesFixture.order(.enRoute, driver: "42")
+        let arrived = try planner.progress(ProgressReport(step: .arrived), of: unnamed, Self.context)
+        #expect(try member("driverName", of: arrived.notifications[2].data) == #""Dan Driver""#)
     }
 
     @Test func rejectsAnExpectedVersionThatDiffers() {

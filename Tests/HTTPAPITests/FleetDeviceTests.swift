@@ -18,7 +18,7 @@ import Testing
         FleetCall(method, "/app-register-device", body, as: role)
     }
 
-    private static func apns(_ environment: DeviceToken.Environment = .production) -> DeviceToken {
+    private static func apns(_ environment: DeviceToken.Environment? = nil) -> DeviceToken {
         DeviceToken(provider: .apns, platform: .ios, environment: environment, text: apnsTokenInLowerCase)
     }
 
@@ -42,7 +42,7 @@ import Testing
     @Test func registersTokensOfEitherProvider() {
         let registrations: [(String, DeviceToken)] = [
             (#""platform":"ios""#, Self.apns()), (#""platform":"ios","environment":null"#, Self.apns()),
-            (#""platform":"ios","environment":"production""#, Self.apns()),
+            (#""platform":"ios","environment":"production""#, Self.apns(.production)),
             (#""platform":"ios","environment":"sandbox""#, Self.apns(.sandbox)),
             (#""platform":"android""#, Self.fcm(Self.apnsToken, .android)),
             (#""platform":"android","environment":"sandbox""#, Self.fcm(Self.apnsToken, .android)),

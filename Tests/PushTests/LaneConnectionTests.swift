@@ -117,7 +117,7 @@ struct LaneConnectionTests {
 
     @Test func goAwayRetiresConnectionsAfterOneSecond() {
         var fixture = makeFixture(inFlight: 3)
-        fixture.respond(1, .goAway(reason: "Shutdown"))
+        fixture.respond(1, .goAway(reason: "IdleTimeout"))
         fixture.performEffects()
         fixture.pass(999)
         #expect(fixture.retired == 0)
@@ -130,11 +130,40 @@ struct LaneConnectionTests {
         #expect(fixture.lane.status.state == .running)
     }
 
+    /// As for any 503, the push waits and counts as an attempt; but its next attempt uses another connection.
+    @Test func shutdownRetiresConnectionsAndBacksOff() throws {
+        var fixture = makeFixture(inFlight: 2)
+        fixture.respond(1, .shutdown(reason: "Shutdown", after: nil))
+        fixture.respond(2, .accepted(messageID: nil))
+        fixture.performEffects()
+        #expect(fixture.retired == 1)
+        #expect(fixture.drainEvents().contains(.connectionRetired(reason: "the provider is shutting down")))
+        let outcome = try #require(fixture.drainReport()?.outcomes.first)
+        guard case .retry(let at, "Shutdown") = outcome.result else {
+            Issue.record("\(outcome)")
+            return
+        }
+        #expect((1_000...1_500).contains(at - fixture.now) && outcome.wasTried)
+        #expect(fixture.lane.status.state == .running)
+    }
+
+    /// A provider that shuts down again and again gets no request for a while.
+    @Test func shutdownsInARowPause() {
+        var fixture = LaneFixture()
+        fixture.performEffects()
+        for number in 1...10 as ClosedRange<Int64> {
+            fixture.supply([LaneFixture.job(number)])
+            fixture.respond(number, .shutdown(reason: "Shutdown", after: nil))
+            fixture.performEffects()
+        }
+        #expect(fixture.lane.status.state == .paused)
+    }
+
     @Test func goAwayAsFirstResponsePauses() {
         var fixture = LaneFixture()
         fixture.performEffects()
         fixture.supply(LaneFixture.jobs(1...1))
-        fixture.respond(1, .goAway(reason: "Shutdown"))
+        fixture.respond(1, .goAway(reason: "IdleTimeout"))
         fixture.performEffects()
         #expect(fixture.lane.status.state == .paused)
         #expect(fixture.retired == 1)

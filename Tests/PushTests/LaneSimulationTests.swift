@@ -45,9 +45,9 @@ private struct LaneWorld {
         windowMax = seed.isMultiple(of: 2) ? 3 : 16
         rng = SplitMix(seed: seed)
         // Each world has its own mix of faults.
-        weights = (0..<15).map { _ in 0 }
+        weights = (0..<16).map { _ in 0 }
         weights[0] = 60
-        for index in 1..<15 where Bool.random(using: &rng) { weights[index] = Int.random(in: 1...12, using: &rng) }
+        for index in 1..<16 where Bool.random(using: &rng) { weights[index] = Int.random(in: 1...12, using: &rng) }
         var rules = LaneRules(windowMax: windowMax)
         rules.failuresMax = 4
         lane = Lane(.apns, rules, hasCredential: true, at: now)
@@ -177,13 +177,15 @@ private struct LaneWorld {
         expect(states[number] == .leased, "\(number) is reported without a lease")
         expect(inFlight[number] == nil, "\(number) is reported while in flight")
         switch outcome.result {
-        case .undecided: return _ = quarantined.insert(outcome.job.device.id)
+        case .undecided:
+            quarantined.insert(outcome.job.device.id)
+            return
         case .released: quarantined.remove(outcome.job.device.id)
         default: break
         }
         if outcome.removal != nil { removed.insert(outcome.job.device.id) }
         switch outcome.result {
-        case .undecided: break
+        case .undecided, .moved: break
         case .released: states[number] = .waiting(dueAt: now)
         case .accepted, .failed, .cancelled, .expired: states[number] = nil
         case .returned: states[number] = .waiting(dueAt: now)
@@ -237,6 +239,7 @@ private struct LaneWorld {
         case 11: return .failure(.timedOut)
         case 12: return .success(.tooManyTokens(reason: "too many tokens"))
         case 13: return .success(.doubtfulToken(DeviceRemoval(reason: "BadDeviceToken", ifSeenBefore: 1)))
+        case 15: return .success(.shutdown(reason: "Shutdown", after: nil))
         case 14: return .success(.unknownAddress(reason: "BadTopic"))
         default: return .success(.accepted(messageID: nil))
         }

@@ -6,7 +6,7 @@ import Testing
 @Suite struct APNsResponseTests {
     /// Each reason of Apple's page "Handling notification responses from APNs".
     @Test(arguments: [
-        (400, "BadDeviceToken", SendResult.doubtfulToken(DeviceRemoval(reason: "BadDeviceToken", ifSeenBefore: sentAt))),
+        (400, "BadDeviceToken", SendResult.wrongEnvironment(DeviceRemoval(reason: "BadDeviceToken", ifSeenBefore: sentAt))),
         (400, "DeviceTokenNotForTopic", .doubtfulToken(DeviceRemoval(reason: "DeviceTokenNotForTopic", ifSeenBefore: sentAt))),
         (400, "BadCollapseId", .rejected(reason: "BadCollapseId", alarm: false)),
         (400, "BadExpirationDate", .rejected(reason: "BadExpirationDate", alarm: false)),
@@ -38,7 +38,7 @@ import Testing
         (429, "TooManyProviderTokenUpdates", .tooManyTokens(reason: "TooManyProviderTokenUpdates")),
         (500, "InternalServerError", .retry(reason: "InternalServerError", after: nil)),
         (503, "ServiceUnavailable", .retry(reason: "ServiceUnavailable", after: nil)),
-        (503, "Shutdown", .goAway(reason: "Shutdown")),
+        (503, "Shutdown", .shutdown(reason: "Shutdown", after: nil)),
         // Unknown reasons, and reasons with another status.
         (400, "New", .rejected(reason: "New", alarm: false)),
         (403, "New", .configurationError(reason: "New", newConnection: false)),
@@ -81,7 +81,7 @@ import Testing
         #expect(result == .invalidToken(DeviceRemoval(reason: "Unregistered", ifSeenBefore: time)))
         // In responses other than 410 the timestamp does not concern the token.
         let other = Self.result(400, #"{"timestamp":\#(timestamp),"reason":"BadDeviceToken"}"#)
-        #expect(other == .doubtfulToken(DeviceRemoval(reason: "BadDeviceToken", ifSeenBefore: sentAt)))
+        #expect(other == .wrongEnvironment(DeviceRemoval(reason: "BadDeviceToken", ifSeenBefore: sentAt)))
     }
 
     /// Without a valid reason the HTTP status decides, and the token is kept.

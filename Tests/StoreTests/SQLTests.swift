@@ -75,7 +75,7 @@ import Testing
             ),
             ("SET state = 'expired'", "USING INDEX push_jobs_ageing (lane=? AND expires_at<?)"),
             ("SELECT MAX(turn)", "USING INDEX push_jobs_open (recipient=? AND lane=?)"),
-            ("ELSE 'superseded' END", "SEARCH newer USING INDEX push_jobs_news (recipient=? AND collapse_key=? AND"),
+            ("ELSE 'superseded' END", "SEARCH newer USING COVERING INDEX push_jobs_news (recipient=? AND collapse_key=? AND"),
             ("ORDER BY job.device_id", "SEARCH job USING INDEX sqlite_autoindex_push_jobs_2 (notification_id=?)"),
             ("DELETE FROM push_jobs", "USING INDEX sqlite_autoindex_push_jobs_2 (notification_id<?)"),
             ("WHERE quarantined_at IS NOT NULL", "USING INDEX devices_quarantined"),
@@ -229,6 +229,7 @@ import Testing
         _ = try devices.devices(of: "driver:42", named: "n", but: "e")
         _ = try devices.reachable("driver:42", since: 0)
         _ = try devices.reachableDrivers(after: "", since: 0, most: 1)
+        _ = try devices.setEnvironment(.sandbox, of: "d")
         try devices.quarantine(id: "d", ifSeenBefore: 0, now: noon)
         try devices.release(id: "d")
         try devices.releaseAll()

@@ -85,9 +85,11 @@ extension OrderTransition {
             return reported("job-accepted", .accepted, driver, name, order, now)
 
         case .progressed(let step, let driver, let name):
+            // The customer sees the name that the dispatcher gave the order's driver, not that of the driver's account.
+            let arriving = order.assignment.driver?.name ?? name
             let arrival = EventDraft(
                 .booking(order.reference), "driver-arrival",
-                ["reference": .text(order.reference), "driver_id": .text(driver), "driverName": .text(name)]
+                ["reference": .text(order.reference), "driver_id": .text(driver), "driverName": .text(arriving)]
                     + ["timestamp": .text(Timestamp.wholeSeconds(milliseconds: milliseconds))])
             return reported("job-progress", step, driver, name, order, now) + (step == .arrived ? [arrival] : [])
         }

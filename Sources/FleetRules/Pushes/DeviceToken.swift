@@ -45,8 +45,8 @@ package struct DeviceToken: Equatable, Sendable {
         self.text = text
     }
 
-    /// The push lane (one per provider and APNs environment) that sends to this token. A token of an unknown environment
-    /// is tried at production first, because most are released apps'.
+    /// The push lane (one per provider and APNs environment) that sends to this token. A token of an unknown
+    /// environment is tried at production first, because most are released apps'.
     package var lane: PushLane {
         switch provider {
         case .fcm: .fcm

@@ -13,7 +13,8 @@ package struct PushOutcome: Equatable, Sendable {
         case expired
         /// The lane sends the push again at `at` (milliseconds since 1970).
         case retry(at: Int64, reason: String)
-        /// The token's APNs environment is unknown, and it is not that of the reporting lane: `lane` tries the push at once.
+        /// The token's APNs environment is unknown, but not that of the reporting lane: another lane tries the push at
+        /// once.
         case moved(to: PushLane, reason: String)
         /// The lane returned the job to the queue without an attempt.
         case returned

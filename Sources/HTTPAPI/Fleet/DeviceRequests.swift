@@ -24,9 +24,9 @@ extension JSONBody {
         return DeviceRegistration(isUnregistration ? .unregister : .register, token, deviceID: id, endpoint: .fcmToken)
     }
 
-    /// `{deviceToken, platform, environment?, deviceId?}`. Without `environment`, the gateway finds the APNs environment
-    /// by trying. To unregister, the token is enough: if it is valid for APNs,
-    /// it is an APNs token, because an FCM token never consists of hexadecimal digits only.
+    /// `{deviceToken, platform, environment?, deviceId?}`. Without `environment`, the lanes find the APNs environment by
+    /// trying. To unregister, the token is enough: if it is valid for APNs, it is an APNs token, because an FCM token
+    /// never consists of hexadecimal digits only.
     func appDevice(_ request: HTTPRequest) throws(APIError) -> DeviceRegistration {
         let text = try tokenText("deviceToken", request)
         let platform: DeviceToken.Platform? = try choice("platform")

@@ -22,7 +22,8 @@ extension SendResult {
             case (400, "DeviceTokenNotForTopic"): .doubtfulToken(DeviceRemoval(reason: reason, ifSeenBefore: sentAt))
             case (410, _): .invalidToken(DeviceRemoval(reason: reason, ifSeenBefore: min(error.timestamp ?? sentAt, now)))
             case (400, "MissingTopic"), (400, "BadTopic"), (400, "TopicDisallowed"): .unknownAddress(reason: reason)
-            case (400, "IdleTimeout"), (503, "Shutdown"): .goAway(reason: reason)
+            case (400, "IdleTimeout"): .goAway(reason: reason)
+            case (503, "Shutdown"): .shutdown(reason: reason, after: RetryAfter.milliseconds(of: response, now: now))
             case (403, "ExpiredProviderToken"): .credentialExpired(reason: reason)
             // Any other 403 concerns all requests.
             case (403, _): .configurationError(reason: reason, newConnection: reason == "UnrelatedKeyIdInToken")

@@ -19,6 +19,8 @@ struct CongestionControl {
         case answered
         /// The provider cannot process requests now; `after`: its retry-after in milliseconds, if it gave one.
         case overloaded(after: Int64?)
+        /// As `overloaded`, and the next attempt needs a new connection.
+        case shutdown(after: Int64?)
         /// The provider will process no request until the configuration is fixed. `newConnection`: the next attempt
         /// needs a new connection.
         case forbidden(newConnection: Bool)
@@ -134,6 +136,7 @@ struct CongestionControl {
             recordResponse(now)
             return .nothing
         case .overloaded(let after): return overloaded(after, now, &rng)
+        case .shutdown(let after): return shutdown(after, now, &rng)
         case .forbidden(let newConnection):
             if newConnection { retireAfterDrain("the provider requires a new connection", now) }
             return stop(now)
@@ -181,6 +184,12 @@ struct CongestionControl {
         guard mode == .running else { return backOff(now, &rng, retryAfter: after ?? 0) }
         if let after, retryAftersInRow >= rules.retryAftersMax { return pause(now, &rng, retryAfter: after) }
         return failuresInRow >= rules.failuresMax ? pause(now, &rng) : .nothing
+    }
+
+    private mutating func shutdown(_ after: Int64?, _ now: Int64, _ rng: inout some RandomNumberGenerator) -> Change {
+        let change = overloaded(after, now, &rng)
+        let setBack = retireConnections("the provider is shutting down", now)
+        return change == .nothing ? setBack : change
     }
 
     private mutating func goAway(_ now: Int64, _ rng: inout some RandomNumberGenerator) -> Change {

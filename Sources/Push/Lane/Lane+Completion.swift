@@ -80,6 +80,9 @@ extension Lane {
         case .retry(let reason, let after):
             retry(job, reason, after: after, completion, at: now, using: &rng)
             return (.overloaded(after: after), reason)
+        case .shutdown(let reason, let after):
+            retry(job, reason, after: after, completion, at: now, using: &rng)
+            return (.shutdown(after: after), reason)
         case .tooManyTokens(let reason):
             retry(job, reason, after: nil, completion, at: now, using: &rng)
             return (.tooManyTokens, reason)

@@ -3,14 +3,15 @@ import HTTPClient
 
 /// The work of one lane (``PushLane``): gets push jobs from the store, decides when to send each to the provider, and
 /// reports the results. Jobs *in hand* are leased from the store and not sent yet; jobs *in flight* have a request
-/// without a result.
+/// without a result; *suspended* jobs have a result that the lane doubts (``RejectionBreaker``).
 ///
 /// Pure: ``handle(_:at:using:)`` handles an event, ``nextEffects(at:using:deciding:)`` returns what to do. The lane
 /// requests only as many jobs as it can send now, and returns the jobs in hand when it can no longer send them: the
 /// store can cancel queued jobs, but not leased ones. So the only queue is the store's.
 ///
-/// The lane reports each leased job once, and a suspended job twice. It does not send a job again by itself, even if it could at once: it returns
-/// the job to the store, and the store's reply leases the job again, unless it was cancelled meanwhile.
+/// The lane reports each leased job once, and a suspended job once more if it concerns the device. It does not send a
+/// job again by itself, even if it could at once: it returns the job to the store, and the store's reply leases the job
+/// again, unless it was cancelled meanwhile.
 package struct Lane {
     /// An event that the lane handles.
     package enum Input: Sendable {

@@ -78,13 +78,12 @@ struct RejectionBreaker {
         return suspended.filter(isConfirmed)
     }
 
-    /// When ``takeConfirmed(at:)`` returns the next rejection, if no further answer arrives: milliseconds since 1970; nil
-    /// if none is suspended.
+    /// When ``takeConfirmed(at:)`` returns the next rejection, if no further answer arrives: milliseconds since 1970;
+    /// nil if none is suspended.
     var nextTurn: Int64? { suspended.map(\.at).min().map { $0 + delay } }
 
-    /// Milliseconds until a rejection is confirmed. While doubtful rejections are the majority, each device that gets one
-    /// doubles the time: so a configuration error does not cost the devices of a small fleet, to which few pushes are
-    /// sent, one by one.
+    /// Milliseconds until a rejection is confirmed. While doubtful rejections are the majority, each device that gets
+    /// one doubles the time: otherwise, a configuration error would cost a fleet with few pushes its devices one by one.
     private var delay: Int64 {
         guard doubtfulCount * 2 > answers.count else { return Self.confirmationTime }
         return Self.confirmationTime << Int64(doubtfulDevices - 1)

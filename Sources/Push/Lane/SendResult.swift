@@ -31,4 +31,6 @@ package enum SendResult: Equatable, Sendable {
     case tooManyTokens(reason: String)
     /// The server is closing this connection: send again on another.
     case goAway(reason: String)
+    /// The server is shutting down: try again later, as for `retry`, and on another connection.
+    case shutdown(reason: String, after: Int64?)
 }

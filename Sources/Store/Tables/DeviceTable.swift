@@ -132,8 +132,8 @@ struct DeviceTable {
 
     // MARK: Quarantine
 
-    /// Quarantines a device if it was last seen before `moment`: its push jobs stay queued. The quarantine ends when the
-    /// device is removed, released or registered again, and when the gateway starts.
+    /// Quarantines a device if it was last seen before `moment`: its push jobs stay queued. The quarantine ends when
+    /// the device is removed, released or registered again, and when the gateway starts.
     func quarantine(id: String, ifSeenBefore moment: Int64, now: Int64) throws(DatabaseError) {
         try database.change(
             "UPDATE devices SET quarantined_at = ? WHERE id = ? AND last_seen_at < ?", .integer(now), .string(id),
@@ -145,8 +145,8 @@ struct DeviceTable {
         try database.change("UPDATE devices SET quarantined_at = NULL WHERE id = ?", .string(id))
     }
 
-    /// Ends all quarantines. Call it at the start: the lanes that doubted the rejections are gone, and the configuration
-    /// may have been corrected. If it was not, the provider rejects the devices' next pushes again.
+    /// Ends all quarantines. Call it at the start: the lanes that doubted the rejections are gone, and the
+    /// configuration may have been corrected. If it was not, the provider rejects the devices' next pushes again.
     func releaseAll() throws(DatabaseError) {
         try database.change("UPDATE devices SET quarantined_at = NULL WHERE quarantined_at IS NOT NULL")
     }

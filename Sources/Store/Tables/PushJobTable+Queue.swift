@@ -39,10 +39,10 @@ extension PushJobTable {
         }
     }
 
-    /// At most `most` queued jobs of a lane, in the order in which the lane sends them: by turn (``FairQueueing``). A job
-    /// is left out while another push of the same order or route is on its way to the same device: neither HTTP/2
-    /// streams nor several connections keep an order, so the device could show the older of the two in the end. Jobs of
-    /// quarantined devices are left out, too.
+    /// At most `most` queued jobs of a lane, in the order in which the lane sends them: by turn (``FairQueueing``). A
+    /// job is left out while another push of the same order or route is on its way to the same device: neither HTTP/2
+    /// streams nor several connections keep an order, so the device could show the older of the two in the end. Jobs
+    /// of quarantined devices are left out, too.
     func next(_ lane: PushLane, most: Int) throws(DatabaseError) -> [Candidate] {
         try database.all(Self.next, .string(lane.rawValue), .integer(most), as: Candidate.init(row:))
     }
@@ -56,13 +56,13 @@ extension PushJobTable {
         CASE WHEN (\(mayBeOvertaken)) AND \(isSuperseded("job")) THEN 1 ELSE 0 END FROM push_jobs AS job \
         LEFT JOIN devices ON devices.id = job.device_id LEFT JOIN notifications ON notifications.id = job.notification_id \
         LEFT JOIN preferences ON preferences.owner = job.recipient \
-        WHERE job.lane = ? AND job.state = 'queued' AND devices.quarantined_at IS NULL AND NOT EXISTS (SELECT 1 FROM push_jobs AS sibling \
-        WHERE sibling.device_id = job.device_id AND sibling.collapse_key = job.collapse_key \
-        AND sibling.state = 'sending') ORDER BY job.turn, job.number LIMIT ?
+        WHERE job.lane = ? AND job.state = 'queued' AND devices.quarantined_at IS NULL \
+        AND NOT EXISTS (SELECT 1 FROM push_jobs AS sibling WHERE sibling.device_id = job.device_id \
+        AND sibling.collapse_key = job.collapse_key AND sibling.state = 'sending') ORDER BY job.turn, job.number LIMIT ?
         """)
 
-    /// An SQL condition: a newer job may supersede this job although the job is still queued. Usually a job is cancelled
-    /// as soon as a newer one is queued (``PushJobTable/supersede(of:_:before:now:)``). The exceptions are jobs that
+    /// An SQL condition: a newer job may supersede this job although the job is still queued. Usually a job is
+    /// cancelled as soon as a newer one is queued (``PushJobTable/supersede(of:_:before:now:)``). The exceptions are jobs that
     /// were on their way to the provider then, and jobs created later than their notification (broadcasts). The query
     /// searches for newer jobs only in these cases.
     private static let mayBeOvertaken = """

@@ -29,7 +29,8 @@ extension CommandExecutor {
         let sealed = outbox.keys.seal(action.token.text, deviceID: device.id)
         try outbox.devices.store(device, sealed: sealed, keyID: outbox.keys.currentID)
         if let known, known.owner.isSame(as: device.owner), known.lane != device.lane {
-            try outbox.jobs.moveLane(of: device.owner, device.address, shift: outbox.turns.offset(from: known.lane, to: device.lane))
+            let shift = outbox.turns.offset(from: known.lane, to: device.lane)
+            try outbox.jobs.moveLane(of: device.owner, device.address, shift: shift)
             result.lanes.insert(device.lane)
         }
         try replaceOldToken(by: device, now, &result)
@@ -101,7 +102,8 @@ extension CommandExecutor {
 
 extension StoredDevice {
     /// The device as registered now. If the owner is the same, the time of the first registration and an omitted name
-    /// keep their stored values. An omitted platform or APNs environment keeps its stored value even if the owner is another.
+    /// keep their stored values. An omitted platform or APNs environment keeps its stored value even if the owner is
+    /// another.
     fileprivate init(_ action: DeviceRegistration, owner: String, insteadOf known: StoredDevice?, now: Int64) {
         let own = known.flatMap { $0.owner.isSame(as: owner) ? $0 : nil }
         self.init(
