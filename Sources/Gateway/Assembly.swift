@@ -33,8 +33,7 @@ final class Assembly: Sendable {
     let fleet: FleetService
     let webhooks: WebhookWorker
     let channelQueries: ChannelQueryWorker
-    /// The authorization requests of all loops.
-    private let authRequests: Lock<SubjectLimits>
+    private let subjectRates: SubjectRates
 
     /// - Throws: ``StartError`` if the store cannot be opened, or a key or certificate is unusable.
     init(settings: Settings, log: Log, logWriter: LogWriter) throws(StartError) {
@@ -52,8 +51,6 @@ final class Assembly: Sendable {
                 handshakesPerSecond: settings.server.handshakesPerIPPerSecond))
         replayGuard = settings.auth.replayProtection ? Self.makeReplayGuard() : nil
         certificates = settings.server.tls.isEmpty ? nil : try TLSCertificates(settings.server.tls.map(TLSFiles.init))
-        authRequests = Lock(
-            SubjectLimits(settings.apps[settings.fleetAppIndex].limits.authRequestRate, countMax: Self.subjectsMax))
         wakeups = (0..<loops).map { _ in Wakeup() }
         heartbeats = (0..<loops).map { Heartbeat("loop-\($0)") }
         let webhooks = WebhookWorker(endpoints: endpoints, log: log)
@@ -62,6 +59,7 @@ final class Assembly: Sendable {
         metrics = NodeMetrics(
             loopCount: loops, prefix: settings.metrics.prefix, budget: budget, logWriter: logWriter,
             certificates: certificates)
+        subjectRates = SubjectRates(settings.apps[settings.fleetAppIndex].limits, metrics)
         do throws(StartError) {
             fleet = try FleetService(
                 settings: settings, hub: hub, policy: ChannelPolicy(settings.channels), webhooks: webhooks, log: log)
@@ -80,9 +78,6 @@ final class Assembly: Sendable {
             return seen.withLock { $0.insert(head, now: now) }
         }
     }
-
-    /// Subjects with authorization requests in the last seconds; at most some 20 MB.
-    private static let subjectsMax = 100_000
 
     /// Enough for 1,600 requests a second for 20 minutes; at most 80 MB.
     private static let seenSignaturesMax = 2_000_000
@@ -135,19 +130,14 @@ final class Assembly: Sendable {
     /// - Throws: ``StartError`` if a configured public key is invalid.
     func makeFleetRouter(_ apps: [Application]) throws(StartError) -> FleetRouter {
         let app = apps[fleet.app]
-        let (fleet, metrics, authRequests) = (fleet, metrics, authRequests)
+        let (fleet, subjectRates) = (fleet, subjectRates)
         do throws(TokenIssuerError) {
             let verifier = try TokenVerifier(issuers: fleet.issuers, keyCache: fleet.keyCache)
             let cookies = settings.auth.jwt.map(\.cookie).filter { !$0.isEmpty }
             return FleetRouter(
                 app: app, authenticator: Authenticator(verifier: verifier, cookies: cookies, origins: app.origins),
                 metricsToken: settings.metrics.token, isCatalogued: { fleet.isCatalogued($0) }, isTimeZone: LocalTime.isKnown,
-                permitsAuthorization: { identity in
-                    let now = Int64(Clock.monotonicNanoseconds())
-                    let isPermitted = authRequests.withLock { $0.permits(identity.key, now: now) }
-                    if !isPermitted { metrics.countLimited(.authRequestsPerSecond) }
-                    return isPermitted
-                })
+                permits: { subjectRates.permits($0, $1) })
         } catch {
             throw StartError("use auth.jwt: \(error)", isConfiguration: true)
         }

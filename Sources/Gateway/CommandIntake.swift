@@ -1,3 +1,4 @@
+import Store
 import Threads
 
 /// Counts the commands between their acceptance and their replies. A drain stops accepting commands, then waits until all
@@ -8,27 +9,19 @@ final class CommandIntake: Sendable {
         var openCount = 0
     }
 
-    /// The result of ``post(_:)``.
-    enum PostResult {
-        case queued
-        /// The queue is full.
-        case full
-        /// The gateway drains: it accepts no more commands.
-        case draining
-    }
-
     private let state = Lock(State())
     /// Gets an item when the intake is closed and all commands have their replies.
     private let finished = WorkQueue<Void>(capacity: 1)
 
     /// Accepts a command.
-    /// - Parameter enqueue: queues it for the store; false if the queue is full.
-    func post(_ enqueue: () -> Bool) -> PostResult {
+    /// - Parameter enqueue: queues it for the store.
+    /// - Returns: the result of `enqueue`; nil if the gateway drains and accepts no more commands.
+    func post(_ enqueue: () -> PostResult) -> PostResult? {
         state.withLock { state in
-            guard state.isOpen else { return .draining }
-            guard enqueue() else { return .full }
-            state.openCount += 1
-            return .queued
+            guard state.isOpen else { return nil }
+            let result = enqueue()
+            if result == .queued { state.openCount += 1 }
+            return result
         }
     }
 

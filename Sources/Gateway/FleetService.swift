@@ -85,8 +85,9 @@ final class FleetService: Sendable {
             settings.notifications, report: { writer.post($0) }, isConnected: { hub.isListening($0, app: app) })
     }
 
-    /// Queues a command for the store's writer.
-    func post(_ command: CommandRequest) -> CommandIntake.PostResult { intake.post { writer.post(command) } }
+    /// Queues a command for the store's writer, if its queue has a place for it.
+    /// - Returns: nil if the gateway drains; the command is then not queued.
+    func post(_ command: CommandRequest) -> PostResult? { intake.post { writer.post(command) } }
 
     /// Accepts no more commands, and waits until the events and replies of those that were accepted are in the mailboxes.
     /// - Parameter seconds: the longest time to wait.
@@ -200,6 +201,7 @@ extension StoreWriter.Options {
         rules = NotificationRules(settings)
         self.lanes = lanes
         staleDays = settings.push.staleDays
+        queuePerSubjectMax = settings.apps[settings.fleetAppIndex].limits.fleetCommandsWaiting
     }
 }
 

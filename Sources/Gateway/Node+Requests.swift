@@ -134,8 +134,9 @@ extension Node {
         case .command(let command):
             switch fleet.post(CommandRequest(command, replyTo: address)) {
             case .queued: break
-            case .full: fullQueue = .storeWriter
-            case .draining:
+            case .queueFull: fullQueue = .storeWriter
+            case .subjectFull: return rejectForWaitingCommands(pending)
+            case nil:
                 let text = "The gateway is stopping: nothing was done, try again"
                 return unavailable(pending.envelope, text, retryAfterSeconds: Self.restartSeconds)
             }
@@ -224,6 +225,12 @@ extension Node {
                 "status": .number(response?.status ?? 0),  // 0: the response comes from another thread
                 "correlation_id": .text(request.correlationID),
             ])
+    }
+
+    private func rejectForWaitingCommands(_ pending: PendingRequest) -> HTTPResponse {
+        metrics.countLimited(.fleetCommandsWaiting)
+        let text = "Too many commands of yours wait: nothing was done, try again"
+        return (pending.envelope ?? .error).error(429, text, headers: ["Retry-After": "1"])
     }
 
     private func rejectForFullQueue(

@@ -1,6 +1,7 @@
 import FanOut
 import HTTPAPI
 import Observability
+import Primitives
 import PusherProtocol
 import Server
 import Store

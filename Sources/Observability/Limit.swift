@@ -7,6 +7,8 @@ package enum Limit: String, CaseIterable, Sendable {
     case bufferBytes = "buffer_bytes"
     case messagesPerSecond = "messages_per_second"
     case authRequestsPerSecond = "auth_requests_per_second"
+    case fleetCommandsPerSecond = "fleet_commands_per_second"
+    case fleetCommandsWaiting = "fleet_commands_waiting"
     case connections
     /// Queues of requests that are neither publishes nor commands.
     case storeReaderQueue = "store_reader_queue"

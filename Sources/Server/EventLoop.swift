@@ -2,6 +2,7 @@ import Addresses
 import CLibev
 import HTTP
 import Observability
+import Primitives
 import PusherProtocol
 import WebSocketFraming
 

@@ -1,5 +1,6 @@
 import CLibwebsockets
 import Glibc
+import Primitives
 
 /// Receives the events of a ``Transport``, on the loop's thread. A connection is named by its slot, the number that the
 /// caller chose when the transport adopted it.

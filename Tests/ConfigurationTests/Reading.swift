@@ -67,6 +67,8 @@ struct IntegerKey: Sendable, CustomTestStringConvertible {
         limit("commands_per_second", 0...100_000) { $0.limits.commandsPerSecond },
         limit("messages_per_second", 0...100_000) { $0.limits.messagesPerSecond },
         limit("auth_requests_per_second", 0...100_000) { $0.limits.authRequestsPerSecond },
+        limit("fleet_commands_per_second", 0...100_000) { $0.limits.fleetCommandsPerSecond },
+        limit("fleet_commands_waiting", 1...4_096) { $0.limits.fleetCommandsWaiting },
         limit("cache_bytes", 0...1_073_741_824) { $0.limits.cacheBytes },
     ]
 

@@ -73,7 +73,7 @@ import Testing
                    connections: 4, over_quota_close: 4004, subscriptions: 5, batch_events: 6, presence_members: 7,
                    presence_info_bytes: 8, client_events_per_second: 9, cache_bytes: 11, channels: 12,
                    app_subscriptions: 13, commands_per_second: 14, messages_per_second: 15,
-                   auth_requests_per_second: 16}
+                   auth_requests_per_second: 16, fleet_commands_per_second: 17, fleet_commands_waiting: 18}
             metrics: {prefix: _gate_2, token: t}
             log: {level: error, format: text}
             """
@@ -120,6 +120,8 @@ import Testing
         expected.apps[1].limits.commandsPerSecond = 14
         expected.apps[1].limits.messagesPerSecond = 15
         expected.apps[1].limits.authRequestsPerSecond = 16
+        expected.apps[1].limits.fleetCommandsPerSecond = 17
+        expected.apps[1].limits.fleetCommandsWaiting = 18
         expected.metrics.prefix = "_gate_2"
         expected.metrics.token = "t"
         expected.log.level = .error

@@ -1,3 +1,4 @@
+import Store
 import Testing
 import Threads
 
@@ -7,11 +8,11 @@ import Threads
 @Suite struct CommandIntakeTests {
     private let intake = CommandIntake()
 
-    private func post(isQueued: Bool = true) -> CommandIntake.PostResult { intake.post { isQueued } }
+    private func post(_ result: PostResult = .queued) -> PostResult? { intake.post { result } }
 
     @Test func closesAtOnceWithoutOpenCommands() {
         #expect(post() == .queued)
-        #expect(post(isQueued: false) == .full)
+        for result in [PostResult.queueFull, .subjectFull] { #expect(post(result) == result) }
         intake.replied(1)
         #expect(intake.close(waiting: 600))
     }
@@ -21,15 +22,15 @@ import Threads
         #expect(
             intake.post {
                 Issue.record("a command was queued")
-                return true
-            } == .draining)
+                return .queued
+            } == nil)
     }
 
     @Test func waitsForTheRepliesOfAllAcceptedCommands() {
         for _ in 0..<3 { #expect(post() == .queued) }
         let intake = intake
         let replies = Thread(name: "replies") {
-            while intake.post({ false }) != .draining {}
+            while intake.post({ .queueFull }) != nil {}
             intake.replied(1)
             intake.replied(2)
         }

@@ -117,7 +117,7 @@ import Threads
     }
 
     @Test func countsRepliesToCommands() {
-        for _ in 0..<2 { #expect(intake.post { true } == .queued) }
+        for _ in 0..<2 { #expect(intake.post { .queued } == .queued) }
         publish([makeReply(), makeReply(.failed("broken"))])
         #expect(intake.close(waiting: 0))
     }

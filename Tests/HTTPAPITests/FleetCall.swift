@@ -74,8 +74,10 @@ struct FleetCall {
     func status(_ router: Router = router()) -> Int? { response(router)?.status }
 
     /// Status and text of the router's error: `400 Expected …`. Nil if the request was valid.
-    var refusal: String? {
-        guard let response = response(), let error = response.member("error") else { return nil }
+    var refusal: String? { refusal() }
+
+    func refusal(_ router: Router = router()) -> String? {
+        guard let response = response(router), let error = response.member("error") else { return nil }
         return "\(response.status) \(error)"
     }
 

@@ -56,7 +56,7 @@ import Testing
     @Test func checksTheRateOfAuthorizationsAfterThePathAndBeforeTheBody() {
         let router = Router(
             apps: [.example()], metricsToken: "",
-            fleet: .example([.example()], issuers: [FleetCall.issuer], permitsAuthorization: { $0.id != "42" }))
+            fleet: .example([.example()], issuers: [FleetCall.issuer], permits: { $0.id != "42" || $1 == .command }))
         for path in ["/pusher/auth", "/pusher/user-auth"] {
             var call = FleetCall(.get, path, Self.longBody, as: .driver)
             #expect(call.status(router) == 405)
@@ -67,6 +67,22 @@ import Testing
             #expect(call.status(router) == 413)
         }
         #expect(FleetCall(.get, "/api/driver/jobs", as: .driver).status(router) == nil)
+    }
+
+    @Test func checksTheRateOfCommandsAfterThePathAndBeforeTheBody() {
+        let router = Router(
+            apps: [.example()], metricsToken: "",
+            fleet: .example([.example()], issuers: [FleetCall.issuer], permits: { $0.id != "42" || $1 == .authorization }))
+        var call = FleetCall(.get, "/api/driver/notifications/log", Self.longBody, as: .driver)
+        #expect(call.status(router) == 405)
+        call.method = .post
+        #expect(call.refusal(router) == "429 Too many commands of driver:42: try again")
+        #expect(call.response(router)?.headers["Retry-After"] == "1")
+        for path in ["/api/driver/jobs", "/api/driver/notifications"] {
+            #expect(FleetCall(.get, path, as: .driver).status(router) == nil, "a read is no command")
+        }
+        let erase = FleetCall(.delete, "/api/admin/people/driver/42", as: .admin)
+        #expect(erase.status(router) == nil, "another subject")
     }
 
     @Test func checksAuthorizationBeforeTheBody() {

@@ -181,4 +181,29 @@ import Testing
         }
         #expect(executor.counter.drain().isEmpty)
     }
+
+    /// The number of stored reports is remembered instead of counted for each event. What changes it otherwise must not
+    /// be missed: a repeated event, a rollback, retention.
+    @Test func remembersTheNumberOfReportsAboutUnknownNotifications() throws {
+        let executor = try store.executor()
+        func report(_ ids: Range<Int>) throws -> Int {
+            for number in ids { _ = try executor.execute(telemetry("N\(number)", by: driver("42")), now: noon) }
+            return try executor.steps.strayCount(of: "driver:42")
+        }
+        #expect(try report(0..<600) == 600)
+        #expect(try report(0..<600) == 600, "repeated")
+        #expect(throws: DatabaseError.self) {
+            try executor.transaction { () throws(DatabaseError) in
+                for number in 600..<1_000 {
+                    _ = try executor.execute(telemetry("N\(number)", by: driver("42")), now: noon)
+                }
+                throw .unreadable("a row", doing: "failing")
+            }
+        }
+        #expect(try report(2_000..<2_401) == 1_000 && executor.strayStepsRefused == 1)
+        var removed: [RemovedDevice] = []
+        let deleted = try executor.deleteExpired(.steps, now: noon + 31 * day, lifetime: 30 * day, limit: 500, &removed)
+        #expect(deleted == 500)
+        #expect(try report(3_000..<3_100) == 600 && executor.strayStepsRefused == 1)
+    }
 }

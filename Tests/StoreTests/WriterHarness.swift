@@ -62,6 +62,10 @@ final class WriterHarness: Sendable {
     var statistics: StoreStatistics { writer.statistics }
 
     @discardableResult func post(_ command: Command, request: Int = 0) -> Bool {
+        postResult(command, request: request) == .queued
+    }
+
+    func postResult(_ command: Command, request: Int = 0) -> PostResult {
         writer.post(CommandRequest(command, replyTo: ReplyAddress(loop: 1, request: request)))
     }
 

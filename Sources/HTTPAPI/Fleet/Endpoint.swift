@@ -24,19 +24,19 @@ struct Endpoint: Sendable {
     /// The roles that may use this path. Nil if all roles of the group may.
     let roles: [Role]?
     let bodyLimit: BodyLimit
-    /// Whether ``FleetRouter`` limits the rate of each sender.
-    let hasRateLimit: Bool
+    /// The limit of each sender's rate; nil if there is none.
+    let rate: SubjectRate?
     let handler: Handler
 
     private init(
         _ method: HTTPRequest.Method, _ path: String, _ roles: [Role]?, _ bodyLimit: BodyLimit, _ handler: Handler,
-        hasRateLimit: Bool = false
+        rate: SubjectRate? = nil
     ) {
         self.method = method
         self.path = path.split(separator: "/").map(String.init)
         self.roles = roles
         self.bodyLimit = bodyLimit
-        self.hasRateLimit = hasRateLimit
+        self.rate = rate
         self.handler = handler
     }
 
@@ -46,7 +46,7 @@ struct Endpoint: Sendable {
         _ method: HTTPRequest.Method, _ path: String, roles: [Role]? = nil, body: BodyLimit = .object,
         acceptsKey: Bool = true, _ read: @escaping @Sendable (EndpointRequest) throws -> Command.Action
     ) -> Endpoint {
-        Endpoint(method, path, roles, body, .command(acceptsKey: acceptsKey, read))
+        Endpoint(method, path, roles, body, .command(acceptsKey: acceptsKey, read), rate: .command)
     }
 
     /// A GET that reads from the store.
@@ -65,7 +65,7 @@ struct Endpoint: Sendable {
 
     /// Signs something for a connection of the sender.
     static func authorization(_ path: String, _ read: @escaping @Sendable (EndpointRequest) throws -> APIAction) -> Endpoint {
-        Endpoint(.post, path, nil, .object, .action(read), hasRateLimit: true)
+        Endpoint(.post, path, nil, .object, .action(read), rate: .authorization)
     }
 
     /// Whether the path matches. The method is not compared.

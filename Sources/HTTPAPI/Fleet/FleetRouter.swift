@@ -12,7 +12,7 @@ package struct FleetRouter {
     private let metricsToken: String
     let isCatalogued: @Sendable (String) -> Bool
     let isTimeZone: @Sendable (String) -> Bool
-    private let permitsAuthorization: @Sendable (Identity) -> Bool
+    private let permits: @Sendable (Identity, SubjectRate) -> Bool
 
     /// - Parameters:
     ///   - app: the application whose channels the fleet uses.
@@ -20,18 +20,18 @@ package struct FleetRouter {
     ///     from this machine may read the statistics and the push report.
     ///   - isCatalogued: returns whether the catalogue contains a notification type.
     ///   - isTimeZone: returns whether a time zone exists. Called with 1 to 64 characters of `[A-Za-z0-9_+\-/]`.
-    ///   - permitsAuthorization: counts an authorization request, and returns whether its sender may make it now.
+    ///   - permits: counts a request, and returns whether its sender may make it now.
     package init(
         app: Application, authenticator: Authenticator, metricsToken: String,
         isCatalogued: @escaping @Sendable (String) -> Bool, isTimeZone: @escaping @Sendable (String) -> Bool,
-        permitsAuthorization: @escaping @Sendable (Identity) -> Bool = { _ in true }
+        permits: @escaping @Sendable (Identity, SubjectRate) -> Bool = { _, _ in true }
     ) {
         self.app = app
         self.authenticator = authenticator
         self.metricsToken = metricsToken
         self.isCatalogued = isCatalogued
         self.isTimeZone = isTimeZone
-        self.permitsAuthorization = permitsAuthorization
+        self.permits = permits
     }
 
     /// Checks a request's head in the order that docs/api.md documents: 401, 403, 404 (path), 405, 429. 413 and 400
@@ -54,8 +54,8 @@ package struct FleetRouter {
             }
         }
         let endpoint = try endpoint(for: request, path, identity)
-        guard !endpoint.hasRateLimit || permitsAuthorization(identity) else {
-            let text = "Too many authorization requests of \(identity.key.clipped): try again"
+        if let rate = endpoint.rate, !permits(identity, rate) {
+            let text = "Too many \(rate.rawValue) of \(identity.key.clipped): try again"
             throw APIError(429, text, headers: ["Retry-After": "1"])
         }
         let route = FleetRoute(endpoint: endpoint, identity: identity, parameters: endpoint.parameters(in: path))

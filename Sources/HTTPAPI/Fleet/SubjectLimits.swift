@@ -1,5 +1,13 @@
 import Primitives
 
+/// The kinds of requests whose rate is limited for each sender.
+package enum SubjectRate: String, Sendable {
+    /// `/pusher/auth`, `/pusher/user-auth`.
+    case authorization = "authorization requests"
+    /// Writes to the store.
+    case command = "commands"
+}
+
 /// Limits the rate of each sender's requests, by the subject of its token.
 ///
 /// A decision takes constant time. A subject is stored only until its bucket is full again, and some time longer: each

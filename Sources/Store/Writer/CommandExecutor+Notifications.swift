@@ -12,16 +12,11 @@ extension CommandExecutor {
 
     func record(_ events: [TelemetryEvent], _ command: Command, _ now: Int64) throws(DatabaseError) -> CommandResult {
         let actor = command.actor
-        var strayRoom: Int?
         for event in events {
             let notification = try notification(withReportedID: event.notificationID, by: actor)
-            if notification == nil {
-                if strayRoom == nil { strayRoom = Self.strayStepsMax - (try steps.strayCount(of: actor.key)) }
-                guard let room = strayRoom, room > 0 else {
-                    counter.counts.droppedSteps += 1
-                    continue
-                }
-                strayRoom = room - 1
+            if notification == nil, try strayCount(of: actor.key) >= Self.strayStepsMax {
+                counter.counts.droppedSteps += 1
+                continue
             }
             // The step is stored even if the notification was sent to another user: the step's subject shows which user
             // reported it.
@@ -32,6 +27,7 @@ extension CommandExecutor {
                 counter.counts.repeatedSteps += 1
                 continue
             }
+            if notification == nil { strayCounts.add(to: actor.key) }
             counter.counts.addStep(event.kind, ofType: event.type)
             if let notification { try record(event.kind, of: notification, by: actor, now) }
         }
@@ -76,6 +72,10 @@ extension CommandExecutor {
     }
 
     // MARK: Inboxes
+
+    private func strayCount(of subject: String) throws(DatabaseError) -> Int {
+        try strayCounts.count(of: subject) { () throws(DatabaseError) in try steps.strayCount(of: subject) }
+    }
 
     func markRead(_ ids: [String]?, _ command: Command, _ now: Int64) throws(DatabaseError) -> CommandResult {
         let actor = command.actor

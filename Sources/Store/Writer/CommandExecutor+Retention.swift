@@ -38,7 +38,9 @@ extension CommandExecutor {
         case .idempotency: return try idempotency.deleteExpired(now: now, most: limit)
         case .pushes: return try outbox.jobs.deleteExpired(before: cutoff, most: limit)
         case .notifications: return try deleteNotifications(before: cutoff, limit)
-        case .steps: return try steps.deleteExpired(before: cutoff, most: limit)
+        case .steps:
+            strayCounts.removeAll()
+            return try steps.deleteExpired(before: cutoff, most: limit)
         case .audit: return try auditTable.deleteExpired(before: cutoff, most: limit)
         case .orders: return try orders.deleteExpired(before: cutoff, most: limit)
         case .routes: return try routes.deleteExpired(before: cutoff, most: limit)

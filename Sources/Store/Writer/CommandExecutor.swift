@@ -35,6 +35,7 @@ package final class CommandExecutor {
         didSet { outbox.clockLead = clockLead }
     }
     let counter = DeliveryCounter()
+    var strayCounts = StrayCounts()
     private let encode: CommandResponse.Encoder
     private var planner: DispatchPlanner
     private var auditIDs: ULIDSource
@@ -70,6 +71,7 @@ package final class CommandExecutor {
             // Discards what was counted in this transaction: it was rolled back.
             _ = (outbox.drainFinished(), counter.drain())
             outbox.devices.counts.rollBack()
+            strayCounts.removeAll()
             throw error
         }
     }

@@ -28,10 +28,11 @@ package final class StoreWriter: Sendable {
         package var staleDays = 270
         /// Encodes responses. Called on the writer's thread, in the command's transaction.
         package var encode: CommandResponse.Encoder
-        /// The most commands that may wait. If the queue is full, ``StoreWriter/post(_:)-(CommandRequest)`` returns
-        /// false.
+        /// The most commands that may wait. A part of these places is reserved for dispatchers (``RequestPriority``).
         package var queueMax = 4096
-        /// The most commands and reports in one transaction.
+        /// The most commands of one driver or customer that may wait.
+        package var queuePerSubjectMax = 32
+        /// The most requests of each priority in one transaction.
         package var batchMax = 256
         /// Reads the clocks. Called on the writer's thread.
         package var readClock: @Sendable () -> ClockReading = ClockReading.current
@@ -49,12 +50,7 @@ package final class StoreWriter: Sendable {
         case report(PushReport)
     }
 
-    /// Places in the queue for reports of push lanes, beyond ``Options/queueMax``. Each lane has at most one report in
-    /// the queue.
-    private static let reportsMax = 64
-
-    private let queue: WorkQueue<Request>
-    private let queueMax: Int
+    private let queue: RequestQueue
     /// Beats at least once a second while the thread makes progress: after each transaction, or while it has nothing to
     /// do. Ends before the file is closed, because moving the write-ahead log may take long.
     package let heartbeat = Heartbeat("store-writer")
@@ -76,12 +72,12 @@ package final class StoreWriter: Sendable {
         onCommit: @escaping @Sendable (Commit) -> Void, takePublished: @escaping @Sendable () -> Published,
         onEvent: @escaping @Sendable (StoreEvent) -> Void
     ) throws(StoreError) {
-        let queue = WorkQueue<Request>(capacity: options.queueMax + Self.reportsMax)
+        let queue = RequestQueue(
+            RequestBacklog(countMax: options.queueMax, perSubjectMax: options.queuePerSubjectMax))
         let newRules = Lock<NotificationRules?>(nil)
         let counts = Lock(StoreStatistics())
         let heartbeat = heartbeat
         self.queue = queue
-        queueMax = options.queueMax
         self.newRules = newRules
         self.counts = counts
         thread = try StoreThread.start(
@@ -95,16 +91,12 @@ package final class StoreWriter: Sendable {
             run: { loop in loop.run() })
     }
 
-    /// Queues a command. Returns false if too many commands and reports wait, or after ``stop()``.
-    package func post(_ request: CommandRequest) -> Bool {
-        // Commands that several threads post at the same moment may pass this check together. They then take some of
-        // the places for reports.
-        queue.depth < queueMax && queue.post(.command(request))
-    }
+    /// Queues a command, unless too many of its subject, or of all subjects, wait.
+    package func post(_ request: CommandRequest) -> PostResult { queue.post(.command(request)) }
 
     /// Queues a lane's report. The reply is a lease or a rejected report in a ``Commit``. Returns false if the queue is
     /// full, or after ``stop()``.
-    package func post(_ report: PushReport) -> Bool { queue.post(.report(report)) }
+    package func post(_ report: PushReport) -> Bool { queue.post(.report(report)) == .queued }
 
     /// Replaces the rules. The new rules apply from the next batch of requests on.
     package func use(_ rules: NotificationRules) { newRules.withLock { $0 = rules } }

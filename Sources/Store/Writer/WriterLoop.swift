@@ -13,7 +13,7 @@ struct WriterLoop {
     private static let unpublishedWaitMax: Int64 = 100
 
     private let executor: CommandExecutor
-    private let queue: WorkQueue<StoreWriter.Request>
+    private let queue: RequestQueue
     private let newRules: Lock<NotificationRules?>
     private let counts: Lock<StoreStatistics>
     private let heartbeat: Heartbeat
@@ -34,7 +34,7 @@ struct WriterLoop {
 
     init(
         _ executor: CommandExecutor, _ clock: ClockKeeper, _ options: StoreWriter.Options,
-        _ queue: WorkQueue<StoreWriter.Request>, _ newRules: Lock<NotificationRules?>, _ counts: Lock<StoreStatistics>,
+        _ queue: RequestQueue, _ newRules: Lock<NotificationRules?>, _ counts: Lock<StoreStatistics>,
         _ heartbeat: Heartbeat, onCommit: @escaping @Sendable (Commit) -> Void,
         takePublished: @escaping @Sendable () -> Published, onEvent: @escaping @Sendable (StoreEvent) -> Void
     ) {
@@ -72,11 +72,8 @@ struct WriterLoop {
                 batchesSinceRetention = Self.batchesPerRetention
             case .items:
                 if let rules = newRules.withLock({ $0.take() }) { executor.rules = rules }
-                for part in StoreWriter.Request.transactions(of: batch) {
-                    publish(execute(part))
-                    reportUnreadableRows()
-                    heartbeat.beat()
-                }
+                publish(execute(batch))
+                reportUnreadableRows()
                 batchesSinceRetention += 1
             }
             saveClock()

@@ -1,23 +1,27 @@
 /// A first-in, first-out queue in one array. All operations take constant amortised time.
-package struct FIFO<Element> {
+///
+/// Inlinable, because the compiler specialises a generic type of another module only then.
+@usableFromInline package struct FIFO<Element> {
     /// Nil: removed. Its memory is freed later, but what it refers to at once.
-    private var elements: [Element?] = []
+    @usableFromInline var elements: [Element?] = []
     /// The index of the first element that is not removed.
-    private var start = 0
+    @usableFromInline var start = 0
 
     /// Creates an empty queue.
-    package init() {}
+    @inlinable package init() {}
 
     /// The number of elements.
-    package var count: Int { elements.count - start }
+    @inlinable package var count: Int { elements.count - start }
     /// Whether there are no elements.
-    package var isEmpty: Bool { count == 0 }
+    @inlinable package var isEmpty: Bool { count == 0 }
+    /// The element that ``popFirst()`` removes next; nil if there is none.
+    @inlinable package var first: Element? { isEmpty ? nil : elements[start] }
 
     /// Adds an element as the last one.
-    package mutating func append(_ element: Element) { elements.append(element) }
+    @inlinable package mutating func append(_ element: Element) { elements.append(element) }
 
     /// Removes and returns the first element; nil if there is none.
-    package mutating func popFirst() -> Element? {
+    @inlinable package mutating func popFirst() -> Element? {
         guard !isEmpty else { return nil }
         let element = elements[start].take()
         start += 1
@@ -31,3 +35,5 @@ package struct FIFO<Element> {
         return element
     }
 }
+
+extension FIFO: Sendable where Element: Sendable {}

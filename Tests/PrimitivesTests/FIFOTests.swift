@@ -1,6 +1,5 @@
+import Primitives
 import Testing
-
-@testable import Server
 
 @Suite struct FIFOTests {
     @Test func returnsElementsInTheOrderOfTheirAppend() {
@@ -10,7 +9,7 @@ import Testing
         for number in 0..<5_000 {
             queue.append(number * 2)
             queue.append(number * 2 + 1)
-            #expect(queue.popFirst() == next)
+            #expect(queue.first == next && queue.popFirst() == next)
             next += 1
         }
         while let element = queue.popFirst() {
@@ -23,7 +22,7 @@ import Testing
 
     @Test func acceptsElementsAfterItWasEmptied() {
         var queue = FIFO<Int>()
-        #expect(queue.isEmpty && queue.popFirst() == nil)
+        #expect(queue.isEmpty && queue.first == nil && queue.popFirst() == nil)
         queue.append(1)
         #expect(!queue.isEmpty && queue.popFirst() == 1 && queue.isEmpty)
         queue.append(2)

@@ -1,0 +1,42 @@
+import Access
+import HTTPAPI
+import Observability
+import PusherProtocol
+import Threads
+
+/// The rates of each subject's requests on all loops. Any thread may use it.
+final class SubjectRates: Sendable {
+    /// The most subjects that are stored for each rate; at most some 20 MB.
+    private static let subjectsMax = 100_000
+
+    private let authorizations: Lock<SubjectLimits>
+    private let commands: Lock<SubjectLimits>
+    private let metrics: NodeMetrics
+
+    /// - Parameters:
+    ///   - limits: those of the fleet's app.
+    ///   - metrics: counts rejected requests.
+    init(_ limits: Limits, _ metrics: NodeMetrics) {
+        authorizations = Lock(SubjectLimits(limits.authRequestRate, countMax: Self.subjectsMax))
+        commands = Lock(SubjectLimits(limits.fleetCommandRate, countMax: Self.subjectsMax))
+        self.metrics = metrics
+    }
+
+    /// Counts a request, and returns whether its sender may make it now. Commands of admins have no rate: a backend may
+    /// make the requests of all dispatchers with one token.
+    func permits(_ identity: Identity, _ rate: SubjectRate) -> Bool {
+        let now = Int64(Clock.monotonicNanoseconds())
+        switch rate {
+        case .authorization:
+            return check(authorizations.withLock { $0.permits(identity.key, now: now) }, .authRequestsPerSecond)
+        case .command where identity.role == .admin: return true
+        case .command:
+            return check(commands.withLock { $0.permits(identity.key, now: now) }, .fleetCommandsPerSecond)
+        }
+    }
+
+    private func check(_ isPermitted: Bool, _ limit: Limit) -> Bool {
+        if !isPermitted { metrics.countLimited(limit) }
+        return isPermitted
+    }
+}

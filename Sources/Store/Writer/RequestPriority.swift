@@ -1,0 +1,82 @@
+import FleetRules
+
+/// The order in which requests leave the writer's queue, and their shares of it.
+///
+/// Each transaction takes requests of every priority, up to its ``rowsMax``: dispatchers do not wait for many
+/// telemetry events, and the telemetry events do not wait forever. Requests of one priority keep their order.
+enum RequestPriority: Int, CaseIterable {
+    /// The commands of dispatchers, and the reports of push lanes.
+    case dispatch
+    /// What drivers do with their jobs: accept and report progress.
+    case jobs
+    /// What people report and set for themselves: telemetry, read marks, devices, preferences.
+    case personal
+
+    /// The most rows that one transaction writes for requests of this priority, as estimated by
+    /// ``StoreWriter/Request/rows``; a single request may exceed it. An announcement may notify a thousand drivers, and
+    /// a command must not wait until hundreds of announcements are committed.
+    var rowsMax: Int {
+        switch self {
+        case .dispatch: 2_000
+        case .jobs: 500
+        case .personal: 250
+        }
+    }
+
+    /// The number of waiting commands at which the queue is full for this priority. The rest of the queue is reserved
+    /// for higher priorities.
+    /// - Parameter countMax: the most commands that may wait.
+    func countMax(of countMax: Int) -> Int {
+        switch self {
+        case .dispatch: countMax
+        case .jobs: countMax - countMax / 4
+        case .personal: countMax - countMax / 2
+        }
+    }
+}
+
+extension StoreWriter.Request {
+    var priority: RequestPriority {
+        switch self {
+        case .command(let request): request.command.action.priority
+        case .report: .dispatch
+        }
+    }
+
+    /// The approximate number of rows that the request writes.
+    var rows: Int {
+        switch self {
+        case .command(let request): request.command.action.rows
+        case .report(let report): report.outcomes.count + report.capacity
+        }
+    }
+
+    /// The id in the operator's log: the command's correlation id, or `push-` and the lane of a report.
+    var correlationID: String {
+        switch self {
+        case .command(let request): request.command.correlationID
+        case .report(let report): "push-\(report.lane.rawValue)"
+        }
+    }
+}
+
+extension Command.Action {
+    fileprivate var priority: RequestPriority {
+        switch self {
+        case .order, .route, .announce, .erase: .dispatch
+        case .acceptJob, .acceptRoute, .progress: .jobs
+        case .telemetry, .markRead, .device, .updatePreferences: .personal
+        }
+    }
+
+    fileprivate var rows: Int {
+        switch self {
+        case .announce(let announcement):
+            if case .drivers(let drivers) = announcement.audience { drivers.count } else { 1 }
+        case .telemetry(let events): events.count
+        case .order, .route, .acceptJob, .acceptRoute, .progress, .markRead, .updatePreferences: 5
+        case .device: 20
+        case .erase: 500
+        }
+    }
+}

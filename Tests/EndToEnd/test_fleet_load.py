@@ -1,0 +1,68 @@
+"""One driver's commands, however many, do not take the fleet's store from the others."""
+
+import contextlib
+import sqlite3
+import time
+
+import pytest
+
+from harness.fleet import SECTIONS, Fleet, unique_id, wait_until
+from harness.gateway import logs_limit
+from harness.metrics import count_limited
+from harness.wire import Wire, request
+
+READ = "/api/driver/notifications/read"
+
+
+@pytest.fixture
+def start_limited(start_gateway, closing):
+    def start(**limits) -> Fleet:
+        return Fleet(start_gateway(limits=limits, sections=SECTIONS), closing)
+
+    return start
+
+
+def test_commands_of_a_driver_are_limited(start_limited):
+    fleet = start_limited(fleet_commands_per_second=1)
+    driver, other, admin = fleet.driver("42"), fleet.driver("43"), fleet.admin()
+    start = time.monotonic()
+    statuses = []
+    while time.monotonic() - start < 0.5 and 429 not in statuses:
+        response = driver.post(READ, {"all": True})
+        statuses.append(response.status)
+    assert statuses == [200] * 5 + [429]
+    assert response.headers["retry-after"] == "1" and "driver:42" in response.text
+    assert driver.put("/api/driver/preferences", {}).status == 429, "all commands together"
+    assert driver.expect_ok("GET", "/api/driver/notifications")
+    assert other.post(READ, {"all": True}).status == 200
+    for _ in range(20):
+        admin.assign(unique_id("O"), "42")
+    assert count_limited(admin, "fleet_commands_per_second") == 2
+    wait_until(lambda: logs_limit(fleet.gateway, "fleet_commands_per_second"), "the log reports it")
+
+
+def test_rate_can_be_switched_off(start_limited):
+    fleet = start_limited(fleet_commands_per_second=0)
+    driver = fleet.driver()
+    assert {driver.post(READ, {"all": True}).status for _ in range(300)} == {200}
+
+
+def test_waiting_commands_of_a_driver_are_limited(start_limited, closing):
+    """While another program locks the database, commands wait."""
+    fleet = start_limited(fleet_commands_waiting=1)
+    driver, admin = fleet.driver("42"), fleet.admin()
+    calls = request("POST", READ, b'{"all":true}', headers=[
+        f"Authorization: Bearer {driver.bearer}", "Content-Type: application/json"])
+    with contextlib.closing(sqlite3.connect(
+            fleet.gateway.database_path, isolation_level=None)) as other:
+        other.execute("BEGIN IMMEDIATE")
+        wires = [closing(Wire(fleet.gateway)) for _ in range(20)]
+        for wire in wires:
+            wire.send(calls)
+        statuses = [wire.read_response().status for wire in wires]
+        other.execute("ROLLBACK")
+    # One is executed and one waits, until the former gets 503.
+    assert set(statuses) == {429, 503}
+    assert count_limited(admin, "fleet_commands_waiting") == statuses.count(429)
+    assert driver.post(READ, {"all": True}).status == 200
+    wait_until(lambda: logs_limit(fleet.gateway, "fleet_commands_waiting"), "the log reports it")

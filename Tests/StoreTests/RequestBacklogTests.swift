@@ -1,0 +1,131 @@
+import Access
+import FleetRules
+import TestSupport
+import Testing
+
+@testable import Store
+
+@Suite struct RequestBacklogTests {
+    private var backlog = RequestBacklog(countMax: 100, perSubjectMax: 10)
+
+    private mutating func post(_ command: Command, number: Int = 0) -> PostResult {
+        backlog.append(.command(CommandRequest(command, replyTo: ReplyAddress(loop: 0, request: number))))
+    }
+
+    private mutating func take(most limit: Int = 256) -> [StoreWriter.Request] {
+        var batch: [StoreWriter.Request] = []
+        backlog.take(into: &batch, most: limit)
+        return batch
+    }
+
+    private static func accept(by id: String) -> Command { command(.acceptJob("A"), by: driver(id)) }
+
+    private static func read(by id: String) -> Command { command(.markRead(nil), by: driver(id)) }
+
+    private static func telemetry(events: Int, by id: String) -> Command {
+        let event = TelemetryEvent(
+            notificationID: "N", type: "new_job", entityID: "B", kind: .received, timestamp: "", metadata: nil)
+        return command(.telemetry(Array(repeating: event, count: events)), by: driver(id))
+    }
+
+    // MARK: Limits
+
+    @Test mutating func limitsTheWaitingCommandsOfEachDriver() {
+        for _ in 0..<10 {
+            #expect(post(Self.accept(by: "42")) == .queued)
+            #expect(post(Self.read(by: "43")) == .queued)
+        }
+        #expect(post(Self.read(by: "42")) == .subjectFull, "all priorities together")
+        #expect(post(Self.accept(by: "43")) == .subjectFull)
+        #expect(post(Self.accept(by: "44")) == .queued)
+        #expect(post(command(.markRead(nil), by: Identity(role: .customer, id: "42"))) == .queued, "another subject")
+        #expect(take(most: 1).count == 2, "one of each priority")
+        #expect(post(Self.read(by: "42")) == .queued && post(Self.read(by: "42")) == .subjectFull)
+        #expect(take().count == 21 && backlog.count == 0)
+        for _ in 0..<10 { #expect(post(Self.accept(by: "42")) == .queued) }
+    }
+
+    @Test mutating func anAdminMayHaveHalfOfTheQueue() {
+        for number in 0..<50 { #expect(post(assign("A\(number)", to: "42")) == .queued) }
+        #expect(post(assign("A", to: "42")) == .subjectFull)
+        #expect(post(assign("A", to: "42", by: Identity(role: .admin, id: "2"))) == .queued)
+    }
+
+    @Test mutating func keepsPlacesForHigherPriorities() {
+        var drivers = 0
+        func next() -> String {
+            drivers += 1
+            return "\(drivers)"
+        }
+        for _ in 0..<50 { #expect(post(Self.read(by: next())) == .queued) }
+        #expect(post(Self.read(by: next())) == .queueFull)
+        for _ in 0..<25 { #expect(post(Self.accept(by: next())) == .queued) }
+        #expect(post(Self.accept(by: next())) == .queueFull && post(Self.read(by: next())) == .queueFull)
+        for number in 0..<25 { #expect(post(assign("A\(number)", to: "42")) == .queued) }
+        #expect(post(assign("A", to: "42")) == .queueFull)
+        #expect(backlog.append(.report(PushReport(lane: .fcm, capacity: 0))) == .queued)
+        #expect(backlog.count == 101)
+    }
+
+    // MARK: Order and shares
+
+    @Test mutating func takesHigherPrioritiesFirst() {
+        _ = post(Self.read(by: "1"), number: 1)
+        _ = post(Self.accept(by: "2"), number: 2)
+        _ = post(assign("A", to: "42"), number: 3)
+        _ = post(Self.read(by: "1"), number: 4)
+        _ = backlog.append(.report(PushReport(lane: .fcm, capacity: 0)))
+        #expect(take().map(\.number) == [3, nil, 2, 1, 4])
+    }
+
+    /// However much telemetry waits, a transaction contains only 250 events of it: the next dispatcher waits no longer.
+    @Test mutating func boundsTheRowsOfATransaction() {
+        for number in 0..<20 { _ = post(Self.telemetry(events: 100, by: "\(number)"), number: number) }
+        for number in 20..<22 { _ = post(assign("A\(number)", to: "42"), number: number) }
+        #expect(take().map(\.number) == [20, 21, 0, 1])
+        #expect(take().map(\.number) == [2, 3])
+        #expect(post(Self.telemetry(events: 1_000, by: "42"), number: 22) == .queued)
+        for _ in 0..<8 { #expect(take().count == 2) }
+        #expect(take().map(\.number) == [22], "a single request may exceed it")
+    }
+
+    /// Nothing is lost or taken twice, each priority keeps its order and its share, and no priority waits while it has
+    /// requests.
+    @Test(arguments: 0..<50) mutating func servesAllPriorities(seed: UInt64) {
+        var random = SplitMix(seed: seed)
+        backlog = RequestBacklog(countMax: 200, perSubjectMax: 20)
+        var waiting: [[Int]] = [[], [], []]
+        var next = 0
+        for _ in 0..<300 {
+            for _ in 0..<random.below(30) {
+                let driver = "\(random.below(30))"
+                let command =
+                    switch random.below(4) {
+                    case 0: assign("A", to: driver)
+                    case 1: Self.accept(by: driver)
+                    default: Self.telemetry(events: 1 + random.below(100), by: driver)
+                    }
+                let request = StoreWriter.Request.command(
+                    CommandRequest(command, replyTo: ReplyAddress(loop: 0, request: next)))
+                if backlog.append(request) == .queued { waiting[request.priority.rawValue].append(next) }
+                next += 1
+            }
+            let taken = take(most: 1 + random.below(40))
+            for priority in RequestPriority.allCases {
+                let own = taken.filter { $0.priority == priority }
+                #expect(own.isEmpty == waiting[priority.rawValue].isEmpty)
+                #expect(own.map(\.number) == waiting[priority.rawValue].prefix(own.count).map { $0 })
+                #expect(own.count == 1 || own.reduce(0) { $0 + $1.rows } <= priority.rowsMax)
+                waiting[priority.rawValue].removeFirst(own.count)
+            }
+            #expect(backlog.count == waiting.reduce(0) { $0 + $1.count })
+        }
+    }
+}
+
+extension StoreWriter.Request {
+    /// The number of a command; nil for a report.
+    fileprivate var number: Int? {
+        if case .command(let request) = self { request.replyTo.request } else { nil }
+    }
+}
