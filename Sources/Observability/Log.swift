@@ -68,40 +68,81 @@ package struct Log: Sendable {
         let time = Timestamp.iso8601(milliseconds: Clock.unixMilliseconds())
         switch format {
         case .json:
-            var line = #"{"time":"\#(time)","level":"\#(level)","event":\#(quoted(event))"#
-            for (name, value) in fields { if let value = json(value) { line += ",\(quoted(name)):\(value)" } }
+            var line = #"{"time":"\#(time)","level":"\#(level.name)","event":"#
+            line.append(quoted: event)
+            for (name, value) in fields where !value.isAbsent {
+                line += ","
+                line.append(quoted: name)
+                line += ":"
+                line.append(value)
+            }
             return line + "}\n"
         case .text:
-            var line = "\(time) \(level) \(event)"
-            for (name, value) in fields { if let value = json(value) { line += " \(name)=\(value)" } }
+            var line = "\(time) \(level.name) \(event)"
+            for (name, value) in fields where !value.isAbsent {
+                line += " "
+                line += name
+                line += "="
+                line.append(value)
+            }
             return line + "\n"
         }
     }
+}
 
-    /// Nil if the field is absent.
-    private static func json(_ value: Value) -> String? {
+extension Log.Value {
+    fileprivate var isAbsent: Bool { if case .absent = self { true } else { false } }
+}
+
+extension Log.Level {
+    /// The name in a line. Not by interpolation of the case: that reads the type's metadata.
+    fileprivate var name: String {
+        switch self {
+        case .debug: "debug"
+        case .info: "info"
+        case .warning: "warning"
+        case .error: "error"
+        }
+    }
+}
+
+extension String {
+    fileprivate mutating func append(_ value: Log.Value) {
         switch value {
-        case .text(let text): quoted(text)
-        case .number(let number): String(number)
-        case .absent: nil
+        case .text(let text): append(quoted: text)
+        case .number(let number): self += String(number)
+        case .absent: break
         }
     }
 
-    /// A JSON string. Control and format characters are escaped, so that a record is always one line and cannot send
-    /// commands to a terminal.
-    private static func quoted(_ text: String) -> String {
-        var quoted = "\""
-        for scalar in text.unicodeScalars {
-            switch scalar {
-            case "\"", "\\": quoted += "\\\(scalar)"
-            case _ where scalar.isControl:
-                for unit in UTF16.encode(scalar).map(Array.init) ?? [] {
-                    let digits = String(unit, radix: 16)
-                    quoted += "\\u" + String(repeating: "0", count: 4 - digits.count) + digits
-                }
-            default: quoted.unicodeScalars.append(scalar)
-            }
+    /// Appends a JSON string. Control and format characters are escaped, so that a record is always one line and cannot
+    /// send commands to a terminal.
+    fileprivate mutating func append(quoted text: String) {
+        self += "\""
+        if text.utf8.allSatisfy(\.isPlain) {
+            self += text  // almost always, and several times faster than scalar by scalar
+        } else {
+            for scalar in text.unicodeScalars { append(escaped: scalar) }
         }
-        return quoted + "\""
+        self += "\""
+    }
+
+    private mutating func append(escaped scalar: Unicode.Scalar) {
+        switch scalar {
+        case "\"", "\\": self += "\\\(scalar)"
+        case _ where scalar.isControl:
+            for unit in UTF16.encode(scalar).map(Array.init) ?? [] {
+                let digits = String(unit, radix: 16)
+                self += "\\u" + String(repeating: "0", count: 4 - digits.count) + digits
+            }
+        default: unicodeScalars.append(scalar)
+        }
+    }
+}
+
+extension UInt8 {
+    /// Whether the byte is an ASCII character that a line contains as it is.
+    fileprivate var isPlain: Bool {
+        self >= 0x20 && self < 0x7F && self != UInt8(ascii: "\"") && self != UInt8(ascii: "\\")
     }
 }

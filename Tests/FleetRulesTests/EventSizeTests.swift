@@ -1,7 +1,9 @@
 import Access
-import FleetRules
 import JSON
+import TestSupport
 import Testing
+
+@testable import FleetRules
 
 @Suite struct EventSizeTests {
     private static let address = String(repeating: "a", count: 10_000)
@@ -72,6 +74,41 @@ import Testing
         }
         // The check is exact: the largest event has exactly as many bytes as the limit.
         #expect(sizes.max() == 10_240)
+    }
+
+    /// The quick check must not accept what the exact one rejects.
+    @Test(arguments: 0..<100) func boundIsNeverBelowTheSizeOfAnEvent(seed: UInt64) {
+        var random = SplitMix(seed: seed)
+        let alphabets = [["a"], ["\u{1}"], ["\"", "é", "\u{1F69A}", "\n", "z"]]
+        func text() -> String {
+            let alphabet = alphabets[random.below(alphabets.count)]
+            return (0..<random.below(400)).map { _ in alphabet[random.below(alphabet.count)] }.joined()
+        }
+        func optional() -> String? { random.chance(percent: 30) ? nil : text() }
+        func number() -> JSONNumber? { optional().map { JSONNumber(text: "1" + String(repeating: "0", count: $0.utf8.count)) } }
+        let longest = String(repeating: "9", count: Identity.idLengthMax)
+        let name = optional()
+        var order = Order(code: text())
+        order.bookingID = optional()
+        order.bookingReference = optional()
+        order.customerName = optional()
+        order.pickupAddress = optional()
+        order.dropoffAddress = optional()
+        order.scheduledAt = optional()
+        order.totalGBP = number()
+        var route = Route(id: text())
+        route.routeNumber = optional()
+        route.bookingsCount = number()
+        route.dropsCount = number()
+        route.earningsAdjustment = number()
+        let drafts =
+            OrderTransition.samples(driver: longest, name: name).flatMap { $0.events(of: order, at: 0) }.map { ($0, true) }
+            + RouteTransition.samples(driver: longest, name: name).flatMap { $0.events(of: route, at: 0) }.map { ($0, false) }
+        for (draft, isOfOrder) in drafts {
+            let size = draft.data(id: String(repeating: "7", count: 26), correlationID: String(repeating: "\"", count: 128)).count
+            let bound = isOfOrder ? EventSize.bound(order, driverName: name) : EventSize.bound(route, driverName: name)
+            #expect(size <= bound, "\(draft.event)")
+        }
     }
 
     @Test func errorsAlsoNameReasonAndDriverName() {

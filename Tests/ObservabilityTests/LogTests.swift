@@ -54,6 +54,18 @@ import Threads
 
     // MARK: JSON
 
+    /// Plain texts are appended whole, others scalar by scalar: every ASCII character must come out right either way.
+    @Test(arguments: 0..<128) func quotesEachCharacter(code: Int) throws {
+        let character = try #require(UnicodeScalar(code)).description
+        for text in [character, "plain \(character)", "\(character)é"] {
+            let line = try #require(lines { $0.info("event", ["text": .text(text)]) }.first)
+            #expect(try fields(line)["text"] == .text(text))
+            #expect(line.dropLast().unicodeScalars.allSatisfy { $0.value >= 0x20 && $0.value != 0x7F })
+            let isPlain = code >= 0x20 && code != 0x7F && character != "\"" && character != "\\"
+            #expect(line.hasSuffix(":\"\(text)\"}\n") == isPlain)
+        }
+    }
+
     @Test func writesFieldsInOrder() throws {
         let line = try #require(
             lines { $0.info("started", ["port": 6001, "host": "127.0.0.1", "missing": "", "change": -7]) }.first)

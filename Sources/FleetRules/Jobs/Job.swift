@@ -11,6 +11,8 @@ protocol Job: Equatable, Sendable {
     var assignment: Assignment { get set }
     var auditSubject: AuditEntry.Subject { get }
     var pushPolicy: PushPolicy { get }
+    /// The UTF-8 bytes of the texts and numbers that the job's events may contain, as often as one event contains them.
+    var textBytes: Int { get }
 
     /// Sets the plan's ``DispatchPlan/order`` or ``DispatchPlan/route`` to this job.
     func place(in plan: inout DispatchPlan)

@@ -30,6 +30,12 @@ extension Order: Job {
     var label: String { "Order \(code)" }
     var auditSubject: AuditEntry.Subject { .order(code) }
     var pushPolicy: PushPolicy { .order(self) }
+    var textBytes: Int {
+        // The code twice: it stands for a missing booking id and for a missing reference.
+        [
+            code, code, bookingID, bookingReference, customerName, pickupAddress, dropoffAddress, scheduledAt, totalGBP?.text,
+        ].reduce(0) { $0 + ($1?.utf8.count ?? 0) }
+    }
 
     func place(in plan: inout DispatchPlan) { plan.order = self }
 

@@ -22,6 +22,10 @@ extension Route: Job {
     var label: String { "Route \(id)" }
     var auditSubject: AuditEntry.Subject { .route(id) }
     var pushPolicy: PushPolicy { .route(id) }
+    var textBytes: Int {
+        [id, routeNumber, bookingsCount?.text, dropsCount?.text, earningsAdjustment?.text]
+            .reduce(0) { $0 + ($1?.utf8.count ?? 0) }
+    }
 
     func place(in plan: inout DispatchPlan) { plan.route = self }
 
