@@ -158,6 +158,7 @@ final class FleetService: Sendable {
 
     func families(prefix: String) -> [MetricFamily] {
         let store = statistics
+        let sizes = writer.fileSizes
         var cumulative = 0
         let buckets = zip(StoreStatistics.commitBounds, store.commitBuckets).map { bound, count in
             cumulative += count
@@ -177,6 +178,10 @@ final class FleetService: Sendable {
                 value: store.failed),
             MetricFamily(
                 "\(prefix)_store_forgotten_total", .counter, help: "Rows deleted by retention.", value: store.deleted),
+            MetricFamily(
+                "\(prefix)_store_file_bytes", .gauge, help: "Size of the database file.", value: sizes.file),
+            MetricFamily(
+                "\(prefix)_store_wal_bytes", .gauge, help: "Size of the write-ahead log's file.", value: sizes.log),
             MetricFamily(
                 "\(prefix)_store_queue_depth", .gauge, help: "Requests queued for the store's threads.",
                 samples: [
@@ -249,6 +254,13 @@ extension Log {
         case .backgroundTaskFailed(let error, let kind):
             warning("background_task_failed", ["kind": .text(kind), "reason": .text("\(error)")])
         case .checkpointFailed(let error): warning("checkpoint_failed", ["reason": .text("\(error)")])
+        case .logGrows(let bytes):
+            warning(
+                "store_log_grows",
+                [
+                    "bytes": .number(bytes),
+                    "hint": "another program reads the store: end its transaction; otherwise the disk is too slow",
+                ])
         }
     }
 }

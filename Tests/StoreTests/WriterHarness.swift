@@ -60,6 +60,7 @@ final class WriterHarness: Sendable {
     }
 
     var statistics: StoreStatistics { writer.statistics }
+    var fileSizes: (file: Int, log: Int) { writer.fileSizes }
 
     @discardableResult func post(_ command: Command, request: Int = 0) -> Bool {
         postResult(command, request: request) == .queued

@@ -21,7 +21,21 @@ extension Database {
         try migrations.checkBeforeWriting(database)
         _ = try open(path) { () throws(DatabaseError) in try database.connection.setUpWriting(durability) }
         try migrations.apply(to: database, now: now)
+        // Only programs other than Fleetwire lock the file now. A batch must not wait long for one: it gets 503.
+        database.connection.busyTimeout = 50
         return database
+    }
+
+    /// Opens a store that another connection of this process has open for writing, only to copy its write-ahead log.
+    static func open(copyingLogOf path: String) throws(StoreError) -> Database {
+        try open(path) { () throws(DatabaseError) in
+            let database = try Database(path: path, .writing)
+            // Before the log is deleted, its pages must be on the disk, whatever `store.durability` is.
+            try database.run("PRAGMA synchronous = FULL")
+            // A connection knows of the log only once it has read the file.
+            try database.run("SELECT COUNT(*) FROM schema_migrations")
+            return database
+        }
     }
 
     /// Opens the store for reading. A gateway may have it open for writing at the same time.
@@ -47,4 +61,14 @@ extension Database {
     /// - Parameter waiting: if true, waits up to a second for readers. If false, moves as much as possible, and throws
     ///   an error with `isBusy` if a reader prevents the rest.
     func checkpoint(waiting: Bool = true) throws(DatabaseError) { try connection.checkpoint(waiting: waiting) }
+
+    /// Copies the pages of the write-ahead log into the database file, as far as possible without waiting: not those
+    /// that are newer than what a reader reads. Commits of another connection continue meanwhile. Once all pages are
+    /// copied, and no reader reads in the log, the next commit begins it anew.
+    /// - Returns: the pages in the log, and how many of them are copied.
+    /// - Throws: an error with `isBusy` if another connection copies the log.
+    func copyLog() throws(DatabaseError) -> (pages: Int, copied: Int) { try connection.copyLog() }
+
+    /// The pages in the write-ahead log after this connection's last commit.
+    var logPages: Int { connection.logPages }
 }

@@ -4,10 +4,14 @@ import CSQLite
 final class SQLiteConnection {
     enum Access { case writing, reading }
 
-    /// Milliseconds to wait until another connection releases its lock.
-    private static let busyTimeout: Int32 = 1000
-
     let handle: OpaquePointer
+    /// Milliseconds to wait until another connection releases its lock.
+    var busyTimeout: Int32 = 1_000 {
+        didSet { sqlite3_busy_timeout(handle, busyTimeout) }
+    }
+    /// The pages in the write-ahead log after this connection's last commit, since it reports them
+    /// (``setUpWriting(_:)``).
+    private(set) var logPages = 0
     /// The lock that keeps other gateways from writing; nil for a connection without it. It is released only after the
     /// connection is closed.
     private let file: StoreFile?
@@ -26,7 +30,7 @@ final class SQLiteConnection {
         self.handle = handle
         self.file = file
         try check(result, doing: "opening")
-        sqlite3_busy_timeout(handle, Self.busyTimeout)
+        sqlite3_busy_timeout(handle, busyTimeout)
         try execute("PRAGMA trusted_schema = OFF")
         try execute("PRAGMA temp_store = MEMORY")
         try execute("PRAGMA cache_size = \(access == .reading ? -4_000 : -16_000)")  // negative: KiB
@@ -51,7 +55,15 @@ final class SQLiteConnection {
         // FULL syncs the log after each commit, NORMAL only at checkpoints: "In WAL mode when synchronous is NORMAL,
         // the WAL file is synchronized before each checkpoint".
         try execute("PRAGMA synchronous = \(durability == .full ? "FULL" : "NORMAL")")
-        try execute("PRAGMA wal_autocheckpoint = 4000")  // pages: a checkpoint starts at 16 MiB
+        // Replaces SQLite's hook, which would copy the log into the database file within a commit: ``Checkpointer``
+        // does it.
+        sqlite3_wal_hook(
+            handle,
+            { connection, _, _, pages in
+                guard let connection else { return SQLITE_OK }
+                Unmanaged<SQLiteConnection>.fromOpaque(connection).takeUnretainedValue().logPages = Int(pages)
+                return SQLITE_OK
+            }, Unmanaged.passUnretained(self).toOpaque())
         // Overwrites deleted content with zeros, so that erased data cannot be read from free pages of the file.
         try execute("PRAGMA secure_delete = ON")
         // 64 MiB. A long read can make the log larger; SQLite truncates the log to this size afterwards.
@@ -80,10 +92,19 @@ final class SQLiteConnection {
 
     /// See ``Database/checkpoint(waiting:)``.
     func checkpoint(waiting: Bool) throws(DatabaseError) {
-        if !waiting { sqlite3_busy_timeout(handle, 0) }
-        defer { sqlite3_busy_timeout(handle, Self.busyTimeout) }
+        sqlite3_busy_timeout(handle, waiting ? 1_000 : 0)
+        defer { sqlite3_busy_timeout(handle, busyTimeout) }
         try check(
             sqlite3_wal_checkpoint_v2(handle, nil, SQLITE_CHECKPOINT_TRUNCATE, nil, nil), doing: "checkpointing")
+    }
+
+    /// See ``Database/copyLog()``.
+    func copyLog() throws(DatabaseError) -> (pages: Int, copied: Int) {
+        var pages: Int32 = 0
+        var copied: Int32 = 0
+        try check(
+            sqlite3_wal_checkpoint_v2(handle, nil, SQLITE_CHECKPOINT_PASSIVE, &pages, &copied), doing: "copying the log")
+        return (Int(pages), Int(copied))
     }
 
     /// Throws an error unless the result is `SQLITE_OK`.

@@ -59,6 +59,14 @@ final class StoreFile {
         }
     }
 
+    /// The bytes of a store's file and of its write-ahead log; 0 if there is none.
+    static func sizes(path: String) -> (file: Int, log: Int) { (size(path), size(path + "-wal")) }
+
+    private static func size(_ path: String) -> Int {
+        var status = stat()
+        return stat(path, &status) == 0 ? Int(status.st_size) : 0
+    }
+
     // MARK: Lock holder
 
     /// Writes the process id into the lock file, for the error message of a second gateway. The lock itself is set with

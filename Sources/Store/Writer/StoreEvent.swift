@@ -12,9 +12,13 @@ package enum StoreEvent: Equatable, Sendable {
     /// A background task failed. `kind` is the name of a ``BackgroundTask``, `retention` or `clock`. The task is retried every
     /// few seconds; the event is emitted again only for a failure after the task has succeeded.
     case backgroundTaskFailed(DatabaseError, kind: String)
-    /// The write-ahead log could not be moved into the database file at shutdown. Nothing is lost: the log remains, and
-    /// the next start uses it.
+    /// The write-ahead log could not be copied into the database file, while serving or at shutdown. Nothing is lost:
+    /// the log remains, and the next start uses it. While serving, it is emitted again only for a failure after a
+    /// success.
     case checkpointFailed(DatabaseError)
+    /// The write-ahead log grows because another program reads the store and does not end its transaction, or because
+    /// the disk is too slow. Emitted once until the log begins anew.
+    case logGrows(bytes: Int)
     /// A stored row has a value that Fleetwire never writes, so something else has changed or damaged it. The text
     /// names the row: `preferences of driver:42`. Fleetwire does without the row. Emitted once per kind of row.
     case unreadable(String)

@@ -50,6 +50,7 @@ package final class StoreWriter: Sendable {
         case report(PushReport)
     }
 
+    private let path: String
     private let queue: RequestQueue
     /// Beats at least once a second while the thread makes progress: after each transaction, or while it has nothing to
     /// do. Ends before the file is closed, because moving the write-ahead log may take long.
@@ -77,6 +78,7 @@ package final class StoreWriter: Sendable {
         let newRules = Lock<NotificationRules?>(nil)
         let counts = Lock(StoreStatistics())
         let heartbeat = heartbeat
+        path = options.path
         self.queue = queue
         self.newRules = newRules
         self.counts = counts
@@ -84,8 +86,9 @@ package final class StoreWriter: Sendable {
             name: "store-writer",
             open: { () throws(StoreError) in
                 let (executor, clock) = try Self.open(options, onOpen)
+                let checkpointer = try Checkpointer(path: options.path, onEvent: onEvent)
                 return WriterLoop(
-                    executor, clock, options, queue, newRules, counts, heartbeat, onCommit: onCommit,
+                    executor, clock, options, queue, checkpointer, newRules, counts, heartbeat, onCommit: onCommit,
                     takePublished: takePublished, onEvent: onEvent)
             },
             run: { loop in loop.run() })
@@ -107,6 +110,9 @@ package final class StoreWriter: Sendable {
         statistics.queueDepth = queue.depth
         return statistics
     }
+
+    /// The bytes of the database file and of its write-ahead log.
+    package var fileSizes: (file: Int, log: Int) { StoreFile.sizes(path: path) }
 
     /// Executes the queued requests, moves the write-ahead log into the database file, and closes the file. Call once.
     package func stop() {

@@ -14,6 +14,7 @@ struct WriterLoop {
 
     private let executor: CommandExecutor
     private let queue: RequestQueue
+    private let checkpointer: Checkpointer
     private let newRules: Lock<NotificationRules?>
     private let counts: Lock<StoreStatistics>
     private let heartbeat: Heartbeat
@@ -34,12 +35,13 @@ struct WriterLoop {
 
     init(
         _ executor: CommandExecutor, _ clock: ClockKeeper, _ options: StoreWriter.Options,
-        _ queue: RequestQueue, _ newRules: Lock<NotificationRules?>, _ counts: Lock<StoreStatistics>,
-        _ heartbeat: Heartbeat, onCommit: @escaping @Sendable (Commit) -> Void,
+        _ queue: RequestQueue, _ checkpointer: Checkpointer, _ newRules: Lock<NotificationRules?>,
+        _ counts: Lock<StoreStatistics>, _ heartbeat: Heartbeat, onCommit: @escaping @Sendable (Commit) -> Void,
         takePublished: @escaping @Sendable () -> Published, onEvent: @escaping @Sendable (StoreEvent) -> Void
     ) {
         self.executor = executor
         self.queue = queue
+        self.checkpointer = checkpointer
         self.newRules = newRules
         self.counts = counts
         self.heartbeat = heartbeat
@@ -58,6 +60,7 @@ struct WriterLoop {
         var batchesSinceRetention = 0
         while true {
             heartbeat.beat()
+            restartLogIfDue()
             let now = observeClock()
             let isRetentionDue = retention.isDue(now - clock.lead)
             let isBusy = isRetentionDue || nextBackgroundTask(now) != nil
@@ -99,9 +102,20 @@ struct WriterLoop {
         for row in executor.outbox.drainUnreadableRows() { onEvent(.unreadable(row)) }
     }
 
+    /// Copies the rest of the write-ahead log if it has become long, so that the next commit begins it anew.
+    private mutating func restartLogIfDue() {
+        guard checkpointer.committed(pages: executor.database.logPages) else { return }
+        do throws(DatabaseError) {
+            _ = try executor.database.copyLog()
+        } catch {
+            record(error, of: BackgroundTask.checkpoint.rawValue, readClock().wall)
+        }
+    }
+
     private mutating func close() {
         recordPublished()
         saveClock()
+        checkpointer.stop()
         do throws(DatabaseError) { try executor.database.checkpoint() } catch { onEvent(.checkpointFailed(error)) }
     }
 
