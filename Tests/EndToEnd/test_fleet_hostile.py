@@ -15,7 +15,8 @@ from harness.concurrency import run_concurrently
 from harness.fleet import SETTINGS as FLEET, Caller, error_message, token, unique_id
 from harness.wire import Wire, request
 
-SETTINGS = {"sections": FLEET["sections"] | {"metrics": {"token": "metrics-token"}}}
+SETTINGS = {"limits": {"fleet_commands_per_second": 0},
+            "sections": FLEET["sections"] | {"metrics": {"token": "metrics-token"}}}
 
 TEXT, NAME, NUMBER = "text", "name", "number"
 ORDER = {"bookingId": NAME, "bookingReference": NAME, "customerId": NAME, "customerName": TEXT,

@@ -14,6 +14,9 @@ SETTINGS = FLEET
 ANNOUNCE, LOG = "/api/admin/notifications", "/api/driver/notifications/log"
 CATALOGUE = ["NEW_BATCH_AVAILABLE", "DRIVER_APPROVED", "DRIVER_REJECTED", "BATCH_REASSIGNED",
              "ORDER_CANCELLED"]
+# What the catalogue adds to an announcement's data.
+ADDED = {"DRIVER_APPROVED": {"action": "navigate_home"},
+         "DRIVER_REJECTED": {"action": "navigate_rejection"}}
 
 
 def announce(admin: Caller, to: dict, kind: str = "NEW_BATCH_AVAILABLE", **data) -> dict:
@@ -32,7 +35,7 @@ def test_event_name_is_the_type_in_kebab_case(admin, fleet, api, kind):
             "nothing": None}
     response = announce(admin, {"driver": driver.subject}, kind, **data)
     received = expect_event(client, f"private-driver-{driver.subject}",
-                            kind.lower().replace("_", "-"), **data)
+                            kind.lower().replace("_", "-"), **data, **ADDED.get(kind, {}))
     assert (response["data"]["notificationIds"] == [received["notificationId"]]
             and received["correlationId"] == response["correlationId"])
     expect_no_events(api, client, other)

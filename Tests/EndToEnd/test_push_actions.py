@@ -221,9 +221,9 @@ def test_other_route_actions_are_pushed(scenario, action, event):
 
 def test_reassign_route_is_pushed(scenario):
     scenario.assign_route()
-    response = scenario.admin.route(scenario.route, "assign-driver", driverId=scenario.new.subject)
     for device in scenario.devices[scenario.old.subject]:
-        device.next()
+        device.next()  # an unsent push would be superseded
+    response = scenario.admin.route(scenario.route, "assign-driver", driverId=scenario.new.subject)
     scenario.expect(response, (scenario.old, 0, "route-unassigned", "route_update"),
                     (scenario.new, 1, "route-assigned", "new_route"))
 
@@ -276,7 +276,7 @@ def test_long_texts_are_cut_between_characters(scenario, kind, text):
         assert (text * copies).startswith(cut), value[-30:]
         assert text == "\"\\\n" or len(cut) % len(text) == 0, value[-30:]
     assert (push.data["batchId"] == push.data["entityId"] == "B1"
-            and push.title == push.data["title"] == "New batch available")
+            and push.title == push.data["title"] == "New Batch Available!")
 
 
 def test_priority_lifetime_and_collapse_id_of_the_catalogue(start_push_fleet):
@@ -317,11 +317,15 @@ def test_priority_lifetime_and_collapse_id_of_the_catalogue(start_push_fleet):
 
 
 def test_newer_event_of_an_order_replaces_the_older(scenario):
+    devices = scenario.devices[scenario.old.subject]
     scenario.assign()
+    pushed = [[device.next()] for device in devices]  # an unsent push would be superseded
     scenario.admin.order(scenario.code, "unassign")
+    for device, pushes in zip(devices, pushed):
+        pushes.append(device.next())
     scenario.assign_route()
-    for device in scenario.devices[scenario.old.subject]:
-        first, second, route = device.next(), device.next(), device.next()
+    for device, (first, second) in zip(devices, pushed):
+        route = device.next()
         assert (first.collapse_id == second.collapse_id
                 and len(
             {first.collapse_id, route.collapse_id, first.notification, second.notification}) == 4)

@@ -70,7 +70,7 @@ private let z = socket("3.2")
         hold("1", on: "driver-42")
         #expect(subscribe(x, "driver-42", app: 1) == [])
         #expect(subscribe(y, "driver-4") == [])
-        #expect(subscribe(z, "presence-driver-42") == [])
+        #expect(subscribe(z, "driver-420") == [])
         #expect(published() == [])
     }
 

@@ -150,7 +150,7 @@ private func check(_ device: DeviceRegistration, _ method: HTTPRequest.Method) {
     invariant(
         (1...4_096).contains(token.text.utf8.count) && token.text.utf8.allSatisfy { $0 > 0x20 && $0 < 0x7F },
         "a device token is printable ASCII of 1 to 4,096 bytes")
-    invariant((token.environment != nil) == (token.provider == .apns), "only APNs tokens have an environment")
+    invariant(token.environment == nil || token.provider == .apns, "only APNs tokens have an environment")
     invariant(device.deviceID.map { (1...150).contains($0.unicodeScalars.count) } ?? true, "a device id has 1 to 150 characters")
 }
 

@@ -16,25 +16,25 @@ import Testing
 
     @Test mutating func nothingIsConfirmedBeforeEveryLoopHasWrittenIt() {
         rounds.add(position: "1")
-        #expect(rounds.begin(at: 0))
-        #expect(rounds.takeConfirmed().isEmpty)
+        #expect(rounds.begin(at: 0) == true)
+        #expect(rounds.takeConfirmed() == Published())
         rounds.confirm(loop: 1)
         rounds.confirm(loop: 1)
-        #expect(rounds.takeConfirmed().isEmpty)
+        #expect(rounds.takeConfirmed() == Published())
         rounds.confirm(loop: 0)
         #expect(rounds.takeConfirmed() == published("1"))
-        #expect(rounds.takeConfirmed().isEmpty)
+        #expect(rounds.takeConfirmed() == Published())
     }
 
     @Test mutating func roundDoesNotConfirmWhatIsPublishedAfterItsBeginning() {
         rounds.add(position: "1")
-        #expect(rounds.begin(at: 0))
+        #expect(rounds.begin(at: 0) == true)
         rounds.add(position: "2")
         rounds.add(recovered: "0")
-        #expect(!rounds.begin(at: 1_000))
+        #expect(rounds.begin(at: 1_000) == false)
         for loop in 0..<2 { rounds.confirm(loop: loop) }
         #expect(rounds.takeConfirmed() == published("1"))
-        #expect(rounds.begin(at: 1_000))
+        #expect(rounds.begin(at: 1_000) == true)
         for loop in 0..<2 { rounds.confirm(loop: loop) }
         #expect(rounds.takeConfirmed() == published("2", "0"))
     }
@@ -43,30 +43,30 @@ import Testing
         for number in 1...3 {
             rounds.add(position: "\(number)")
             rounds.add(recovered: "r\(number)")
-            #expect(rounds.begin(at: Int64(number) * 10))
+            #expect(rounds.begin(at: Int64(number) * 10) == true)
             for loop in 0..<2 { rounds.confirm(loop: loop) }
         }
         #expect(rounds.takeConfirmed() == published("3", "r1", "r2", "r3"))
     }
 
     @Test mutating func roundsAreTenMillisecondsApartAndHaveSomethingToConfirm() {
-        #expect(!rounds.begin(at: 0))
+        #expect(rounds.begin(at: 0) == false)
         rounds.add(position: "1")
-        #expect(rounds.begin(at: 5))
+        #expect(rounds.begin(at: 5) == true)
         for loop in 0..<2 { rounds.confirm(loop: loop) }
-        #expect(!rounds.begin(at: 100))
+        #expect(rounds.begin(at: 100) == false)
         rounds.add(position: "2")
-        #expect(!rounds.begin(at: 14))
-        #expect(rounds.begin(at: 15))
+        #expect(rounds.begin(at: 14) == false)
+        #expect(rounds.begin(at: 15) == true)
     }
 
     @Test mutating func endConfirmsAll() {
         rounds.add(position: "1")
-        #expect(rounds.begin(at: 0))
+        #expect(rounds.begin(at: 0) == true)
         rounds.add(position: "2")
         rounds.end()
         #expect(rounds.takeConfirmed() == published("2"))
         rounds.confirm(loop: 0)
-        #expect(rounds.takeConfirmed().isEmpty)
+        #expect(rounds.takeConfirmed() == Published())
     }
 }

@@ -81,7 +81,7 @@ import Testing
         let admin = VerificationResult.identity(Identity(role: .admin, id: "42"))
         #expect(result([("role", #""admin""#)]) == admin, "the token's own role needs no claim")
         #expect(
-            result([("exp", "1")]) == .refused("The token expired at 1970-01-01T00:00:01.000Z"),
+            result([("exp", "1")]) == .expired("The token expired at 1970-01-01T00:00:01.000Z"),
             "a token that is not valid is refused for that")
     }
 

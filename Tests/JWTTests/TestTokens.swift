@@ -42,8 +42,8 @@ enum TestTokens {
     ) throws -> String? {
         let verifier = try TokenVerifier(issuers: issuers, keyCache: IssuerKeyCache(issuers: issuers))
         switch verifier.verify(token, now: now) {
-        case .refused(let reason), .expired(let reason): return reason
-        case .identity, .needsKeys: return nil
+        case .refused(let reason), .expired(let reason), .withoutRole(let reason): return reason
+        case .identity, .needsKey: return nil
         }
     }
 

@@ -75,7 +75,7 @@ import Testing
 
     @Test func logBeginsAnewOnceItIsCopied() throws {
         let executor = try store.executor()
-        try Self.commit(executor, untilLogHas: 100)
+        try Self.commit(executor, untilLogHas: executor.database.logPages + 100)
         let copier = try Database.open(copyingLogOf: store.path)
         let reader = try Database.open(readingFrom: store.path)
         try reader.run("BEGIN")

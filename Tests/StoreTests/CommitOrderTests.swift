@@ -78,7 +78,7 @@ import Threads
         #expect(harness.events.withLock { $0 }.count == 1)
     }
 
-    /// The transaction of two commands fails. Then each command is executed alone, and only the second fails.
+    /// The transaction of two commands fails. Then each command is executed alone, the dispatcher's first, which fails.
     @Test func publishesEndedJobsOnceIfAnotherCommandOfTheBatchFails() throws {
         let barrier = StartBarrier(1)
         let harness = try harness(
@@ -96,7 +96,7 @@ import Threads
         harness.post(unregister(fcm("a"), by: driver("42")))
         harness.post(assign("POISON", to: "43"))
         barrier.open()
-        #expect(harness.replies(3).map { $0.reply.status } == [200, 200, nil])
+        #expect(harness.replies(3).map { $0.reply.status } == [200, nil, 200])
         harness.stop()
         #expect(harness.finished.withLock { $0 }.map { $0[.fcm]?.cancelled } == [1])
     }

@@ -52,7 +52,6 @@ import Testing
     }
 
     @Test func opensForReadingWithAndWithoutAWriter() throws {
-        let count = "\(Schema.migrations.count + 1)"
         do {
             let writer = try open()
             try writer.run("INSERT INTO schema_migrations VALUES (0, 0)")

@@ -77,7 +77,7 @@ import Threads
         #expect(try recovered(executor) == ids)
         try executor.database.change("DELETE FROM notifications WHERE id = ?", .string(ids[0]))
         #expect(try recovered(executor) == [ids[1], ids[2]])
-        #expect(try executor.count("unpublished") == 2)
+        #expect(try executor.database.dump("SELECT * FROM unpublished").count == 2)
     }
 
     // MARK: Writer

@@ -28,7 +28,7 @@ import Threads
                     for one in commit.replies { #expect(one.reply.status == 200) }
                     cpu.withLock { $0.end = Self.threadNanoseconds() }
                     if !commit.replies.isEmpty { _ = committed.post(commit.replies.count) }
-                }, onEvent: { Issue.record("\($0)") })
+                }, takePublished: { Published() }, onEvent: { Issue.record("\($0)") })
             let commands = (0..<Self.count).map { name == "assign" ? Self.assignment($0) : Self.announcement($0) }
             let start = Clock.monotonicNanoseconds()
             for (index, command) in commands.enumerated() {

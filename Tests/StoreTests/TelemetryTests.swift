@@ -200,10 +200,10 @@ import Testing
                 throw .unreadable("a row", doing: "failing")
             }
         }
-        #expect(try report(2_000..<2_401) == 1_000 && executor.strayStepsRefused == 1)
+        #expect(try report(2_000..<2_401) == 1_000 && executor.counter.counts.droppedSteps == 1)
         var removed: [RemovedDevice] = []
         let deleted = try executor.deleteExpired(.steps, now: noon + 31 * day, lifetime: 30 * day, limit: 500, &removed)
         #expect(deleted == 500)
-        #expect(try report(3_000..<3_100) == 600 && executor.strayStepsRefused == 1)
+        #expect(try report(3_000..<3_100) == 600 && executor.counter.counts.droppedSteps == 1)
     }
 }

@@ -1,5 +1,5 @@
 extension Schema {
-    /// Version 8: the trusted clock.
+    /// Version 7: the trusted clock.
     static let clock = [
         // What the clocks showed at up to three moments (`ClockTable`). `wall` is in milliseconds since 1970, `uptime` in
         // milliseconds since the start of the machine, whose run `boot_id` identifies.

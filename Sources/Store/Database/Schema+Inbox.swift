@@ -1,5 +1,5 @@
 extension Schema {
-    /// Version 7: what customers are pushed they can list; telemetry under every id that a phone knows.
+    /// Version 6: what customers are pushed they can list; telemetry under every id that a phone knows.
     static let inbox = [
         // Notifications of a booking's channel that were pushed to customers. Such a notification can have several
         // recipients, so its marks are here, not in `notifications`. `recipient` is a customer, such as `customer:9`.

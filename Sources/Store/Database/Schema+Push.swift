@@ -2,7 +2,7 @@ extension Schema {
     /// Version 2: devices and push.
     static let push = devices + outbox + badges + erasures
 
-    /// Version 5: of the pushes of one order or route, a device has one on its way at a time. Quarantined devices.
+    /// Version 4: of the pushes of one order or route, a device has one on its way at a time. Quarantined devices.
     static let pushGuards = [
         // For finding the push that is on its way. Contains only jobs that are being sent, and only those of orders and
         // routes.

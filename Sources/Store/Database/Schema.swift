@@ -5,9 +5,9 @@
 enum Schema {
     static let migrations = [
         Migration(version: 1, statements: bookkeeping + jobs + notifications + audit), Migration(version: 2, statements: push),
-        Migration(version: 3, statements: publication), Migration(version: 5, statements: pushGuards),
-        Migration(version: 6, statements: bookingLists), Migration(version: 7, statements: inbox),
-        Migration(version: 8, statements: clock + erasureSearch),
+        Migration(version: 3, statements: publication), Migration(version: 4, statements: pushGuards),
+        Migration(version: 5, statements: bookingLists), Migration(version: 6, statements: inbox),
+        Migration(version: 7, statements: clock + erasureSearch),
     ]
 
     private static let bookkeeping = [

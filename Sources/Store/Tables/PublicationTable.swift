@@ -22,11 +22,12 @@ struct PublicationTable {
     /// first command.
     /// - Returns: the ids, in commit order.
     func recover() throws(DatabaseError) -> [String] {
+        let position = try database.first("SELECT position FROM publication", as: { $0.string(0) }) ?? ""
         try database.change(
             """
-            INSERT INTO unpublished (notification_id) SELECT id FROM notifications \
-            WHERE id > (SELECT position FROM publication) ON CONFLICT (notification_id) DO NOTHING
-            """)
+            INSERT INTO unpublished (notification_id) SELECT id FROM notifications WHERE id > ? \
+            ON CONFLICT (notification_id) DO NOTHING
+            """, .string(position))
         try database.change(
             """
             UPDATE publication SET position = (SELECT MAX(id) FROM notifications) \

@@ -76,7 +76,7 @@ extension PushOutbox {
             case .accepted where try jobs.isFirstAccepted(job):
                 counter.counts.add(.pushed, of: job.notification.event)
             case .failed(let reason): count(FailedPush(job, reason: reason), in: reply.lease.lane)
-            case .accepted, .cancelled, .expired, .retry, .returned: break
+            default: break
             }
             if let lane { reply.woken.insert(lane) }
         case .open(let lane):
