@@ -72,9 +72,8 @@ final class CommitPublisher: Sendable {
     /// publish. Call it at the start.
     func restore(from executor: CommandExecutor) throws(DatabaseError) {
         try executor.openOrders { restore($0) }
-        let now = Clock.unixMilliseconds()
-        let recovered = try executor.recover(now: now)
-        for notification in recovered { restore(notification, now) }
+        let recovered = try executor.recover(now: Clock.unixMilliseconds())
+        for (notification, milliseconds) in recovered { restore(notification, for: milliseconds) }
         guard !recovered.isEmpty else { return }
         log.warning(
             "notifications_recovered",
@@ -87,10 +86,11 @@ final class CommitPublisher: Sendable {
     /// Restores the assignment of an open order.
     func restore(_ order: Order) { hub.publish([], assignment: Hub.JobAssignment(order), app: app) }
 
-    private func restore(_ notification: Notification, _ now: Int64) {
+    /// - Parameter milliseconds: for how long the notification is worth publishing.
+    private func restore(_ notification: Notification, for milliseconds: Int64) {
         let publications = publications(notification)
         guard !publications.isEmpty else { return }
-        let expiresAt = notification.publishUntil - now + Clock.monotonicMilliseconds()
+        let expiresAt = Clock.monotonicMilliseconds() + milliseconds
         hub.hold(
             Hub.RecoveredNotification(id: notification.id, publications: publications, expiresAt: expiresAt), app: app)
     }

@@ -24,7 +24,7 @@ import Threads
     /// The notifications that the next process publishes.
     /// - Parameter executor: nil opens the store.
     private func recovered(_ executor: CommandExecutor? = nil, at now: Int64 = noon) throws -> [String] {
-        try (executor ?? store.executor()).recover(now: now).map(\.id)
+        try (executor ?? store.executor()).recover(now: now).map(\.notification.id)
     }
 
     @Test func committedNotificationsBehindThePositionAreRecoveredInOrder() throws {
@@ -69,6 +69,15 @@ import Threads
         #expect(try recovered(executor, at: noon + hour) == (expiresAt > noon + hour ? [ids[0]] : []))
         #expect(try recovered(executor, at: expiresAt) == [])
         #expect(try recovered(executor, at: noon) == [], "forgotten once they were not worth publishing")
+    }
+
+    @Test func jumpOfTheClockForgetsNothing() throws {
+        let executor = try store.executor()
+        let ids = try assigned(executor, "A")
+        executor.clockLead = 300 * day
+        #expect(try recovered(executor, at: noon + 300 * day) == ids)
+        executor.clockLead = 0
+        #expect(try recovered(executor, at: noon + 300 * day) == [])
     }
 
     @Test func deletedNotificationsAreForgotten() throws {

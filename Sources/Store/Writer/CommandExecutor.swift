@@ -80,13 +80,15 @@ package final class CommandExecutor {
     package func openOrders(_ each: (Order) -> Void) throws(DatabaseError) { try orders.eachOpen(each) }
 
     /// Finds the notifications that earlier processes committed and did not publish. Used at the start.
-    /// - Returns: those that are still worth publishing, in commit order. The others are forgotten.
-    package func recover(now: Int64) throws(DatabaseError) -> [Notification] {
+    /// - Returns: those that are still worth publishing, in commit order, and for how many milliseconds they are. The others
+    ///   are forgotten, which cannot be undone, so the trusted time decides.
+    package func recover(now: Int64) throws(DatabaseError) -> [(notification: Notification, milliseconds: Int64)] {
         try transaction { () throws(DatabaseError) in
-            var recovered: [Notification] = []
+            var recovered: [(Notification, Int64)] = []
             for id in try publication.recover() {
-                if let notification = try notifications.notification(id: id)?.notification, notification.publishUntil > now {
-                    recovered.append(notification)
+                let notification = try notifications.notification(id: id)?.notification
+                if let notification, notification.publishUntil > now - clockLead {
+                    recovered.append((notification, notification.publishUntil - (now - clockLead)))
                 } else {
                     try publication.forget(id)
                 }

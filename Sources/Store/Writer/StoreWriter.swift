@@ -128,8 +128,13 @@ package final class StoreWriter: Sendable {
         try options.keys.check(against: database)
         do throws(DatabaseError) {
             let executor = try CommandExecutor(database, options)
+            let clock = try ClockKeeper(database, at: reading)
+            // A copy, because the writer's loop observes the reading again and reports a jump.
+            var observed = clock
+            _ = observed.observe(reading)
+            executor.clockLead = observed.lead
             try onOpen(executor)
-            return (executor, try ClockKeeper(database, at: reading))
+            return (executor, clock)
         } catch {
             throw StoreError(error, path: options.path)
         }
