@@ -1,6 +1,5 @@
 import Access
 import FleetRules
-import Foundation
 import Push
 import Testing
 
@@ -9,18 +8,7 @@ import Testing
 /// payload for APNs, and the message for FCM.
 @Suite struct GoldenAnnouncementTests {
     @Test func everyTypeMatchesTheGoldenFile() throws {
-        let file = URL(filePath: #filePath).deletingLastPathComponent().appending(path: "Golden/announcements.txt")
-        let paragraphs = try String(contentsOf: file, encoding: .utf8).split(separator: "\n\n")
-        #expect(paragraphs.count == 18)
-        for paragraph in paragraphs {
-            let lines = paragraph.split(separator: "\n").map(String.init)
-            try #require(lines.count == 4, "\(lines[0])")
-            let message = try PushFixture.message(try job(lines[0], lines[1]))
-            let apns = PushFixture.apns.request(message, to: PushFixture.iPhone, authorization: "bearer t")
-            let fcm = PushFixture.fcm.request(message, to: PushFixture.android, at: PushFixture.now, authorization: "Bearer t")
-            #expect(String(decoding: apns.body, as: UTF8.self) == lines[2], "\(lines[0])")
-            #expect(String(decoding: fcm.body, as: UTF8.self) == lines[3], "\(lines[0])")
-        }
+        try PushFixture.expectGolden("announcements.txt", count: 18, job)
     }
 
     /// The push job of an announcement with the built-in catalogue, except that the notification's id is `N-1`.

@@ -6,7 +6,7 @@ package struct EventRecipients: Equatable, Sendable {
         case driver
         /// The customer of the booking.
         case customer
-        /// Whom the sender of the announcement names: drivers, a customer, or all drivers.
+        /// The recipients that the announcement names: drivers, a customer, or all drivers.
         case named
     }
 

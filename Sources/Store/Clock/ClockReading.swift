@@ -4,7 +4,7 @@ import Threads
 package struct ClockReading: Equatable, Sendable {
     /// Milliseconds since 1970. An operator, NTP or a faulty clock chip can set it forward and back.
     package var wall: Int64
-    /// Milliseconds since the machine was started, including time in which it was suspended. Nobody can set it.
+    /// Milliseconds since the machine was started, including time in which it was suspended. It cannot be set.
     package var uptime: Int64
     /// Identifies the run of the machine to which ``uptime`` belongs.
     package var bootID: String

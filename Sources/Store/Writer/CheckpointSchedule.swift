@@ -1,6 +1,6 @@
-/// Decides when pages of the write-ahead log are copied into the database file, and by whom.
+/// Decides when pages of the write-ahead log are copied into the database file, and which thread copies them.
 ///
-/// The ``Checkpointer`` copies after every ``stepPages`` that were committed; nobody waits for it. The log can begin
+/// The ``Checkpointer`` copies after every ``stepPages`` that were committed; no commit waits for it. The log can begin
 /// anew only when all of its pages are copied at some moment, which happens by itself whenever the writer pauses. If
 /// the writer never pauses, the log grows to ``restartPages``; then the writer copies the rest itself between two
 /// transactions. The rest is what was committed since the last step began, so that takes little time.
