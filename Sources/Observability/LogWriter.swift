@@ -15,13 +15,26 @@ package final class LogWriter: Sendable {
     private let bytesMax: Int
     private let descriptor: Int32
     private let format: Log.Format
-    private let lines: WorkQueue<String>
-    private let queuedBytes = Atomic<Int>(0)
-    private let droppedLines = Atomic<Int>(0)
+    private let queue = Monitor(Queue())
     private let phase = Atomic<Phase>(.idle)
     private let thread = Lock<Thread?>(nil)
     /// Gets an item when the thread has written the last line.
     private let finished = WorkQueue<Void>(capacity: 1)
+
+    private static let pauseMicroseconds: UInt32 = 1_000
+
+    /// The lines that wait, and the count of those that did not fit. They stand under one lock, because the thread must
+    /// know which lines were dropped before it took a batch: the notice of them follows that batch.
+    private struct Queue {
+        var lines: [String] = []
+        /// The size of the waiting lines and of the batch being written.
+        var bytes = 0
+        /// Lines dropped since the start.
+        var dropped = 0
+        /// The part of `dropped` that notices have stated.
+        var reported = 0
+        var isClosed = false
+    }
 
     private enum Phase: UInt8, AtomicRepresentable {
         /// The thread has not started. Lines wait.
@@ -44,25 +57,29 @@ package final class LogWriter: Sendable {
         self.descriptor = descriptor
         self.linesMax = linesMax
         self.bytesMax = bytesMax
-        lines = WorkQueue(capacity: linesMax)
     }
 
     /// The number of lines dropped since the start, for the metric `log_lines_dropped_total`.
-    package var droppedCount: Int { droppedLines.load(ordering: .relaxed) }
+    package var droppedCount: Int { queue.withLock { $0.dropped } }
 
     /// Queues a line, which ends with a newline, or drops it. Any thread may call this at any time; it never blocks.
     package func write(_ line: String) {
         if phase.load(ordering: .acquiring) == .stopped { return writeWithoutBlocking(line) }
         let size = line.utf8.count
-        guard queuedBytes.wrappingAdd(size, ordering: .relaxed).newValue <= bytesMax, lines.post(line) else {
-            queuedBytes.wrappingSubtract(size, ordering: .relaxed)
-            droppedLines.wrappingAdd(1, ordering: .relaxed)
-            return
+        queue.withLock { queue in
+            if !queue.isClosed, queue.lines.count < linesMax, queue.bytes + size <= bytesMax {
+                queue.lines.append(line)
+                queue.bytes += size
+            } else {
+                queue.dropped += 1
+            }
+            // Later lines need no signal: the thread sleeps only while no line waits.
+            if queue.lines.count <= 1 { self.queue.signal() }
         }
     }
 
     /// The number of lines that wait for the thread.
-    package var depth: Int { lines.depth }
+    package var depth: Int { queue.withLock { $0.lines.count } }
 
     /// Starts the thread, which writes the lines queued so far first. Call once, or never: `stop` also writes them. The
     /// thread inherits the caller's signal mask.
@@ -76,7 +93,8 @@ package final class LogWriter: Sendable {
     package func stop(withinMilliseconds milliseconds: Int64 = 1_000) {
         if phase.load(ordering: .acquiring) == .stopped { return }
         start()
-        lines.close()
+        queue.withLock { $0.isClosed = true }
+        queue.signal()
         var batch: [Void] = []
         // The thread may be stuck in a write that never ends, so it is joined only once it has reported its end.
         guard finished.take(into: &batch, most: 1, waiting: milliseconds) == .items else { return }
@@ -87,21 +105,26 @@ package final class LogWriter: Sendable {
     private func writeLines() {
         var batch: [String] = []
         var bytes: [UInt8] = []
-        var reported = 0
         while true {
-            let hasEnded = lines.take(into: &batch, most: linesMax, waiting: droppedCount > reported ? 0 : nil) == .closed
-            // The batch is the whole queue. So lines that were dropped until now come after it.
-            let dropped = droppedCount
-            if hasEnded, dropped == reported { break }
+            batch.removeAll(keepingCapacity: true)
+            // The batch is the whole queue. So the lines that were dropped until now come after it.
+            let (dropped, isClosed) = queue.wait(
+                milliseconds: nil, until: { !$0.lines.isEmpty || $0.dropped > $0.reported || $0.isClosed },
+                then: { queue in
+                    swap(&batch, &queue.lines)
+                    defer { queue.reported = queue.dropped }
+                    return (queue.dropped - queue.reported, queue.isClosed)
+                })
+            if isClosed, batch.isEmpty, dropped == 0 { break }
             bytes.removeAll(keepingCapacity: true)
             for line in batch { bytes.append(contentsOf: line.utf8) }
             let size = bytes.count
-            if dropped > reported {
-                bytes.append(contentsOf: Self.dropNotice(dropped - reported, format).utf8)
-                reported = dropped
-            }
+            if dropped > 0 { bytes.append(contentsOf: Self.dropNotice(dropped, format).utf8) }
             bytes.withUnsafeBytes { write($0) }
-            queuedBytes.wrappingSubtract(size, ordering: .relaxed)
+            queue.withLock { $0.bytes -= size }
+            // Waking this thread costs the logging thread more than the line. So lines of the same millisecond are
+            // written together.
+            if !isClosed { usleep(Self.pauseMicroseconds) }
         }
         _ = finished.post(())
     }
@@ -136,7 +159,7 @@ package final class LogWriter: Sendable {
                 var writable = pollfd(fd: descriptor, events: Int16(POLLOUT), revents: 0)
                 let part = UnsafeRawBufferPointer(rebasing: rest.prefix(Int(PIPE_BUF)))
                 guard poll(&writable, 1, 0) == 1, Glibc.write(descriptor, part.baseAddress, part.count) == part.count else {
-                    droppedLines.wrappingAdd(1, ordering: .relaxed)
+                    queue.withLock { $0.dropped += 1 }
                     return
                 }
                 rest = rest.dropFirst(part.count)
