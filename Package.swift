@@ -46,6 +46,7 @@ let package = Package(
         module("Access", ["Primitives", "PusherProtocol"]),
         module("FanOut", ["Access", "Primitives", "PusherProtocol"]),
         module("FleetRules", ["Access", "JSON", "Primitives"]),
+        module("Delivery", ["FleetRules"]),
 
         // Adapters, each to one thing outside.
         module("Crypto", ["COpenSSL"]),
@@ -69,8 +70,9 @@ let package = Package(
         module(
             "Gateway",
             [
-                "Access", "Addresses", "Configuration", "Crypto", "FanOut", "FleetRules", "HTTP", "HTTPAPI", "HTTPClient", "JSON",
-                "JWT", "Observability", "Primitives", "Push", "PusherProtocol", "Server", "Store", "Threads", "Webhooks",
+                "Access", "Addresses", "Configuration", "Crypto", "Delivery", "FanOut", "FleetRules", "HTTP", "HTTPAPI",
+                "HTTPClient", "JSON", "JWT", "Observability", "Primitives", "Push", "PusherProtocol", "Server", "Store",
+                "Threads", "Webhooks",
             ]),
         .executableTarget(
             name: "fleetwire",
@@ -99,6 +101,7 @@ let package = Package(
         tests("Access", ["PusherProtocol"]),
         tests("FleetRules", ["Access", "HTTPAPI", "JSON", "Primitives", "TestSupport"], exclude: ["Golden"]),
         tests("FanOut", ["Access", "JSON", "PusherProtocol", "TestSupport"]),
+        tests("Delivery", ["FleetRules", "TestSupport"]),
         tests("Crypto", ["TestSupport"]),
         tests("JWT", ["Access", "Crypto", "TestSupport", "Threads"]),
         tests("Store", ["Access", "Crypto", "CSQLite", "FleetRules", "HTTPAPI", "JSON", "Primitives", "TestSupport", "Threads"]),

@@ -37,10 +37,13 @@ package struct ChannelPolicy: Equatable, Sendable {
         /// A plain name, or the beginning of one followed by `*`.
         package let pattern: String
         package let access: Access
+        /// Whether the notifications of these channels are confirmed and replayed; see ``ChannelPolicy/owner(of:)``.
+        package let isDurable: Bool
 
-        package init(_ pattern: String, _ access: Access) {
+        package init(_ pattern: String, _ access: Access, isDurable: Bool = false) {
             self.pattern = pattern
             self.access = access
+            self.isDurable = isDurable
         }
 
         /// The index in a plain name, given as UTF-8, at which the part begins that `*` matches, at least one byte; the
@@ -109,20 +112,26 @@ package struct ChannelPolicy: Equatable, Sendable {
     /// The access of the first rule that matches the channel, and the part of the name that `*` matches. Nil if no rule
     /// matches.
     func match(_ channel: ChannelName) -> (access: Access, wildcard: Substring)? {
+        guard let (rule, wildcard) = rule(for: channel) else { return nil }
+        return (rule.access, wildcard)
+    }
+
+    /// The first rule that matches the channel, and the part of the name that `*` matches.
+    func rule(for channel: ChannelName) -> (rule: Rule, wildcard: Substring)? {
         let prefixCount = Self.prefixByteCount(channel)
-        let match = channel.text.withBytes { text -> (access: Access, start: Int)? in
+        let match = channel.text.withBytes { text -> (rule: Rule, start: Int)? in
             let plain = UnsafeRawBufferPointer(rebasing: text[prefixCount...])
             for rule in rules {
-                if let start = rule.wildcardIndex(in: plain) { return (rule.access, prefixCount + start) }
+                if let start = rule.wildcardIndex(in: plain) { return (rule, prefixCount + start) }
             }
             return nil
         }
         guard let match else { return nil }
-        return (match.access, Substring(channel.text.utf8.dropFirst(match.start)))
+        return (match.rule, Substring(channel.text.utf8.dropFirst(match.start)))
     }
 
     /// The size in bytes of a name's `private-`, `private-encrypted-` or `presence-` prefix.
-    private static func prefixByteCount(_ channel: ChannelName) -> Int {
+    static func prefixByteCount(_ channel: ChannelName) -> Int {
         switch channel.access {
         case .encrypted: "private-encrypted-".utf8.count
         case .signed: "private-".utf8.count

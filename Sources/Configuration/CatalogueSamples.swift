@@ -66,7 +66,7 @@ extension CatalogueSample {
             switch audience.person {
             case .driver: "the driver"
             case .customer: "the booking's customer"
-            case .named: "whom the sender names"
+            case .named: "those named in the announcement"
             case nil: nil
             }
         var recipients: [String] = []
@@ -74,7 +74,7 @@ extension CatalogueSample {
         if entry.broadcast, audience.areAllDrivers {
             recipients.append(recipients.isEmpty || audience.person == .named ? "all drivers" : "all other drivers")
         }
-        return recipients.isEmpty ? "nobody" : recipients.joined(separator: "; ")
+        return recipients.isEmpty ? "none" : recipients.joined(separator: "; ")
     }
 
     /// Options that have no effect.

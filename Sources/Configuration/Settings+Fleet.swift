@@ -21,7 +21,7 @@ extension Settings {
         /// A plain channel name (without a prefix such as `private-`), or the beginning of such names and a final `*`.
         package var pattern: String
         package var access: ChannelPolicy.Access
-        /// Accepted, but without effect: the gateway does not replay missed events.
+        /// Whether the notifications of these channels are confirmed by their owners and replayed to them.
         package var durable: Bool
 
         package init(pattern: String, access: ChannelPolicy.Access, durable: Bool = false) {
@@ -33,7 +33,7 @@ extension Settings {
         /// The default: rules for the channels that existing client apps use.
         package static let defaults = [
             ChannelRule(pattern: "driver-*", access: .ownDriver, durable: true),
-            ChannelRule(pattern: "drivers-channel", access: .anyDriver),
+            ChannelRule(pattern: "drivers-channel", access: .anyDriver, durable: true),
             ChannelRule(pattern: "admin-channel", access: .admin),
             ChannelRule(pattern: "tracking-*", access: .booking),
             ChannelRule(pattern: "booking-*", access: .booking),

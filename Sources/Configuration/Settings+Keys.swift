@@ -45,6 +45,11 @@ extension Settings {
         }
         root.section("push") { push.read($0) }
         root.section("notifications") { $0.include("file") { notifications.read($0) } }
+        root.section("delivery") {
+            $0.integer("confirm_seconds", into: &delivery.confirmSeconds, 1...300)
+            $0.integer("backlog_hours", into: &delivery.backlogHours, 1...720)
+            $0.integer("backlog_limit", into: &delivery.backlogLimit, 1...100_000)
+        }
         root.section("metrics") {
             $0.text("prefix", into: &metrics.prefix, .metricsPrefix)
             $0.secret("token", into: &metrics.token, .token)

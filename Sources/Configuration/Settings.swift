@@ -14,6 +14,7 @@ package struct Settings: Equatable, Sendable {
     /// no channel is restricted.
     package var channels = ChannelRule.defaults
     package var auth = Auth()
+    package var delivery = Delivery()
     package var store = Store()
     package var push = Push()
     /// Texts and push options of notifications.

@@ -1,32 +1,61 @@
 import PusherProtocol
 
 /// Notifications that an earlier process committed and did not publish, because it was killed. Each is published as soon
-/// as its channel has a subscriber.
+/// as its channel has a subscriber, and the newer notifications of that channel behind it: without them, the subscriber
+/// would take an old state for the present one.
 extension Hub {
-    /// Such a notification.
-    package struct RecoveredNotification: Equatable, Sendable {
+    /// The most notifications that wait for the first subscriber of a channel. The oldest are dropped.
+    static let recoveredMax = 1_000
+
+    /// A committed notification.
+    package struct Notification: Equatable, Sendable {
         /// The notification's id.
         package let id: String
         /// Its event on its channel and on the channel's mirror. Not empty.
         package let publications: [Publication]
+        /// The notification's sequence number on its channel; nil if the channel is not durable.
+        package let sequence: Int64?
         /// The time, in the milliseconds of ``Input/tick(_:)``, from which on it is not worth publishing.
         package let expiresAt: Int64
 
         /// - Parameters:
         ///   - publications: not empty; the first one is on the notification's own channel.
         ///   - expiresAt: in the milliseconds of ``Hub/Input/tick(_:)``.
-        package init(id: String, publications: [Publication], expiresAt: Int64) {
+        package init(id: String, publications: [Publication], sequence: Int64? = nil, expiresAt: Int64) {
             self.id = id
             self.publications = publications
+            self.sequence = sequence
             self.expiresAt = expiresAt
+        }
+    }
+
+    /// Publishes a notification, or holds it if earlier ones of its channel wait for a subscriber.
+    mutating func publish(_ notification: Notification, _ app: AppIndex, _ effects: inout [Effect]) {
+        guard !apps[app].recovered.isEmpty, apps[app].recovered[notification.publications[0].channel] != nil else {
+            return distribute(notification, app, &effects)
+        }
+        hold(notification, app: app)
+    }
+
+    /// On durable channels the loops need the sequence number: those who have it already must not get it again.
+    private func distribute(_ notification: Notification, _ app: AppIndex, _ effects: inout [Effect]) {
+        for publication in notification.publications {
+            guard let slot = apps[app].slots[publication.channel] else { continue }
+            if let sequence = notification.sequence {
+                for loop in channels[slot].loops {
+                    effects.append(Effect(loop: loop, instruction: .notify(publication.frame, slot, sequence: sequence)))
+                }
+            } else {
+                fanOut(publication.frame, on: slot, &effects)
+            }
         }
     }
 
     /// Whether ``drainPublishedRecovered(_:)`` has ids to pass.
     package var hasPublishedRecovered: Bool { !publishedRecovered.isEmpty }
 
-    /// Passes the ids of the recovered notifications that were published or have expired, and removes them. Call this
-    /// after each input while the hub is still locked.
+    /// Passes the ids of the notifications that waited for a subscriber and were published, dropped or have expired, and
+    /// removes them. Call this after each input while the hub is still locked.
     package mutating func drainPublishedRecovered(_ consume: (String) -> Void) {
         for id in publishedRecovered { consume(id) }
         publishedRecovered.removeAll(keepingCapacity: true)
@@ -34,8 +63,13 @@ extension Hub {
 
     /// Holds a notification until its channel has a subscriber. Call it at the start, in commit order, before clients
     /// connect.
-    package mutating func hold(_ notification: RecoveredNotification, app: AppIndex) {
-        apps[app].recovered[notification.publications[0].channel, default: []].append(notification)
+    package mutating func hold(_ notification: Notification, app: AppIndex) {
+        let channel = notification.publications[0].channel
+        apps[app].recovered[channel, default: []].append(notification)
+        guard apps[app].recovered[channel, default: []].count > Self.recoveredMax else { return }
+        let oldest = apps[app].recovered[channel, default: []].removeFirst()
+        publishedRecovered.append(oldest.id)
+        droppedRecovered += 1
     }
 
     /// Publishes what was recovered for a channel that has got a subscriber, or for the channel's mirror.
@@ -46,7 +80,7 @@ extension Hub {
             for notification in apps[app].recovered.removeValue(forKey: name) ?? [] {
                 publishedRecovered.append(notification.id)
                 guard notification.expiresAt > now else { continue }
-                for publication in notification.publications { publish(publication, app, except: nil, &effects) }
+                distribute(notification, app, &effects)
             }
         }
     }

@@ -17,9 +17,14 @@ package struct Hub {
         case signin(SocketID, SignedInUser)
         case clientEvent(SocketID, ClientEvent, on: ChannelName)
         case publish([Publication], app: AppIndex, except: SocketID?)
+        /// Committed notifications, in commit order.
+        case notify([Notification], app: AppIndex)
         case terminate(userID: String, app: AppIndex)
         /// The authorization endpoint has verified this identity for the connection.
         case identify(SocketID, Identity)
+        /// The same, when it has signed a subscription to `channel`; if that is nil, a sign-in. `device` is the client's
+        /// name of its device.
+        case authorized(SocketID, Identity, device: String, channel: ChannelName?)
         /// A job's driver or reference has changed, or the job has ended.
         case assignment(JobAssignment, app: AppIndex)
         case closed(SocketID)
@@ -79,8 +84,10 @@ package struct Hub {
     package internal(set) var refusedSubscriptions = RefusedSubscriptions()
     /// Webhook events in the order in which they occurred; see ``drainWebhookEvents(_:)``.
     var webhookEvents: [AppWebhookEvent] = []
-    /// The ids of recovered notifications that were published; see ``drainPublishedRecovered(_:)``.
+    /// The ids of notifications that waited for a subscriber; see ``drainPublishedRecovered(_:)``.
     var publishedRecovered: [String] = []
+    /// The number of notifications that were dropped because too many waited for a subscriber of their channel.
+    package internal(set) var droppedRecovered = 0
 
     /// The number of subscriptions of all connections.
     package var subscriptionCount: Int { apps.reduce(0) { $0 + $1.subscriptionCount } }
@@ -107,8 +114,13 @@ package struct Hub {
         case .clientEvent(let socket, let event, let channel): relay(event, from: socket, on: channel, &effects)
         case .publish(let publications, let app, let sender):
             for publication in publications { publish(publication, app, except: sender, &effects) }
+        case .notify(let notifications, let app):
+            for notification in notifications { publish(notification, app, &effects) }
         case .terminate(let userID, let app): terminate(userID, app, &effects)
         case .identify(let socket, let identity): identify(socket, as: identity, &effects)
+        case .authorized(let socket, let identity, let device, let channel):
+            if channel != nil { identify(socket, as: identity, &effects) }
+            record(socket, identity.key, device: device, for: channel)
         case .assignment(let assignment, let app): record(assignment, app, &effects)
         case .closed(let socket): close(socket, &effects)
         case .tick(let now): tick(now, &effects)
@@ -203,6 +215,10 @@ struct Connection {
     var user: SignedInUser?
     /// Identities that the authorization endpoint verified for this connection, oldest first.
     var identities: [Identity] = []
+    /// Who asked to sign each subscription, and with which device. Empty for subscriptions that a backend signed.
+    var authorizedDevices: [ChannelName: AuthorizedDevice] = [:]
+    /// The device with which the connection's user signed in.
+    var userDevice = ""
 
     /// True until the connection signs in or gets its first identity; it never becomes true again. See
     /// ``Hub/stopCountingAsAnonymous(_:)``.
@@ -218,7 +234,7 @@ struct AppState {
     var users = UserDirectory()
     var jobs = JobAssignments()
     /// Notifications that wait for a subscriber, by their own channel, in commit order.
-    var recovered: [ChannelName: [Hub.RecoveredNotification]] = [:]
+    var recovered: [ChannelName: [Hub.Notification]] = [:]
     /// The connections of each identity, by ``Identity/key``. A connection may occur more than once under one key.
     var socketsByIdentity: [String: [SocketID]] = [:]
     var connectionCount = 0

@@ -8,6 +8,8 @@ package enum Instruction: Equatable, Sendable {
     case leave(ChannelSlot, SocketID)
     /// Sends an event to the channel's subscribers on this loop, except to the connection `except`.
     case fanOut(Frame, ChannelSlot, except: SocketID?)
+    /// Sends a notification of a durable channel to the channel's subscribers on this loop.
+    case notify(Frame, ChannelSlot, sequence: Int64)
     /// Sends a client's event to the channel's subscribers on this loop, except to its sender. The loop encodes it, so
     /// that this work is not done while the hub is locked.
     /// - Parameter userID: the sender's on a presence channel, else nil.

@@ -48,6 +48,7 @@ package struct LoopFanOut {
         case .join(let channel, let socket): join(channel, socket)
         case .leave(let channel, let socket): leave(channel, socket)
         case .fanOut(let frame, let channel, let sender): append(frame, to: channel, except: sender)
+        case .notify(let frame, let channel, _): append(frame, to: channel, except: nil)
         case .relay(let event, let name, let channel, let sender, let userID):
             append(ServerMessage.clientEvent(event, channel: name, userID: userID), to: channel, except: sender)
         case .send(let frame, let socket): send(frame, to: socket)
@@ -176,6 +177,16 @@ package struct LoopFanOut {
         if pending == nil { pendingChannels.append(channel) }
         let number = frames.append(frame, channel: channel, except: sender, after: pending?.last)
         channels[channel].pending = PendingFrames.Span(first: pending?.first ?? number, last: number)
+    }
+
+    /// Sends a frame to the subscribers of a channel, except to the connections in some slots.
+    package mutating func send(_ frame: Frame, toSubscribersOf channel: ChannelSlot, exceptSlots excluded: Set<Int>) {
+        guard channel < channels.count, !channels[channel].sockets.isEmpty else { return }
+        distribute(channel)
+        let number = frames.append(frame)
+        for socket in channels[channel].sockets.elements where !excluded.contains(socket.slot) {
+            add(PendingFrames.Span(first: number, last: number), to: socket.slot, isUrgent: channels[channel].isSmall)
+        }
     }
 
     private mutating func send(_ frame: Frame, to socket: SocketID) {

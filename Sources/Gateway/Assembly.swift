@@ -62,7 +62,8 @@ final class Assembly: Sendable {
         subjectRates = SubjectRates(settings.apps[settings.fleetAppIndex].limits, metrics)
         do throws(StartError) {
             fleet = try FleetService(
-                settings: settings, hub: hub, policy: ChannelPolicy(settings.channels), webhooks: webhooks, log: log)
+                settings: settings, hub: hub, policy: ChannelPolicy(settings.channels), webhooks: webhooks,
+                metrics: metrics, log: log)
         } catch {
             webhooks.stop(withinSeconds: 0)
             throw error
@@ -87,12 +88,14 @@ final class Assembly: Sendable {
     /// - Returns: whether the store has executed all accepted commands; false if that took longer than `seconds`.
     func beginDrain(seconds: Int) -> Bool {
         readiness.setReady(false)
+        let end = Clock.monotonicMilliseconds() + Int64(seconds) * 1_000
         let hasClosedIntake = fleet.closeIntake(waiting: seconds)
         if !hasClosedIntake {
             log.warning("drain_incomplete", ["reason": "the store has not executed all commands: their events may be late"])
         }
-        fleet.pushService.finish(withinSeconds: seconds)
-        for loop in wakeups.indices { hub.post(.drain(seconds: seconds), to: loop) }
+        let rest = max(0, Int((end - Clock.monotonicMilliseconds() + 999) / 1_000))
+        fleet.pushService.finish(withinSeconds: rest)
+        for loop in wakeups.indices { hub.post(.drain(seconds: rest), to: loop) }
         return hasClosedIntake
     }
 

@@ -40,6 +40,8 @@ final class CommitPublisher: Sendable {
         // jobs for this device. If the lease came later, the lane would still push the old owner's jobs in it.
         for lease in commit.leases { pushService.supply(lease) }
         for report in commit.rejectedReports { pushService.returnRejected(report) }
+        for reply in commit.subscriptions { post(reply.cursor, for: reply.request) }
+        for request in commit.rejectedSubscriptions { post(nil, for: request) }
         counters.count(commit.counts)
         var lanes = commit.wake
         for (request, reply) in commit.replies {
@@ -61,6 +63,17 @@ final class CommitPublisher: Sendable {
         for device in commit.removed { pushService.record(removed: device) }
     }
 
+    private func post(_ cursor: Int64?, for request: CursorRequest) {
+        hub.post(.cursor(request: request.replyTo.request, cursor), to: request.replyTo.loop)
+    }
+
+    /// Sends pages of replays to the loops that wait for them.
+    func publish(_ pages: [(request: ReplayRequest, page: ReplayPage?)]) {
+        for (request, page) in pages {
+            hub.post(.page(request: request.replyTo.request, page), to: request.replyTo.loop)
+        }
+    }
+
     /// Sends the replies to queries to the loops that wait for them.
     func publish(_ replies: [(request: QueryRequest, reply: QueryReply)]) {
         for (request, reply) in replies {
@@ -73,7 +86,7 @@ final class CommitPublisher: Sendable {
     func restore(from executor: CommandExecutor) throws(DatabaseError) {
         try executor.openOrders { restore($0) }
         let recovered = try executor.recover(now: Clock.unixMilliseconds())
-        for (notification, milliseconds) in recovered { restore(notification, for: milliseconds) }
+        for notification in recovered { restore(notification) }
         guard !recovered.isEmpty else { return }
         log.warning(
             "notifications_recovered",
@@ -86,37 +99,36 @@ final class CommitPublisher: Sendable {
     /// Restores the assignment of an open order.
     func restore(_ order: Order) { hub.publish([], assignment: Hub.JobAssignment(order), app: app) }
 
-    /// - Parameter milliseconds: for how long the notification is worth publishing.
-    private func restore(_ notification: Notification, for milliseconds: Int64) {
-        let publications = publications(notification)
-        guard !publications.isEmpty else { return }
-        let expiresAt = Clock.monotonicMilliseconds() + milliseconds
-        hub.hold(
-            Hub.RecoveredNotification(id: notification.id, publications: publications, expiresAt: expiresAt), app: app)
+    private func restore(_ recovered: (notification: Notification, sequence: Int64, milliseconds: Int64)) {
+        let expiresAt = Clock.monotonicMilliseconds() + recovered.milliseconds
+        if let notification = hubNotification(recovered.notification, recovered.sequence, expiresAt: expiresAt) {
+            hub.hold(notification, app: app)
+        }
     }
 
     private func publish(_ result: CommandResult) {
-        hub.publish(
-            result.notifications.flatMap(publications), assignment: result.order.map(Hub.JobAssignment.init), app: app)
+        let monotonicMinusWall = Clock.monotonicMilliseconds() - Clock.unixMilliseconds()
+        let notifications = zip(result.notifications, result.sequences).compactMap { notification, sequence in
+            hubNotification(notification, sequence, expiresAt: notification.publishUntil + monotonicMinusWall)
+        }
+        hub.publish(notifications, assignment: result.order.map(Hub.JobAssignment.init), app: app)
         for device in result.removed { pushService.record(removed: device) }
     }
 
-    /// The publications of a notification's event: on its channel (`driver-42`) and, if that channel has a mirror
-    /// (`private-driver-42`), on the mirror too.
-    private func publications(_ notification: Notification) -> [Hub.Publication] {
+    /// A notification with the publications of its event: on its channel (`driver-42`) and, if that channel has a mirror
+    /// (`private-driver-42`), on the mirror too. Nil if the name of its channel is invalid.
+    /// - Parameter expiresAt: monotonic milliseconds.
+    private func hubNotification(_ notification: Notification, _ sequence: Int64, expiresAt: Int64) -> Hub.Notification? {
         // 256 is more than the longest name of a fleet channel. `limits.name_length` is not used, because it may have
         // been lowered since the name was checked and stored.
-        guard let channel = ChannelName(notification.channel, lengthMax: 256) else { return [] }
-        var name = JSONWriter()
-        name.string(notification.event)
-        var data = JSONWriter(capacity: notification.data.count * 5 / 4)
-        data.string(utf8: notification.data)
-        let frame = name.bytes.withUnsafeBytes { name in
-            data.bytes.withUnsafeBytes { ServerMessage.event(name: name, channel: channel, data: $0) }
-        }
+        guard let channel = ChannelName(notification.channel, lengthMax: 256) else { return nil }
+        let frame = ServerMessage.event(notification.event, channel, data: notification.data)
         let publication = Hub.Publication(channel: channel, frame: frame)
         let mirrored = policy.mirror(of: channel).map { Hub.Publication(publication, mirroredOn: $0) }
-        return [publication] + (mirrored.map { [$0] } ?? [])
+        let publications = [publication] + (mirrored.map { [$0] } ?? [])
+        return Hub.Notification(
+            id: notification.id, publications: publications, sequence: policy.owner(of: channel) == nil ? nil : sequence,
+            expiresAt: expiresAt)
     }
 
     // MARK: Metrics and log

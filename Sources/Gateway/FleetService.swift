@@ -31,13 +31,15 @@ final class FleetService: Sendable {
     private let reader: StoreReader
     private let hub: SharedHub
     private let intake = CommandIntake()
+    /// What the store could not write; it is sent again once a second.
+    private let rejectedReceipts = Lock<[Receipt]>([])
     /// By issuer; nil if the issuer's key is configured.
     private let keyFetchers: [JWKSFetcher?]
 
     /// Opens the store, restores the job assignments of open orders in the hub, and starts the push lanes.
     /// - Throws: ``StartError`` if the store cannot be opened, or a push provider's key cannot be used.
     init(
-        settings: Settings, hub: SharedHub, policy: ChannelPolicy, webhooks: WebhookWorker, log: Log
+        settings: Settings, hub: SharedHub, policy: ChannelPolicy, webhooks: WebhookWorker, metrics: NodeMetrics, log: Log
     ) throws(StartError) {
         self.settings = settings
         self.hub = hub
@@ -55,7 +57,7 @@ final class FleetService: Sendable {
         self.pushService = pushService
         refusedRequests = RateLimitedLog(log, .info, "request_refused")
         refusedTransitions = RateLimitedLog(log, .warning, "transition_refused")
-        let counters = counters
+        let (counters, receipts) = (counters, rejectedReceipts)
         let publisher = CommitPublisher(
             hub: hub, app: app, policy: policy, pushService: pushService, counters: counters, intake: intake, log: log,
             refusedTransitions: refusedTransitions)
@@ -63,14 +65,22 @@ final class FleetService: Sendable {
             writer = try StoreWriter(
                 StoreWriter.Options(settings, lanes: pushService.lanes),
                 onOpen: { executor throws(DatabaseError) in try publisher.restore(from: executor) },
-                onCommit: { publisher.publish($0) }, takePublished: { hub.takePublished() }, onEvent: { log.report($0) })
+                onCommit: { commit in
+                    publisher.publish(commit)
+                    receipts.withLock { $0 += commit.rejectedReceipts }
+                    metrics.countLimited(.idempotencyKeys, commit.counts.evictedResponses)
+                },
+                takePublished: { hub.takePublished() }, onEvent: { log.report($0) })
         } catch {
             throw StartError("\(error)")
         }
         do throws(StoreError) {
             reader = try StoreReader(
-                path: settings.store.path, encode: FleetResponses.body(of:), onReplies: { publisher.publish($0) },
-                onExpired: { counters.count($0) }, onError: { log.error("store_unreadable", ["reason": .text("\($0)")]) })
+                path: settings.store.path, backlogHours: settings.delivery.backlogHours,
+                backlogLimit: settings.delivery.backlogLimit, encode: FleetResponses.body(of:),
+                onReplies: { publisher.publish($0) }, onReplays: { publisher.publish($0) },
+                onExpired: { counters.count($0) }, onPushQueues: { pushService.record($0) },
+                onError: { log.error("store_unreadable", ["reason": .text("\($0)")]) })
         } catch {
             writer.stop()
             throw StartError("\(error)")
@@ -97,6 +107,15 @@ final class FleetService: Sendable {
     /// Ends ``closeIntake(waiting:)`` at once.
     func abortIntake() { intake.abort() }
 
+    /// Queues the request for the cursor of a subscription.
+    func post(_ request: CursorRequest) -> PostResult { writer.post(request) }
+
+    /// Queues what was written to clients and what they have confirmed.
+    func post(_ receipts: [Receipt]) -> PostResult { writer.post(receipts) }
+
+    /// Queues the request for a page of a replay. Returns false if the queue is full.
+    func post(_ request: ReplayRequest) -> Bool { reader.post(request) }
+
     /// Queues a query for the store's reader. Returns false if the queue is full.
     func post(_ query: QueryRequest) -> Bool { reader.post(query) }
 
@@ -108,6 +127,11 @@ final class FleetService: Sendable {
 
     /// Logs how many lines were left out in the last second. Call it once a second.
     func ticked() {
+        let receipts = rejectedReceipts.withLock { receipts in
+            defer { receipts = [] }
+            return receipts
+        }
+        if !receipts.isEmpty, writer.post(receipts) != .queued { rejectedReceipts.withLock { $0 = receipts + $0 } }
         refusedRequests.flush()
         refusedTransitions.flush()
     }
@@ -144,7 +168,12 @@ final class FleetService: Sendable {
 
     // MARK: Metrics
 
+    /// After this time, a notification that no device has confirmed counts as unconfirmed; `delivery.confirm_seconds`.
+    var confirmSeconds: Int { settings.delivery.confirmSeconds }
+
     var statistics: StoreStatistics { writer.statistics }
+    /// Whether the store can be written.
+    var isStoreAvailable: Bool { !writer.statistics.isUnavailable }
     var readerDepth: Int { reader.queueDepth }
 
     /// The requests that wait for each thread.

@@ -30,7 +30,7 @@ final class JWKSFetcher: Sendable {
         let queue = WorkQueue<WaitingRequest>(capacity: Self.capacity)
         self.queue = queue
         thread = Thread(name: "token-keys-\(issuer)") {
-            var worker = Worker(issuer: issuer, url: url, keyCache: keyCache, log: log)
+            var worker = Worker(issuer: issuer, url: url, keyCache: keyCache, log: log, isStopping: { queue.isClosed })
             var batch: [WaitingRequest] = []
             while queue.take(into: &batch, most: Self.capacity, waiting: worker.millisecondsUntilRefresh) != .closed {
                 let retryAfterSeconds = worker.fetchIfDue(for: batch.map(\.key))
@@ -51,7 +51,8 @@ final class JWKSFetcher: Sendable {
     /// The number of requests that wait.
     var depth: Int { queue.depth }
 
-    /// Ends the thread when it has answered the queued requests.
+    /// Ends the thread when it has answered the queued requests. It fetches no more keys for them, because an issuer that
+    /// does not answer must not delay the end of the process.
     func stop() { queue.close() }
 
     /// Blocks until the thread has ended. Call ``stop()`` first.
@@ -65,10 +66,12 @@ extension JWKSFetcher {
         private let url: String
         private let keyCache: IssuerKeyCache
         private let log: Log
+        private let isStopping: @Sendable () -> Bool
         private var schedule: KeyFetchSchedule
 
-        init(issuer: Int, url: String, keyCache: IssuerKeyCache, log: Log) {
+        init(issuer: Int, url: String, keyCache: IssuerKeyCache, log: Log, isStopping: @escaping @Sendable () -> Bool) {
             (self.issuer, self.url, self.keyCache, self.log) = (issuer, url, keyCache, log)
+            self.isStopping = isStopping
             schedule = KeyFetchSchedule(now: Self.now)
         }
 
@@ -99,7 +102,8 @@ extension JWKSFetcher {
         private func fetch() -> KeyFetchSchedule.Outcome {
             do {
                 let request = HTTPClientRequest(.get, url)
-                let response = try HTTPClient.sendAuthenticated(request, timeoutSeconds: JWKSFetcher.timeoutSeconds)
+                let response = try HTTPClient.sendAuthenticated(
+                    request, timeoutSeconds: JWKSFetcher.timeoutSeconds, isCancelled: isStopping)
                 guard response.status == 200 else { return failed("HTTP \(response.status)") }
                 let change = try keyCache.store(response.body, for: issuer)
                 if change != .none { log.info("token_keys_changed", ["url": .text(url)]) }
@@ -112,7 +116,7 @@ extension JWKSFetcher {
 
         /// Logs a failure. Keys that were fetched earlier stay in use.
         private func failed(_ reason: String) -> KeyFetchSchedule.Outcome {
-            log.warning("token_keys_not_fetched", ["url": .text(url), "reason": .text(reason)])
+            if !isStopping() { log.warning("token_keys_not_fetched", ["url": .text(url), "reason": .text(reason)]) }
             return .failed
         }
     }

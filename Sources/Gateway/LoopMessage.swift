@@ -26,6 +26,10 @@ enum LoopMessage: Sendable {
     /// Retry a request. If its token's key is still unknown, the issuer does not have it, or the client may repeat the
     /// request after this time, because the keys could not be fetched.
     case keysFetched(for: RequestID, retryAfterSeconds: Int?)
+    /// The cursor for a subscription; nil if the store could not be written.
+    case cursor(request: Int, Int64?)
+    /// A page of a replay; nil if the store could not be read.
+    indirect case page(request: Int, ReplayPage?)
     /// Close all WebSockets within this time.
     case drain(seconds: Int)
     /// End the loop at once.

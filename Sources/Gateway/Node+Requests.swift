@@ -105,12 +105,15 @@ extension Node {
             return .emptyObject
         case .command, .fleetQuery: return forward(action, pending, id)
         case .authorize(let authorization): return authorize(authorization)
+        case .authenticate(let user): return authenticate(user)
         case .stats: return .json(200, StatsResponse(metrics: metrics, hub: hub, fleet: fleet, apps: appIDs).json)
         case .pushReport: return .json(200, PushStatusResponse(fleet.pushService.statuses).json)
         case .liveness:
             return readiness.isStalled ? .text(503, "a thread is stuck: see thread_stalled in the log") : .text(200, "ok")
         case .readiness:
-            return readiness.isReady ? .text(200, "ready") : .text(503, "draining", headers: ["Retry-After": "5"])
+            if !readiness.isReady { return .text(503, "draining", headers: ["Retry-After": "5"]) }
+            let text = "the store cannot be written: see store_unavailable in the log"
+            return fleet.isStoreAvailable ? .text(200, "ready") : .text(503, text, headers: ["Retry-After": "5"])
         case .metrics:
             let threads = fleet.queues + [("webhooks", webhooks.inbox.depth), ("channel-queries", channelQueries.depth)]
             let text = MetricFamily.text(
@@ -199,8 +202,16 @@ extension Node {
     private func authorize(_ authorization: ChannelAuthorization) -> HTTPResponse {
         let mayJoin = hub.read { $0.mayJoin(authorization.identity, authorization.channel, app: authorization.app) }
         guard mayJoin else { return authorization.refused }
-        if let socket = authorization.socket { apply(.identify(socket, authorization.identity)) }
+        if let socket = authorization.socket {
+            let (identity, device) = (authorization.identity, authorization.device)
+            apply(.authorized(socket, identity, device: device, channel: authorization.channel))
+        }
         return authorization.granted
+    }
+
+    private func authenticate(_ user: UserAuthentication) -> HTTPResponse {
+        if let socket = user.socket { apply(.authorized(socket, user.identity, device: user.device, channel: nil)) }
+        return user.response
     }
 
     /// Logs a request to the fleet's API that was refused before it reached the store. Verifies its token once more to

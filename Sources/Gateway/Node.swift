@@ -35,6 +35,9 @@ final class Node: EventLoopDelegate {
     private(set) var loop: EventLoop?
     private let wakeup: Wakeup
     private var fanOut = LoopFanOut()
+    var delivery = LoopDelivery()
+    /// For the payloads of pings.
+    var random = BlockRandom()
     /// Admitted connections, by slot.
     private var connections: [ConnectionState?] = []
     private var messages: [LoopMessage] = []
@@ -46,11 +49,7 @@ final class Node: EventLoopDelegate {
     private var connectionsToAdopt = FIFO<Listener.AcceptedSocket>()
     /// Requests to retry after the mailbox is drained, because the fetch of their issuer's keys has ended.
     private var requestsToRetry: [(id: RequestID, retryAfterSeconds: Int?)] = []
-    /// Rejections since the last tick, by the queue that was full.
-    private var rejections: [FullQueue: Int] = [:]
-    /// The values of `.slowConsumers` and `.acceptPauses` that the log already contains.
-    private var logged = (drops: 0, pauses: 0)
-    private var acceptPause = Episode()
+    private var overloadLog: OverloadLog
     private var limitLog = LimitLog()
     /// Publishes whose fan-out on this loop is measured: when they were taken, and the frame before which theirs lie.
     private var measuredPublishes: [(takenAt: UInt64, end: Int)] = []
@@ -74,6 +73,7 @@ final class Node: EventLoopDelegate {
         budget = assembly.budget
         loopMetrics = assembly.metrics.loops[index]
         log = assembly.log
+        overloadLog = OverloadLog(loop: index, log: assembly.log)
         activityTimeout = ActivityTimeout(activitySeconds: assembly.settings.server.activitySeconds)
         let apps = assembly.makeApplications()
         self.apps = Applications(apps)
@@ -97,8 +97,9 @@ final class Node: EventLoopDelegate {
         loop.run()
         heartbeat.end()
         loop.shutDown()
+        postReceipts()
         wakeOtherThreads()
-        logOverload()
+        overloadLog.write(loopMetrics, at: now)
     }
 
     // MARK: WebSockets
@@ -133,10 +134,14 @@ final class Node: EventLoopDelegate {
         let action = MessageAction(to: text, from: socket, key: app.key, rules: app.rules, user: connection.user) {
             app.verifies($1, of: $0)
         }
-        if case .recordPong = action { return pongReceived(from: socket) }
+        if case .recordPong = action { return recordPong(from: socket) }
         connections[socket.slot]?.recordActivity(at: now)
         switch action {
         case .reply(let frame): perform(.send(frame, to: socket))
+        case .apply(.subscribe(_, let grant)):
+            guard permitsCommand(of: socket) else { return }
+            subscribe(socket, grant, isDurable: app.rules.policy?.owner(of: grant.channel) != nil)
+        case .apply(.unsubscribe(_, let channel)) where delivery.cancelOpening(socket, channel): break
         case .apply(let input):
             if permitsCommand(of: socket) { apply(input) }
         case .applyRateLimited(let input): applyIfAllowed(input, of: socket)
@@ -150,7 +155,12 @@ final class Node: EventLoopDelegate {
 
     func pingReceived(from socket: SocketID) { connections[socket.slot]?.recordActivity(at: now) }
 
-    func pongReceived(from socket: SocketID) {
+    func pongReceived(from socket: SocketID, _ payload: UnsafeRawBufferPointer) {
+        confirm(socket, payload)
+        recordPong(from: socket)
+    }
+
+    private func recordPong(from socket: SocketID) {
         guard let connection = connections[socket.slot] else { return }
         // Clients answer the event or the frame or both: the first answer counts.
         if let microseconds = connection.microsecondsSincePing(now: Clock.monotonicNanoseconds()) {
@@ -161,9 +171,10 @@ final class Node: EventLoopDelegate {
 
     func closed(_ socket: SocketID) {
         // If the loop closes the connection, its frames go before the close frame; a flush may have left some.
-        fanOut.flush(socket) { loop?.write($1, to: $0) }
+        fanOut.flush(socket) { write($1, to: $0) }
         apply(.closed(socket))
         fanOut.close(socket)
+        delivery.receipts += delivery.table.close(socket.slot)
         connections[socket.slot] = nil
         loopMetrics.add(-1, to: .connected)
         loopMetrics.add(to: .connectionsClosed)
@@ -238,6 +249,7 @@ final class Node: EventLoopDelegate {
         now += 1
         if index == 0 { apply(.tick(Int64(Clock.monotonicNanoseconds() / 1_000_000))) }
         for slot in connections.indices { checkActivity(slot) }
+        deliveryTicked()
         loopChooser.forgetRecent()
         if index == 0 {
             let droppedSteps = limitLog.due([("unknown_notifications", fleet.counters.droppedSteps)], at: now)
@@ -246,12 +258,7 @@ final class Node: EventLoopDelegate {
             }
             fleet.ticked()
         }
-        if budget.isExhausted { acceptPause.continues(at: now) }
-        for (queue, count) in rejections {
-            log.warning(
-                "queue_full", ["loop": .number(index), "count": .number(count), "queue": .text(queue.rawValue)])
-        }
-        rejections.removeAll()
+        overloadLog.tick(isAcceptPaused: budget.isExhausted, at: now)
     }
 
     func turnEnded() {
@@ -259,13 +266,14 @@ final class Node: EventLoopDelegate {
         if fanOut.isPending { flush() }
         observeFanOuts()
         confirmPublication()
-        logOverload()
+        postReceipts()
+        overloadLog.write(loopMetrics, at: now)
     }
 
     /// Writes events until all are written or the turn's time is over.
     private func flush() {
         let slice = TimeSlice()
-        while fanOut.flush(writesMax: Self.writesPerLook, { loop?.write($1, to: $0) }) {
+        while fanOut.flush(writesMax: Self.writesPerLook, { write($1, to: $0) }) {
             if slice.isOver { return wakeup.signal() }  // so that the loop does not sleep before the next turn
         }
     }
@@ -326,6 +334,8 @@ final class Node: EventLoopDelegate {
             case .commandReply(let reply, let request): respond(to: request) { reply.response(in: $0) }
             case .queryReply(let reply, let request): respond(to: request) { reply.response(in: $0) }
             case .response(let response, let request): respond(response, to: request)
+            case .cursor(let request, let cursor): delivery.cursors.append((request, cursor))
+            case .page(let request, let page): pageRead(request, page)
             case .keysFetched(let request, let seconds): requestsToRetry.append((request, seconds))
             case .drain(let seconds): loop?.drain(over: seconds)
             case .stop: loop?.stop()
@@ -337,6 +347,10 @@ final class Node: EventLoopDelegate {
         // overtake the rest of the batch.
         while let request = requestsToRetry.popLast() {
             retry(request.id, retryAfterSeconds: request.retryAfterSeconds)
+        }
+        // The same holds for subscriptions, which apply an input to the hub.
+        while let (request, cursor) = delivery.cursors.popFirst() {
+            if let cursor { cursorFound(request, cursor) } else { cursorNotFound(request) }
         }
     }
 
@@ -350,15 +364,34 @@ final class Node: EventLoopDelegate {
         }
     }
 
-    private func perform(_ instruction: Instruction) {
-        if case .close(let socket, let code) = instruction {
+    func perform(_ instruction: Instruction) {
+        switch instruction {
+        case .close(let socket, let code):
             // The connection is closed at the end of this turn, but a flush may leave its frames to a later turn.
-            fanOut.flush(socket) { loop?.write($1, to: $0) }
+            fanOut.flush(socket) { write($1, to: $0) }
             loop?.close(socket, code, reason: "Terminated by the application")
-        } else {
+        case .notify(let frame, let channel, let sequence):
+            let excluded = delivery.table.notify(channel, sequence)
+            if excluded.isEmpty {
+                fanOut.apply(instruction)
+            } else {
+                fanOut.send(frame, toSubscribersOf: channel, exceptSlots: excluded)
+            }
+        case .join(let channel, let socket):
             fanOut.apply(instruction)
+            joined(channel, socket)
+        case .leave(let channel, let socket):
+            fanOut.apply(instruction)
+            delivery.table.unsubscribe(socket.slot, from: channel)
+        default: fanOut.apply(instruction)
         }
     }
+
+    /// Queues a message for one connection.
+    func fanOutDirect(_ frame: Frame, to socket: SocketID) { fanOut.apply(.send(frame, to: socket)) }
+
+    /// Whether the connection is open.
+    func isOpen(_ socket: SocketID) -> Bool { fanOut.socket(at: socket.slot) == socket }
 
     // MARK: Counting
 
@@ -372,19 +405,6 @@ final class Node: EventLoopDelegate {
         } else {
             loopMetrics.add(to: .rejectedPublishes)
         }
-        rejections[queue, default: 0] += 1
-    }
-
-    /// Logs how many slow connections were dropped since the last call, and whether accepting was paused. Accepting
-    /// resumes and pauses again whenever a connection closes, up to ten times a second, so that is logged per episode.
-    private func logOverload() {
-        let (drops, pauses) = (loopMetrics[.slowConsumers], loopMetrics[.acceptPauses])
-        if drops > logged.drops {
-            log.warning("slow_consumers_dropped", ["loop": .number(index), "count": .number(drops - logged.drops)])
-        }
-        if pauses > logged.pauses, acceptPause.begins(at: now) {
-            log.warning("accepting_paused", ["reason": "no connection left: see server.connections and the descriptor limit"])
-        }
-        logged = (drops, pauses)
+        overloadLog.addRejection(of: queue)
     }
 }

@@ -40,8 +40,8 @@ final class NodeMetrics: Sendable {
     /// Records the time from a publish to the last write of one loop.
     func observeFanOut(seconds: Double) { fanOuts.withLock { $0.observe(seconds) } }
 
-    /// Counts a rejection by a limit that has no family of its own. Any thread may call it.
-    func countLimited(_ limit: Limit) { limited.withLock { $0[limit, default: 0] += 1 } }
+    /// Counts rejections by a limit that has no family of its own. Any thread may call it.
+    func countLimited(_ limit: Limit, _ count: Int = 1) { limited.withLock { $0[limit, default: 0] += count } }
 
     /// The limits to log now; see ``LimitLog``.
     func limitsToLog(_ log: inout LimitLog, hub: SharedHub, at second: Int) -> [(limit: String, count: Int)] {
@@ -52,10 +52,12 @@ final class NodeMetrics: Sendable {
 
     /// The rejections by limits that have no family of their own.
     private func rejections(_ hub: SharedHub) -> [(limit: String, count: Int)] {
-        let (limited, refused) = (limited.withLock { $0 }, hub.read { $0.refusedSubscriptions })
+        let limited = limited.withLock { $0 }
+        let (refused, droppedRecovered) = hub.read { ($0.refusedSubscriptions, $0.droppedRecovered) }
         return Limit.allCases.map { ($0.rawValue, limited[$0, default: 0]) } + [
             ("subscriptions", refused.subscriptions), ("presence_members", refused.presenceMembers),
             ("channels", refused.channels), ("app_subscriptions", refused.appSubscriptions),
+            ("recovered_notifications", droppedRecovered),
         ]
     }
 

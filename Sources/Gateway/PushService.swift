@@ -3,6 +3,7 @@ import FleetRules
 import Observability
 import Push
 import Server
+import Store
 import Threads
 
 /// The push lanes: a worker thread per enabled lane. The store leases jobs to the workers, and the workers report
@@ -21,8 +22,10 @@ final class PushService: Sendable {
     private struct State {
         var providers: PushProviders
         /// Nil before ``start(_:report:isConnected:)`` and after ``wait()``.
-        var makeWorker: (@Sendable (Provider, PushCatalogue) -> PushWorker)?
+        var makeWorker: (@Sendable (Provider, _ number: Int, PushCatalogue) -> PushWorker)?
         var workers: [PushWorker] = []
+        /// The number of workers that were made.
+        var workerCount = 0
     }
 
     let counters = PushCounters()
@@ -33,6 +36,8 @@ final class PushService: Sendable {
     private let log: Log
     private let observers: Observers
     private let state: Lock<State>
+    /// The lanes' queues in the store; at most a second old, unless the store has millions of jobs.
+    private let queued = Lock<[PushLane: PushQueue]>([:])
 
     /// - Throws: ``StartError`` if a credential or CA file cannot be used.
     init(_ settings: Settings.Push, _ observers: Observers, log: Log) throws(StartError) {
@@ -57,12 +62,17 @@ final class PushService: Sendable {
         isConnected: @escaping @Sendable (_ recipient: String) -> Bool
     ) {
         state.withLock { state in
-            state.makeWorker = { provider, templates in
+            state.makeWorker = { provider, number, templates in
                 PushWorker(
-                    provider, templates: templates,
+                    provider, number: number, templates: templates,
                     environment: PushWorker.Environment(
-                        now: Clock.unixMilliseconds, report: report, isConnected: isConnected,
-                        event: { self.record($0, provider.lane) }))
+                        now: Clock.unixMilliseconds,
+                        report: { ofLane in
+                            var ofWorker = ofLane
+                            ofWorker.worker = number
+                            return report(ofWorker)
+                        },
+                        isConnected: isConnected, event: { self.record($0, provider.lane) }))
             }
         }
         start(lanes, catalogue)
@@ -73,7 +83,10 @@ final class PushService: Sendable {
         let templates = PushCatalogue(catalogue, mode: mode)
         state.withLock { state in
             guard let makeWorker = state.makeWorker else { return }
-            let workers = state.providers.all.filter { lanes.contains($0.lane) }.map { makeWorker($0, templates) }
+            let workers = state.providers.all.filter { lanes.contains($0.lane) }.map { provider in
+                state.workerCount += 1
+                return makeWorker(provider, state.workerCount, templates)
+            }
             state.workers = state.workers.filter { !lanes.contains($0.lane) } + workers
             for worker in workers { worker.start() }
         }
@@ -92,7 +105,7 @@ final class PushService: Sendable {
     func supply(_ lease: PushLease) {
         for device in lease.removed { record(removed: device) }
         for environment in lease.foundEnvironments { counters.countFound(environment) }
-        worker(lease.lane)?.supply(lease)
+        worker(lease.lane, lease.worker)?.supply(lease)
     }
 
     /// Counts and logs what the store reports by lane: pushes that failed, that ended without being sent, or that are
@@ -118,7 +131,7 @@ final class PushService: Sendable {
     }
 
     /// Notifies a worker that the store did not write its report. The worker sends it again later.
-    func returnRejected(_ report: PushReport) { worker(report.lane)?.refused() }
+    func returnRejected(_ report: PushReport) { worker(report.lane, report.worker)?.refused() }
 
     /// Counts and logs a removed device, whatever the reason, and withdraws its jobs from the workers.
     func record(removed device: RemovedDevice) {
@@ -179,9 +192,13 @@ final class PushService: Sendable {
         }
     }
 
-    /// The status of every lane; nil if the lane is not enabled.
-    var statuses: [(lane: PushLane, status: LaneStatus?)] {
-        PushLane.allCases.map { ($0, worker($0)?.status) }
+    /// Keeps the lanes' queues in the store for metrics.
+    func record(_ queues: [PushLane: PushQueue]) { queued.withLock { $0 = queues.filter { lanes.contains($0.key) } } }
+
+    /// The status and the queue of every lane; nil if the lane is not enabled.
+    var statuses: [(lane: PushLane, status: LaneStatus?, queue: PushQueue?)] {
+        let queues = queued.withLock { $0 }
+        return PushLane.allCases.map { ($0, worker($0)?.status, queues[$0]) }
     }
 
     /// The commands that wait for each lane's thread.
@@ -191,15 +208,16 @@ final class PushService: Sendable {
     func count(_ outcome: PushCounters.Outcome) -> Int { counters.total(outcome) }
 
     /// The pushes queued in the store, for all enabled lanes.
-    var queuedCount: Int { statuses.reduce(0) { $0 + ($1.status?.depth ?? 0) } }
+    var queuedCount: Int { queued.withLock { $0.values.reduce(0) { $0 + $1.depth } } }
 
     func families(prefix: String) -> [MetricFamily] {
         let now = Clock.unixMilliseconds()
+        let queued = queued.withLock { $0 }
         let queues = PushProvider.allCases.map { provider in
-            let statuses = statuses.filter { $0.lane.provider == provider }.compactMap(\.status)
-            let oldestAt = statuses.compactMap(\.oldestAt).min()
+            let queues = queued.filter { $0.key.provider == provider }.values
+            let oldestAt = queues.compactMap(\.oldestAt).min()
             return (
-                labels: [("provider", provider.rawValue)], depth: statuses.reduce(0) { $0 + $1.depth },
+                labels: [("provider", provider.rawValue)], depth: queues.reduce(0) { $0 + $1.depth },
                 seconds: oldestAt.map { max(0, now - $0) / 1000 } ?? 0
             )
         }
@@ -215,6 +233,11 @@ final class PushService: Sendable {
 
     private func worker(_ lane: PushLane) -> PushWorker? {
         workers.first { $0.lane == lane }
+    }
+
+    /// Nil if another worker has taken its place.
+    private func worker(_ lane: PushLane, _ number: Int) -> PushWorker? {
+        workers.first { $0.lane == lane && $0.number == number }
     }
 
     // MARK: From the workers

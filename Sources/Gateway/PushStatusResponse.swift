@@ -1,20 +1,21 @@
 import FleetRules
 import JSON
 import Push
+import Store
 
 /// The response of `GET /api/ops/push`: the state of the lanes. Contains no personal data.
 struct PushStatusResponse {
     let json: [UInt8]
 
-    init(_ statuses: [(lane: PushLane, status: LaneStatus?)]) {
+    init(_ statuses: [(lane: PushLane, status: LaneStatus?, queue: PushQueue?)]) {
         var json = JSONWriter(capacity: 1_024)
-        json.object { $0.member("lanes", statuses) { $0.lane($1.lane, $1.status) } }
+        json.object { $0.member("lanes", statuses) { $0.lane($1.lane, $1.status, $1.queue) } }
         self.json = json.bytes
     }
 }
 
 extension JSONWriter {
-    fileprivate mutating func lane(_ lane: PushLane, _ status: LaneStatus?) {
+    fileprivate mutating func lane(_ lane: PushLane, _ status: LaneStatus?, _ queue: PushQueue?) {
         object {
             $0.member("lane", lane.rawValue)
             $0.member("provider", lane.provider.rawValue)
@@ -22,8 +23,8 @@ extension JSONWriter {
             guard let status else { return }
             $0.member("since", time: status.since)
             $0.member("inFlight", status.inFlight)
-            $0.member("depth", status.depth)
-            $0.member("oldestAt", time: status.oldestAt)
+            $0.member("depth", queue?.depth ?? 0)
+            $0.member("oldestAt", time: queue?.oldestAt)
             $0.member("lastAcceptedAt", time: status.lastAcceptedAt)
             guard let failure = status.lastError else { return $0.member("lastError", nil as String?) }
             $0.member("lastError") {

@@ -25,9 +25,15 @@ struct PushProviders: Sendable {
     private let settings: Settings.Push
     private let apnsToken: APNsToken?
 
-    /// - Parameter current: the providers in use; nil if there are none. Their APNs token is used further if it is of the
-    ///   same key, because Apple refuses tokens that are issued in quick succession.
-    init(_ settings: Settings.Push, replacing current: PushProviders? = nil) throws(CredentialError) {
+    /// - Parameter current: the providers in use; nil if there are none. Enabling or disabling a provider requires a
+    ///   restart, so a provider keeps its settings if it would be enabled or disabled. The APNs token is used further if
+    ///   it is of the same key, because Apple refuses tokens that are issued in quick succession.
+    init(_ wanted: Settings.Push, replacing current: PushProviders? = nil) throws(CredentialError) {
+        var settings = wanted
+        if let inUse = current?.settings {
+            if wanted.apns.enabled != inUse.apns.enabled { settings.apns = inUse.apns }
+            if wanted.fcm.enabled != inUse.fcm.enabled { settings.fcm = inUse.fcm }
+        }
         self.settings = settings
         let (apns, fcm) = (settings.apns, settings.fcm)
         var all: [Provider] = []

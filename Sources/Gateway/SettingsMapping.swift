@@ -36,7 +36,7 @@ extension TokenIssuer {
 }
 
 extension ChannelPolicy {
-    init(_ rules: [Settings.ChannelRule]) { self.init(rules.map { Rule($0.pattern, $0.access) }) }
+    init(_ rules: [Settings.ChannelRule]) { self.init(rules.map { Rule($0.pattern, $0.access, isDurable: $0.durable) }) }
 }
 
 extension TLSFiles {

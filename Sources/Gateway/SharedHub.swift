@@ -72,14 +72,14 @@ final class SharedHub: Sendable {
 
     /// Publishes committed events, then records the job's assignment. Any thread may call it. It ignores ``hasRoom``,
     /// which was checked before the command was accepted: committed events must be published.
-    func publish(_ publications: [Hub.Publication], assignment: Hub.JobAssignment?, app: AppIndex) {
-        guard !publications.isEmpty || assignment != nil else { return }
+    func publish(_ notifications: [Hub.Notification], assignment: Hub.JobAssignment?, app: AppIndex) {
+        guard !notifications.isEmpty || assignment != nil else { return }
         let takenAt = Clock.monotonicNanoseconds()
         var woken = ThreadsToWake()
         state.withLock { state in
-            if !publications.isEmpty {
+            if !notifications.isEmpty {
                 state.reached = LoopSet()
-                distribute(.publish(publications, app: app, except: nil), &state, &woken)
+                distribute(.notify(notifications, app: app), &state, &woken)
                 measure(takenAt, &state, &woken)
             }
             if let assignment { distribute(.assignment(assignment, app: app), &state, &woken) }
@@ -117,7 +117,7 @@ final class SharedHub: Sendable {
     // MARK: Which notifications are published
 
     /// Holds a notification that an earlier process did not publish, until its channel has a subscriber.
-    func hold(_ notification: Hub.RecoveredNotification, app: AppIndex) {
+    func hold(_ notification: Hub.Notification, app: AppIndex) {
         state.withLock { $0.hub.hold(notification, app: app) }
     }
 

@@ -20,6 +20,8 @@ package enum APIAction {
     indirect case fleetQuery(Query)
     /// Sign a channel subscription if the hub permits it.
     indirect case authorize(ChannelAuthorization)
+    /// Sign a user's data, and record the user's device.
+    indirect case authenticate(UserAuthentication)
     /// `GET /api/ops/stats`: counters of the gateway.
     case stats
     /// `GET /api/ops/push`: state, depth and last error of each push lane.

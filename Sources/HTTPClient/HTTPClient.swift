@@ -4,7 +4,7 @@ import CCurl
 ///
 /// Certificates are verified, redirects are not followed. Requests use the proxies that the environment variables
 /// configure. The exception:
-/// ``sendAuthenticated(_:timeoutSeconds:)`` permits plain http to this machine only, and sends it without a proxy.
+/// ``sendAuthenticated(_:timeoutSeconds:isCancelled:)`` permits plain http to this machine only, and sends it without a proxy.
 package enum HTTPClient {
     /// The largest response body in bytes. A longer body is an error.
     static let responseBytesMax = 1_048_576
@@ -21,17 +21,22 @@ package enum HTTPClient {
 
     /// Sends a request whose response must come from an authenticated host, such as a request for the public keys of a
     /// JWT's issuer.
-    /// - Parameter timeoutSeconds: as for ``send(_:timeoutSeconds:)``.
+    /// - Parameters:
+    ///   - timeoutSeconds: as for ``send(_:timeoutSeconds:)``.
+    ///   - isCancelled: returns whether to give up. Called several times a second.
     /// - Throws: as ``send(_:timeoutSeconds:)``, and `.notSent` for a URL that ``checkAuthenticated(_:)`` rejects.
     package static func sendAuthenticated(
-        _ request: HTTPClientRequest, timeoutSeconds: Int
+        _ request: HTTPClientRequest, timeoutSeconds: Int, isCancelled: () -> Bool = { false }
     ) throws(HTTPClientError) -> HTTPClientResponse {
         let scheme = try checkAuthenticated(request.url)
-        return try send(request, timeoutSeconds: timeoutSeconds, usesProxy: scheme == "https")
+        return try send(request, timeoutSeconds: timeoutSeconds, usesProxy: scheme == "https", isCancelled)
     }
 
+    /// How long it may take until ``sendAuthenticated(_:timeoutSeconds:isCancelled:)`` is cancelled.
+    private static let cancellationMilliseconds = 200
+
     private static func send(
-        _ request: HTTPClientRequest, timeoutSeconds: Int, usesProxy: Bool
+        _ request: HTTPClientRequest, timeoutSeconds: Int, usesProxy: Bool, _ isCancelled: () -> Bool = { false }
     ) throws(HTTPClientError) -> HTTPClientResponse {
         var options = HTTPPool.Options()
         options.timeoutMilliseconds = timeoutSeconds * 1_000
@@ -43,7 +48,8 @@ package enum HTTPClient {
         pool.start(request, tag: 0)
         while true {
             guard let completion = pool.perform().first else {
-                pool.wait(milliseconds: options.timeoutMilliseconds)
+                if isCancelled() { throw .lost("cancelled") }
+                pool.wait(milliseconds: Self.cancellationMilliseconds)
                 continue
             }
             let response = try completion.result.get()

@@ -2,8 +2,9 @@
 ///
 /// They are fetched when the issuer's document is no longer fresh, because only then a withdrawn key is noticed, and when a
 /// token needs a key that the document does not contain, because the issuer may have a new one. Anybody can invent such a
-/// token, so after a fetch of the second kind that brought no new key, the next one waits for a minute. After a fetch that
-/// brought one, the next need not wait: otherwise an invented token a minute could lock out users whenever keys change.
+/// token, so after a fetch of the second kind that brought no new key, the next one waits for a minute, or for five seconds
+/// if it failed. After a fetch that brought one, the next need not wait: otherwise an invented token a minute could lock out
+/// users whenever keys change.
 package struct KeyFetchSchedule: Sendable {
     package enum Cause: Sendable {
         /// The document is no longer fresh.
@@ -21,9 +22,10 @@ package struct KeyFetchSchedule: Sendable {
         case failed
     }
 
-    /// The shortest time between two fetches for unknown keys of which the first brought no new key, and between two
-    /// attempts to refresh the document.
+    /// The shortest time between two fetches for unknown keys of which the first brought no new key.
     static let secondsBetweenFetches: Int64 = 60
+    /// The shortest time between a fetch that failed and the next: the issuer may be back at any moment.
+    static let secondsAfterFailure: Int64 = 5
     /// How long a document is fresh if the issuer does not say so (`Cache-Control: max-age`).
     static let freshSeconds: Int64 = 600
     /// The bounds of what the issuer says.
@@ -49,11 +51,12 @@ package struct KeyFetchSchedule: Sendable {
         case .newKeys(let maxAge), .noNewKeys(let maxAge):
             let range = Self.freshSecondsRange
             refreshAt = start + min(max(maxAge ?? Self.freshSeconds, range.lowerBound), range.upperBound)
-        case .failed: refreshAt = max(refreshAt, start + Self.secondsBetweenFetches)
+        case .failed: refreshAt = max(refreshAt, start + Self.secondsAfterFailure)
         }
         switch (outcome, cause) {
         case (.newKeys, _): unknownKeyAt = start
-        case (_, .unknownKey): unknownKeyAt = start + Self.secondsBetweenFetches
+        case (.failed, .unknownKey): unknownKeyAt = start + Self.secondsAfterFailure
+        case (.noNewKeys, .unknownKey): unknownKeyAt = start + Self.secondsBetweenFetches
         case (_, .age): break
         }
     }

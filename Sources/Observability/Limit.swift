@@ -9,6 +9,10 @@ package enum Limit: String, CaseIterable, Sendable {
     case authRequestsPerSecond = "auth_requests_per_second"
     case fleetCommandsPerSecond = "fleet_commands_per_second"
     case fleetCommandsWaiting = "fleet_commands_waiting"
+    /// Stored responses of a subject; the oldest are deleted.
+    case idempotencyKeys = "idempotency_keys"
+    /// Confirmations of notifications that wait for the store. The oldest are dropped, which costs repetitions.
+    case receipts
     case connections
     /// Queues of requests that are neither publishes nor commands.
     case storeReaderQueue = "store_reader_queue"

@@ -63,14 +63,17 @@ package final class PushWorker: Sendable {
 
     /// The lane that the thread serves.
     package let lane: PushLane
+    /// Distinguishes this worker from others of the same lane, which it replaces or which replace it.
+    package let number: Int
     private let shared = Shared()
     private let run: @Sendable () -> Void
     private let thread = Lock<Thread?>(nil)
 
     /// Call ``start()`` to start the thread.
     /// - Parameter templates: the texts of pushes until ``use(_:)`` replaces them.
-    package init(_ provider: Provider, templates: PushCatalogue, environment: Environment) {
+    package init(_ provider: Provider, number: Int = 0, templates: PushCatalogue, environment: Environment) {
         lane = provider.lane
+        self.number = number
         run = { [shared] in
             var loop = PushWorkerLoop(provider, templates, environment, shared)
             loop.run()

@@ -156,6 +156,18 @@ package enum ServerMessage {
         }
     }
 
+    /// A server event.
+    /// - Parameter data: UTF-8; it is sent as a string.
+    package static func event(_ name: String, _ channel: ChannelName, data: [UInt8]) -> Frame {
+        var nameJSON = JSONWriter()
+        nameJSON.string(name)
+        var dataJSON = JSONWriter(capacity: data.count * 5 / 4)
+        dataJSON.string(utf8: data)
+        return nameJSON.bytes.withUnsafeBytes { name in
+            dataJSON.bytes.withUnsafeBytes { event(name: name, channel: channel, data: $0) }
+        }
+    }
+
     /// The event of ``event(name:channel:data:)`` for another channel.
     /// - Parameter channel: the channel that `frame` names.
     package static func event(_ frame: Frame, on channel: ChannelName, movedTo other: ChannelName) -> Frame {

@@ -2,14 +2,16 @@ import CLinux
 
 /// The kernel's random numbers, drawn 4 KiB at a time: `SystemRandomNumberGenerator` makes a system call per number,
 /// which was one of a connection's 14.
-struct BlockRandom: RandomNumberGenerator {
+package struct BlockRandom: RandomNumberGenerator {
     private static let count = 512
 
     private var numbers = [UInt64](repeating: 0, count: count)
     /// The index of the next number to return.
     private var position = count
 
-    mutating func next() -> UInt64 {
+    package init() {}
+
+    package mutating func next() -> UInt64 {
         if position == Self.count {
             fill()
             position = 0

@@ -65,8 +65,8 @@ extension EventLoop {
             guard connection.phase == .webSocket else { return }
             pong = Frame.pong(payload: payload)
             if isOpen { delegate.pingReceived(from: socket) }
-        case .pong:
-            if isOpen { delegate.pongReceived(from: socket) }
+        case .pong(let payload):
+            if isOpen { delegate.pongReceived(from: socket, payload) }
         case .close(let code, _): clientClosed(slot, code)
         case .failed(let code, let reason): fail(slot, code, reason)
         }

@@ -21,6 +21,11 @@ extension EventLoop {
         limitOutbox(slot)
     }
 
+    /// Whether the connection's socket is full: what is written waits.
+    package func isFull(_ socket: SocketID) -> Bool {
+        connections.phase(of: socket) != nil && connections[socket.slot].isFull
+    }
+
     /// Writes or queues frames, after the responses of this turn: one of them may be the connection's upgrade. Keeps the
     /// order of all bytes of a connection.
     func write(_ bytes: [UInt8], _ slot: Int) {

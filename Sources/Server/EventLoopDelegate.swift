@@ -39,7 +39,8 @@ package protocol EventLoopDelegate: AnyObject {
     /// An admitted WebSocket has sent a ping frame, which the loop answers.
     func pingReceived(from socket: SocketID)
     /// An admitted WebSocket has sent a pong frame.
-    func pongReceived(from socket: SocketID)
+    /// - Parameter payload: at most 125 bytes, valid during the call.
+    func pongReceived(from socket: SocketID, _ payload: UnsafeRawBufferPointer)
     /// An admitted WebSocket is closed: the loop has begun to close it, or the client has. Its slot is not reused before
     /// this returns.
     func closed(_ socket: SocketID)

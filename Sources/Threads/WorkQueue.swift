@@ -30,6 +30,9 @@ package final class WorkQueue<Item: Sendable>: Sendable {
     /// The number of queued items. Other threads may change it at any time.
     package var depth: Int { contents.withLock { $0.count } }
 
+    /// Whether ``close()`` was called.
+    package var isClosed: Bool { contents.withLock { $0.isClosed } }
+
     /// Appends an item and wakes the worker.
     /// - Returns: false if the queue is full or closed; the item is then not appended.
     package func post(_ item: Item) -> Bool {

@@ -34,7 +34,7 @@ import Testing
                 == #"  all fields: "It's\u{2028}\u{1B}[1m Zoë's 🚚 \\", "b""#)
         #expect(
             try sample("lunch", "{title: \"a\\n\\\"b\\\"\", body: '', lifetime: 90s}").lines == [
-                "lunch: mirror, 90s", "  recipients: whom the sender names",
+                "lunch: mirror, 90s", "  recipients: those named in the announcement",
                 #"  all fields: "a\n\"b\"", """#, #"  no fields:  "a\n\"b\"", """#,
             ])
     }
@@ -51,10 +51,10 @@ import Testing
         arguments: [
             ("job-cancelled", "{}", "the driver"), ("job-cancelled", "{push: fallback}", "the driver, if not connected"),
             ("job-cancelled", "{broadcast: true}", "the driver; all other drivers"),
-            ("job-cancelled", "{push: off, broadcast: true}", "all drivers"), ("job-cancelled", "{push: off}", "nobody"),
-            ("job-available-again", "{}", "nobody"), ("job-available-again", "{broadcast: true}", "all drivers"),
-            ("driver-arrival", "{}", "the booking's customer"), ("order-assigned", "{body: b}", "nobody"),
-            ("DRIVER_APPROVED", "{}", "whom the sender names"),
+            ("job-cancelled", "{push: off, broadcast: true}", "all drivers"), ("job-cancelled", "{push: off}", "none"),
+            ("job-available-again", "{}", "none"), ("job-available-again", "{broadcast: true}", "all drivers"),
+            ("driver-arrival", "{}", "the booking's customer"), ("order-assigned", "{body: b}", "none"),
+            ("DRIVER_APPROVED", "{}", "those named in the announcement"),
             ("DRIVER_APPROVED", "{push: off, broadcast: true}", "all drivers"),
         ])
     func recipients(name: String, yaml: String, expected: String) throws {

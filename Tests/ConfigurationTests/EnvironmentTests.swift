@@ -21,7 +21,9 @@ import Testing
             "FLEETWIRE_AUTH_FIREBASE_ROLE": "ops", "FLEETWIRE_AUTH_FIREBASE_REQUIRE_CLAIM": "d",
             "FLEETWIRE_FLEET_ALLOW_OPEN_CHANNELS": "true", "FLEETWIRE_STORE_PATH": "/s.db",
             "FLEETWIRE_STORE_DURABILITY": "normal",
-            "FLEETWIRE_STORE_RETENTION_DAYS": "1", "FLEETWIRE_NOTIFICATIONS_FILE": "n.yaml",
+            "FLEETWIRE_DELIVERY_CONFIRM_SECONDS": "7", "FLEETWIRE_DELIVERY_BACKLOG_HOURS": "8",
+            "FLEETWIRE_DELIVERY_BACKLOG_LIMIT": "9", "FLEETWIRE_STORE_RETENTION_DAYS": "1",
+            "FLEETWIRE_NOTIFICATIONS_FILE": "n.yaml",
             "FLEETWIRE_PUSH_MODE": "off", "FLEETWIRE_PUSH_STALE_DAYS": "1", "FLEETWIRE_PUSH_APNS_ENABLED": "true",
             "FLEETWIRE_PUSH_APNS_HOST": "a", "FLEETWIRE_PUSH_APNS_SANDBOX_HOST": "b", "FLEETWIRE_PUSH_APNS_PORT": "1",
             "FLEETWIRE_PUSH_APNS_SANDBOX_PORT": "2", "FLEETWIRE_PUSH_APNS_TEAM_ID": "ABCDE12345",
@@ -67,6 +69,9 @@ import Testing
         expected.auth.firebase.role = .ops
         expected.auth.firebase.requireClaim = "d"
         expected.fleet.allowOpenChannels = true
+        expected.delivery.confirmSeconds = 7
+        expected.delivery.backlogHours = 8
+        expected.delivery.backlogLimit = 9
         expected.store.path = "/s.db"
         expected.store.durability = .normal
         expected.store.retentionDays = 1

@@ -75,7 +75,7 @@ import Testing
         let rules = Settings.ChannelRule.defaults
         #expect(
             rules.map { "\($0.pattern) \($0.access.rawValue) \($0.durable)" } == [
-                "driver-* own-driver true", "drivers-channel any-driver false", "admin-channel admin false",
+                "driver-* own-driver true", "drivers-channel any-driver true", "admin-channel admin false",
                 "tracking-* booking false", "booking-* booking false", "customer-* own-customer true",
             ])
     }

@@ -276,6 +276,19 @@ def test_cors_allows_delete(fleet, gateway):
                     and "DELETE" in response.headers["access-control-allow-methods"]), response
 
 
+def test_registrations_ignore_an_idempotency_key(fleet):
+    """A stored response would claim that the device is registered although it was removed since."""
+    owner = fleet.driver()
+    for path, body in ((FCM_TOKEN, {"fcmToken": android_token()}),
+                       (APP_DEVICE, {"deviceToken": ios_token(), "platform": "ios"})):
+        for _ in range(2):
+            response = owner.post(path, body, key="the same")
+            assert response.status == 200 and "idempotency-replayed" not in response.headers
+            assert len(devices(owner)) == 1
+            owner.expect_ok("DELETE", path, body)
+        assert devices(owner) == []
+
+
 # At rest
 
 

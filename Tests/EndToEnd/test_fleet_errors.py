@@ -87,6 +87,8 @@ def test_refused_transitions_are_logged(start_gateway, closing):
     admin.assign("O1", "d1")
     error = driver.expect_error(400, "PUT", "/api/driver/jobs/O1/progress", {"step": "loading"})
     fleet.driver("d2").expect_error(403, "PUT", "/api/driver/jobs/O1/progress", {"step": "arrived"})
+    # The log has a thread of its own, which writes the action after the transition.
+    wait_until(lambda: len(records(gateway, "action")) == 3, "the last line")
     found = records(gateway, "transition_refused")
     assert [(each["level"], each["subject"], each["actor"], each["from"], each["wanted"])
             for each in found] == [("warning", "O1", "driver:d1", "assigned", "loading"),

@@ -178,14 +178,41 @@ def repeatable(admin: Caller, driver: Caller, code: str) -> list[tuple[Caller, s
           "timestamp": "2026-01-01T00:00:00Z"})]
 
 
+def repeated(body: bytes) -> bytes:
+    """Returns the response that a repetition gets: apps distinguish a repeated accept."""
+    return body.replace(b"accepted successfully", b"already accepted")
+
+
 def test_each_post_and_put_is_idempotent(admin, fleet, code):
     for caller, method, path, body in repeatable(admin, fleet.driver(), code):
         key = unique_id()
         first = caller.request(method, path, body, key=key)
         assert first.status == 200 and not is_replay(first), (path, first)
         again = caller.request(method, path, body, key=key)
-        assert (again.status, again.body) == (200, first.body) and is_replay(again), (path, again)
+        assert (again.status, again.body) == (200, repeated(first.body)), (path, again)
+        assert is_replay(again), (path, again)
         assert caller.request(method, path, body | {"unknown": 1}, key=key).status == 409, path
+
+
+def test_repeated_accept_says_so(admin, fleet, code, key):
+    driver = fleet.driver()
+    admin.assign(code, driver.subject)
+    admin.route(code, "assign-driver", driverId=driver.subject)
+    for kind, noun in (("jobs", "Job"), ("routes", "Route")):
+        path = f"/api/driver/{kind}/{code}/accept"
+        first = driver.post(path, key=f"{key} {kind}")
+        assert first.json()["message"] == f"{noun} accepted successfully" and not is_replay(first)
+        for _ in range(2):
+            again = driver.post(path, key=f"{key} {kind}")
+            assert is_replay(again)
+            assert again.json() == first.json() | {"message": f"{noun} already accepted"}
+
+
+def test_requests_that_change_nothing_are_not_stored(fleet, key):
+    driver = fleet.driver()
+    for _ in range(2):
+        response = driver.post("/api/driver/notifications/read", {"all": True}, key=key)
+        assert response.status == 200 and not is_replay(response)
 
 
 def test_errors_are_not_stored(admin, code, key):
@@ -269,7 +296,8 @@ def test_stored_responses_survive_a_restart(start_gateway, closing, code, key):
     client = fleet.listen(fleet.admin(), "admin-channel", "driver-d1")
     for response, body in (
             (fleet.admin().post(assign_path(code), {"driverId": "d1"}, key=key), first.body),
-            (fleet.driver("d1").post(f"/api/driver/jobs/{code}/accept", key=key), accepted.body)):
+            (fleet.driver("d1").post(f"/api/driver/jobs/{code}/accept", key=key),
+             repeated(accepted.body))):
         assert (response.status, response.body) == (200, body) and is_replay(response)
     fleet.admin().expect_error(409, "POST", assign_path(code), {"driverId": "d2"}, key=key)
     expect_no_events(api, client)

@@ -1,4 +1,6 @@
-"""One driver's commands, however many, do not take the fleet's store from the others."""
+"""One driver's commands, however many, do not take the fleet's store from the others; while the store
+cannot be written, /readyz says so.
+"""
 
 import contextlib
 import sqlite3
@@ -66,3 +68,18 @@ def test_waiting_commands_of_a_driver_are_limited(start_limited, closing):
     assert count_limited(admin, "fleet_commands_waiting") == statuses.count(429)
     assert driver.post(READ, {"all": True}).status == 200
     wait_until(lambda: logs_limit(fleet.gateway, "fleet_commands_waiting"), "the log reports it")
+
+
+def test_readyz_says_that_the_store_cannot_be_written(start_limited):
+    fleet = start_limited()
+    admin = fleet.admin()
+    with contextlib.closing(sqlite3.connect(
+            fleet.gateway.database_path, isolation_level=None)) as other:
+        other.execute("BEGIN IMMEDIATE")
+        admin.expect_error(503, "PUT", "/api/admin/orders/O1", {})
+        response = admin.get("/readyz")
+        assert response.status == 503 and "store cannot be written" in response.text
+        assert int(response.headers["retry-after"]) >= 1 and admin.get("/healthz").status == 200
+        other.execute("ROLLBACK")
+    # Without a command that would show it.
+    wait_until(lambda: admin.get("/readyz").status == 200, "the store can be written again")

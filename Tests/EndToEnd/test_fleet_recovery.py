@@ -92,9 +92,11 @@ def test_orderly_stop_leaves_nothing_unpublished(start_gateway, closing):
 
 
 def test_expired_notifications_are_not_published(restart, closing):
-    """On `admin-channel` after an hour, on other channels when they expire."""
+    """On `admin-channel` after an hour, on other channels when they expire. The owner of a channel gets them
+    by replay for two days.
+    """
     def age(database) -> None:
-        database.execute("UPDATE notifications SET created_at = created_at - ? WHERE channel = 'admin-channel'", [HOUR])
+        database.execute("UPDATE notifications SET created_at = created_at - ?", [48 * HOUR])
         database.execute("UPDATE notifications SET expires_at = created_at WHERE channel = 'driver-d1'")
 
     fleet = restart(assign(unique_id("O")), age)
@@ -129,3 +131,23 @@ def test_stopping_gateway_refuses_commands_and_answers_queries(start_gateway, cl
     assert "stopping" in error_message(path, response)
     assert reader.get_order(code)["driverId"] == "d1"
     gateway.wait()
+
+
+def test_later_notifications_follow_the_recovered_ones(restart, start_gateway, closing):
+    """Otherwise, the driver would take an old assignment for the present state. Nor does a further crash
+    lose the later ones.
+    """
+    code = unique_id("O")
+    fleet = restart(assign(code))
+    fleet.admin().post(f"/api/admin/orders/{code}/unassign", {})
+    wait_until(lambda: fleet.gateway.query(
+        "SELECT position = (SELECT MAX(id) FROM notifications) FROM publication") == [(1,)],
+        "the gateway records what it has published")
+    fleet.gateway.kill()
+    fleet = Fleet(start_gateway("kept", **FLEET), closing)
+    client = fleet.listen(fleet.driver("d1"), "driver-d1")
+    assert client.expect_data("job-assigned")["bookingId"] == code
+    client.expect("order-removed")
+    dashboard = fleet.listen(fleet.admin(), "admin-channel")
+    events = [dashboard.receive()["event"] for _ in range(3)]
+    assert events == ["job-assigned", "order-assigned", "order-unassigned"]

@@ -8,7 +8,7 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 
 from harness.apps import FIRST
-from harness.fleet import Caller, error_message
+from harness.fleet import Caller, error_message, wait_until
 from harness.gateway import Gateway, expect_invalid_config, run, write_config
 from harness.jwks import KeyServer, key_set
 from harness.tokens import (ES256, HS256, RS256, SECRET, Unsigned, base64url, claims, encode,
@@ -193,6 +193,28 @@ def test_unreachable_issuer_is_503(start_gateway, keys):
     gateway = start_gateway(**configured({"algorithm": "RS256", "jwks_url": f"{server.url}/jwks"}))
     for _ in range(3):
         assert status(gateway, RSA.token(claims(), kid="k1")) == 503
+
+
+def test_issuer_that_is_back_is_asked_again_soon(start_gateway, keys):
+    server = keys(jwks=key_set(RSA.jwk("k1")))
+    server.status = 500
+    gateway = start_gateway(**configured({"algorithm": "RS256", "jwks_url": f"{server.url}/jwks"}))
+    assert status(gateway, RSA.token(claims(), kid="k1")) == 503
+    server.status = 200
+    wait_until(lambda: status(gateway, RSA.token(claims(), kid="k1")) == 200, "the keys are fetched again")
+
+
+def test_issuer_that_does_not_respond_does_not_delay_the_stop(start_gateway, keys):
+    server = keys(jwks=key_set(RSA.jwk("k1")))
+    server.may_respond.clear()
+    gateway = start_gateway(server={"drain_seconds": 0}, **configured(
+        {"algorithm": "RS256", "jwks_url": f"{server.url}/jwks"}))
+    try:
+        assert server.requested.wait(15), "the gateway did not fetch the key"
+        gateway.stop()
+        assert "token_keys_not_fetched" not in gateway.log(), "the fetch was cancelled, it did not time out"
+    finally:
+        server.may_respond.set()
 
 
 def test_each_request_with_an_unknown_key_is_answered(start_gateway, keys):

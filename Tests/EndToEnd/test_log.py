@@ -88,7 +88,8 @@ def test_a_full_queue_drops_lines_counts_them_and_reports_them(start_gateway, cl
     gateway.wait()
     notices = [line for line in lines if line["event"] == "log_lines_dropped"]
     assert sum(line["count"] for line in notices) >= dropped
-    assert lines[-1]["event"] == "stopped"
+    # The queue may still be full at the end.
+    assert lines[-1]["event"] in ("stopped", "log_lines_dropped")
 
 
 def test_lines_are_in_order_from_the_start_to_the_exit(start_gateway, closing):

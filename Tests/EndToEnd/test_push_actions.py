@@ -6,7 +6,7 @@ import re
 
 import pytest
 
-from harness.fleet import unique_id
+from harness.fleet import report, unique_id
 from harness.push.devices import Push
 
 PLACES = {"customerName": "Ann Öz 🚚", "pickupAddress": "1 \"High\" St",
@@ -57,7 +57,20 @@ class Scenario:
             self.fleet.wait_for_accepted(notification,
                                          2 * sum(ids[index] == notification
                                                  for _, index, _, _ in expected))
+        for person, index, _, kind in expected:
+            self.report(person, ids[index], kind, received[person.subject])
         return received
+
+    def report(self, person, notification: str, kind: str, pushes: list[Push]) -> None:
+        """Reports under every id that the phones know that they have received the pushes, and expects
+        one step.
+        """
+        for push in pushes:
+            for known in (notification, push.message_id, push.collapse_id):
+                report(person, known, kind=kind)
+        steps = self.admin.expect_ok("GET", f"/api/ops/notifications/{notification}")["steps"]
+        assert [step["subject"] for step in steps if step["step"] == "received"].count(
+            f"{person.role}:{person.subject}") == 1, steps
 
     def assert_job(self, push: Push) -> None:
         assert list(push.data)[:7] == [*FIRST_FIELDS, "jobId", "title", "message"], push.data

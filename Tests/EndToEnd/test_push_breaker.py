@@ -62,3 +62,17 @@ def test_single_invalid_token_does_not_stop_the_lane(start_push_fleet):
     other.next(notification)
     fleet.wait_for_metric("push_token_removals_total", 1, reason="DeviceTokenNotForTopic")
     assert registered_devices(device) == [] and fleet.lane("apns")["state"] == "running"
+
+
+def test_one_user_with_invalid_tokens_does_not_stop_the_lane(start_push_fleet):
+    fleet = start_push_fleet()
+    hostile, other = fleet.driver(), fleet.ios()
+    invalid = [fleet.ios(hostile) for _ in range(20)]
+    for device in invalid:
+        fleet.apns.script(refusal(400, "DeviceTokenNotForTopic"), to(device.token))
+    for _ in range(3):
+        fleet.announce(hostile)
+        other.next(fleet.announce(other))
+    fleet.wait_for_metric("push_token_removals_total", 20, reason="DeviceTokenNotForTopic")
+    assert fleet.lane("apns")["state"] == "running"
+    assert fleet.log_entries("rejects most pushes", "error") == []

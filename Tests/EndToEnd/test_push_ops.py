@@ -375,7 +375,7 @@ def test_check_config_prints_the_catalogue(providers, tmp_path):
     result = run("check-config", "--config", configured(providers, tmp_path, catalogue={
         "job-assigned": {"title": "Go to {pickupAddress|work}", "body": "{nonsense|x}"}}))
     assert result.returncode == 0, result
-    assert "job-available-again: off, 24h\n  recipients: nobody\n" in result.stdout
+    assert "job-available-again: off, 24h\n  recipients: none\n" in result.stdout
     assert ("job-assigned" in result.stdout and "Go to work" in result.stdout
             and "nonsense" in result.stdout + result.stderr)
     assert "PRIVATE KEY" not in result.stdout and "secret1" not in result.stdout

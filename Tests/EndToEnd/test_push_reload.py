@@ -77,3 +77,17 @@ def test_pushes_under_way_during_a_reload_are_sent_once(start_push_fleet, provid
     for notification in notifications:
         fleet.wait_for_accepted(notification)
     assert len(fleet.fcm.sent_to(device.token)) == 101
+
+
+def test_disabling_a_provider_takes_effect_after_a_restart_only(start_push_fleet, providers):
+    """For example, the file is truncated while it is being copied."""
+    fleet = start_push_fleet()
+    devices = fleet.ios(), fleet.android()
+    fleet.warm_up(*devices)
+    config = fleet.gateway.config
+    whole = config.read_text()
+    config.write_text("".join(line for line in whole.splitlines(True) if not line.startswith("push:")))
+    reload(fleet, "reload_incomplete")
+    fleet.warm_up(*devices)
+    assert all(fleet.lane(lane)["state"] == "running" for lane in ("apns", "apns-sandbox", "fcm"))
+    config.write_text(whole)

@@ -4,7 +4,7 @@ import uuid
 
 import pytest
 
-from harness.fleet import Caller, unique_id
+from harness.fleet import Caller, report, unique_id
 
 CATALOGUE = ["NEW_BATCH_AVAILABLE", "DRIVER_APPROVED", "DRIVER_REJECTED", "BATCH_REASSIGNED",
              "ORDER_CANCELLED", "driver_arrival"]
@@ -13,16 +13,6 @@ CATALOGUE = ["NEW_BATCH_AVAILABLE", "DRIVER_APPROVED", "DRIVER_REJECTED", "BATCH
 @pytest.fixture
 def fleet(start_push_fleet):
     return start_push_fleet()
-
-
-def report(caller: Caller, notification: str, event: str = "received", kind: str = "new_job",
-           entity: str | None = "e1") -> None:
-    body = {"notificationId": notification, "type": kind, "event": event,
-            "timestamp": "2026-03-01T10:00:00.000Z"}
-    if entity is not None:
-        body["entityId"] = entity
-    assert caller.expect_ok("POST", f"/api/{caller.role}/notifications/log",
-                            body) == {"success": True}
 
 
 def reported(fleet, notification: str) -> list[tuple[str, str | None]]:

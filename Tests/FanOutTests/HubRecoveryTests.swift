@@ -18,7 +18,7 @@ private let z = socket("3.2")
     private mutating func hold(_ id: String, on channel: String, until expiresAt: Int64 = 10) {
         let publication = Hub.Publication(channel: name(channel), frame: event(channel, id))
         let mirror = Hub.Publication(publication, mirroredOn: name("private-" + channel))
-        hub.hold(Hub.RecoveredNotification(id: id, publications: [publication, mirror], expiresAt: expiresAt), app: 0)
+        hub.hold(Hub.Notification(id: id, publications: [publication, mirror], expiresAt: expiresAt), app: 0)
     }
 
     /// Subscribes a connection, which it opens first.
@@ -64,6 +64,37 @@ private let z = socket("3.2")
         _ = hub.apply(.tick(10))
         #expect(subscribe(x, "driver-42") == [Delivery(0, .fanOut(event("driver-42", "2"), 0, except: nil))])
         #expect(published() == ["1", "2"])
+    }
+
+    /// Publishes a committed notification.
+    private mutating func publish(_ id: String, on channel: String) -> [Delivery] {
+        let publication = Hub.Publication(channel: name(channel), frame: event(channel, id))
+        let mirror = Hub.Publication(publication, mirroredOn: name("private-" + channel))
+        return hub.apply(.notify([Hub.Notification(id: id, publications: [publication, mirror], expiresAt: 10)], app: 0))
+    }
+
+    /// The subscriber would take the older one for the present state.
+    @Test mutating func newerNotificationsOfTheSameChannelWaitBehindThem() {
+        hold("1", on: "driver-42")
+        #expect(publish("2", on: "driver-42") == [])
+        #expect(publish("3", on: "driver-7") == [])
+        #expect(
+            subscribe(x, "driver-42") == [
+                Delivery(0, .fanOut(event("driver-42", "1"), 0, except: nil)),
+                Delivery(0, .fanOut(event("driver-42", "2"), 0, except: nil)),
+            ])
+        #expect(published() == ["1", "2"])
+        #expect(publish("4", on: "driver-42") == [Delivery(0, .fanOut(event("driver-42", "4"), 0, except: nil))])
+        #expect(subscribe(y, "driver-7") == [], "nothing waited for this channel")
+    }
+
+    @Test mutating func atMostAThousandWaitForAChannel() {
+        hold("1", on: "driver-42")
+        for id in 2...1_002 { #expect(publish("\(id)", on: "driver-42") == []) }
+        #expect(hub.droppedRecovered == 2)
+        #expect(published() == ["1", "2"], "dropped")
+        #expect(subscribe(x, "driver-42").count == 1_000)
+        #expect(published() == (3...1_002).map(String.init))
     }
 
     @Test mutating func otherChannelsAndApplicationsDoNotGetThem() {

@@ -106,9 +106,25 @@ import Testing
             + RouteTransition.samples(driver: longest, name: name).flatMap { $0.events(of: route, at: 0) }.map { ($0, false) }
         for (draft, isOfOrder) in drafts {
             let size = draft.data(id: String(repeating: "7", count: 26), correlationID: String(repeating: "\"", count: 128)).count
-            let bound = isOfOrder ? EventSize.bound(order, driverName: name) : EventSize.bound(route, driverName: name)
+            let rules = NotificationRules()
+            let bound =
+                isOfOrder ? EventSize.bound(order, driverName: name, rules) : EventSize.bound(route, driverName: name, rules)
             #expect(size <= bound, "\(draft.event)")
         }
+    }
+
+    /// Otherwise an update would be accepted, and every assignment after it rejected.
+    @Test func countsTheFieldsThatTheCatalogueAdds() {
+        let fields = (0..<10).map { NotificationCatalogue.DataField("field\($0)", String(repeating: "\u{1}", count: 200)) }
+        let rule = NotificationRules.Rule(lifetimeSeconds: 60, collapsesByJob: true, data: fields)
+        let rules = NotificationRules(rules: ["job-assigned": rule], eventBytesMax: 5_000)
+        var action = RulesFixture.orderAction(.update)
+        action.changes.pickupAddress = .set("1 High Street")
+        var planner = RulesFixture.planner()
+        let error = ruleError { () throws(RuleError) in
+            try planner.plan(action, for: RulesFixture.order(), RulesFixture.context(rules: rules))
+        }
+        #expect(error?.text == #"Field "pickupAddress" is too long: event job-assigned would exceed 5000 bytes"#)
     }
 
     @Test func errorsAlsoNameReasonAndDriverName() {

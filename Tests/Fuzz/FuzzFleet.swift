@@ -249,8 +249,8 @@ private func checkRequests(_ bytes: UnsafeRawBufferPointer) {
     guard case .command(let command) = router.action(of: route, request: body) else { return }
     invariant(authorization != nil, "a command requires an authorization")
     invariant(isPermitted(command), "a command is permitted for the role")
-    if case .device(let device) = command.action, device.kind == .unregister {
-        invariant(command.idempotencyKey == nil, "removing a device takes no idempotency key")
+    if case .device = command.action {
+        invariant(command.idempotencyKey == nil, "registering and removing a device take no idempotency key")
     } else {
         invariant(
             command.idempotencyKey.map { $0.digest.count == 32 && $0.text == value } ?? false,

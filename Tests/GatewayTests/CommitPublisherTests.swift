@@ -294,7 +294,11 @@ import Threads
         let command = Command(actor: Identity(role: .admin, id: "7"), action: action ?? cancel, correlationID: "c1")
         return (
             CommandRequest(command, replyTo: ReplyAddress(loop: loop, request: request)),
-            reply ?? .committed(CommandResult(body: [], notifications: notifications, order: order))
+            reply
+                ?? .committed(
+                    CommandResult(
+                        body: [], notifications: notifications, sequences: notifications.indices.map { Int64($0 + 1) },
+                        order: order))
         )
     }
 

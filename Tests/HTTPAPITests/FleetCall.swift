@@ -67,7 +67,11 @@ struct FleetCall {
     func apiAction(_ router: Router = router()) -> APIAction { withRequest { router.action(of: $0, now: Call.now) } }
 
     func response(_ router: Router = router()) -> HTTPResponse? {
-        if case .respond(let response) = apiAction(router) { response } else { nil }
+        switch apiAction(router) {
+        case .respond(let response): response
+        case .authenticate(let user): user.response
+        default: nil
+        }
     }
 
     /// The status of the router's response. Nil if the request is valid and leads to another action than a response.

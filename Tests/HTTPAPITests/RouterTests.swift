@@ -41,7 +41,7 @@ import Testing
             case .liveness: .liveness
             case .readiness: .readiness
             case .metrics: .metrics
-            case .command, .fleetQuery, .authorize, .stats, .pushReport: .fleet
+            case .command, .fleetQuery, .authorize, .authenticate, .stats, .pushReport: .fleet
             }
         }
     }

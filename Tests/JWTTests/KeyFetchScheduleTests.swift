@@ -30,21 +30,26 @@ import Testing
         }
     }
 
-    @Test func failedRefreshIsRepeatedAfterAMinute() {
+    @Test func failedRefreshIsRepeatedSoon() {
         var schedule = Self.schedule(.failed)
-        #expect(schedule.secondsUntilRefresh(now: 1_000) == 60)
+        #expect(schedule.secondsUntilRefresh(now: 1_000) == 5)
         schedule.record(.newKeys(maxAgeSeconds: 3_600), of: .age, startedAt: 1_060)
         schedule.record(.failed, of: .unknownKey, startedAt: 1_100)
         #expect(schedule.secondsUntilRefresh(now: 1_100) == 3_560, "the document is still fresh")
     }
 
     @Test func fruitlessFetchesForUnknownKeysAreLimitedToOneAMinute() {
-        for outcome in [KeyFetchSchedule.Outcome.noNewKeys(maxAgeSeconds: 5), .failed] {
-            let schedule = Self.schedule(outcome, .unknownKey)
-            #expect(schedule.secondsUntilFetchForUnknownKey(now: 1_000) == 60)
-            #expect(schedule.secondsUntilFetchForUnknownKey(now: 1_059) == 1)
-            #expect(schedule.secondsUntilFetchForUnknownKey(now: 1_060) == 0)
-        }
+        let schedule = Self.schedule(.noNewKeys(maxAgeSeconds: 5), .unknownKey)
+        #expect(schedule.secondsUntilFetchForUnknownKey(now: 1_000) == 60)
+        #expect(schedule.secondsUntilFetchForUnknownKey(now: 1_059) == 1)
+        #expect(schedule.secondsUntilFetchForUnknownKey(now: 1_060) == 0)
+    }
+
+    /// Users whose keys could not be fetched must not wait a minute for an issuer that is back.
+    @Test func failedFetchForAnUnknownKeyIsRepeatedSoon() {
+        let schedule = Self.schedule(.failed, .unknownKey)
+        #expect(schedule.secondsUntilFetchForUnknownKey(now: 1_000) == 5)
+        #expect(schedule.secondsUntilFetchForUnknownKey(now: 1_005) == 0)
     }
 
     @Test func newKeysEndTheLimit() {
@@ -60,7 +65,7 @@ import Testing
         for outcome in [KeyFetchSchedule.Outcome.noNewKeys(maxAgeSeconds: 5), .failed] {
             #expect(Self.schedule(outcome, .age).secondsUntilFetchForUnknownKey(now: 1_000) == 0)
         }
-        var schedule = Self.schedule(.failed, .unknownKey)
+        var schedule = Self.schedule(.noNewKeys(maxAgeSeconds: 5), .unknownKey)
         schedule.record(.noNewKeys(maxAgeSeconds: nil), of: .age, startedAt: 1_010)
         #expect(schedule.secondsUntilFetchForUnknownKey(now: 1_010) == 50, "and does not give one back")
     }

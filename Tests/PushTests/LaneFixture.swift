@@ -106,14 +106,14 @@ struct LaneFixture {
 
     static func job(
         _ number: Int64, device: String? = nil, attempts: Int = 0, seenAt: Int64 = 0, expiresAt: Int64 = .max,
-        environment: DeviceToken.Environment? = .production
+        environment: DeviceToken.Environment? = .production, recipient: String? = nil
     ) -> PushJob {
         let notification = Notification(
             id: "N\(number)", channel: "driver-42", event: "job-assigned", data: Array("{}".utf8), createdAt: 0,
             expiresAt: expiresAt, collapseKey: "N\(number)")
         let token = DeviceToken(provider: .apns, platform: .ios, environment: environment, text: "00112233aabbccdd")
         return PushJob(
-            number: number, notification: notification, entity: nil, recipient: "driver:42",
+            number: number, notification: notification, entity: nil, recipient: recipient ?? "driver:\(number)",
             device: PushJob.Device(id: device ?? "device-\(number)", token: token, lastSeenAt: seenAt), attempts: attempts)
     }
 

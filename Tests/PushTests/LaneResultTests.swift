@@ -244,6 +244,7 @@ struct LaneResultTests {
         #expect(backoff.backoff(of: "D", at: 3_399) == 3_400)
         #expect(backoff.backoff(of: "D", at: 3_400) == nil)
         #expect(backoff.backoff(of: "D", at: 1_399) == nil, "a clock set back does not lengthen the back-off")
+        #expect(backoff.throttle("D", startedAt: 400, at: 500) == 1_500, "the clock was set back")
     }
 
     @Test func expiredCredentialIsRenewedOnce() {

@@ -4,10 +4,11 @@ import Testing
 @testable import Push
 
 @Suite struct RejectionBreakerTests {
-    /// A rejection of a push to device `device`.
-    private func rejection(_ device: Int, at now: Int64 = 0) -> RejectionBreaker.Rejection {
+    /// A rejection of a push to a recipient's device.
+    /// - Parameter recipient: nil for a recipient of whom there is one for each device.
+    private func rejection(_ device: Int, of recipient: String? = nil, at now: Int64 = 0) -> RejectionBreaker.Rejection {
         RejectionBreaker.Rejection(
-            job: LaneFixture.job(Int64(device)), reason: "BadDeviceToken",
+            job: LaneFixture.job(Int64(device), recipient: recipient ?? "driver:\(device)"), reason: "BadDeviceToken",
             removal: DeviceRemoval(reason: "BadDeviceToken", ifSeenBefore: 1), seconds: 0, at: now)
     }
 
@@ -16,7 +17,7 @@ import Testing
         devices.map { breaker.suspend(rejection($0, at: now)) }
     }
 
-    @Test func opensIfMostOfTheLastAnswersAreRejectionsFromTenDevices() {
+    @Test func opensIfMostOfTheLastAnswersAreRejectionsOfTenRecipients() {
         var breaker = RejectionBreaker()
         let isToOpen = suspend(&breaker, Array(1...11))
         #expect(isToOpen == [Bool](repeating: false, count: 10) + [true])
@@ -33,15 +34,15 @@ import Testing
         for device in 1...200 {
             let isToOpen = breaker.suspend(rejection(device))
             #expect(!isToOpen)
-            breaker.recordOther("device-0")
+            breaker.recordOther(at: 0)
         }
         // Older answers do not count, so eleven rejections are enough again.
-        for _ in 1...20 { breaker.recordOther("device-0") }
+        for _ in 1...20 { breaker.recordOther(at: 0) }
         let isToOpen = suspend(&breaker, Array(301...311))
         #expect(isToOpen == [Bool](repeating: false, count: 10) + [true])
     }
 
-    @Test func staysClosedIfTheRejectionsAreFromFewDevices() {
+    @Test func staysClosedIfTheRejectionsAreOfFewRecipients() {
         var breaker = RejectionBreaker()
         for _ in 1...50 {
             let isToOpen = suspend(&breaker, Array(1...9))
@@ -49,10 +50,41 @@ import Testing
         }
     }
 
+    /// Otherwise, one user with many invalid tokens would stop the pushes of all others.
+    @Test func manyDevicesOfOneRecipientDoNotOpenIt() {
+        var breaker = RejectionBreaker()
+        for device in 1...20 {
+            let isToOpen = breaker.suspend(rejection(device, of: "driver:42"))
+            #expect(!isToOpen)
+        }
+        #expect(breaker.takeConfirmed(at: 500).count == 20)
+    }
+
+    /// A lane with little traffic, to which an invalid token comes now and then.
+    @Test func answersCountForAnHour() {
+        let hour: Int64 = 3_600_000
+        var breaker = RejectionBreaker()
+        for device in 1...50 {
+            let isToOpen = breaker.suspend(rejection(device, at: Int64(device) * hour / 10))
+            #expect(!isToOpen)
+            _ = breaker.takeSuspended()
+        }
+        // Ten of the last hour count, so the eleventh within it opens the breaker.
+        let isToOpen = breaker.suspend(rejection(51, at: 5 * hour))
+        #expect(isToOpen)
+    }
+
+    @Test func setBackClockForgetsAnswers() {
+        var breaker = RejectionBreaker()
+        _ = suspend(&breaker, Array(1...10), at: 1_000)
+        let isToOpen = breaker.suspend(rejection(11, at: 999))
+        #expect(!isToOpen)
+    }
+
     @Test func confirmsARejectionAfterHalfASecond() {
         var breaker = RejectionBreaker()
-        breaker.recordOther("device-0")
-        breaker.recordOther("device-0")
+        breaker.recordOther(at: 0)
+        breaker.recordOther(at: 0)
         #expect(breaker.nextTurn == nil)
         _ = suspend(&breaker, [1, 2], at: 1_000)
         #expect(breaker.nextTurn == 1_500)
@@ -61,9 +93,9 @@ import Testing
         #expect(breaker.suspended == [] && breaker.nextTurn == nil)
     }
 
-    /// No other answers: the more devices are rejected, the longer the breaker waits.
+    /// No other answers: the more recipients are concerned, the longer the breaker waits.
     @Test(arguments: [(1, 500), (2, 1_000), (3, 2_000), (10, 256_000)] as [(Int, Int64)])
-    func eachRejectedDeviceDoublesTheTime(_ devices: Int, _ time: Int64) {
+    func eachRecipientDoublesTheTime(_ devices: Int, _ time: Int64) {
         var breaker = RejectionBreaker()
         _ = suspend(&breaker, Array(1...devices))
         #expect(breaker.takeConfirmed(at: time - 1) == [])
@@ -73,7 +105,7 @@ import Testing
     @Test func otherAnswersShortenTheTime() {
         var breaker = RejectionBreaker()
         _ = suspend(&breaker, Array(1...9))
-        for _ in 1...9 { breaker.recordOther("device-0") }
+        for _ in 1...9 { breaker.recordOther(at: 0) }
         #expect(breaker.takeConfirmed(at: 500).count == 9)
     }
 

@@ -74,10 +74,13 @@ struct ReferenceModel {
         case .clientEvent(let socket, let event, let channel): relay(event, from: socket, on: channel)
         case .publish(let publications, let app, let sender):
             for publication in publications { publish(publication, app, except: sender) }
+        case .notify(let notifications, let app):
+            for publication in notifications.flatMap(\.publications) { publish(publication, app, except: nil) }
         case .terminate(let userID, let app): terminated.formUnion(signedIn(as: userID, app))
         case .closed(let socket): close(socket)
         case .tick(let time): tick(time)
         case .identify(let socket, let identity): identify(socket, identity)
+        case .authorized: break  // concerns durable channels only, which the simulated fleet does not have
         case .assignment(let assignment, let app): record(assignment, app)
         }
     }

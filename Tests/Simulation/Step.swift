@@ -51,8 +51,12 @@ extension Step: CustomStringConvertible {
         case .publish(let publications, let app, let sender):
             let channels = publications.map(\.channel.text).joined(separator: ", ")
             return "publish(\(channels)\(sender.map { ", except \($0)" } ?? "")) in app \(app)"
+        case .notify(let notifications, let app):
+            let channels = notifications.flatMap(\.publications).map(\.channel.text).joined(separator: ", ")
+            return "notify(\(channels)) in app \(app)"
         case .terminate(let userID, let app): return "terminate(\(userID)) in app \(app)"
         case .closed(let socket): return "closed(\(socket))"
+        case .authorized(let socket, let identity, _, _): return "authorized(\(socket), \(identity.key))"
         case .identify(let socket, let identity): return "identify(\(socket), \(identity.key))"
         case .assignment(let assignment, let app):
             let driver = assignment.driverID ?? "no driver"

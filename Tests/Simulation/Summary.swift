@@ -80,6 +80,11 @@ struct RunDigest: Equatable, Sendable {
             add(2)
             add(UInt64(channel))
             add(socket)
+        case .notify(let frame, let channel, let sequence):
+            add(10)
+            add(frame)
+            add(UInt64(channel))
+            add(UInt64(sequence))
         case .fanOut(let frame, let channel, let sender):
             add(3)
             add(UInt64(channel))

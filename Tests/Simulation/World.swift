@@ -189,11 +189,13 @@ struct World {
     private mutating func check(after input: Hub.Input) throws(Discrepancy) {
         try checkers.check(hub, against: model)
         switch input {
-        case .opened, .signin, .terminate, .identify: break
+        case .opened, .signin, .terminate, .identify, .authorized: break
         case .subscribe(_, let grant): try check(grant.channel)
         case .unsubscribe(_, let channel), .clientEvent(_, _, let channel): try check(channel)
         case .publish(let publications, _, _):
             for publication in publications { try check(publication.channel) }
+        case .notify(let notifications, _):
+            for publication in notifications.flatMap(\.publications) { try check(publication.channel) }
         case .closed, .tick, .assignment: try checkAllChannels()
         }
         // Channels that the input does not concern must be unchanged. For speed, each step checks one channel, in turn.

@@ -42,6 +42,16 @@ import Threads
         #expect(try texts(count.next(reader, now: noon + 48 * hour)) == ["job-available-again expired 1"])
     }
 
+    /// The clock jumped forward and is repaired: counting goes on from the right time.
+    @Test func countsAgainAfterTheClockWasSetBackFar() throws {
+        let executor = try store.pushing()
+        _ = try executor.commit(announce(to: "1"))
+        let reader = QueryExecutor(try Database.open(readingFrom: store.path))
+        var count = ExpiryCount(from: noon + 1_000 * hour)
+        #expect(try texts(count.next(reader, now: noon)) == nil)
+        #expect(try texts(count.next(reader, now: noon + hour)) == ["hello expired 1"])
+    }
+
     @Test func doesNotCountWhatHadExpiredBefore() throws {
         let executor = try store.pushing()
         _ = try executor.commit(announce(to: "1"))

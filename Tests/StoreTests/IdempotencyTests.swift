@@ -1,4 +1,6 @@
 import Access
+import FleetRules
+import Primitives
 import Testing
 
 @testable import Store
@@ -74,6 +76,62 @@ import Testing
         #expect(late.status == 200 && !late.isReplay)
         #expect(try executor.commit(assign("A", to: "43", key: "k", digest: [2]), at: noon + 90 * hour).isReplay)
         #expect(try executor.count("idempotency") == 1)
+    }
+
+    /// The keys of the stored responses of a user, oldest first.
+    private func keys(_ executor: CommandExecutor, of subject: String) throws -> [String] {
+        try executor.database.dump("SELECT key FROM idempotency WHERE subject = '\(subject)' ORDER BY created_at, key")
+    }
+
+    @Test func keepsTheNewestResponsesOfAUser() throws {
+        let executor = try store.executor()
+        let other = command(.updatePreferences(PreferenceChanges()), by: driver("43"), key: "k")
+        _ = try executor.commit(other)
+        var evicted = 0
+        for number in 0..<2_250 {
+            let update = command(.updatePreferences(PreferenceChanges()), by: driver("42"), key: "k\(number)")
+            #expect(try executor.commit(update, at: noon + Int64(number)).status == 200)
+            evicted += executor.counter.drain().evictedResponses
+        }
+        #expect(evicted == 300)
+        #expect(try keys(executor, of: "driver:42") == (300..<2_250).map { "k\($0)" })
+        #expect(try executor.commit(other).isReplay, "each user has a limit of its own")
+        // After retention and a rollback, the rows are counted again.
+        var removed: [RemovedDevice] = []
+        _ = try executor.deleteExpired(.idempotency, now: noon + 48 * hour + 1_000, lifetime: 0, limit: 1_000, &removed)
+        let left = try keys(executor, of: "driver:42").count
+        #expect(left == 2_250 - 1_001)
+        for number in 0..<100 {
+            let update = command(.updatePreferences(PreferenceChanges()), by: driver("42"), key: "l\(number)")
+            _ = try executor.commit(update, at: noon + 48 * hour)
+        }
+        #expect(executor.counter.drain().evictedResponses == 0)
+    }
+
+    @Test func storesNoResponseIfNothingChanged() throws {
+        let executor = try store.executor()
+        let readAll = command(.markRead(nil), by: driver("42"), key: "k")
+        #expect(try executor.commit(readAll).status == 200)
+        _ = try executor.commit(assign("A", to: "42"))
+        #expect(try executor.commit(assign("A", to: "42", key: "k")).text.contains("already assigned"))
+        #expect(try executor.count("idempotency") == 0)
+        #expect(try executor.commit(readAll).text.contains(#""read":1"#), "executed, not replayed")
+        #expect(try executor.commit(readAll).isReplay)
+    }
+
+    @Test(arguments: ["Job", "Route"]) func repeatedAcceptIsCalledAlreadyAccepted(noun: String) throws {
+        let executor = try store.executor()
+        if noun == "Job" {
+            _ = try executor.commit(assign("A", to: "42"))
+        } else {
+            _ = try executor.commit(command(.route(RouteAction(id: "A", .assign(.init(id: Identifier("42")))))))
+        }
+        let accept = command(noun == "Job" ? .acceptJob("A") : .acceptRoute("A"), by: driver("42"), key: "k")
+        let first = try executor.commit(accept)
+        let again = try executor.commit(accept)
+        #expect(again.isReplay && first.text.contains(#""message":"\#(noun) accepted successfully""#))
+        #expect(again.text == first.text.replacing("accepted successfully", with: "already accepted"))
+        #expect(try executor.commit(accept).body == again.body)
     }
 
     @Test func rollbackRemovesTheKey() throws {

@@ -64,6 +64,52 @@ import Testing
         #expect(last.foundEnvironments == [], "counted once")
     }
 
+    /// The sandbox's lane stops because the configuration seems to be wrong: an operator may correct production's address,
+    /// too.
+    @Test func productionIsTriedAgainAfterTheSandboxReleasesTheToken() throws {
+        let executor = try executor()
+        _ = try executor.commit(announce(to: "42"))
+        let job = try executor.claim(9, .apns)[0]
+        try executor.report([PushOutcome(job, .moved(to: .apnsSandbox, reason: "BadDeviceToken"), wasTried: true)], .apns)
+        let moved = try executor.claim(9, .apnsSandbox)[0]
+        let removal = DeviceRemoval(reason: "BadDeviceToken", ifSeenBefore: noon + 1)
+        try executor.report([PushOutcome(moved, .undecided, wasTried: true, removal: removal)], .apnsSandbox, at: noon + 1)
+        let released = PushOutcome(moved, .released(reason: "BadDeviceToken"), wasTried: false)
+        let reply = try executor.handle(PushReport(lane: .apnsSandbox, outcomes: [released], capacity: 0), at: noon + 2)
+        #expect(reply.woken == [.apns])
+        #expect(try executor.claim(9, .apns, at: noon + 2).map(\.number) == [job.number])
+    }
+
+    @Test func productionIsTriedAgainAfterARestart() throws {
+        do {
+            let executor = try executor()
+            _ = try executor.commit(register(apns("00112233445566778899", .sandbox), by: driver("43")))
+            _ = try executor.commit(announce(to: "42", "43"))
+            let job = try executor.claim(9, .apns)[0]
+            try executor.report([PushOutcome(job, .moved(to: .apnsSandbox, reason: "BadDeviceToken"), wasTried: true)], .apns)
+            #expect(try jobs(executor) == ["apns-sandbox|waiting", "apns-sandbox|queued"])
+        }
+        let executor = try store.pushing()
+        #expect(try executor.claim(9, .apns).map(\.recipient) == ["driver:42"])
+        #expect(try executor.claim(9, .apnsSandbox).map(\.recipient) == ["driver:43"])
+    }
+
+    /// While the sandbox's answer waits to be confirmed, production accepts another push.
+    @Test func sandboxDoesNotRemoveATokenThatProductionAccepts() throws {
+        let executor = try executor()
+        for _ in 1...2 { _ = try executor.commit(announce(to: "42")) }
+        let claimed = try executor.claim(2, .apns)
+        let moved = PushOutcome(claimed[0], .moved(to: .apnsSandbox, reason: "BadDeviceToken"), wasTried: true)
+        try executor.report([moved], .apns)
+        let job = try executor.claim(1, .apnsSandbox)[0]
+        let removal = DeviceRemoval(reason: "BadDeviceToken", ifSeenBefore: noon + 1)
+        try executor.report([PushOutcome(job, .undecided, wasTried: true, removal: removal)], .apnsSandbox, at: noon + 1)
+        try executor.report([PushOutcome(claimed[1], .accepted(messageID: nil), wasTried: true)], .apns, at: noon + 2)
+        let failed = PushOutcome(job, .failed(reason: "BadDeviceToken"), wasTried: true, removal: removal)
+        #expect(try executor.report([failed], .apnsSandbox, at: noon + 3).removed == [])
+        #expect(try executor.database.dump("SELECT environment, quarantined_at FROM devices") == ["production|-"])
+    }
+
     /// Apps register at every start, each time without the environment.
     @Test func registrationKeepsTheEnvironment() throws {
         let executor = try executor()

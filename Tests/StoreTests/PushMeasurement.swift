@@ -31,7 +31,7 @@ import Threads
             return Announcement(type: "HELLO", audience: .drivers(drivers), data: Self.data)
         }
         print("creating a job: \((with - without)) µs; \(Self.residentMegabytes()) MB with \(Self.pushes) in the queue")
-        #expect(try executor.report().depth == Self.pushes)
+        #expect(try executor.outbox.jobs.unsent(.fcm).depth == Self.pushes)
 
         var outcomes: [PushOutcome] = []
         var done = 0

@@ -130,6 +130,14 @@ import Testing
                 if let before { try #require(next[before]?.contains(parts[1]) == true, "\(before) -> \(parts[1])") }
             }
             try #require(rows.count == jobCount, "one per notification and device")
+            for lane in [PushLane.fcm, .apns] {
+                let unsent = """
+                    SELECT COUNT(*), COALESCE(MIN(queued_at), 0) FROM push_jobs \
+                    WHERE lane = '\(lane.rawValue)' AND state IN ('queued', 'waiting')
+                    """
+                let queue = try executor.outbox.jobs.unsent(lane)
+                try #require(try executor.database.dump(unsent) == ["\(queue.depth)|\(queue.oldestAt ?? 0)"])
+            }
             let twice = "SELECT 1 FROM push_jobs GROUP BY notification_id, device_id HAVING COUNT(*) > 1"
             try #require(try executor.database.dump(twice) == [])
             // A job that was never leased is cancelled as soon as its device has another owner.

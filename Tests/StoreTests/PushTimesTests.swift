@@ -24,6 +24,22 @@ import Testing
         #expect(try executor.report(capacity: 1, at: earlier + 5_000).jobs.map(\.number) == [job.number])
     }
 
+    /// Another lane reports first after the clock was set back.
+    @Test func noLaneWaitsForTheOldTime() throws {
+        let executor = try store.pushing()
+        for token in [fcm("a"), apns("00112233445566778899")] { _ = try executor.commit(register(token, by: driver("42"))) }
+        _ = try executor.commit(announce(to: "42"))
+        let earlier = noon - 3_000_000
+        for lane in [PushLane.fcm, .apns] {
+            let job = try executor.claim(1, lane)[0]
+            try executor.report(
+                [PushOutcome(job, .retry(at: noon + 2_000, reason: "503"), wasTried: true)], lane, at: noon + 1_000)
+        }
+        for lane in [PushLane.fcm, .apns] {
+            #expect(try executor.report(capacity: 1, lane, at: earlier).nextDueAt == earlier + 5_000)
+        }
+    }
+
     @Test func newestDeviceIsKeptEvenIfItsRegistrationTimeIsTheOldest() throws {
         let executor = try store.pushing()
         for index in 0..<CommandExecutor.devicesMax {

@@ -96,7 +96,7 @@ import Testing
             expires_at) SELECT n, 'fcm', '\(id)' || n, '\(device)', 'driver:' || n % 1000, 'queued', n / 1000, 0, \(noon), \(noon + 1000) \
             FROM numbers
             """)
-        #expect(try executor.report(at: noon).depth == 200_000)
+        #expect(try executor.outbox.jobs.unsent(.fcm).depth == 200_000)
         let work = try executor.instructions { _ = try executor.claim(10) }
         #expect(work < 20_000, "\(work) instructions of SQLite's virtual machine")
     }

@@ -20,6 +20,11 @@ import Testing
 
     private static func accept(by id: String) -> Command { command(.acceptJob("A"), by: driver(id)) }
 
+    private static func announcement(to count: Int) -> Command {
+        let drivers = (0..<count).map(String.init)
+        return command(.announce(Announcement(type: "HELLO", audience: .drivers(drivers), data: Array("{}".utf8))))
+    }
+
     private static func read(by id: String) -> Command { command(.markRead(nil), by: driver(id)) }
 
     private static func telemetry(events: Int, by id: String) -> Command {
@@ -89,20 +94,30 @@ import Testing
         #expect(take().map(\.number) == [22], "a single request may exceed it")
     }
 
+    /// Others do not wait behind announcements to many.
+    @Test mutating func announcementsToManyFollowOtherCommandsOfDispatchers() {
+        for number in 0..<10 { #expect(post(Self.announcement(to: 900), number: number) == .queued) }
+        #expect(post(Self.announcement(to: 20), number: 10) == .queued)
+        #expect(post(assign("A", to: "42"), number: 11) == .queued)
+        #expect(take().map(\.number) == [10, 11, 0])
+        #expect(take().map(\.number) == [1])
+    }
+
     /// Nothing is lost or taken twice, each priority keeps its order and its share, and no priority waits while it has
     /// requests.
     @Test(arguments: 0..<50) mutating func servesAllPriorities(seed: UInt64) {
         var random = SplitMix(seed: seed)
         backlog = RequestBacklog(countMax: 200, perSubjectMax: 20)
-        var waiting: [[Int]] = [[], [], []]
+        var waiting: [[Int]] = RequestPriority.allCases.map { _ in [] }
         var next = 0
         for _ in 0..<300 {
             for _ in 0..<random.below(30) {
                 let driver = "\(random.below(30))"
                 let command =
-                    switch random.below(4) {
+                    switch random.below(5) {
                     case 0: assign("A", to: driver)
                     case 1: Self.accept(by: driver)
+                    case 2: Self.announcement(to: 1 + random.below(100))
                     default: Self.telemetry(events: 1 + random.below(100), by: driver)
                     }
                 let request = StoreWriter.Request.command(

@@ -73,6 +73,11 @@ import Testing
                 "MIN(number) FROM push_jobs WHERE lane = ? AND state = 'waiting'",
                 "USING COVERING INDEX push_jobs_waiting (lane=?)"
             ),
+            (
+                "UPDATE notifications SET read_at = ? WHERE channel = ? AND sequence > ?",
+                "USING INDEX sqlite_autoindex_notifications_2 (channel=? AND sequence>?)"
+            ),
+            ("WHERE recipient = ? AND read_at IS NULL", "USING INDEX inbox_entries_unread (recipient=?)"),
             ("SET state = 'expired'", "USING INDEX push_jobs_ageing (lane=? AND expires_at<?)"),
             ("SELECT MAX(turn)", "USING INDEX push_jobs_open (recipient=? AND lane=?)"),
             ("ELSE 'superseded' END", "SEARCH newer USING COVERING INDEX push_jobs_news (recipient=? AND collapse_key=? AND"),
@@ -81,8 +86,17 @@ import Testing
             ("WHERE quarantined_at IS NOT NULL", "USING INDEX devices_quarantined"),
             ("owner < 'driver;'", "USING INDEX devices_by_owner ("),
             ("COUNT(*) FROM notification_steps", "USING COVERING INDEX notification_steps_by_subject (subject=? AND stray=?)"),
+            ("COUNT(*) FROM idempotency WHERE subject", "USING COVERING INDEX"),
+            (
+                "DELETE FROM idempotency WHERE subject = ? AND key IN",
+                "SEARCH idempotency USING INDEX idempotency_by_subject (subject=?)"
+            ),
             ("UPDATE orders SET driver_name = NULL", "USING INDEX orders_by_named_driver (driver_id=?)"),
-            ("INSERT INTO unpublished", "SEARCH notifications USING COVERING INDEX sqlite_autoindex_notifications_1 (id>?)"),
+            (
+                "INSERT INTO unpublished (notification_id) SELECT",
+                "SEARCH notifications USING COVERING INDEX sqlite_autoindex_notifications_1 (id>?)"
+            ),
+            ("sequence >= ?", "USING INDEX sqlite_autoindex_notifications_2 (channel=? AND sequence>?)"),
             ("SELECT COALESCE(booking_reference", "USING INDEX orders_by_customer (customer_id=?)"),
             ("UPDATE routes SET driver_name = NULL", "USING INDEX routes_by_named_driver (driver_id=?)"),
             ("number <> ? LIMIT 1", "USING INDEX push_jobs_accepted (notification_id=? AND recipient=?)"),
@@ -90,6 +104,50 @@ import Testing
             ("state IN ('sending', 'accepted')", "USING INDEX push_jobs_news (recipient=? AND collapse_key=?)"),
             ("order_code = ? ORDER BY id DESC", "USING INDEX audit_by_order (order_code=?)"),
             ("entry.notification_id < ?", "SEARCH entry USING INDEX sqlite_autoindex_inbox_entries_1 (recipient=? AND"),
+            (
+                "SELECT COUNT(confirmed_at)",
+                "SEARCH notifications USING INDEX sqlite_autoindex_notifications_2 (channel=? AND sequence>? AND sequence<?)"
+            ),
+            (
+                "SELECT COUNT(confirmed_at)",
+                "SEARCH deliveries USING INDEX sqlite_autoindex_deliveries_1 (channel=? AND sequence=? AND owner=?)"
+            ),
+            (
+                "INSERT INTO deliveries",
+                "SEARCH notifications USING COVERING INDEX sqlite_autoindex_notifications_2 (channel=? AND sequence>?"
+            ),
+            (
+                "DELETE FROM deliveries WHERE channel = ? AND owner",
+                "SEARCH deliveries USING INDEX sqlite_autoindex_deliveries_1 (channel=? AND sequence=? AND owner=?)"
+            ),
+            (
+                "FROM notifications JOIN deliveries",
+                "SEARCH notifications USING INDEX notifications_by_age (created_at<?)"
+            ),
+            (
+                "FROM notifications JOIN deliveries",
+                "SEARCH deliveries USING COVERING INDEX sqlite_autoindex_deliveries_1 (channel=? AND sequence=?)"
+            ),
+            ("FROM deliveries WHERE channel = ? AND sequence = ?", "(channel=? AND sequence=?)"),
+            ("SELECT MAX(sequence) FROM cursors", "USING INDEX sqlite_autoindex_cursors_1 (channel=? AND owner=?)"),
+            ("DELETE FROM cursors WHERE (channel", "USING INDEX cursors_by_age (updated_at<?)"),
+            (
+                "step.subject = ?) ORDER BY sequence LIMIT",
+                "SEARCH notifications USING INDEX sqlite_autoindex_notifications_2 (channel=? AND sequence>?)"
+            ),
+            (
+                "step.subject = ?) ORDER BY sequence LIMIT",
+                "SEARCH step USING COVERING INDEX sqlite_autoindex_notification_steps_1 (notification_id=?)"
+            ),
+            (
+                "ORDER BY sequence DESC LIMIT 1 OFFSET",
+                "SEARCH notifications USING INDEX sqlite_autoindex_notifications_2 (channel=? AND sequence>?)"
+            ),
+            (
+                "SELECT COUNT(*), MIN(created_at)",
+                "SEARCH notifications USING INDEX sqlite_autoindex_notifications_2 (channel=? AND sequence>? AND sequence<?)"
+            ),
+            ("AND created_at < ? ORDER BY sequence DESC", "USING INDEX sqlite_autoindex_notifications_2 (channel=?)"),
             ("UPDATE audit SET details", "USING INDEX audit_by_actor (actor=?)"),
             ("SELECT id, reason, details FROM audit", "USING INDEX sqlite_autoindex_audit_1 (id>?)"),
             (
@@ -113,6 +171,7 @@ import Testing
         try executor.database.transaction { () throws(DatabaseError) in
             try runJobs(executor)
             try runNotifications(executor)
+            try runDelivery(executor)
             try runDevices(executor)
             try runPushJobs(executor)
             try runErasures(executor.erasures)
@@ -126,6 +185,7 @@ import Testing
 
     private func runPublication(_ publication: PublicationTable) throws(DatabaseError) {
         _ = try publication.recover()
+        try publication.remember("N")
         var published = Published()
         published.position = "N"
         published.recovered = ["N"]
@@ -157,32 +217,37 @@ import Testing
         _ = try routes.hasOpen(ofDriver: "42", createdUntil: noon)
     }
 
+    private static let logged = LoggedNotification(
+        notification: Notification(
+            id: "N", channel: "driver-42", event: "e", data: Array("{}".utf8), createdAt: noon, expiresAt: noon,
+            collapseKey: "N"),
+        sequence: 1, correlationID: "c", actor: "admin:1", action: "a", readAt: nil)
+
     private func runNotifications(_ executor: CommandExecutor) throws(DatabaseError) {
         let (notifications, audit) = (executor.notifications, executor.auditTable)
         let (steps, responses) = (executor.steps, executor.idempotency)
         _ = try notifications.lastID()
-        let notification = Notification(
-            id: "N", channel: "driver-42", event: "e", data: Array("{}".utf8), createdAt: noon, expiresAt: noon,
-            collapseKey: "N")
-        try notifications.append(
-            LoggedNotification(
-                notification: notification, sequence: 1, correlationID: "c", actor: "admin:1", action: "a", readAt: nil))
+        try notifications.append(Self.logged)
         _ = try notifications.notification(id: "N")
         _ = try notifications.head(of: "N")
+        _ = try notifications.following(Self.logged)
         _ = try notifications.expired(after: 0, upTo: noon)
         _ = try notifications.newest(channel: "driver-42", before: nil, limit: 1)
         _ = try notifications.newest(before: nil, limit: 1)
         _ = try notifications.markSeen("N", channel: "driver-42", now: noon)
-        _ = try notifications.markRead(["N"], channel: "driver-42", now: noon)
-        _ = try notifications.markRead(nil, channel: "driver-42", now: noon)
+        for ids in [["N"], nil] { _ = try notifications.markRead(ids, channel: "driver-42", after: 0, now: noon) }
         _ = try notifications.rowsToRedact(after: "", upTo: "~", most: 1)
         try notifications.replaceData(of: "N", by: Array("{}".utf8))
         _ = try notifications.deleteExpired(before: 0, most: 1)
-        _ = try executor.sequences.next(channel: "driver-42", now: noon)
+        for _ in 1...2 { _ = try executor.sequences.next(channel: "driver-42", now: noon) }
         _ = try executor.sequences.addUnread(channel: "customer-7", now: noon)
         _ = try executor.sequences.unread(channel: "driver-42")
+        _ = try executor.sequences.readTo(channel: "driver-42")
+        try executor.sequences.markAllRead(channel: "driver-42")
         try executor.sequences.subtractUnread(1, channel: "driver-42")
         _ = try executor.sequences.deleteExpired(before: 0, most: 1)
+        try executor.probe.insert()
+        try executor.probe.remove()
         let step = NotificationStep("received", of: "N", at: noon, subject: "driver:42")
         _ = try steps.record(step, isStray: false)
         _ = try steps.strayCount(of: "driver:42")
@@ -191,7 +256,7 @@ import Testing
         _ = try steps.steps(of: "N")
         _ = try steps.deleteExpired(before: 0, most: 1)
         let inbox = executor.inbox
-        try inbox.add(notification, for: "customer:7", afterSequence: 1)
+        try inbox.add(Self.logged.notification, for: "customer:7", afterSequence: 1)
         _ = try inbox.afterSequence(of: "N", for: "customer:7")
         _ = try inbox.newest(for: "customer:7", before: nil, limit: 1)
         _ = try inbox.markSeen("N", for: "customer:7", now: noon)
@@ -213,8 +278,32 @@ import Testing
         try responses.store(.init(digest: [1], status: 200, body: []), subject: "admin:1", key: "k", now: noon)
         _ = try responses.response(subject: "admin:1", key: "k", now: noon)
         for row in try responses.rowsToRedact(after: 0, about: 1) { try responses.replaceBody(of: row, by: []) }
+        _ = try responses.count(of: "admin:1")
+        _ = try responses.deleteOldest(of: "admin:1", most: 1)
         _ = try responses.remove(of: "admin:1")
         _ = try responses.deleteExpired(now: noon, most: 1)
+    }
+
+    private func runDelivery(_ executor: CommandExecutor) throws(DatabaseError) {
+        let key = DeliveryKey(channel: "driver-42", owner: "driver:42", device: "d")
+        let receipt = Receipt(key: key, after: 0, upTo: 1, writtenAt: noon, confirmedAt: noon)
+        _ = try executor.record(receipt, now: noon)
+        _ = try executor.cursors.cursor(of: key)
+        _ = try executor.cursors.furthest(of: key.owner, channel: key.channel)
+        try executor.cursors.touch(key, now: noon)
+        try executor.cursors.remove(of: key.owner, channel: key.channel)
+        _ = try executor.cursors.deleteUnused(since: 0, most: 1)
+        _ = try executor.deliveries.steps(of: Self.logged, most: 1)
+        try executor.deliveries.remove(of: key.owner, channel: key.channel)
+        _ = try executor.deliveries.deleteExpired(before: 0, most: 1)
+        try executor.deliveries.deleteAll(before: 0, most: 1)
+        try executor.sequences.eraseAll(channel: key.channel)
+        _ = try executor.sequences.end(of: key.channel)
+        let pending = NotificationTable.Pending(channel: key.channel, owner: key.owner, expiresAfter: noon)
+        _ = try executor.notifications.next(pending, after: 0, limit: 1)
+        _ = try executor.notifications.newest(pending, after: 0, skipping: 1)
+        _ = try executor.notifications.summary(pending, after: 0, upTo: 1)
+        _ = try executor.notifications.last(of: key.channel, createdBefore: noon)
     }
 
     private func runDevices(_ executor: CommandExecutor) throws(DatabaseError) {
@@ -253,9 +342,12 @@ import Testing
             notificationID: "N", entity: nil, collapseKey: nil, device: address, queuedAt: noon, expiresAt: noon + 1)
         _ = try jobs.queue(job, number: 100, turn: 1)
         _ = try jobs.lastTurn(of: "driver:42", in: .fcm)
-        _ = try jobs.measure(.fcm)
+        _ = try jobs.unsent(.fcm)
         _ = try jobs.next(.fcm, most: 1)
         _ = try jobs.requeue(1, unlessFor: "d", reason: "r")
+        try jobs.requeueSending(.fcm)
+        try jobs.retryAtProduction()
+        try jobs.postpone(1, until: noon)
         _ = try jobs.cancelIfStale(1, now: noon)
         _ = try jobs.supersede(of: "driver:42", "order:A", before: "N", now: noon)
         try jobs.transfer(of: "driver:42", from: "d", to: address, shift: 0)

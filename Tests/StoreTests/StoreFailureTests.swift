@@ -1,5 +1,6 @@
 import CSQLite
 import FleetRules
+import Glibc
 import Testing
 import Threads
 
@@ -173,6 +174,23 @@ import Threads
         try executor.transaction { () throws(DatabaseError) in }
         #expect(try executor.dispatchTables().allSatisfy(\.isEmpty))
         #expect(try executor.commit(assign("A", to: "42")).status == 200)
+    }
+
+    /// The writer itself finds out that the store can be written again: no command may come before it is said.
+    @Test func outageEndsWithoutACommand() throws {
+        let harness = try WriterHarness()
+        let other = try Database(path: harness.store.path, .writing)
+        try other.run("BEGIN IMMEDIATE")
+        #expect(!harness.statistics.isUnavailable)
+        #expect(harness.execute(assign("A", to: "42"))?.isUnavailable == true)
+        #expect(harness.statistics.isUnavailable)
+        try other.run("COMMIT")
+        let deadline = Clock.monotonicNanoseconds() + 10_000_000_000
+        while harness.statistics.isUnavailable, Clock.monotonicNanoseconds() < deadline { usleep(10_000) }
+        #expect(!harness.statistics.isUnavailable)
+        harness.stop()
+        #expect(harness.events.withLock { $0 }.contains(.recovered(refused: 1)))
+        #expect(try harness.store.executor().database.dump("SELECT COUNT(*) FROM write_probe") == ["0"])
     }
 
     @Test func lockOfAnotherProgramIsTransient() throws {

@@ -87,16 +87,21 @@ private struct Model {
             #expect(reply.notifications.isEmpty && reply.order == nil)
             return
         }
-        if let key { responses[key] = reply.body }
+        let stepCount = steps.count
+        if case .telemetry(let events) = command.action {
+            for event in events { steps.insert("\(event.notificationID) \(event.kind) \(command.actor.key)") }
+        }
+        let isRead = command.action == .markRead(nil) && !reply.text.contains(#""read":0"#)
+        // The response to a command that changed nothing is not stored.
+        if let key, reply.order != nil || steps.count > stepCount || isRead {
+            responses[key] = Array(reply.text.replacing("accepted successfully", with: "already accepted").utf8)
+        }
         if let order = reply.order {
             #expect(order.assignment.version == (orders[order.code]?.assignment.version ?? 0) + 1)
             orders[order.code] = order
             changes += 1
         }
         for notification in reply.notifications { channels[notification.channel, default: []].append(notification.id) }
-        if case .telemetry(let events) = command.action {
-            for event in events { steps.insert("\(event.notificationID) \(event.kind) \(command.actor.key)") }
-        }
     }
 
     func check(_ executor: CommandExecutor) throws {

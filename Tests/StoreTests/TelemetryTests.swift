@@ -46,6 +46,28 @@ import Testing
                 == ["driver-42|\(noon + 1)", "driver-42|\(noon + 4)", "driver-42|\(noon + 4)"])
     }
 
+    /// Marking all as read takes as long as there are new notifications, not as long as the mailbox is.
+    @Test func markingAllAsReadDoesNotWalkTheMailbox() throws {
+        let executor = try store.executor()
+        _ = try executor.commit(assign("A", to: "42"))
+        try executor.database.run(
+            """
+            WITH RECURSIVE numbers (n) AS (SELECT 2 UNION ALL SELECT n + 1 FROM numbers WHERE n < 20000) \
+            INSERT INTO notifications (id, channel, sequence, event, data, correlation_id, actor, action, created_at, \
+            expires_at, collapse_key) SELECT 'N' || n, 'driver-42', n, 'e', '{}', 'c', 'a', 'a', \(noon), \(noon), 'N' FROM numbers
+            """)
+        try executor.database.run("UPDATE channel_sequences SET last = 20000, unread = 20000 WHERE channel = 'driver-42'")
+        let readAll = command(.markRead(nil), by: driver("42"))
+        #expect(try executor.commit(readAll).text.contains(#""read":20000"#))
+        _ = try executor.commit(assign("B", to: "42"))
+        let work = try executor.instructions {
+            let reply = try executor.commit(readAll)
+            #expect(reply.text.contains(#""read":1"#))
+        }
+        #expect(work < 2_000, "\(work) instructions of SQLite's virtual machine")
+        #expect(try executor.sequences.unread(channel: "driver-42") == 0)
+    }
+
     /// A device may report events of unknown notifications, but must not fill the disk with such reports.
     @Test func limitsReportsAboutUnknownNotifications() throws {
         let executor = try store.executor()

@@ -5,7 +5,6 @@ import Testing
 
 private let second: Int64 = 1_000
 private let minute: Int64 = 60_000
-private let hour: Int64 = 3_600_000
 
 @Suite struct TrustedClockTests {
     /// A clock and the machine that it runs on.

@@ -99,6 +99,23 @@ import Threads
         #expect(harness.statistics.deleted >= 10 && changes(harness).last == .trusted(.confirmed))
     }
 
+    /// A confirmation was given when it was not needed. Half a year later the clock jumps.
+    @Test func confirmationOfAnEarlierTimeChangesNothing() throws {
+        try fill()
+        let before = try rowCount()
+        let harness = try WriterHarness(store)
+        try ClockConfirmation.store(reading(noon - 180 * day, uptime: 0), path: store.path)
+        harness.clockError.withLock { $0 = jump }
+        run(harness)
+        harness.time.withLock { $0 += 2_000 }
+        run(harness)
+        harness.stop()
+        #expect(changes(harness) == [.jumped(ahead: jump)])
+        let database = try Database.open(readingFrom: store.path)
+        #expect(try database.dump("SELECT COUNT(*) FROM clock_readings WHERE name = 'confirmed'") == ["0"])
+        #expect(try rowCount() == before)
+    }
+
     @Test func aDayOfEvenRunningEndsTheAlarm() throws {
         try fill()
         let harness = try WriterHarness(store)
@@ -143,7 +160,8 @@ import Threads
         #expect(audit.count == 2 && audit[0] < two && audit[1].prefix(10) == two.prefix(10))
     }
 
-    @Test func jumpExpiresNoPushes() throws {
+    /// What has expired by the wall clock only is neither ended nor sent: the wall clock may be right.
+    @Test func jumpHoldsPushesBack() throws {
         let executor = try store.pushing([.fcm])
         _ = try executor.commit(register(fcm("a"), by: driver("42")))
         _ = try executor.commit(announce(to: "42"))
@@ -154,8 +172,24 @@ import Threads
         try executor.report(inHand.map { PushOutcome($0, .expired, wasTried: false) }, at: noon + jump)
         _ = try executor.commit(announce(to: "42"), at: noon + jump)
         try executor.runBackgroundTasks(at: noon + jump)
-        let jobs = try executor.claim(9, at: noon + jump)
-        #expect(jobs.count == 3 && jobs.allSatisfy { $0.notification.expiresAt > noon + jump && $0.attempts == 0 })
+        var jobs = try executor.claim(9, at: noon + jump)
+        #expect(jobs.count == 1 && jobs[0].notification.createdAt == noon + jump)
+        #expect(try executor.claim(9, at: noon + jump + 60_000).isEmpty, "considered again and held back again")
+        executor.clockLead = 0
+        #expect(try executor.claim(9, at: noon).isEmpty)
+        jobs = try executor.claim(9, at: noon + 5_000)
+        #expect(jobs.count == 2 && jobs.allSatisfy { $0.notification.createdAt == noon && $0.attempts == 0 })
+    }
+
+    /// The machine was off: the wall clock is right, and an operator says so.
+    @Test func confirmationEndsThePushesThatWereHeldBack() throws {
+        let executor = try store.pushing([.fcm])
+        _ = try executor.commit(register(fcm("a"), by: driver("42")))
+        _ = try executor.commit(announce(to: "42"))
+        executor.clockLead = jump
+        #expect(try executor.claim(9, at: noon + jump).isEmpty && executor.jobs() == ["driver:42|waiting|"])
+        executor.clockLead = 0
+        #expect(try executor.claim(9, at: noon + jump + 1).isEmpty && executor.jobs() == ["driver:42|expired|"])
     }
 
     @Test func pushesExpireByTheTrustedTime() throws {

@@ -72,6 +72,10 @@ final class WriterHarness: Sendable {
 
     @discardableResult func post(_ report: PushReport) -> Bool { writer.post(report) }
 
+    func post(_ receipts: [Receipt]) -> PostResult { writer.post(receipts) }
+
+    func post(_ request: CursorRequest) -> PostResult { writer.post(request) }
+
     func use(_ rules: NotificationRules) { writer.use(rules) }
 
     func stop() { writer.stop() }

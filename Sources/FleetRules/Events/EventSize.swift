@@ -17,8 +17,8 @@ enum EventSize {
 
     /// An upper bound of the size of every event of a job. It takes a fraction of the time of building the events, and
     /// almost all jobs are far below the limit.
-    static func bound<Subject: Job>(_ job: Subject, driverName: String?) -> Int {
-        escapedMax * (job.textBytes + (driverName?.utf8.count ?? 0)) + otherBytesMax
+    static func bound<Subject: Job>(_ job: Subject, driverName: String?, _ rules: NotificationRules) -> Int {
+        escapedMax * (job.textBytes + (driverName?.utf8.count ?? 0) + rules.dataBytesMax) + otherBytesMax
     }
 
     /// Rejects a job if one of its future events could be too large.
@@ -29,7 +29,7 @@ enum EventSize {
     static func check<Subject: Job>(
         _ job: Subject, driverName: String?, presentFields: [String], _ rules: NotificationRules
     ) throws(RuleError) {
-        guard bound(job, driverName: driverName) > rules.eventBytesMax else { return }
+        guard bound(job, driverName: driverName, rules) > rules.eventBytesMax else { return }
         let transitions = Subject.Transition.samples(driver: longestID, name: driverName)
         for draft in transitions.flatMap({ $0.events(of: job, at: 0) })
         where draft.lengths.contains(where: { presentFields.contains($0.field) }) {

@@ -4,6 +4,10 @@ package enum NotificationState: String, Sendable {
     case created
     /// A push provider has accepted the first push to the recipient.
     case pushed
+    /// The notification was written to a connection of the recipient for the first time.
+    case written
+    /// A device of the recipient has confirmed the notification for the first time.
+    case confirmed
     /// The recipient's app has reported a step.
     case received, viewed, accepted, dismissed
     /// The recipient has marked the notification as read.
@@ -25,7 +29,7 @@ extension TelemetryEvent.Kind {
     }
 }
 
-/// What happened to notifications in one transaction, for the metrics.
+/// What happened in one transaction, for the metrics.
 package struct DeliveryCounts: Equatable, Sendable {
     /// Notifications of one event that reached a state.
     package struct Arrival: Hashable, Sendable {
@@ -47,6 +51,8 @@ package struct DeliveryCounts: Equatable, Sendable {
     package var repeatedSteps = 0
     /// Steps that were not stored: their notifications are unknown, and the reporter has reported too many such steps.
     package var droppedSteps = 0
+    /// Stored responses that were deleted before their time, because their users have too many.
+    package var evictedResponses = 0
 
     package init() {}
 
@@ -66,5 +72,6 @@ package struct DeliveryCounts: Equatable, Sendable {
         steps.merge(other.steps, uniquingKeysWith: +)
         repeatedSteps += other.repeatedSteps
         droppedSteps += other.droppedSteps
+        evictedResponses += other.evictedResponses
     }
 }

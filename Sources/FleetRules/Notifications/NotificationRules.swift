@@ -36,16 +36,27 @@ package struct NotificationRules: Equatable, Sendable {
     /// By event name or notification type. The notifications of an event without a rule expire after one day, do not
     /// collapse and are not pushed.
     package var rules: [String: Rule] {
-        didSet { index = CatalogueIndex(rules.keys) }
+        didSet {
+            index = CatalogueIndex(rules.keys)
+            dataBytesMax = Self.dataBytesMax(rules)
+        }
     }
     /// The maximum size of an event's `data`, in bytes.
     package var eventBytesMax: Int
     private var index: CatalogueIndex
+    /// More than the bytes that an entry's ``Rule/data`` adds to an event, before JSON escapes any of them.
+    private(set) var dataBytesMax: Int
 
     package init(rules: [String: Rule] = [:], eventBytesMax: Int = 10_240) {
         self.rules = rules
         index = CatalogueIndex(rules.keys)
+        dataBytesMax = Self.dataBytesMax(rules)
         self.eventBytesMax = eventBytesMax
+    }
+
+    private static func dataBytesMax(_ rules: [String: Rule]) -> Int {
+        // 6: quotes, colon and comma.
+        rules.values.lazy.map { $0.data.reduce(0) { $0 + $1.name.utf8.count + $1.text.utf8.count + 6 } }.max() ?? 0
     }
 
     /// The rule for the event or, if there is none, for its notification type.

@@ -17,6 +17,15 @@ package enum CommandResponse: Equatable, Sendable {
     case preferences(Preferences)
     case erasure(ErasureCounts)
 
+    /// The same response with another message. Only responses with an order or a route have a message.
+    func withMessage(_ message: String) -> CommandResponse {
+        switch self {
+        case .order(_, let order, let ids): .order(message, order, notificationIDs: ids)
+        case .route(_, let route, let ids): .route(message, route, notificationIDs: ids)
+        case .announcement, .progress, .telemetry, .markedRead, .device, .preferences, .erasure: self
+        }
+    }
+
     /// Encodes a response as JSON. Some responses contain the request's correlation id.
     package typealias Encoder = @Sendable (CommandResponse, _ correlationID: String) -> [UInt8]
 }

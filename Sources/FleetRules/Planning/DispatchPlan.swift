@@ -14,6 +14,8 @@ package struct DispatchPlan: Equatable, Sendable {
     package var response: CommandResponse
     /// Whether the command repeats the one before it: nothing changes, and the response is that of the first.
     package var isRepetition = false
+    /// The response to a repetition of the request with the same idempotency key; nil: ``response``.
+    package var repetition: CommandResponse?
 
     package init(response: CommandResponse) { self.response = response }
 }

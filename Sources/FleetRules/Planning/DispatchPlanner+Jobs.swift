@@ -25,18 +25,22 @@ extension DispatchPlanner {
         let acceptance = try job.assignment.accept(by: driver, label: job.label, noun: Subject.noun.lowercased())
         try context.checkVersion(of: job)
         let name = driver.name ?? job.assignment.driver?.name
+        let alreadyAccepted = "\(Subject.noun) already accepted"
         let transition: Subject.Transition
         switch acceptance {
         case .alreadyAccepted:
-            return DispatchPlan(response: job.response("\(Subject.noun) already accepted", []))
+            return DispatchPlan(response: job.response(alreadyAccepted, []))
         case .claimed: transition = .claimed(by: driver.id.text, name: name)
         case .confirmed: transition = .accepted(by: driver.id.text, name: name)
         }
-        return try planChange(
+        var plan = try planChange(
             of: stored, to: job, by: transition, presentFields: ["driverName"], audit: ("accept", nil, [:]), context
         ) { job, notificationIDs in
             job.response("\(Subject.noun) accepted successfully", notificationIDs)
         }
+        // Apps distinguish an accept that they have repeated by this message.
+        plan.repetition = plan.response.withMessage(alreadyAccepted)
+        return plan
     }
 
     /// Plans the actor's report of the next step of an order. The actor must be the order's driver.

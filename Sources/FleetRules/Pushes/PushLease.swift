@@ -2,6 +2,8 @@
 /// committed.
 package struct PushLease: Equatable, Sendable {
     package let lane: PushLane
+    /// ``PushReport/worker``.
+    package let worker: Int
     /// The jobs to send now, at most ``PushReport/capacity``. They are leased to the lane until it reports their
     /// results.
     package var jobs: [PushJob] = []
@@ -11,14 +13,13 @@ package struct PushLease: Equatable, Sendable {
     package var nextDueAt: Int64?
     /// The number of jobs that the store ended instead of leasing them: they had expired, or their device was removed.
     package var dropped = 0
-    /// The number of queued and delayed jobs. The store counted them at most a few seconds ago.
-    package var depth = 0
-    /// When the oldest queued or delayed job was queued: milliseconds since 1970; nil if there is none.
-    package var oldestAt: Int64?
     /// Devices that the store removed because of the reported results.
     package var removed: [RemovedDevice] = []
     /// The APNs environments that became known because of the reported results: one element for each device.
     package var foundEnvironments: [DeviceToken.Environment] = []
 
-    package init(lane: PushLane) { self.lane = lane }
+    package init(lane: PushLane, worker: Int = 0) {
+        self.lane = lane
+        self.worker = worker
+    }
 }

@@ -17,7 +17,7 @@ enum FleetEndpoints {
                     .authorize(try ChannelAuthorization($0.http, $0.identity, $0.router.app))
                 },
                 .authorization("/pusher/user-auth") {
-                    .respond(try UserAuthentication($0.http, $0.identity, $0.router.app).response)
+                    .authenticate(try UserAuthentication($0.http, $0.identity, $0.router.app))
                 },
             ]),
         EndpointGroup(
@@ -59,9 +59,11 @@ enum FleetEndpoints {
         EndpointGroup(
             "/api/auth",
             [
-                // DELETE accepts no idempotency key: the device token may be in the query, which is not part of the
-                // digest that tells requests with the same key apart.
-                .command(.post, "/api/auth/fcm-token", roles: recipientRoles) { .device(try $0.body.fcmDevice($0.http)) },
+                // Registrations ignore an idempotency key: executing one again has the same effect, and a stored
+                // response would claim that a device is registered that was removed since.
+                .command(.post, "/api/auth/fcm-token", roles: recipientRoles, acceptsKey: false) {
+                    .device(try $0.body.fcmDevice($0.http))
+                },
                 .command(.delete, "/api/auth/fcm-token", roles: recipientRoles, acceptsKey: false) {
                     .device(try $0.body.fcmDevice($0.http))
                 },
@@ -69,7 +71,9 @@ enum FleetEndpoints {
         EndpointGroup(
             "/app-register-device",
             [
-                .command(.post, "/app-register-device", roles: recipientRoles) { .device(try $0.body.appDevice($0.http)) },
+                .command(.post, "/app-register-device", roles: recipientRoles, acceptsKey: false) {
+                    .device(try $0.body.appDevice($0.http))
+                },
                 .command(.delete, "/app-register-device", roles: recipientRoles, acceptsKey: false) {
                     .device(try $0.body.appDevice($0.http))
                 },

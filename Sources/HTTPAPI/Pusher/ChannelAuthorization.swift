@@ -11,6 +11,8 @@ package struct ChannelAuthorization: Sendable {
     package let channel: ChannelName
     /// Nil if no Fleetwire server can have issued this `socket_id`.
     package let socket: SocketID?
+    /// The client's name of its device (`device_id`); empty if it sends none.
+    package let device: String
     package let app: AppIndex
     /// The response if the identity may subscribe.
     package let granted: HTTPResponse
@@ -30,6 +32,7 @@ package struct ChannelAuthorization: Sendable {
         self.channel = channel
         self.app = app.index
         socket = SocketID(form.socketID)
+        device = form.deviceID
         switch channel.access {
         case .open, .user: throw APIError(403, "\(channel.text) needs no signature: only private- and presence- channels do")
         case .signed, .encrypted, .presence: break
@@ -61,8 +64,13 @@ package struct ChannelAuthorization: Sendable {
 }
 
 /// `POST /pusher/user-auth`: signs the data with which a connection signs in as a user (protocol point U1).
-struct UserAuthentication {
-    let response: HTTPResponse
+package struct UserAuthentication: Sendable {
+    package let identity: Identity
+    /// Nil if no Fleetwire server can have issued this `socket_id`.
+    package let socket: SocketID?
+    /// The client's name of its device (`device_id`); empty if it sends none.
+    package let device: String
+    package let response: HTTPResponse
 
     init(_ request: HTTPRequest, _ identity: Identity, _ app: Application) throws(APIError) {
         let form = try AuthorizationForm(request)
@@ -82,6 +90,7 @@ struct UserAuthentication {
             $0.member("user_data", userData)
         }
         response = .json(200, json.bytes)
+        (self.identity, socket, device) = (identity, SocketID(form.socketID), form.deviceID)
     }
 }
 
@@ -89,23 +98,46 @@ struct UserAuthentication {
 private struct AuthorizationForm {
     let socketID: String
     let channelName: String?
+    /// Empty if there is none.
+    let deviceID: String
 
     init(_ request: HTTPRequest) throws(APIError) {
         let socketID: String?
+        let device: String?
         if Self.isJSON(request) {
             let body = try JSONBody(request.body)
             socketID = try body.text("socket_id").value
             channelName = try body.text("channel_name").value
+            device = try body.text("device_id").value
         } else {
             let fields = try FormFields(request.body)
             socketID = fields["socket_id"]
             channelName = fields["channel_name"]
+            device = fields["device_id"]
         }
         // 64 bytes are more than the id of any connection has.
         guard let socketID, SocketID.isWellFormed(socketID), socketID.utf8.count <= 64 else {
             throw APIError(400, "Expected \"socket_id\": digits, a dot, digits")
         }
         self.socketID = socketID
+        // Some SDKs can add parameters to the endpoint's URL only.
+        let deviceID = device ?? request.queryValue("device_id")
+        guard deviceID.map(Self.isDeviceID) ?? true else {
+            throw .invalid("device_id", "be 1 to 64 of A-Z a-z 0-9 . _ -")
+        }
+        self.deviceID = deviceID ?? ""
+    }
+
+    private static func isDeviceID(_ text: String) -> Bool {
+        (1...64).contains(text.utf8.count)
+            && text.utf8.allSatisfy { byte in
+                switch byte {
+                case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
+                    UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "."), UInt8(ascii: "_"), UInt8(ascii: "-"):
+                    true
+                default: false
+                }
+            }
     }
 
     /// Decides by the content type. Some clients send none or another; then the first byte decides, because a form does

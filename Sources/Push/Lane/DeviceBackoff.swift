@@ -34,6 +34,8 @@ struct DeviceBackoff {
     /// - Parameter startedAt: when the throttled request started.
     mutating func throttle(_ device: String, startedAt: Int64, at now: Int64, atLeast retryAfter: Int64 = 0) -> Int64 {
         var backoff = backoffs[device] ?? Backoff(until: startedAt, since: startedAt, count: 0)
+        // The clock was set back: the times of this back-off mean nothing any more.
+        if backoff.since > now { backoff = Backoff(until: startedAt, since: startedAt, count: 0) }
         // The last back-off ended so long before this request started that the count begins anew.
         if startedAt > backoff.until + waitMax { backoff.count = 0 }
         if startedAt >= backoff.since {

@@ -42,7 +42,7 @@ extension Lane {
         let job = request.job
         switch result {
         case .accepted(let messageID):
-            breaker.recordOther(job.device.id)
+            breaker.recordOther(at: now)
             backoff.clear(job.device.id)
             poisonJobs.recordAccepted()
             recorded.lastAcceptedAt = now
@@ -50,12 +50,12 @@ extension Lane {
             emit(.accepted(job, seconds: completion.seconds))
             return (.success, "")
         case .rejected(let reason, let alarm):
-            breaker.recordOther(job.device.id)
+            breaker.recordOther(at: now)
             reject(job, reason, nil, seconds: completion.seconds, now)
             if alarm { self.alarm("the provider rejects pushes: \(reason)", now) }
             return (.success, reason)
         case .invalidToken(let removal):
-            breaker.recordOther(job.device.id)
+            breaker.recordOther(at: now)
             backoff.markDead(job.device.id, removal)
             reject(job, removal.reason, removal, seconds: completion.seconds, now)
             return (.success, removal.reason)

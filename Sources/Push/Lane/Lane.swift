@@ -185,8 +185,6 @@ package struct Lane {
             backoff.completeReport()
         }
         ready.append(contentsOf: lease.jobs)
-        recorded.depth = lease.depth
-        recorded.oldestAt = lease.oldestAt
     }
 
     /// Applies a change of the congestion control.
@@ -225,7 +223,8 @@ package struct Lane {
         let room = isStopping ? 0 : room(now)
         if let outcomes = reports.next(room: room, at: now) {
             backoff.beginReport()
-            effects.append(.report(PushReport(lane: lane, outcomes: outcomes, capacity: room)))
+            effects.append(
+                .report(PushReport(lane: lane, outcomes: outcomes, capacity: room, isFirst: !reports.hasReply)))
         }
         if isStopping, inFlight.isEmpty, reports.isEmpty {
             isFinished = true

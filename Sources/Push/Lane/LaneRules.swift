@@ -25,8 +25,7 @@ package struct LaneRules: Equatable, Sendable {
     /// Delay before the lane repeats a report that the store did not write.
     package var reportRetryDelay: Int64 = 1_000
     /// Maximum time between two reports. A report without results is useful, too: the store removes expired jobs from
-    /// its queue when it handles a report, and its reply has the queue's depth, which the metrics show at most a second
-    /// late, even while the lane is stopped.
+    /// its queue when it handles a report, even while the lane is stopped.
     package var reportInterval: Int64 = 500
     /// Longest back-off of a throttled device (1, 2, 4 … s), unless the provider's retry-after is longer.
     package var deviceWaitMax: Int64 = 60_000

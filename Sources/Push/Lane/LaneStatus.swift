@@ -24,11 +24,6 @@ package struct LaneStatus: Equatable, Sendable {
     package var lastError: Failure?
     /// When the provider last accepted a push.
     package var lastAcceptedAt: Int64?
-    /// The number of jobs queued in the store, as of its last reply. While the store cannot write, at least the number
-    /// of results that it has not written, because their jobs are still queued.
-    package var depth = 0
-    /// When the oldest queued job was queued; nil if there is none.
-    package var oldestAt: Int64?
 
     package init() {}
 }
@@ -44,8 +39,6 @@ extension Lane {
         }
         status.since = max(congestion.since, isCredentialMissing && congestion.mode == .running ? credentialSince : .min)
         status.inFlight = inFlight.count
-        // A job is queued in the store until the store has written its result.
-        status.depth = max(recorded.depth, reports.refusedCount)
         return status
     }
 

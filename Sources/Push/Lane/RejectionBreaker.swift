@@ -21,14 +21,19 @@ struct RejectionBreaker {
     }
 
     private struct Answer {
-        let deviceID: String
-        let isDoubtful: Bool
+        /// The recipient of a push that was rejected doubtfully; nil for all other answers.
+        let rejectedRecipient: String?
+        let at: Int64
     }
 
     /// The number of answers that the breaker considers.
     static let answersMax = 20
-    /// The breaker does not open if the rejections concern fewer devices: these may all be invalid.
-    static let devicesMin = 10
+    /// The breaker does not open if the rejections concern fewer recipients. Not devices: one user can register many
+    /// invalid tokens, and would stop the pushes of all others.
+    static let recipientsMin = 10
+    /// Milliseconds for which an answer counts. In a lane with little traffic, invalid tokens would add up to a majority
+    /// in weeks.
+    static let answerLifetime: Int64 = 3_600_000
     /// Milliseconds until a rejection is confirmed, if most of the other answers are no such rejections.
     static let confirmationTime: Int64 = 500
 
@@ -41,14 +46,14 @@ struct RejectionBreaker {
 
     /// Records an answer that is no doubtful rejection: the provider accepted the push, or rejected it for another
     /// reason.
-    mutating func recordOther(_ deviceID: String) { record(Answer(deviceID: deviceID, isDoubtful: false)) }
+    mutating func recordOther(at now: Int64) { record(Answer(rejectedRecipient: nil, at: now)) }
 
     /// Suspends a doubtful rejection.
     /// - Returns: whether the breaker is to open (``open()``).
     mutating func suspend(_ rejection: Rejection) -> Bool {
-        record(Answer(deviceID: rejection.job.device.id, isDoubtful: true))
+        record(Answer(rejectedRecipient: rejection.job.recipient, at: rejection.at))
         suspended.append(rejection)
-        return doubtfulCount > Self.answersMax / 2 && doubtfulDevices >= Self.devicesMin
+        return doubtfulCount > Self.answersMax / 2 && rejectedRecipients >= Self.recipientsMin
     }
 
     /// Opens the breaker: the answers so far say nothing about the next configuration.
@@ -82,18 +87,20 @@ struct RejectionBreaker {
     /// nil if none is suspended.
     var nextTurn: Int64? { suspended.map(\.at).min().map { $0 + delay } }
 
-    /// Milliseconds until a rejection is confirmed. While doubtful rejections are the majority, each device that gets
+    /// Milliseconds until a rejection is confirmed. While doubtful rejections are the majority, each recipient who gets
     /// one doubles the time: otherwise, a configuration error would cost a fleet with few pushes its devices one by one.
     private var delay: Int64 {
         guard doubtfulCount * 2 > answers.count else { return Self.confirmationTime }
-        return Self.confirmationTime << Int64(doubtfulDevices - 1)
+        return Self.confirmationTime << Int64(rejectedRecipients - 1)
     }
 
-    private var doubtfulCount: Int { answers.count(where: \.isDoubtful) }
+    private var doubtfulCount: Int { answers.count { $0.rejectedRecipient != nil } }
 
-    private var doubtfulDevices: Int { Set(answers.lazy.filter(\.isDoubtful).map(\.deviceID)).count }
+    private var rejectedRecipients: Int { Set(answers.lazy.compactMap(\.rejectedRecipient)).count }
 
     private mutating func record(_ answer: Answer) {
+        // An answer from the future shows that the clock was set back.
+        answers.removeAll { !(0..<Self.answerLifetime).contains(answer.at - $0.at) }
         if answers.count == Self.answersMax { answers.removeFirst() }
         answers.append(answer)
     }

@@ -21,8 +21,8 @@ struct ReportBuffer {
     private var nextDueAt: Int64?
     /// No report is due before this time: milliseconds since 1970.
     private var notBefore: Int64 = .min
-    /// Whether the store did not write the last report.
-    private var isRefused = false
+    /// Whether the store has replied to a report.
+    private(set) var hasReply = false
     /// When the last report was made; before the first one, when the lane was created.
     private var lastAt: Int64
 
@@ -36,9 +36,6 @@ struct ReportBuffer {
 
     /// Results that the store has not confirmed.
     var unconfirmed: [PushOutcome] { underway + pending }
-
-    /// The number of unconfirmed results, if the store did not write the last report; else 0.
-    var refusedCount: Int { isRefused ? underway.count + pending.count : 0 }
 
     mutating func add(_ outcome: PushOutcome) {
         pending.append(outcome)
@@ -71,7 +68,7 @@ struct ReportBuffer {
     /// The store wrote the report and replied with a lease.
     mutating func recordReply(_ lease: PushLease, at now: Int64) {
         isUnderway = false
-        isRefused = false
+        hasReply = true
         underway = []
         nextDueAt = lease.nextDueAt
         guard lease.hasMore else { return }
@@ -87,7 +84,6 @@ struct ReportBuffer {
     mutating func recordRefusal(at now: Int64) {
         guard isUnderway else { return }
         isUnderway = false
-        isRefused = true
         pending = underway + pending
         underway = []
         notBefore = now + rules.reportRetryDelay

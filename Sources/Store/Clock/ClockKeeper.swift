@@ -49,6 +49,11 @@ struct ClockKeeper {
         guard !clock.isTrusted, reading.uptime >= confirmationReadAt + Self.confirmationInterval else { return nil }
         confirmationReadAt = reading.uptime
         guard let confirmed = try table.reading(.confirmed) else { return nil }
+        guard confirmed.wall > clock.anchor.wall else {
+            // It was given when it was not needed, perhaps long ago: it says nothing about this jump.
+            try table.remove(.confirmed)
+            return nil
+        }
         clock.confirm(confirmed)
         (isSaved, hasAppliedConfirmation) = (false, true)
         // The wall clock may have jumped again since. Then the confirmation changes nothing.

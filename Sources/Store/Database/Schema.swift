@@ -7,7 +7,8 @@ enum Schema {
         Migration(version: 1, statements: bookkeeping + jobs + notifications + audit), Migration(version: 2, statements: push),
         Migration(version: 3, statements: publication), Migration(version: 4, statements: pushGuards),
         Migration(version: 5, statements: bookingLists), Migration(version: 6, statements: inbox),
-        Migration(version: 7, statements: clock + erasureSearch),
+        Migration(version: 7, statements: clock + erasureSearch), Migration(version: 8, statements: load),
+        Migration(version: 9, statements: delivery),
     ]
 
     private static let bookkeeping = [

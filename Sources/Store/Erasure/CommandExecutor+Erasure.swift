@@ -6,8 +6,9 @@ import JSON
 extension CommandExecutor {
     /// Erases a driver or customer:
     ///
-    /// 1. In this transaction: deletes the person's devices, preferences and stored responses, and the list of the
-    ///    person's bookings, and cancels unsent pushes. Clears the person's name in orders and routes, the person's
+    /// 1. In this transaction: deletes the person's devices, preferences and stored responses, the list of the person's
+    ///    bookings and what is recorded about deliveries, and cancels unsent pushes. What is on the person's channel is
+    ///    not replayed any more; what is sent there later is, because an open order may still need it. Clears the person's name in orders and routes, the person's
     ///    notes and positions in the audit log, and the details of the notification steps that the person's devices
     ///    reported. All of these rows are found by the person's id.
     /// 2. In background slices (``eraseSome()``): searches all notifications, and other people's stored responses,
@@ -29,6 +30,7 @@ extension CommandExecutor {
         counts.devices = devices.count
         counts.preferences = try outbox.preferences.remove(of: key)
         counts.pushes = try outbox.cancel(of: key, reason: "erased", now: now)
+        try removeDeliveries(to: person)
         let texts = try texts(of: person)
         try clearRows(of: person, &counts)
         if person.role == .driver || person.role == .customer {
@@ -66,6 +68,14 @@ extension CommandExecutor {
         }
         counts.auditDetails = try auditTable.clearDetails(of: person.key)
         counts.stepDetails = try steps.clearDetails(of: person.key)
+    }
+
+    private func removeDeliveries(to person: Identity) throws(DatabaseError) {
+        for channel in [person.channel, FleetChannel.drivers.name] {
+            try cursors.remove(of: person.key, channel: channel)
+            try deliveries.remove(of: person.key, channel: channel)
+        }
+        try sequences.eraseAll(channel: person.channel)
     }
 
     // MARK: End of the search

@@ -13,11 +13,15 @@ struct ExpiryCount {
 
     init(from now: Int64) { countedUntil = now }
 
-    /// Counts the notifications that have expired since the last count. If the clock was set back, nothing is counted
-    /// until it has caught up, so that no notification is counted twice.
+    /// The clock may be set back by so many milliseconds without a notification being counted twice.
+    private static let setBackMax: Int64 = 60_000
+
+    /// Counts the notifications that have expired since the last count. If the clock was set back a little, nothing is
+    /// counted until it has caught up; if it was set back by more, counting begins anew.
     /// - Returns: nil if it is too early.
     /// - Throws: the first error only, until a count succeeds: the next call is a second later.
     mutating func next(_ executor: QueryExecutor, now: Int64) throws(DatabaseError) -> DeliveryCounts? {
+        if now < countedUntil - Self.setBackMax { countedUntil = now }
         guard now >= countedUntil + Self.interval else { return nil }
         do throws(DatabaseError) {
             let counts = try executor.expired(after: countedUntil, upTo: now)

@@ -9,6 +9,7 @@ final class QueryExecutor {
     private let routes: RouteTable
     private let notifications: NotificationTable
     private let inbox: InboxTable
+    private let deliveries: DeliveryTable
     private let steps: NotificationStepTable
     private let pushes: PushJobTable
     private let devices: DeviceTable
@@ -20,6 +21,7 @@ final class QueryExecutor {
         routes = RouteTable(database: database)
         notifications = NotificationTable(database: database)
         inbox = InboxTable(database: database)
+        deliveries = DeliveryTable(database: database)
         steps = NotificationStepTable(database: database)
         pushes = PushJobTable(database: database)
         devices = DeviceTable(database: database)
@@ -114,7 +116,8 @@ final class QueryExecutor {
         return .success(try notifications.newest(before: last?.notification.id, limit: limit))
     }
 
-    /// The most push jobs in a history. A broadcast to all drivers may have more; the history omits the others.
+    /// The most push jobs, and the most devices to which the notification was written, in a history. A broadcast to all
+    /// drivers may have more; the history omits the others.
     private static let summariesMax = 1_000
 
     private func notificationHistory(_ id: String) throws(DatabaseError) -> Result<QueryResult, RuleError> {
@@ -124,6 +127,7 @@ final class QueryExecutor {
             return .success(.notificationHistory(nil, steps))
         }
         var steps = [NotificationStep("created", of: id, at: logged.notification.createdAt)]
+        steps += try deliveries.steps(of: logged, most: Self.summariesMax)
         // Push steps are added before telemetry, and the sort below is stable: within one millisecond, the end of a
         // push precedes the telemetry of its device.
         for summary in try pushes.summaries(ofNotification: id, most: Self.summariesMax) { steps += summary.steps(of: id) }
@@ -147,6 +151,15 @@ final class QueryExecutor {
                 counts.add(.expired, of: event, count: count)
             }
             return counts
+        }
+    }
+
+    /// The unsent jobs of each lane.
+    func pushQueues() throws(DatabaseError) -> [PushLane: PushQueue] {
+        try database.transaction(.reading) { () throws(DatabaseError) in
+            var queues: [PushLane: PushQueue] = [:]
+            for lane in PushLane.allCases { queues[lane] = try pushes.unsent(lane) }
+            return queues
         }
     }
 

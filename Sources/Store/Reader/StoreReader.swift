@@ -1,44 +1,75 @@
 import FleetRules
 import Threads
 
-/// The thread that executes queries, and counts expired notifications. It is not the writer's thread, so queries do not
-/// wait for disk syncs.
+/// The thread that executes queries, reads what is to be replayed, and counts expired notifications and unsent pushes. It is not the writer's thread, so
+/// queries do not wait for disk syncs, and the counts do not delay commands.
 package final class StoreReader: Sendable {
-    /// The most queries whose replies one call of `onReplies` gets.
+    private enum Request: Sendable {
+        case query(QueryRequest)
+        case replay(ReplayRequest)
+    }
+
+    /// The most requests whose replies one call of `onReplies` or `onReplays` gets.
     private static let batchMax = 64
 
-    private let queue: WorkQueue<QueryRequest>
+    private let queue: WorkQueue<Request>
+    /// The number of waiting requests at which the queue is full for replays: after an outage all devices ask for one,
+    /// and queries still need places.
+    private let replaysMax: Int
     private let thread: Thread
 
     /// Opens a store that a ``StoreWriter`` has created and migrated. All closures are called on the reader's thread.
     /// - Parameters:
-    ///   - queueMax: the most queries that may wait.
+    ///   - queueMax: the most requests that may wait.
+    ///   - backlogHours: notifications of people's channels are replayed until they are so old.
+    ///   - backlogLimit: the most notifications of a replay.
     ///   - encode: returns the JSON of a response.
     ///   - onReplies: gets the replies to a batch of queries, in the order of the queries.
+    ///   - onReplays: gets the pages of a batch of replays, in the order of the requests; nil for a page that cannot be read
+    ///     now.
     ///   - onExpired: gets the number of notifications that have expired, about once a second.
+    ///   - onPushQueues: gets the unsent jobs of each push lane, about twice a second.
     ///   - onError: called for each database error; the query gets ``QueryReply/unavailable(_:)``.
     ///   - now: returns the current time in milliseconds since 1970.
+    ///   - readClock: reads the clocks that decide what is replayed.
     package init(
-        path: String, queueMax: Int = 4096, encode: @escaping @Sendable (QueryResult) -> [UInt8],
+        path: String, queueMax: Int = 4096, backlogHours: Int = 48, backlogLimit: Int = 1_000,
+        encode: @escaping @Sendable (QueryResult) -> [UInt8],
         onReplies: @escaping @Sendable ([(request: QueryRequest, reply: QueryReply)]) -> Void,
+        onReplays: @escaping @Sendable ([(request: ReplayRequest, page: ReplayPage?)]) -> Void = { _ in },
         onExpired: @escaping @Sendable (DeliveryCounts) -> Void = { _ in },
-        onError: @escaping @Sendable (DatabaseError) -> Void, now: @escaping @Sendable () -> Int64 = Clock.unixMilliseconds
+        onPushQueues: @escaping @Sendable ([PushLane: PushQueue]) -> Void = { _ in },
+        onError: @escaping @Sendable (DatabaseError) -> Void,
+        now: @escaping @Sendable () -> Int64 = Clock.unixMilliseconds,
+        readClock: @escaping @Sendable () -> ClockReading = ClockReading.current
     ) throws(StoreError) {
-        let queue = WorkQueue<QueryRequest>(capacity: queueMax)
+        let queue = WorkQueue<Request>(capacity: queueMax)
         let start = now()
         self.queue = queue
+        replaysMax = queueMax - queueMax / 4
         thread = try StoreThread.start(
             name: "store-reader",
-            open: { () throws(StoreError) in try Self.open(path) },
-            run: { executor in
-                var batch: [QueryRequest] = []
+            open: { () throws(StoreError) in
+                let database = try Database.open(readingFrom: path)
+                return (
+                    QueryExecutor(database), ReplayReader(database, backlogHours: backlogHours, limit: backlogLimit)
+                )
+            },
+            run: { executor, replays in
+                var batch: [Request] = []
                 var expiry = ExpiryCount(from: start)
+                var pushes = PushQueueCount()
                 while true {
-                    let result = queue.take(into: &batch, most: Self.batchMax, waiting: ExpiryCount.interval)
+                    let result = queue.take(into: &batch, most: Self.batchMax, waiting: PushQueueCount.interval)
                     if result == .closed { return }
-                    if result == .items { onReplies(batch.map { ($0, Self.reply(to: $0.query, executor, encode, onError)) }) }
+                    if result == .items {
+                        let answers = Self.answer(batch, executor, replays, encode, readClock(), onError)
+                        if !answers.replies.isEmpty { onReplies(answers.replies) }
+                        if !answers.pages.isEmpty { onReplays(answers.pages) }
+                    }
                     do throws(DatabaseError) {
                         if let counts = try expiry.next(executor, now: now()), !counts.isEmpty { onExpired(counts) }
+                        if let queues = try pushes.next(executor) { onPushQueues(queues) }
                     } catch {
                         onError(error)
                     }
@@ -47,20 +78,49 @@ package final class StoreReader: Sendable {
     }
 
     /// Queues a query. Returns false if the queue is full, or after ``stop()``.
-    package func post(_ request: QueryRequest) -> Bool { queue.post(request) }
+    package func post(_ request: QueryRequest) -> Bool { queue.post(.query(request)) }
 
-    /// The number of queries that wait.
+    /// Queues a request for a page of a replay. Returns false if the queue is full for replays, or after ``stop()``.
+    package func post(_ request: ReplayRequest) -> Bool { queue.depth < replaysMax && queue.post(.replay(request)) }
+
+    /// The number of requests that wait.
     package var queueDepth: Int { queue.depth }
 
-    /// Executes the queued queries and closes the file. Call once.
+    /// Executes the queued requests and closes the file. Call once.
     package func stop() {
         queue.close()
         thread.join()
     }
 
-    private static func open(_ path: String) throws(StoreError) -> QueryExecutor {
-        let database = try Database.open(readingFrom: path)
-        return QueryExecutor(database)
+    private typealias Answers = (
+        replies: [(request: QueryRequest, reply: QueryReply)], pages: [(request: ReplayRequest, page: ReplayPage?)]
+    )
+
+    private static func answer(
+        _ batch: [Request], _ executor: QueryExecutor, _ replays: ReplayReader, _ encode: (QueryResult) -> [UInt8],
+        _ reading: ClockReading, _ onError: (DatabaseError) -> Void
+    ) -> Answers {
+        var answers: Answers = ([], [])
+        for request in batch {
+            switch request {
+            case .query(let request):
+                answers.replies.append((request, reply(to: request.query, executor, encode, onError)))
+            case .replay(let request):
+                answers.pages.append((request, page(for: request, replays, reading, onError)))
+            }
+        }
+        return answers
+    }
+
+    private static func page(
+        for request: ReplayRequest, _ replays: ReplayReader, _ reading: ClockReading, _ onError: (DatabaseError) -> Void
+    ) -> ReplayPage? {
+        do throws(DatabaseError) {
+            return try replays.page(for: request, at: reading)
+        } catch {
+            onError(error)
+            return nil
+        }
     }
 
     private static func reply(

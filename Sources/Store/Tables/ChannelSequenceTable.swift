@@ -1,10 +1,30 @@
 /// The last sequence number of each channel, and the channel's number of unread notifications.
-struct ChannelSequenceTable {
-    let database: Database
+///
+/// Each action has two notifications on `admin-channel`, so a channel's row is written at most twice in a transaction:
+/// by its first notification, and by ``flush()``.
+final class ChannelSequenceTable {
+    private let database: Database
+    /// The channels that the open transaction has advanced.
+    private var advanced: [String: Advance] = [:]
 
-    /// Advances a channel's sequence and counts the new notification as unread.
+    private struct Advance {
+        /// The channel's last sequence number.
+        var last: Int64
+        /// The number of notifications that are not in the channel's row.
+        var unwritten: Int64 = 0
+        var usedAt: Int64
+    }
+
+    init(database: Database) { self.database = database }
+
+    /// Advances a channel's sequence and counts the new notification as unread. Before the transaction ends, call
+    /// ``flush()`` or ``discard()``.
     /// - Returns: the sequence number of the new notification; 1 for the first.
     func next(channel: String, now: Int64) throws(DatabaseError) -> Int64 {
+        if let advance = advanced[channel] {
+            advanced[channel] = Advance(last: advance.last + 1, unwritten: advance.unwritten + 1, usedAt: now)
+            return advance.last + 1
+        }
         let passing = channel.hasPrefix("booking-") || channel.hasPrefix("tracking-")
         let last = try database.first(
             """
@@ -13,12 +33,34 @@ struct ChannelSequenceTable {
             unread = channel_sequences.unread + 1 RETURNING last
             """, .string(channel), .integer(passing ? 1 : 0), .integer(now), as: { $0.integer(0) })
         guard let last else { throw .unreadable("the new sequence number", doing: "advancing a channel's sequence") }
+        advanced[channel] = Advance(last: last, usedAt: now)
         return last
     }
+
+    /// Writes what is not written yet. Call it before a transaction is committed.
+    func flush() throws(DatabaseError) {
+        for (channel, advance) in advanced { try write(advance, of: channel) }
+        advanced.removeAll(keepingCapacity: true)
+    }
+
+    private func flush(_ channel: String) throws(DatabaseError) {
+        if let advance = advanced.removeValue(forKey: channel) { try write(advance, of: channel) }
+    }
+
+    private func write(_ advance: Advance, of channel: String) throws(DatabaseError) {
+        guard advance.unwritten > 0 else { return }
+        try database.change(
+            "UPDATE channel_sequences SET last = ?, unread = unread + ?, used_at = ? WHERE channel = ?",
+            .integer(advance.last), .integer(advance.unwritten), .integer(advance.usedAt), .string(channel))
+    }
+
+    /// Forgets what is not written yet. Call it after a transaction was rolled back.
+    func discard() { advanced.removeAll(keepingCapacity: true) }
 
     /// Counts a notification as unread that is not on this channel, but belongs to the inbox of the channel's owner.
     /// - Returns: the channel's last sequence number; 0 if it has none yet.
     func addUnread(channel: String, now: Int64) throws(DatabaseError) -> Int64 {
+        try flush(channel)
         let last = try database.first(
             """
             INSERT INTO channel_sequences (channel, last, passing, used_at, unread) VALUES (?, 0, 0, ?, 1) \
@@ -28,9 +70,39 @@ struct ChannelSequenceTable {
         return last
     }
 
+    /// The last sequence number of a channel, 0 if it has none yet; and the number up to which nothing is replayed,
+    /// because the channel's owner was erased.
+    func end(of channel: String) throws(DatabaseError) -> (last: Int64, erasedTo: Int64) {
+        try flush(channel)
+        return try database.first(
+            "SELECT last, erased_to FROM channel_sequences WHERE channel = ?", .string(channel),
+            as: { ($0.integer(0), $0.integer(1)) }) ?? (0, 0)
+    }
+
+    /// Records that the notifications of a channel up to now are not replayed any more: its owner is erased.
+    func eraseAll(channel: String) throws(DatabaseError) {
+        try flush(channel)
+        try database.change("UPDATE channel_sequences SET erased_to = last WHERE channel = ?", .string(channel))
+    }
+
+    /// The sequence number up to which all notifications of a channel are read, because its owner has marked all as
+    /// read; 0 if the owner has not.
+    func readTo(channel: String) throws(DatabaseError) -> Int64 {
+        try database.first(
+            "SELECT read_to FROM channel_sequences WHERE channel = ?", .string(channel), as: { $0.integer(0) }) ?? 0
+    }
+
+    /// Records that all notifications of a channel are read.
+    func markAllRead(channel: String) throws(DatabaseError) {
+        try flush(channel)
+        try database.change(
+            "UPDATE channel_sequences SET read_to = last WHERE channel = ? AND read_to < last", .string(channel))
+    }
+
     /// The number of notifications of a channel that its owner has neither read nor acted upon.
     func unread(channel: String) throws(DatabaseError) -> Int {
-        Int(
+        try flush(channel)
+        return Int(
             try database.first(
                 "SELECT unread FROM channel_sequences WHERE channel = ?", .string(channel), as: { $0.integer(0) }) ?? 0)
     }

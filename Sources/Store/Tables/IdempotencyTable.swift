@@ -33,6 +33,23 @@ struct IdempotencyTable {
             .utf8(response.body), .integer(now))
     }
 
+    /// The number of responses to a user that are stored.
+    func count(of subject: String) throws(DatabaseError) -> Int {
+        Int(
+            try database.first(
+                "SELECT COUNT(*) FROM idempotency WHERE subject = ?", .string(subject), as: { $0.integer(0) }) ?? 0)
+    }
+
+    /// Deletes the oldest responses to a user, at most `most`.
+    /// - Returns: the number of deleted responses.
+    func deleteOldest(of subject: String, most: Int) throws(DatabaseError) -> Int {
+        try database.change(
+            """
+            DELETE FROM idempotency WHERE subject = ? AND key IN (SELECT key FROM idempotency WHERE subject = ? \
+            ORDER BY created_at LIMIT ?)
+            """, .string(subject), .string(subject), .integer(most))
+    }
+
     /// Deletes all responses to a user.
     /// - Returns: the number of deleted responses.
     func remove(of subject: String) throws(DatabaseError) -> Int {

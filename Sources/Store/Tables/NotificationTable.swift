@@ -68,21 +68,32 @@ struct NotificationTable {
     // Sorted by id: an id begins with the time, and ids of the same millisecond have an order, too.
     private static let selectAll = SQL("\(select) WHERE id < ? ORDER BY id DESC LIMIT ?")
 
+    /// The notifications of a channel from this one on, in the order of the channel.
+    func following(_ first: LoggedNotification) throws(DatabaseError) -> [LoggedNotification] {
+        try database.all(
+            Self.selectFollowing, .string(first.notification.channel), .integer(first.sequence),
+            as: LoggedNotification.init(row:))
+    }
+
+    private static let selectFollowing = SQL("\(select) WHERE channel = ? AND sequence >= ? ORDER BY sequence")
+
     // MARK: Read marks
 
-    /// Marks a channel's notifications as read: those whose ids are in `ids`, or all if `ids` is nil. Ignores
-    /// notifications of other channels and those that are already marked as read.
+    /// Marks a channel's notifications as read: those whose ids are in `ids`, or all after the sequence number `after`
+    /// if `ids` is nil. Ignores notifications of other channels and those that are already marked as read.
     /// - Returns: the newly marked notifications' events, and whether each notification was unread before.
     func markRead(
-        _ ids: [String]?, channel: String, now: Int64
+        _ ids: [String]?, channel: String, after: Int64, now: Int64
     ) throws(DatabaseError) -> [(event: String, wasUnread: Bool)] {
         // The statements return `seen_at` instead of "seen_at IS NULL": SQLite 3.40 evaluates this expression wrongly
         // in RETURNING if another column is declared NOT NULL.
         let mark: (Row) -> (event: String, wasUnread: Bool) = { ($0.string(1), $0.isNull(0)) }
         guard let ids else {
             return try database.all(
-                "UPDATE notifications SET read_at = ? WHERE channel = ? AND read_at IS NULL RETURNING seen_at, event",
-                .integer(now), .string(channel), as: mark)
+                """
+                UPDATE notifications SET read_at = ? WHERE channel = ? AND sequence > ? AND read_at IS NULL \
+                RETURNING seen_at, event
+                """, .integer(now), .string(channel), .integer(after), as: mark)
         }
         var marked: [(event: String, wasUnread: Bool)] = []
         for id in ids {

@@ -13,6 +13,12 @@ struct PublicationTable {
         for id in published.recovered { try forget(id) }
     }
 
+    /// Adds a notification to those that wait for a subscriber.
+    func remember(_ id: String) throws(DatabaseError) {
+        try database.change(
+            "INSERT INTO unpublished (notification_id) VALUES (?) ON CONFLICT (notification_id) DO NOTHING", .string(id))
+    }
+
     /// Deletes a notification from those that wait for a subscriber.
     func forget(_ id: String) throws(DatabaseError) {
         try database.change("DELETE FROM unpublished WHERE notification_id = ?", .string(id))

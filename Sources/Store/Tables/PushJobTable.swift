@@ -27,6 +27,23 @@ struct PushJobTable {
         try database.change("UPDATE push_jobs SET state = 'queued' WHERE settled_at IS NULL AND state = 'sending'")
     }
 
+    /// The same for one lane, which has got a new worker.
+    func requeueSending(_ lane: PushLane) throws(DatabaseError) {
+        try database.change(
+            "UPDATE push_jobs SET state = 'queued' WHERE lane = ? AND settled_at IS NULL AND state = 'sending'",
+            .string(lane.rawValue))
+    }
+
+    /// Returns the open jobs of tokens with an unknown environment from the sandbox's lane to that of production, which
+    /// is tried first. Call it at the start: an operator may have corrected the addresses.
+    func retryAtProduction() throws(DatabaseError) {
+        try database.change(
+            """
+            UPDATE push_jobs SET lane = 'apns', state = 'waiting', turn = 0, due_at = 0 WHERE lane = 'apns-sandbox' \
+            AND settled_at IS NULL AND device_id IN (SELECT id FROM devices WHERE provider = 'apns' AND environment IS NULL)
+            """)
+    }
+
     // MARK: Creating jobs
 
     /// A job to insert.

@@ -27,7 +27,7 @@ extension CommandExecutor {
                 counter.counts.repeatedSteps += 1
                 continue
             }
-            if notification == nil { strayCounts.add(to: actor.key) }
+            if notification == nil { strayCounts.addOne(to: actor.key) }
             counter.counts.addStep(event.kind, ofType: event.type)
             if let notification { try record(event.kind, of: notification, by: actor, now) }
         }
@@ -71,15 +71,18 @@ extension CommandExecutor {
         return try inbox.afterSequence(of: notification.id, for: person.key) != nil
     }
 
-    // MARK: Inboxes
-
     private func strayCount(of subject: String) throws(DatabaseError) -> Int {
         try strayCounts.count(of: subject) { () throws(DatabaseError) in try steps.strayCount(of: subject) }
     }
 
+    // MARK: Inboxes
+
     func markRead(_ ids: [String]?, _ command: Command, _ now: Int64) throws(DatabaseError) -> CommandResult {
         let actor = command.actor
-        var marked = try notifications.markRead(ids, channel: actor.channel, now: now)
+        // The writer must not walk the whole mailbox each time: all up to `readTo` are read already.
+        let readTo = ids == nil ? try sequences.readTo(channel: actor.channel) : 0
+        var marked = try notifications.markRead(ids, channel: actor.channel, after: readTo, now: now)
+        if ids == nil { try sequences.markAllRead(channel: actor.channel) }
         if actor.role == .customer {
             for (id, wasUnread) in try inbox.markRead(ids, for: actor.key, now: now) {
                 if let notification = try notifications.head(of: id) { marked.append((notification.event, wasUnread)) }

@@ -8,7 +8,12 @@ extension CommandExecutor {
     enum RetentionKind: CaseIterable {
         /// Stored responses to requests with an `Idempotency-Key`.
         case idempotency
-        case pushes, notifications, steps, audit, orders, routes
+        case pushes
+        /// The deliveries of notifications, before these: a broadcast has as many as there are drivers.
+        case deliveries
+        case notifications, steps, audit, orders, routes
+        /// The cursors of devices that have not subscribed for a year.
+        case cursors
         /// The sequence numbers of booking and tracking channels.
         case channels
         /// Devices that were not registered again within `push.stale_days` days.
@@ -25,25 +30,31 @@ extension CommandExecutor {
 
     /// Deletes rows of one kind.
     /// - Parameters:
-    ///   - lifetime: the age in milliseconds at which rows are deleted. Other ages apply to stored responses, devices
-    ///     and channels.
-    ///   - limit: the most rows to delete. The steps of deleted notifications are deleted too and do not count.
+    ///   - lifetime: the age in milliseconds at which rows are deleted; notifications with what belongs to them are kept
+    ///     at least until they are no longer replayed. Other ages apply to stored responses, devices, channels and cursors.
+    ///   - limit: the most rows to delete. The steps and deliveries of deleted notifications are deleted too and do not
+    ///     count.
     ///   - removed: the deleted devices are appended to it.
     /// - Returns: the number of deleted rows; for `overdue`, the number of jobs that ended.
     func deleteExpired(
         _ kind: RetentionKind, now: Int64, lifetime: Int64, limit: Int, _ removed: inout [RemovedDevice]
     ) throws(DatabaseError) -> Int {
         let cutoff = now - lifetime
+        let logCutoff = now - max(lifetime, backlog)
         switch kind {
-        case .idempotency: return try idempotency.deleteExpired(now: now, most: limit)
+        case .idempotency:
+            responseCounts.removeAll()
+            return try idempotency.deleteExpired(now: now, most: limit)
         case .pushes: return try outbox.jobs.deleteExpired(before: cutoff, most: limit)
-        case .notifications: return try deleteNotifications(before: cutoff, limit)
+        case .deliveries: return try deliveries.deleteExpired(before: logCutoff, most: limit)
+        case .notifications: return try deleteNotifications(before: logCutoff, limit)
         case .steps:
             strayCounts.removeAll()
-            return try steps.deleteExpired(before: cutoff, most: limit)
+            return try steps.deleteExpired(before: logCutoff, most: limit)
         case .audit: return try auditTable.deleteExpired(before: cutoff, most: limit)
         case .orders: return try orders.deleteExpired(before: cutoff, most: limit)
         case .routes: return try routes.deleteExpired(before: cutoff, most: limit)
+        case .cursors: return try cursors.deleteUnused(since: now - Self.year, most: limit)
         // A channel's last sequence number must be kept longer than all notifications of the channel.
         case .channels: return try sequences.deleteExpired(before: now - max(lifetime * 2, Self.year), most: limit)
         case .devices:
@@ -70,6 +81,7 @@ extension CommandExecutor {
             guard let channel = Identity(key: recipient)?.channel else { continue }
             try sequences.subtractUnread(1, channel: channel)
         }
+        try deliveries.deleteAll(before: cutoff, most: limit)
         var count = 0
         for (channel, change) in try notifications.deleteExpired(before: cutoff, most: limit) {
             try sequences.subtractUnread(change.unread, channel: channel)

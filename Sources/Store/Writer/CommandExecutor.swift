@@ -7,8 +7,9 @@ import Primitives
 /// Used only on the writer's thread. It keeps the sources of ids and of turns in memory. They only advance, so a
 /// rolled-back transaction leaves a gap in the ids and turns, which is harmless.
 ///
-/// `+Notifications`, `+Devices` and `+Erasure` execute the commands that need no plan. ``BackgroundTask`` and
-/// `+Retention` run in slices between batches. ``PushOutbox`` creates push jobs.
+/// `+Idempotency` executes a repeated command only once. `+Notifications`, `+Devices` and `+Erasure` execute the
+/// commands that need no plan, `+Delivery` what concerns confirmations and replay. ``BackgroundTask`` and `+Retention` run in slices between batches. ``PushOutbox`` creates
+/// push jobs.
 package final class CommandExecutor {
     package let database: Database
     let orders: OrderTable
@@ -21,7 +22,12 @@ package final class CommandExecutor {
     let erasures: ErasureTable
     let publication: PublicationTable
     let inbox: InboxTable
+    let cursors: CursorTable
+    let deliveries: DeliveryTable
+    let probe: WriteProbeTable
     let outbox: PushOutbox
+    /// Notifications of a person's channel are replayed until they are so old, in milliseconds.
+    let backlog: Int64
     /// Limits and push policy. Changed between transactions only.
     var rules: NotificationRules
     /// The tasks that may have something to do. At the start these are all tasks.
@@ -35,7 +41,10 @@ package final class CommandExecutor {
         didSet { outbox.clockLead = clockLead }
     }
     let counter = DeliveryCounter()
-    var strayCounts = StrayCounts()
+    /// The number of each user's stray telemetry steps.
+    var strayCounts = SubjectCounts()
+    /// The number of each user's stored responses.
+    var responseCounts = SubjectCounts()
     private let encode: CommandResponse.Encoder
     private var planner: DispatchPlanner
     private var auditIDs: ULIDSource
@@ -54,6 +63,10 @@ package final class CommandExecutor {
         erasures = ErasureTable(database: database)
         publication = PublicationTable(database: database)
         inbox = InboxTable(database: database)
+        cursors = CursorTable(database: database)
+        deliveries = DeliveryTable(database: database)
+        backlog = Int64(options.backlogHours) * 3_600_000
+        probe = WriteProbeTable(database: database)
         outbox = try PushOutbox(database, options, notifications, sequences, counter)
         // Ids must increase even if the clock was set back while the gateway was down, because the logs are read in id
         // order.
@@ -64,14 +77,20 @@ package final class CommandExecutor {
     /// Runs `body` in a transaction: commits all of its writes, or none.
     package func transaction<Result>(_ body: () throws(DatabaseError) -> Result) throws(DatabaseError) -> Result {
         do throws(DatabaseError) {
-            let result = try database.transaction(.writing, body)
+            let result = try database.transaction(.writing) { () throws(DatabaseError) in
+                let result = try body()
+                try sequences.flush()
+                return result
+            }
             outbox.devices.counts.commit()
             return result
         } catch {
             // Discards what was counted in this transaction: it was rolled back.
             _ = (outbox.drainFinished(), counter.drain())
             outbox.devices.counts.rollBack()
+            sequences.discard()
             strayCounts.removeAll()
+            responseCounts.removeAll()
             throw error
         }
     }
@@ -79,46 +98,8 @@ package final class CommandExecutor {
     /// Calls `each` for every open order, oldest first. Used at the start to restore job assignments.
     package func openOrders(_ each: (Order) -> Void) throws(DatabaseError) { try orders.eachOpen(each) }
 
-    /// Finds the notifications that earlier processes committed and did not publish. Used at the start.
-    /// - Returns: those that are still worth publishing, in commit order, and for how many milliseconds they are. The others
-    ///   are forgotten, which cannot be undone, so the trusted time decides.
-    package func recover(now: Int64) throws(DatabaseError) -> [(notification: Notification, milliseconds: Int64)] {
-        try transaction { () throws(DatabaseError) in
-            var recovered: [(Notification, Int64)] = []
-            for id in try publication.recover() {
-                let notification = try notifications.notification(id: id)?.notification
-                if let notification, notification.publishUntil > now - clockLead {
-                    recovered.append((notification, notification.publishUntil - (now - clockLead)))
-                } else {
-                    try publication.forget(id)
-                }
-            }
-            return recovered
-        }
-    }
-
-    /// Executes a command, unless its idempotency key was used already. Call it in a ``transaction(_:)``: it writes to
-    /// many tables.
-    package func execute(_ command: Command, now: Int64) throws(DatabaseError) -> CommandReply {
-        guard let key = command.idempotencyKey else { return try executeOnce(command, now) }
-        let subject = command.actor.key
-        if let stored = try idempotency.response(subject: subject, key: key.text, now: now - clockLead) {
-            guard stored.digest == key.digest else { return .rejected(Self.keyReuse(key.text)) }
-            return .replayed(status: stored.status, body: stored.body)
-        }
-        let reply = try executeOnce(command, now)
-        if case .committed(let result) = reply {
-            let response = IdempotencyTable.StoredResponse(digest: key.digest, status: 200, body: result.body)
-            try idempotency.store(response, subject: subject, key: key.text, now: now)
-        }
-        return reply
-    }
-
-    private static func keyReuse(_ key: String) -> RuleError {
-        RuleError(.conflict, "Idempotency-Key \"\(key)\" was already used for a different request")
-    }
-
-    private func executeOnce(_ command: Command, _ now: Int64) throws(DatabaseError) -> CommandReply {
+    /// Executes a command, whether or not it has an idempotency key.
+    func executeOnce(_ command: Command, _ now: Int64) throws(DatabaseError) -> CommandReply {
         let context = CommandContext(
             actor: command.actor, now: now, idTime: idTime(now), correlationID: command.correlationID,
             expectedVersion: command.expectedVersion, rules: rules)
@@ -170,7 +151,8 @@ package final class CommandExecutor {
         var result = CommandResult(
             body: encode(plan.response, command.correlationID), notifications: plan.notifications, order: plan.order)
         (result.audit, result.isRepetition) = (plan.audit, plan.isRepetition)
-        result.lanes = try write(plan, command, now)
+        result.repetitionBody = plan.repetition.map { encode($0, command.correlationID) }
+        (result.sequences, result.lanes) = try write(plan, command, now)
         return .committed(result)
     }
 
@@ -179,12 +161,16 @@ package final class CommandExecutor {
         CommandResult(body: encode(response, command.correlationID))
     }
 
-    /// - Returns: the push lanes that have new jobs.
-    private func write(_ plan: DispatchPlan, _ command: Command, _ now: Int64) throws(DatabaseError) -> Set<PushLane> {
+    /// - Returns: the sequence numbers of the plan's notifications, and the push lanes that have new jobs.
+    private func write(
+        _ plan: DispatchPlan, _ command: Command, _ now: Int64
+    ) throws(DatabaseError) -> (sequences: [Int64], lanes: Set<PushLane>) {
+        var sequences: [Int64] = []
         if let order = plan.order { try orders.store(order, now: now) }
         if let route = plan.route { try routes.store(route, now: now) }
         for notification in plan.notifications {
-            let sequence = try sequences.next(channel: notification.channel, now: now)
+            let sequence = try self.sequences.next(channel: notification.channel, now: now)
+            sequences.append(sequence)
             try notifications.append(
                 LoggedNotification(
                     notification: notification, sequence: sequence, correlationID: command.correlationID,
@@ -194,7 +180,13 @@ package final class CommandExecutor {
         for push in plan.pushes { try addToInboxes(push, of: plan.notifications, now) }
         if let entry = plan.audit { try audit(entry) }
         if plan.pushes.contains(where: \.isForEveryDriver) { backgroundTasks.insert(.broadcasts) }
-        return try outbox.enqueue(plan.pushes, of: plan.notifications, now: now)
+        return (sequences, try outbox.enqueue(plan.pushes, of: plan.notifications, now: now))
+    }
+
+    /// Writes and deletes as many pages as a command may need, to find out whether the store can be written.
+    func probeWriting() throws(DatabaseError) {
+        try transaction { () throws(DatabaseError) in try probe.insert() }
+        try transaction { () throws(DatabaseError) in try probe.remove() }
     }
 
     /// Appends an entry to the audit log.

@@ -4,8 +4,12 @@ import FleetRules
 package struct CommandResult: Equatable, Sendable {
     /// The response's JSON.
     package let body: [UInt8]
+    /// The JSON of the response to a repetition of the request with the same idempotency key; nil: ``body``.
+    package internal(set) var repetitionBody: [UInt8]?
     /// The notifications to publish, in the order of publication.
     package let notifications: [Notification]
+    /// The number of each of ``notifications`` in its channel's sequence.
+    package internal(set) var sequences: [Int64]
     /// The order's new state; nil if no order changed.
     package let order: Order?
     /// The entry that the command added to the audit log; nil if it added none.
@@ -17,9 +21,10 @@ package struct CommandResult: Equatable, Sendable {
     /// Devices that their former owner lost: the command removed them, or another user registered them.
     package internal(set) var removed: [RemovedDevice] = []
 
-    init(body: [UInt8], notifications: [Notification] = [], order: Order? = nil) {
+    init(body: [UInt8], notifications: [Notification] = [], sequences: [Int64] = [], order: Order? = nil) {
         self.body = body
         self.notifications = notifications
+        self.sequences = sequences
         self.order = order
     }
 }

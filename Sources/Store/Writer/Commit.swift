@@ -1,6 +1,7 @@
 import FleetRules
 
-/// What the writer publishes after a transaction: after a failed one, too, the error replies and rejected reports.
+/// What the writer publishes after a transaction: after a failed one, too, the error replies and what
+/// was rejected.
 /// `Gateway/CommitPublisher` defines the order of publication.
 package struct Commit: Sendable {
     /// The push jobs that each lane (one per provider and APNs environment) is to send next. A lane asks for them with
@@ -17,11 +18,20 @@ package struct Commit: Sendable {
     package var finished: [PushLane: FinishedPushes] = [:]
     /// Devices that retention removed because they were not registered again within `push.stale_days` days.
     package var removed: [RemovedDevice] = []
+    /// A reply per subscription, in commit order.
+    package var subscriptions: [CursorReply] = []
+    /// Subscriptions that were not executed: the store cannot be written.
+    package var rejectedSubscriptions: [CursorRequest] = []
+    /// Receipts that were not written. The loops post them again later.
+    package var rejectedReceipts: [Receipt] = []
+    /// The notifications that were confirmed for the first time by one of their owner's devices.
+    package var confirmations: [Confirmation] = []
     /// What happened to notifications, for the metrics.
     package var counts = DeliveryCounts()
 
     var isEmpty: Bool {
         leases.isEmpty && rejectedReports.isEmpty && replies.isEmpty && wake.isEmpty && finished.isEmpty && removed.isEmpty
+            && subscriptions.isEmpty && rejectedSubscriptions.isEmpty && rejectedReceipts.isEmpty && confirmations.isEmpty
             && counts.isEmpty
     }
 
@@ -41,7 +51,39 @@ package struct Commit: Sendable {
         wake.formUnion(later.wake)
         finished.merge(later.finished) { $0.adding($1) }
         removed += later.removed
+        subscriptions += later.subscriptions
+        rejectedSubscriptions += later.rejectedSubscriptions
+        rejectedReceipts += later.rejectedReceipts
+        confirmations += later.confirmations
         counts.add(later.counts)
+    }
+}
+
+/// The first confirmation of a notification by a device of its owner.
+package struct Confirmation: Equatable, Sendable {
+    package let notificationID: String
+    package let event: String
+    package let channel: String
+    /// ``Identity/key``.
+    package let owner: String
+    /// ``DeliveryKey/device``.
+    package let device: String
+    /// Milliseconds since 1970.
+    package let createdAt: Int64
+    /// Milliseconds since 1970.
+    package let confirmedAt: Int64
+
+    package init(
+        notificationID: String, event: String, channel: String, owner: String, device: String, createdAt: Int64,
+        confirmedAt: Int64
+    ) {
+        self.notificationID = notificationID
+        self.event = event
+        self.channel = channel
+        self.owner = owner
+        self.device = device
+        self.createdAt = createdAt
+        self.confirmedAt = confirmedAt
     }
 }
 

@@ -3,7 +3,8 @@ package struct Published: Equatable, Sendable {
     /// The id of a notification that is published together with all that were committed before it. Nil: none was
     /// published since the last time.
     package var position: String?
-    /// The ids of notifications of an earlier process that are published; see ``CommandExecutor/recover(now:)``. Some may have expired instead.
+    /// The ids of notifications that waited for a subscriber since the start (``CommandExecutor/recover(now:)``) and are
+    /// published. Some may have expired instead.
     package var recovered: [String] = []
 
     package init() {}

@@ -6,12 +6,11 @@ extension PushOutbox {
     /// The handling of one report ends at most this number of expired jobs, and queues at most this number of due
     /// retries. The handling of the next report continues with the others.
     private static let changedJobsMax = 500
-    /// Milliseconds for which a counted queue depth is reused.
-    private static let depthLifetime: Int64 = 2_000
-
     /// Milliseconds. If the clock was set back by more than this, waiting jobs get an earlier due time, so that they do
     /// not wait until the clock reaches their old one.
     private static let clockSlack: Int64 = 1_000
+    /// Milliseconds after which a push is considered again that has expired by the wall clock only.
+    private static let waitWhileDoubtful: Int64 = 60_000
     /// After the clock was set back, a job waits for at most this number of milliseconds.
     private static let waitAfterSetBack: Int64 = 5_000
 
@@ -26,7 +25,8 @@ extension PushOutbox {
     /// writes to several tables.
     func handle(_ report: PushReport, now: Int64) throws(DatabaseError) -> ReportReply {
         let lane = report.lane
-        var reply = ReportReply(lease: PushLease(lane: lane))
+        var reply = ReportReply(lease: PushLease(lane: lane, worker: report.worker))
+        if report.isFirst { try jobs.requeueSending(lane) }
         for outcome in report.outcomes { try record(outcome, now, &reply) }
         reply.lease.dropped = try expire(lane, now: now - clockLead, limit: Self.changedJobsMax)
         try queueDueRetries(lane, now)
@@ -34,7 +34,6 @@ extension PushOutbox {
         let isExhausted = try claim(lane, most: report.capacity, now, &reply.lease)
         let isQueued = isExhausted ? false : try jobs.firstTurn(lane) != nil
         reply.lease.hasMore = isQueued || reply.lease.nextDueAt.map { $0 <= now } ?? false
-        try addDepth(lane, now, &reply.lease)
         reply.woken.remove(lane)
         return reply
     }
@@ -43,13 +42,13 @@ extension PushOutbox {
 
     /// Records one result, and removes the device if the provider rejected its token for good.
     private func record(_ outcome: PushOutcome, _ now: Int64, _ reply: inout ReportReply) throws(DatabaseError) {
-        let outcome = corrected(outcome, now)
+        if case .released = outcome.result { try devices.release(id: outcome.job.device.id) }
+        let outcome = try corrected(outcome, reply.lease.lane, now)
         let job = outcome.job
         if case .undecided = outcome.result {
             let moment = outcome.removal?.ifSeenBefore ?? now
             return try devices.quarantine(id: job.device.id, ifSeenBefore: moment, now: now)
         }
-        if case .released = outcome.result { try devices.release(id: job.device.id) }
         if case .accepted = outcome.result { try learnEnvironment(of: job.device, &reply) }
         // If the token was replaced during the attempt, its environment does not matter any more.
         if case .moved(_, let reason) = outcome.result,
@@ -85,12 +84,22 @@ extension PushOutbox {
         }
     }
 
-    /// A lane compares with the wall clock. If the wall clock has jumped, jobs that the lane reports as expired for that
-    /// reason are queued again.
-    private func corrected(_ outcome: PushOutcome, _ now: Int64) -> PushOutcome {
+    /// Changes two results because of what lanes do not know:
+    ///
+    /// - A lane compares with the wall clock. If the wall clock has jumped, jobs that the lane reports as expired for that
+    ///   reason are queued again.
+    /// - A token with an unknown environment is in the sandbox's lane because production has rejected it. If the sandbox's
+    ///   lane releases it, the configuration seems to be wrong, so production is tried again, too.
+    private func corrected(_ outcome: PushOutcome, _ lane: PushLane, _ now: Int64) throws(DatabaseError) -> PushOutcome {
         let expiresAt = outcome.job.notification.expiresAt
-        guard case .expired = outcome.result, expiresAt <= now, expiresAt > now - clockLead else { return outcome }
-        return PushOutcome(outcome.job, .returned, wasTried: outcome.wasTried)
+        switch outcome.result {
+        case .expired where expiresAt <= now && expiresAt > now - clockLead:
+            return PushOutcome(outcome.job, .returned, wasTried: outcome.wasTried)
+        case .released(let reason) where lane == .apnsSandbox:
+            guard let device = try devices.device(id: outcome.job.device.id), device.environment == nil else { return outcome }
+            return PushOutcome(outcome.job, .moved(to: .apns, reason: reason), wasTried: outcome.wasTried)
+        default: return outcome
+        }
     }
 
     /// A lane's provider has accepted a push: if the token's APNs environment was unknown, it is that of the lane. The
@@ -107,6 +116,10 @@ extension PushOutbox {
     private func remove(
         _ id: String, _ removal: DeviceRemoval, _ now: Int64, _ lease: inout PushLease
     ) throws(DatabaseError) {
+        // A rejection by one environment of APNs says nothing about a token that the other has accepted since.
+        if let environment = try devices.device(id: id)?.environment, environment != lease.lane.environment {
+            return try devices.release(id: id)
+        }
         guard let device = try devices.remove(id: id, ifSeenBefore: removal.ifSeenBefore, now: now) else { return }
         try cancel(of: device.owner, deviceID: id, reason: "device_removed", now: now)
         try bookings.removeIfNoDevices(device.owner)
@@ -121,8 +134,8 @@ extension PushOutbox {
     /// one: a lane that a configuration error has stopped tests its provider with one job at a time, and would
     /// otherwise always use the same job.
     private func queueDueRetries(_ lane: PushLane, _ now: Int64) throws(DatabaseError) {
-        if now < lastReportAt - Self.clockSlack { try jobs.limitDueTimes(lane, to: now + Self.waitAfterSetBack) }
-        lastReportAt = now
+        let last = lastReports.updateValue(now, forKey: lane) ?? now
+        if now < last - Self.clockSlack { try jobs.limitDueTimes(lane, to: now + Self.waitAfterSetBack) }
         for (number, recipient) in try jobs.due(lane, now: now, most: Self.changedJobsMax) {
             try jobs.queueRetry(number, turn: max(try nextTurn(of: recipient, in: lane), turns.current(lane) + 1))
         }
@@ -142,6 +155,13 @@ extension PushOutbox {
         for candidate in candidates {
             guard candidate.expiresAt > now - clockLead else {
                 try drop(candidate, .expired, now, &lease)
+                continue
+            }
+            // The wall clock has jumped, or the machine was off for long. If it shows the right time, the push is out of
+            // date, so it must not be sent; if not, it must not be ended.
+            guard candidate.expiresAt > now else {
+                try jobs.postpone(candidate.number, until: now + Self.waitWhileDoubtful)
+                lease.dropped += 1
                 continue
             }
             switch try job(candidate) {
@@ -206,7 +226,7 @@ extension PushOutbox {
         }
         return .success(
             PushJob(
-                number: candidate.number, notification: notification.expiringLater(by: clockLead), entity: candidate.entity,
+                number: candidate.number, notification: notification, entity: candidate.entity,
                 recipient: candidate.recipient,
                 device: PushJob.Device(
                     id: candidate.deviceID,
@@ -232,33 +252,5 @@ extension PushOutbox {
         if let preferences = Preferences(json: json) { return preferences }
         unreadableRows.add("preferences", of: owner)
         return Preferences()
-    }
-
-    // MARK: Depth
-
-    /// Adds the queue's depth to the lease. The depth is counted again if the last count is older than
-    /// ``depthLifetime``.
-    private func addDepth(_ lane: PushLane, _ now: Int64, _ lease: inout PushLease) throws(DatabaseError) {
-        var depth = depths[lane]
-        if let known = depth, !(known.at...known.at + Self.depthLifetime).contains(now) { depth = nil }
-        if depth == nil {
-            let (count, oldestAt) = try jobs.measure(lane)
-            depth = QueueDepth(at: now, depth: count, oldestAt: oldestAt)
-            depths[lane] = depth
-        }
-        lease.depth = depth?.depth ?? 0
-        lease.oldestAt = depth?.oldestAt
-    }
-}
-
-extension Notification {
-    /// The notification for a lane, which compares the expiry with the wall clock.
-    /// - Parameter lead: milliseconds by which the wall clock is ahead of the trusted time.
-    fileprivate func expiringLater(by lead: Int64) -> Notification {
-        lead == 0
-            ? self
-            : Notification(
-                id: id, channel: channel, event: event, data: data, createdAt: createdAt, expiresAt: expiresAt + lead,
-                collapseKey: collapseKey)
     }
 }

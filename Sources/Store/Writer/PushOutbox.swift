@@ -23,8 +23,6 @@ final class PushOutbox {
     let unreadableRows = UnreadableRows()
     /// See ``CommandExecutor/clockLead``. Pushes expire, and devices are out of date, by the trusted time.
     var clockLead: Int64 = 0
-    /// The queue depths as last counted.
-    var depths: [PushLane: QueueDepth] = [:]
 
     /// Jobs finished since the last ``drainFinished()``, by lane.
     var finished: [PushLane: FinishedPushes] = [:]
@@ -34,17 +32,8 @@ final class PushOutbox {
     private var lastNumber: Int64
     /// The order in which each lane sends its jobs.
     var turns = FairQueueing()
-    /// When a lane last reported, in wall-clock milliseconds since 1970. Detects a clock that was set back.
-    var lastReportAt = Int64.min / 2
-
-    struct QueueDepth {
-        /// When it was counted, in milliseconds since 1970.
-        let at: Int64
-        /// Queued and waiting jobs.
-        let depth: Int
-        /// When the oldest of these jobs was queued, in milliseconds since 1970; nil if there is none.
-        let oldestAt: Int64?
-    }
+    /// When each lane last reported, in wall-clock milliseconds since 1970. Detects a clock that was set back.
+    var lastReports: [PushLane: Int64] = [:]
 
     init(
         _ database: Database, _ options: StoreWriter.Options, _ notifications: NotificationTable,
@@ -64,6 +53,7 @@ final class PushOutbox {
         try devices.countByLane()
         lastNumber = try jobs.lastNumber()
         try jobs.requeueSending()
+        try jobs.retryAtProduction()
         try devices.releaseAll()
         for lane in PushLane.allCases { turns.advance(lane, to: try jobs.firstTurn(lane) ?? 0) }
     }

@@ -7,19 +7,28 @@ import FleetRules
 enum RequestPriority: Int, CaseIterable {
     /// The commands of dispatchers, and the reports of push lanes.
     case dispatch
+    /// What loops tell and ask about deliveries: receipts and subscriptions. They share one priority, because a
+    /// subscription must see the receipts that were posted before it.
+    case delivery
     /// What drivers do with their jobs: accept and report progress.
     case jobs
     /// What people report and set for themselves: telemetry, read marks, devices, preferences.
     case personal
+    /// What dispatchers do for very many people at once: announcements to more than ``fewRecipients``, and erasures.
+    case bulk
+
+    /// An announcement to so many drivers writes hardly more rows than another command.
+    fileprivate static let fewRecipients = 20
 
     /// The most rows that one transaction writes for requests of this priority, as estimated by
     /// ``StoreWriter/Request/rows``; a single request may exceed it. An announcement may notify a thousand drivers, and
     /// a command must not wait until hundreds of announcements are committed.
     var rowsMax: Int {
         switch self {
-        case .dispatch: 2_000
+        case .dispatch, .delivery: 2_000
         case .jobs: 500
         case .personal: 250
+        case .bulk: 1_000
         }
     }
 
@@ -29,7 +38,7 @@ enum RequestPriority: Int, CaseIterable {
     func countMax(of countMax: Int) -> Int {
         switch self {
         case .dispatch: countMax
-        case .jobs: countMax - countMax / 4
+        case .delivery, .jobs, .bulk: countMax - countMax / 4
         case .personal: countMax - countMax / 2
         }
     }
@@ -40,6 +49,7 @@ extension StoreWriter.Request {
         switch self {
         case .command(let request): request.command.action.priority
         case .report: .dispatch
+        case .receipts, .subscription: .delivery
         }
     }
 
@@ -48,14 +58,18 @@ extension StoreWriter.Request {
         switch self {
         case .command(let request): request.command.action.rows
         case .report(let report): report.outcomes.count + report.capacity
+        case .receipts(let receipts): receipts.reduce(0) { $0 + Int($1.upTo - $1.after) + 1 }
+        case .subscription: 1
         }
     }
 
-    /// The id in the operator's log: the command's correlation id, or `push-` and the lane of a report.
+    /// The id in the operator's log: the command's correlation id, or `push-` and the lane of a report, or a name.
     var correlationID: String {
         switch self {
         case .command(let request): request.command.correlationID
         case .report(let report): "push-\(report.lane.rawValue)"
+        case .receipts: "receipts"
+        case .subscription(let request): "subscription-\(request.key.channel)"
         }
     }
 }
@@ -63,7 +77,9 @@ extension StoreWriter.Request {
 extension Command.Action {
     fileprivate var priority: RequestPriority {
         switch self {
-        case .order, .route, .announce, .erase: .dispatch
+        case .order, .route: .dispatch
+        case .announce: rows > RequestPriority.fewRecipients ? .bulk : .dispatch
+        case .erase: .bulk
         case .acceptJob, .acceptRoute, .progress: .jobs
         case .telemetry, .markRead, .device, .updatePreferences: .personal
         }

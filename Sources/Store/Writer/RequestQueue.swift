@@ -66,7 +66,7 @@ struct RequestBacklog {
 
     private func countMax(for request: Request) -> Int {
         switch request {
-        case .command: request.priority.countMax(of: countMax)
+        case .command, .receipts, .subscription: request.priority.countMax(of: countMax)
         case .report: countMax + Self.reportsMax
         }
     }

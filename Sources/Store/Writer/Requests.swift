@@ -39,6 +39,32 @@ package enum CommandReply: Equatable, Sendable {
     case failed(String)
 }
 
+/// A subscription of a device to one of its owner's durable channels.
+package struct CursorRequest: Equatable, Sendable {
+    package let key: DeliveryKey
+    package let replyTo: ReplyAddress
+
+    package init(key: DeliveryKey, replyTo: ReplyAddress) {
+        self.key = key
+        self.replyTo = replyTo
+    }
+}
+
+/// The reply to a subscription.
+package struct CursorReply: Equatable, Sendable {
+    package let request: CursorRequest
+    /// The device's cursor, which is stored: its replay begins behind this sequence number.
+    package let cursor: Int64
+    /// The channel's last sequence number when the subscription was executed; 0 if it has none.
+    package let last: Int64
+
+    package init(request: CursorRequest, cursor: Int64, last: Int64) {
+        self.request = request
+        self.cursor = cursor
+        self.last = last
+    }
+}
+
 /// A query for the reader.
 package struct QueryRequest: Equatable, Sendable {
     package let query: Query

@@ -20,6 +20,8 @@ package struct StoreStatistics: Equatable, Sendable {
     package internal(set) var commitNanoseconds: UInt64 = 0
     /// Commands that got 503 because the store was not writable (disk full, file locked).
     package internal(set) var unavailable = 0
+    /// Whether the store could not be written when it was last tried; it is tried again once a second.
+    package internal(set) var isUnavailable = false
     /// Commands and reports that caused an error although each had a transaction of its own. Each is a bug.
     package internal(set) var failed = 0
     /// Rows that retention deleted, and push jobs of lanes that are not enabled or unknown, which retention ended.

@@ -2,8 +2,8 @@ import FleetRules
 import Primitives
 import Threads
 
-/// The one thread that writes to the store. It executes the queued commands and the reports of push lanes, many
-/// of them per transaction, and publishes their results after the commit.
+/// The one thread that writes to the store. It executes the queued commands, the reports of push lanes, and what loops
+/// tell and ask about deliveries, many of them per transaction, and publishes their results after the commit.
 ///
 /// Group commit: a disk sync takes milliseconds and a statement microseconds, so all requests that arrive during one
 /// commit share the next one.
@@ -16,6 +16,8 @@ package final class StoreWriter: Sendable {
         package var durability = Durability.full
         /// The number of days for which old rows are kept, at least 1.
         package var retentionDays = 30
+        /// The number of hours for which the notifications of people's channels are replayed (`delivery.backlog_hours`).
+        package var backlogHours = 48
         /// Limits and push policy, until ``StoreWriter/use(_:)`` replaces them.
         package var rules = NotificationRules()
         /// The source of the ids of notifications and audit entries.
@@ -48,6 +50,8 @@ package final class StoreWriter: Sendable {
     enum Request: Equatable, Sendable {
         case command(CommandRequest)
         case report(PushReport)
+        case receipts([Receipt])
+        case subscription(CursorRequest)
     }
 
     private let path: String
@@ -100,6 +104,13 @@ package final class StoreWriter: Sendable {
     /// Queues a lane's report. The reply is a lease or a rejected report in a ``Commit``. Returns false if the queue is
     /// full, or after ``stop()``.
     package func post(_ report: PushReport) -> Bool { queue.post(.report(report)) == .queued }
+
+    /// Queues receipts. If they cannot be written, they are in ``Commit/rejectedReceipts``.
+    package func post(_ receipts: [Receipt]) -> PostResult { queue.post(.receipts(receipts)) }
+
+    /// Queues a subscription to a durable channel. It sees all receipts that were posted before it. The reply is in
+    /// ``Commit/subscriptions`` or ``Commit/rejectedSubscriptions``.
+    package func post(_ request: CursorRequest) -> PostResult { queue.post(.subscription(request)) }
 
     /// Replaces the rules. The new rules apply from the next batch of requests on.
     package func use(_ rules: NotificationRules) { newRules.withLock { $0 = rules } }

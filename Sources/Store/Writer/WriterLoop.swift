@@ -11,6 +11,8 @@ struct WriterLoop {
     private static let waitMax: Int64 = 1000
     /// The same while the last commits are not recorded as published: soon after a burst of commands they are.
     private static let unpublishedWaitMax: Int64 = 100
+    /// After an error, the loop tries once per this time whether the store can be written again, in nanoseconds.
+    private static let probeInterval: UInt64 = 1_000_000_000
 
     private let executor: CommandExecutor
     private let queue: RequestQueue
@@ -32,6 +34,8 @@ struct WriterLoop {
     private var unpublished: String?
     /// The number of commands that got 503 since the store could no longer be written; nil while it can be written.
     private var refusedInOutage: Int?
+    /// When it was last tried whether the store can be written again, in nanoseconds on the monotonic clock.
+    private var probedAt: UInt64 = 0
 
     init(
         _ executor: CommandExecutor, _ clock: ClockKeeper, _ options: StoreWriter.Options,
@@ -61,6 +65,7 @@ struct WriterLoop {
         while true {
             heartbeat.beat()
             restartLogIfDue()
+            probeIfUnavailable()
             let now = observeClock()
             let isRetentionDue = retention.isDue(now - clock.lead)
             let isBusy = isRetentionDue || nextBackgroundTask(now) != nil
@@ -153,6 +158,10 @@ struct WriterLoop {
                     let reply = try executor.outbox.handle(report, now: now)
                     commit.leases.append(reply.lease)
                     commit.wake.formUnion(reply.woken)
+                case .receipts(let receipts):
+                    for receipt in receipts { commit.confirmations += try executor.record(receipt, now: now) }
+                case .subscription(let request):
+                    commit.subscriptions.append(try executor.subscribe(request, now: now))
                 }
             }
             return commit
@@ -194,12 +203,19 @@ struct WriterLoop {
 
     // MARK: Outages
 
-    /// The reply if the store cannot be written now: commands get 503, and lanes send their reports again.
+    /// The reply if the store cannot be written now: commands get 503, other requests are sent
+    /// again.
     private mutating func refuse(_ batch: [StoreWriter.Request], _ error: DatabaseError) -> Commit {
         let commit = Commit(notExecuted: batch, reply: .unavailable("The store cannot write now"))
         let count = commit.replies.count
-        counts.withLock { $0.unavailable += count }
-        if refusedInOutage == nil { onEvent(.unavailable(error)) }
+        counts.withLock {
+            $0.unavailable += count
+            $0.isUnavailable = true
+        }
+        if refusedInOutage == nil {
+            onEvent(.unavailable(error))
+            probedAt = Clock.monotonicNanoseconds()
+        }
         refusedInOutage = (refusedInOutage ?? 0) + count
         return commit
     }
@@ -207,10 +223,21 @@ struct WriterLoop {
     private mutating func endOutage() {
         guard let refused = refusedInOutage else { return }
         refusedInOutage = nil
+        counts.withLock { $0.isUnavailable = false }
         onEvent(.recovered(refused: refused))
     }
 
-    /// The reply if the request itself causes the error: a command gets 500, and a lane sends its report again.
+    /// Tries once a second whether the store can be written again. A load balancer that looks at `/readyz` may send no
+    /// commands meanwhile.
+    private mutating func probeIfUnavailable() {
+        let now = Clock.monotonicNanoseconds()
+        guard refusedInOutage != nil, now - probedAt >= Self.probeInterval else { return }
+        probedAt = now
+        // An error means that the outage goes on, which has been reported.
+        if (try? executor.probeWriting()) != nil { endOutage() }
+    }
+
+    /// The reply if the request itself causes the error: a command gets 500, and other requests are sent again.
     private func fail(_ batch: [StoreWriter.Request], _ error: DatabaseError) -> Commit {
         counts.withLock { $0.failed += batch.count }
         for request in batch { onEvent(.failed(error, correlationID: request.correlationID)) }
@@ -283,12 +310,14 @@ struct WriterLoop {
 }
 
 extension Commit {
-    /// A commit that contains the same reply for all commands of a batch, and all of its reports as rejected.
+    /// A commit that contains the same reply for all commands of a batch, and its other requests as rejected.
     fileprivate init(notExecuted batch: [StoreWriter.Request], reply: CommandReply) {
         for request in batch {
             switch request {
             case .command(let request): replies.append((request, reply))
             case .report(let report): rejectedReports.append(report)
+            case .receipts(let receipts): rejectedReceipts += receipts
+            case .subscription(let request): rejectedSubscriptions.append(request)
             }
         }
     }

@@ -151,6 +151,17 @@ class Caller(Api):
         return self.post("/pusher/user-auth", {"socket_id": socket_id})
 
 
+def report(caller: Caller, notification: str, event: str = "received", kind: str = "new_job",
+           entity: str | None = "e1") -> None:
+    """Reports a step of a notification, as apps do."""
+    body = {"notificationId": notification, "type": kind, "event": event,
+            "timestamp": "2026-03-01T10:00:00.000Z"}
+    if entity is not None:
+        body["entityId"] = entity
+    assert caller.expect_ok("POST", f"/api/{caller.role}/notifications/log",
+                            body) == {"success": True}
+
+
 class Fleet:
     """Creates callers and subscribers, and closes them when the test ends."""
 

@@ -28,6 +28,12 @@ class Push:
         return "aps" in self.body
 
     @property
+    def message_id(self) -> str:
+        """The id of the push as the phone knows it: the `apns-id`, or FCM's id of the message."""
+        return (self.request.headers["apns-id"] if self.uses_apns
+                else json.loads(self.request.response_body)["name"].split("/")[-1])
+
+    @property
     def aps(self) -> dict:
         return (self.body["aps"] if self.uses_apns
                 else self.body["message"]["apns"]["payload"]["aps"])
@@ -121,10 +127,7 @@ class Device:
         return [Push(request) for request in self.sent if request.accepted]
 
     def message_ids(self) -> list[str]:
-        """The id of each push as the phone knows it: the `apns-id`, or FCM's id of the message."""
-        return [request.headers["apns-id"] if self.uses_apns
-                else json.loads(request.response_body)["name"].split("/")[-1]
-                for request in self.sent if request.accepted]
+        return [push.message_id for push in self.pushes]
 
     def wait(self, count: int, seconds: float = 15.0) -> list[Push]:
         """Waits until the device has received so many pushes."""

@@ -1,0 +1,226 @@
+import FleetRules
+
+/// Guaranteed delivery, for the connections of one loop: which notifications were written to which connections, which
+/// pings stand behind them, and what a pong confirms.
+///
+/// A value without clock and sockets: the caller writes, and says what it has written. Only connections that own a
+/// durable channel have state here; a write to any other costs one look-up.
+package struct Deliveries {
+    /// What stands behind a ping: notifications of one channel.
+    private struct Mark {
+        let payload: PingPayload
+        /// The index in ``Connection/subscriptions``.
+        let subscription: Int
+        let range: SequenceRange
+        let writtenAt: Int64
+        /// Whether the store knows that they were written.
+        var isReported = false
+    }
+
+    private struct Connection {
+        /// Those that have ended, too, while a mark of theirs may still be confirmed.
+        var subscriptions: [DeliverySubscription] = []
+        /// Oldest first.
+        var marks: [Mark] = []
+
+        /// Begins a subscription.
+        /// - Returns: the sequence number behind which to replay.
+        mutating func open(_ key: DeliveryKey, channel: Int, cursor: Int64) -> Int64 {
+            let ended = subscriptions.indices.filter { !subscriptions[$0].isOpen }
+            if let index = ended.first(where: { subscriptions[$0].key == key }) {
+                subscriptions[index].reopen(channel: channel, cursor: cursor)
+                return subscriptions[index].written
+            }
+            let subscription = DeliverySubscription(key, channel: channel, cursor: cursor)
+            // A client may name a new device each time: only what it has not confirmed keeps an ended subscription.
+            if let index = ended.first(where: { !isAwaited($0) }) {
+                subscriptions[index] = subscription
+            } else {
+                subscriptions.append(subscription)
+            }
+            return cursor
+        }
+
+        /// Whether a pong may still confirm something of a subscription.
+        private func isAwaited(_ index: Int) -> Bool {
+            subscriptions[index].hasUnpinged || marks.contains { $0.subscription == index }
+        }
+
+        mutating func append(_ range: SequenceRange, _ subscription: Int, _ payload: PingPayload, _ now: Int64) {
+            var (range, writtenAt) = (range, now)
+            if marks.count >= Deliveries.marksMax, let last = marks.lastIndex(where: { $0.subscription == subscription }) {
+                let extended = marks.remove(at: last)
+                (range.after, writtenAt) = (extended.range.after, extended.writtenAt)
+            }
+            marks.append(Mark(payload: payload, subscription: subscription, range: range, writtenAt: writtenAt))
+        }
+    }
+
+    /// A client that confirms nothing has at most about so many marks. Beyond them, the newest is extended: a pong of a
+    /// later ping confirms it.
+    static let marksMax = 128
+
+    /// By the connection's slot.
+    private var connections: [Int: Connection] = [:]
+    /// By slot: whether a ping must stand behind the next write.
+    private var owed: [Bool] = []
+    /// The slots of the owners' connections, by the channel's slot.
+    private var owners: [Int: Set<Int>] = [:]
+
+    package init() {}
+
+    // MARK: Subscriptions
+
+    /// Begins to replay a subscription.
+    /// - Parameters:
+    ///   - slot: the connection's.
+    ///   - channel: the slot of the channel in the hub.
+    ///   - cursor: the sequence number that the device has confirmed.
+    /// - Returns: the sequence number behind which to replay: the cursor or, if it is greater, the last notification that
+    ///   was written to this connection.
+    package mutating func subscribe(_ slot: Int, to key: DeliveryKey, channel: Int, cursor: Int64) -> Int64 {
+        owners[channel, default: []].insert(slot)
+        return connections[slot, default: Connection()].open(key, channel: channel, cursor: cursor)
+    }
+
+    /// Ends the subscription of a connection to a channel, if there is one.
+    package mutating func unsubscribe(_ slot: Int, from channel: Int) {
+        guard let index = index(of: channel, slot) else { return }
+        connections[slot]?.subscriptions[index].isOpen = false
+        removeOwner(slot, of: channel)
+    }
+
+    /// Forgets a connection that has closed.
+    /// - Returns: what was written to it and not confirmed.
+    package mutating func close(_ slot: Int) -> [Receipt] {
+        guard let connection = connections.removeValue(forKey: slot) else { return [] }
+        for subscription in connection.subscriptions where subscription.isOpen {
+            removeOwner(slot, of: subscription.channel)
+        }
+        if slot < owed.count { owed[slot] = false }
+        return connection.marks.filter { !$0.isReported }.map { receipt($0, connection, confirmedAt: nil) }
+    }
+
+    private mutating func removeOwner(_ slot: Int, of channel: Int) {
+        owners[channel]?.remove(slot)
+        if owners[channel]?.isEmpty == true { owners[channel] = nil }
+    }
+
+    private func index(of channel: Int, _ slot: Int) -> Int? {
+        connections[slot]?.subscriptions.firstIndex { $0.channel == channel && $0.isOpen }
+    }
+
+    // MARK: Writing
+
+    /// Handles a live notification.
+    /// - Returns: the slots of connections that must not get it: they replay it, or have replayed it.
+    package mutating func notify(_ channel: Int, _ sequence: Int64) -> Set<Int> {
+        guard let slots = owners[channel] else { return [] }
+        var excluded: Set<Int> = []
+        for slot in slots {
+            guard let index = index(of: channel, slot) else { continue }
+            let subscription = connections[slot]?.subscriptions[index]
+            if subscription?.isReplaying == true {
+                connections[slot]?.subscriptions[index].leftOut = sequence
+                excluded.insert(slot)
+            } else if let written = subscription?.written, sequence <= written {
+                excluded.insert(slot)
+            } else {
+                connections[slot]?.subscriptions[index].add(sequence)
+                owe(slot)
+            }
+        }
+        return excluded
+    }
+
+    /// Whether a page that begins behind `after` is to be written. It is not if the subscription has ended since the page
+    /// was requested: a later subscription to the channel requests its own pages.
+    package func expectsPage(after: Int64, _ slot: Int, _ channel: Int, _ key: DeliveryKey) -> Bool {
+        guard let index = index(of: channel, slot), let subscription = connections[slot]?.subscriptions[index] else {
+            return false
+        }
+        return subscription.key == key && subscription.isReplaying && subscription.written == after
+    }
+
+    /// Handles a page that was queued for a connection.
+    /// - Parameters:
+    ///   - gapEnd: the sequence number up to which a gap was announced; nil if none was.
+    ///   - sequences: those of the notifications in the page.
+    ///   - upTo: the sequence number up to which the page replays.
+    ///   - isLast: whether the channel had no later notification when the page was read.
+    /// - Returns: the sequence number behind which the next page begins; nil if the subscription is live now, or has
+    ///   ended.
+    package mutating func replayed(
+        _ slot: Int, _ channel: Int, _ key: DeliveryKey, gapEnd: Int64? = nil, sequences: [Int64], upTo: Int64, isLast: Bool
+    ) -> Int64? {
+        guard let index = index(of: channel, slot), var subscription = connections[slot]?.subscriptions[index],
+            subscription.key == key, subscription.isReplaying
+        else { return nil }
+        if let gapEnd { subscription.skip(to: gapEnd) }
+        for sequence in sequences { subscription.add(sequence) }
+        // Without a ping nothing moves the cursor; the next replay considers again what was left out.
+        if gapEnd == nil, sequences.isEmpty {
+            subscription.written = max(subscription.written, upTo)
+        } else {
+            subscription.skip(to: upTo)
+            owe(slot)
+        }
+        subscription.isReplaying = !isLast || subscription.leftOut > subscription.written
+        connections[slot]?.subscriptions[index] = subscription
+        return subscription.isReplaying ? subscription.written : nil
+    }
+
+    /// Whether a ping must stand behind the next write to a connection.
+    package func isOwed(_ slot: Int) -> Bool { slot < owed.count && owed[slot] }
+
+    private mutating func owe(_ slot: Int) {
+        while owed.count <= slot { owed.append(false) }
+        owed[slot] = true
+    }
+
+    /// Makes the ping that stands behind a write, which contains everything that was queued for the connection.
+    /// - Parameter now: milliseconds since 1970.
+    package mutating func ping(_ slot: Int, now: Int64, using random: inout some RandomNumberGenerator) -> PingPayload {
+        let payload = PingPayload(using: &random)
+        owed[slot] = false
+        guard var connection = connections.removeValue(forKey: slot) else { return payload }
+        for index in connection.subscriptions.indices {
+            for range in connection.subscriptions[index].takeUnpinged() {
+                connection.append(range, index, payload, now)
+            }
+        }
+        connections[slot] = connection
+        return payload
+    }
+
+    // MARK: Confirming
+
+    /// Handles a pong. It confirms what was written before its ping.
+    /// - Parameter now: milliseconds since 1970.
+    /// - Returns: what is confirmed; empty if the payload is none of this connection's.
+    package mutating func confirm(_ slot: Int, _ payload: PingPayload, now: Int64) -> [Receipt] {
+        guard let connection = connections[slot], let last = connection.marks.lastIndex(where: { $0.payload == payload })
+        else { return [] }
+        connections[slot]?.marks.removeFirst(last + 1)
+        return connection.marks[...last].map { receipt($0, connection, confirmedAt: now) }
+    }
+
+    /// What was written before a moment, is not confirmed, and was not returned yet.
+    /// - Parameter moment: milliseconds since 1970.
+    package mutating func unconfirmed(since moment: Int64) -> [Receipt] {
+        var receipts: [Receipt] = []
+        for (slot, connection) in connections {
+            for (index, mark) in connection.marks.enumerated() where mark.writtenAt <= moment && !mark.isReported {
+                receipts.append(receipt(mark, connection, confirmedAt: nil))
+                connections[slot]?.marks[index].isReported = true
+            }
+        }
+        return receipts
+    }
+
+    private func receipt(_ mark: Mark, _ connection: Connection, confirmedAt: Int64?) -> Receipt {
+        Receipt(
+            key: connection.subscriptions[mark.subscription].key, after: mark.range.after, upTo: mark.range.upTo,
+            writtenAt: mark.writtenAt, confirmedAt: confirmedAt)
+    }
+}

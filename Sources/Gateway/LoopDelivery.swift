@@ -1,0 +1,92 @@
+import Delivery
+import FanOut
+import FleetRules
+import Primitives
+import PusherProtocol
+import Server
+import Store
+
+/// What a loop knows of guaranteed delivery: subscriptions that wait for their cursors, replays under way, and what was
+/// written and confirmed.
+struct LoopDelivery {
+    /// A subscription of an owner that waits for its cursor. The client gets `subscription_succeeded` behind it.
+    struct Opening {
+        let socket: SocketID
+        let grant: SubscriptionGrant
+        let key: DeliveryKey
+        /// Whether the store has the request. If not, it is sent at the next tick.
+        var isPosted: Bool
+    }
+
+    /// A replay for which a page is to be read.
+    struct Replay {
+        let socket: SocketID
+        /// The slot of the channel in the hub.
+        let channel: ChannelSlot
+        /// The name by which the client has subscribed.
+        let name: ChannelName
+        let key: DeliveryKey
+        /// The next page begins behind this sequence number.
+        var after: Int64
+        var isFirst = true
+        /// Whether the store has the request. If not, the socket is full, or the store could not be read.
+        var isPosted = false
+    }
+
+    var table = Deliveries()
+    /// By request number.
+    private(set) var openings: [Int: Opening] = [:]
+    /// The request numbers of ``openings``, by the connection's slot: in a storm of reconnects there are thousands.
+    private var openingsOfSlots: [Int: [Int]] = [:]
+    /// By request number.
+    var replays: [Int: Replay] = [:]
+    /// What the store does not know yet.
+    var receipts: [Receipt] = []
+    /// The store's replies to openings, which are handled when the mailbox is drained. A cursor is nil if the store could
+    /// not be written.
+    var cursors = FIFO<(request: Int, cursor: Int64?)>()
+    /// The subscription that the hub is opening, and the cursor of its device.
+    var current: (opening: Opening, cursor: Int64)?
+    private var lastRequest = 0
+
+    /// A number that no other request of the loop has.
+    mutating func nextRequest() -> Int {
+        lastRequest += 1
+        return lastRequest
+    }
+
+    /// Adds a subscription that waits for its cursor.
+    /// - Returns: its request number.
+    mutating func add(_ opening: Opening) -> Int {
+        let request = nextRequest()
+        openings[request] = opening
+        openingsOfSlots[opening.socket.slot, default: []].append(request)
+        return request
+    }
+
+    mutating func setPosted(_ isPosted: Bool, opening request: Int) { openings[request]?.isPosted = isPosted }
+
+    /// Removes a subscription that waits.
+    mutating func takeOpening(_ request: Int) -> Opening? {
+        guard let opening = openings.removeValue(forKey: request) else { return nil }
+        openingsOfSlots[opening.socket.slot]?.removeAll { $0 == request }
+        if openingsOfSlots[opening.socket.slot]?.isEmpty == true { openingsOfSlots[opening.socket.slot] = nil }
+        return opening
+    }
+
+    /// Whether a subscription of the connection to the channel waits for its cursor.
+    func isOpening(_ socket: SocketID, _ channel: ChannelName) -> Bool { opening(socket, channel) != nil }
+
+    /// Ends the wait of a subscription, because the client unsubscribes.
+    /// - Returns: false if none waits.
+    mutating func cancelOpening(_ socket: SocketID, _ channel: ChannelName) -> Bool {
+        guard let request = opening(socket, channel) else { return false }
+        return takeOpening(request) != nil
+    }
+
+    private func opening(_ socket: SocketID, _ channel: ChannelName) -> Int? {
+        openingsOfSlots[socket.slot]?.first { request in
+            openings[request].map { $0.socket == socket && $0.grant.channel == channel } ?? false
+        }
+    }
+}

@@ -1,0 +1,53 @@
+import FleetRules
+
+/// The last sequence number that each device has confirmed, per channel and owner.
+struct CursorTable {
+    let database: Database
+
+    /// The device's cursor, and when it was last used; nil if the device has none.
+    func cursor(of key: DeliveryKey) throws(DatabaseError) -> (sequence: Int64, usedAt: Int64)? {
+        try database.first(
+            "SELECT sequence, updated_at FROM cursors WHERE channel = ? AND owner = ? AND device = ?",
+            .string(key.channel), .string(key.owner), .string(key.device), as: { ($0.integer(0), $0.integer(1)) })
+    }
+
+    /// The cursor of the owner's furthest device; nil if none of the owner's devices has one.
+    func furthest(of owner: String, channel: String) throws(DatabaseError) -> Int64? {
+        try database.first(
+            "SELECT MAX(sequence) FROM cursors WHERE channel = ? AND owner = ?", .string(channel), .string(owner),
+            as: { $0.optionalInteger(0) }) ?? nil
+    }
+
+    /// Moves the device's cursor to a sequence number, never backwards. Creates the cursor if the device has none.
+    func advance(_ key: DeliveryKey, to sequence: Int64, now: Int64) throws(DatabaseError) {
+        // `updated_at` is not changed, because that would also write to its index at each confirmation.
+        try database.change(
+            """
+            INSERT INTO cursors (channel, owner, device, sequence, updated_at) VALUES (?, ?, ?, ?, ?) \
+            ON CONFLICT (channel, owner, device) DO UPDATE SET sequence = excluded.sequence \
+            WHERE cursors.sequence < excluded.sequence
+            """, .string(key.channel), .string(key.owner), .string(key.device), .integer(sequence), .integer(now))
+    }
+
+    /// Records when the device last used its cursor.
+    func touch(_ key: DeliveryKey, now: Int64) throws(DatabaseError) {
+        try database.change(
+            "UPDATE cursors SET updated_at = ? WHERE channel = ? AND owner = ? AND device = ?", .integer(now),
+            .string(key.channel), .string(key.owner), .string(key.device))
+    }
+
+    /// Deletes the cursors of all devices of an owner.
+    func remove(of owner: String, channel: String) throws(DatabaseError) {
+        try database.change("DELETE FROM cursors WHERE channel = ? AND owner = ?", .string(channel), .string(owner))
+    }
+
+    /// Deletes at most `most` cursors that were last used before `cutoff`.
+    /// - Returns: the number of deleted cursors.
+    func deleteUnused(since cutoff: Int64, most: Int) throws(DatabaseError) -> Int {
+        try database.change(
+            """
+            DELETE FROM cursors WHERE (channel, owner, device) IN (SELECT channel, owner, device FROM cursors \
+            WHERE updated_at < ? ORDER BY updated_at LIMIT ?)
+            """, .integer(cutoff), .integer(most))
+    }
+}

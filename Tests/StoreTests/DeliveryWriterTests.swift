@@ -1,0 +1,135 @@
+import CSQLite
+import FleetRules
+import Glibc
+import Testing
+import Threads
+
+@testable import Store
+
+/// Receipts and subscriptions on their way through the writer.
+@Suite struct DeliveryWriterTests {
+    /// What commits contained, in their order.
+    private final class Recorder: Sendable {
+        let commit = Lock(Commit())
+
+        func record(_ later: Commit) { commit.withLock { $0.append(later) } }
+
+        /// Waits until the commits contain what `isDone` looks for, at most ten seconds.
+        func wait(until isDone: (Commit) -> Bool) -> Commit {
+            let end = Clock.monotonicMilliseconds() + 10_000
+            while true {
+                let commit = commit.withLock { $0 }
+                if isDone(commit) || Clock.monotonicMilliseconds() > end { return commit }
+                sched_yield()
+            }
+        }
+    }
+
+    @Test func aSubscriptionSeesTheReceiptsBeforeIt() throws {
+        let barrier = StartBarrier(1)
+        let recorder = Recorder()
+        let pause = pause(at: barrier)
+        let harness = try WriterHarness(
+            onCommit: { commit in
+                recorder.record(commit)
+                pause(commit)
+            })
+        for _ in 0..<3 { #expect(harness.execute(announce(to: "42"))?.status == 200) }
+        harness.post(announce(to: "42"), request: 7)
+        barrier.waitForArrival()
+        for number in 1...3 {
+            #expect(harness.post([confirmed(phone(), after: Int64(number - 1), upTo: Int64(number))]) == .queued)
+            #expect(harness.post(subscription(phone(), request: number)) == .queued)
+        }
+        // The command is committed with them, and executed first.
+        harness.post(announce(to: "42"))
+        barrier.open()
+        harness.stop()
+        let commit = recorder.commit.withLock { $0 }
+        #expect(commit.subscriptions.map(\.request.replyTo.request) == [1, 2, 3])
+        #expect(commit.subscriptions.map(\.cursor) == [1, 2, 3] && commit.subscriptions.map(\.last) == [5, 5, 5])
+        #expect(commit.confirmations.count == 3 && commit.rejectedReceipts.isEmpty && commit.rejectedSubscriptions.isEmpty)
+        #expect(commit.counts.arrivals.first { $0.key.state == .confirmed }?.value == 3)
+        #expect(harness.post([confirmed(phone(), upTo: 4)]) == .queueFull, "stopped")
+    }
+
+    @Test func stopWritesWhatIsQueued() throws {
+        let store = TemporaryStore()
+        let harness = try WriterHarness(store)
+        #expect(harness.execute(announce(to: "42"))?.status == 200)
+        for _ in 0..<100 { #expect(harness.post([confirmed(phone(), upTo: 1)]) == .queued) }
+        harness.stop()
+        #expect(try store.executor().cursorRows() == ["driver-42|driver:42|phone|1"])
+    }
+
+    @Test func aFullDiskReturnsReceiptsAndSubscriptions() throws {
+        let store = TemporaryStore()
+        let count = 600
+        do {
+            let executor = try store.executor()
+            try executor.transaction { () throws(DatabaseError) in
+                for _ in 0..<count { _ = try executor.execute(announce(to: "42"), now: noon) }
+            }
+        }
+        let recorder = Recorder()
+        let pages = Lock<(max: Int, handle: UInt)>((0, 0))
+        // Only the writer's thread may use its connection, so onCommit changes the limit.
+        let harness = try WriterHarness(
+            store,
+            onOpen: { (executor: CommandExecutor) throws(DatabaseError) in
+                try executor.database.run("PRAGMA max_page_count = 1")  // SQLite raises the limit to the size of the file
+                pages.withLock { $0.handle = UInt(bitPattern: executor.database.connection.handle) }
+            },
+            onCommit: { commit in
+                recorder.record(commit)
+                pages.withLock { state in
+                    guard state.max > 0, let handle = OpaquePointer(bitPattern: state.handle) else { return }
+                    sqlite3_exec(handle, "PRAGMA max_page_count = \(state.max)", nil, nil, nil)
+                }
+            })
+        let receipts = [written(phone(), upTo: Int64(count)), confirmed(phone("b"), upTo: Int64(count))]
+        #expect(harness.post(receipts) == .queued)
+        let refused = recorder.wait { !$0.rejectedReceipts.isEmpty }
+        #expect(refused.rejectedReceipts == receipts && refused.confirmations.isEmpty && refused.counts.isEmpty)
+
+        // onCommit raises the limit when these are refused, so the next attempt succeeds.
+        pages.withLock { $0.max = 1_000_000 }
+        #expect(harness.post(receipts) == .queued)
+        #expect(recorder.wait { $0.rejectedReceipts.count == 4 }.rejectedReceipts == receipts + receipts)
+        #expect(harness.post(receipts) == .queued && harness.post(subscription(phone("b"))) == .queued)
+        let commit = recorder.wait { !$0.subscriptions.isEmpty }
+        harness.stop()
+        #expect(commit.subscriptions.map(\.cursor) == [Int64(count)] && commit.confirmations.count == count)
+        #expect(try store.executor().count("deliveries") == 2 * count)
+    }
+
+    /// A new device's subscription writes a row.
+    @Test func anErrorReturnsOnlyItsOwnRequest() throws {
+        let barrier = StartBarrier(1)
+        let recorder = Recorder()
+        let pause = pause(at: barrier)
+        let poison = """
+            CREATE TRIGGER poison BEFORE INSERT ON cursors WHEN NEW.device = 'poison' \
+            BEGIN SELECT RAISE(ABORT, 'poisoned'); END
+            """
+        let harness = try WriterHarness(
+            onOpen: { (executor: CommandExecutor) throws(DatabaseError) in try executor.database.run(poison) },
+            onCommit: { commit in
+                recorder.record(commit)
+                pause(commit)
+            })
+        harness.post(announce(to: "42"), request: 7)
+        barrier.waitForArrival()
+        let bad = (receipt: confirmed(phone("poison"), upTo: 1), request: subscription(phone("poison")))
+        _ = harness.post([confirmed(phone(), upTo: 1)])
+        _ = harness.post([bad.receipt])
+        _ = harness.post(bad.request)
+        _ = harness.post(subscription(phone()))
+        barrier.open()
+        harness.stop()
+        let commit = recorder.commit.withLock { $0 }
+        #expect(commit.rejectedReceipts == [bad.receipt] && commit.rejectedSubscriptions == [bad.request])
+        #expect(commit.subscriptions.map(\.cursor) == [1] && commit.confirmations.map(\.device) == ["phone"])
+        #expect(harness.statistics.failed == 2)
+    }
+}
