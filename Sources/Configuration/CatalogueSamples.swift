@@ -70,7 +70,7 @@ extension CatalogueSample {
             case nil: nil
             }
         var recipients: [String] = []
-        if let person, push != .off { recipients.append(push == .fallback ? "\(person), if not connected" : person) }
+        if let person, push != .off { recipients.append(push == .fallback ? "\(person), if not confirmed" : person) }
         if entry.broadcast, audience.areAllDrivers {
             recipients.append(recipients.isEmpty || audience.person == .named ? "all drivers" : "all other drivers")
         }

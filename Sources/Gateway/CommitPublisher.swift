@@ -17,12 +17,16 @@ final class CommitPublisher: Sendable {
     private let pushService: PushService
     private let counters: FleetCounters
     private let intake: CommandIntake
+    private let onDroppedUpdates: @Sendable (Int) -> Void
     private let log: Log
     private let refusedTransitions: RateLimitedLog
 
+    /// - Parameter onDroppedUpdates: gets the number of events `delivery-updated` that were not published, because a
+    ///   mailbox was full.
     init(
         hub: SharedHub, app: AppIndex, policy: ChannelPolicy, pushService: PushService, counters: FleetCounters,
-        intake: CommandIntake, log: Log, refusedTransitions: RateLimitedLog
+        intake: CommandIntake, log: Log, refusedTransitions: RateLimitedLog,
+        onDroppedUpdates: @escaping @Sendable (Int) -> Void = { _ in }
     ) {
         self.hub = hub
         self.app = app
@@ -30,6 +34,7 @@ final class CommitPublisher: Sendable {
         self.pushService = pushService
         self.counters = counters
         self.intake = intake
+        self.onDroppedUpdates = onDroppedUpdates
         self.log = log
         self.refusedTransitions = refusedTransitions
     }
@@ -56,6 +61,8 @@ final class CommitPublisher: Sendable {
             hub.post(.commandReply(reply, to: RequestID(rawValue: request.replyTo.request)), to: request.replyTo.loop)
         }
         if let last = commit.lastNotificationID { hub.recordPublication(upTo: last) }
+        counters.count(commit.confirmations)
+        publish(commit.updates)
         intake.replied(commit.replies.count)
         pushService.wake(lanes)
         // After the replies: this writes one log line per failed push, which must not delay replies.
@@ -129,6 +136,17 @@ final class CommitPublisher: Sendable {
         return Hub.Notification(
             id: notification.id, publications: publications, sequence: policy.owner(of: channel) == nil ? nil : sequence,
             expiresAt: expiresAt)
+    }
+
+    /// Tells the subscribers of `admin-channel` and of its mirror how far notifications have come.
+    private func publish(_ updates: [DeliveryUpdate]) {
+        guard !updates.isEmpty, let channel = ChannelName(FleetChannel.admin.name, lengthMax: 256) else { return }
+        for name in [channel] + (policy.mirror(of: channel).map { [$0] } ?? []) {
+            let isPublished = hub.publish(on: name, app: app) {
+                updates.map { ServerMessage.event(DeliveryUpdate.event, name, data: $0.data) }
+            }
+            if !isPublished { onDroppedUpdates(updates.count) }
+        }
     }
 
     // MARK: Metrics and log
@@ -214,6 +232,7 @@ extension Command.Action {
         case .route(let action): action.id
         case .acceptJob(let id), .acceptRoute(let id), .progress(let id, _): id
         case .announce(let announcement): announcement.type
+        case .remind(let id): id
         case .telemetry(let events): "\(events.count) events"
         case .markRead, .updatePreferences: ""
         case .device(let registration): registration.token.masked

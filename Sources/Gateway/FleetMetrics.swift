@@ -1,5 +1,6 @@
 import FleetRules
 import Observability
+import Store
 import Threads
 
 /// Counts fleet actions, notifications, telemetry and failed requests. The store's threads and the loops write, any
@@ -10,6 +11,9 @@ final class FleetCounters: Sendable {
         var deliveries = DeliveryCounts()
         var failedRequests: [Int: Int] = [:]
         var failedTransitions = 0
+        var confirmations = Histogram(
+            bounds: [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 300, 3_600, 86_400])
+        var unconfirmed = 0
     }
 
     private struct Action: Hashable {
@@ -27,6 +31,17 @@ final class FleetCounters: Sendable {
     func count(_ deliveries: DeliveryCounts) {
         if !deliveries.isEmpty { counts.withLock { $0.deliveries.add(deliveries) } }
     }
+
+    /// Counts the times from the creation of notifications to their first confirmations.
+    func count(_ confirmations: [Confirmation]) {
+        guard !confirmations.isEmpty else { return }
+        counts.withLock { counts in
+            for confirmation in confirmations { counts.confirmations.observe(confirmation.seconds) }
+        }
+    }
+
+    /// Records the present number of unconfirmed notifications of the last hour.
+    func record(unconfirmed count: Int) { counts.withLock { $0.unconfirmed = count } }
 
     /// Counts a progress report that the job's status does not allow.
     func countFailedTransition() { counts.withLock { $0.failedTransitions += 1 } }
@@ -50,6 +65,14 @@ final class FleetCounters: Sendable {
                 samples: counts.deliveries.arrivals
                     .sorted { ($0.key.event, $0.key.state.rawValue) < ($1.key.event, $1.key.state.rawValue) }
                     .map { ([("event", $0.key.event), ("state", $0.key.state.rawValue)], String($0.value)) }),
+            MetricFamily(
+                "\(prefix)_notification_confirm_seconds",
+                help: "From the creation of a notification to a recipient's first confirmation.",
+                histograms: [([], counts.confirmations)]),
+            MetricFamily(
+                "\(prefix)_unconfirmed", .gauge,
+                help: "Notifications of the last hour, not expired, that nobody has confirmed within delivery.confirm_seconds.",
+                value: counts.unconfirmed),
             MetricFamily(
                 "\(prefix)_telemetry_total", .counter, help: "Steps that devices reported for the first time, by event and type.",
                 samples: counts.deliveries.steps

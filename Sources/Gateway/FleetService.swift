@@ -6,6 +6,7 @@ import FleetRules
 import HTTPAPI
 import JWT
 import Observability
+import Push
 import PusherProtocol
 import Server
 import Store
@@ -60,7 +61,7 @@ final class FleetService: Sendable {
         let (counters, receipts) = (counters, rejectedReceipts)
         let publisher = CommitPublisher(
             hub: hub, app: app, policy: policy, pushService: pushService, counters: counters, intake: intake, log: log,
-            refusedTransitions: refusedTransitions)
+            refusedTransitions: refusedTransitions, onDroppedUpdates: { metrics.countLimited(.deliveryUpdates, $0) })
         do throws(StoreError) {
             writer = try StoreWriter(
                 StoreWriter.Options(settings, lanes: pushService.lanes),
@@ -76,10 +77,12 @@ final class FleetService: Sendable {
         }
         do throws(StoreError) {
             reader = try StoreReader(
-                path: settings.store.path, backlogHours: settings.delivery.backlogHours,
+                path: settings.store.path, confirmSeconds: settings.delivery.confirmSeconds,
+                backlogHours: settings.delivery.backlogHours,
                 backlogLimit: settings.delivery.backlogLimit, encode: FleetResponses.body(of:),
                 onReplies: { publisher.publish($0) }, onReplays: { publisher.publish($0) },
                 onExpired: { counters.count($0) }, onPushQueues: { pushService.record($0) },
+                onUnconfirmed: { counters.record(unconfirmed: $0) },
                 onError: { log.error("store_unreadable", ["reason": .text("\($0)")]) })
         } catch {
             writer.stop()
@@ -91,8 +94,10 @@ final class FleetService: Sendable {
             return JWKSFetcher(issuer: index, url: url, keyCache: keyCache, hub: hub, log: log)
         }
         let writer = writer
+        let confirmMilliseconds = Int64(settings.delivery.confirmSeconds) * 1_000
         pushService.start(
-            settings.notifications, report: { writer.post($0) }, isConnected: { hub.isListening($0, app: app) })
+            settings.notifications, report: { writer.post($0) },
+            presence: { hub.presence(of: $0, app: app, policy, confirmMilliseconds: confirmMilliseconds) })
     }
 
     /// Queues a command for the store's writer, if its queue has a place for it.
@@ -232,6 +237,8 @@ extension StoreWriter.Options {
             encode: FleetResponses.body(of:correlationID:))
         durability = settings.store.durability == .full ? .full : .normal
         retentionDays = settings.store.retentionDays
+        backlogHours = settings.delivery.backlogHours
+        confirmSeconds = settings.delivery.confirmSeconds
         rules = NotificationRules(settings)
         self.lanes = lanes
         staleDays = settings.push.staleDays
@@ -241,11 +248,13 @@ extension StoreWriter.Options {
 
 extension SharedHub {
     /// Whether a user (``Identity/key``) is subscribed to their own channel.
-    fileprivate func isListening(_ recipient: String, app: AppIndex) -> Bool {
-        guard let identity = Identity(key: recipient), let channel = ChannelName(identity.channel, lengthMax: 256) else {
-            return false
-        }
-        return read { $0.isListening(identity, on: channel, app: app) }
+    fileprivate func presence(
+        of recipient: String, app: AppIndex, _ policy: ChannelPolicy, confirmMilliseconds: Int64
+    ) -> RecipientPresence {
+        guard let identity = Identity(key: recipient), let channel = ChannelName(identity.channel, lengthMax: 256),
+            read({ $0.isListening(identity, on: channel, app: app) })
+        else { return .away }
+        return policy.owner(of: channel) == nil ? .connected : .confirming(within: confirmMilliseconds)
     }
 }
 

@@ -87,7 +87,11 @@ extension Node {
         guard var replay = delivery.replays.removeValue(forKey: request), isOpen(replay.socket),
             delivery.table.expectsPage(after: replay.after, replay.socket.slot, replay.channel, replay.key)
         else { return }
-        if let gap = page.gap { fanOutDirect(gap.frame(on: replay.name), to: replay.socket) }
+        if let gap = page.gap {
+            loopMetrics.add(to: .gaps)
+            fanOutDirect(gap.frame(on: replay.name), to: replay.socket)
+        }
+        loopMetrics.add(page.notifications.count, to: .replayedNotifications)
         for replayed in page.notifications {
             let frame = ServerMessage.event(replayed.notification.event, replay.name, data: replayed.notification.data)
             fanOutDirect(frame, to: replay.socket)

@@ -21,7 +21,7 @@ final class PushService: Sendable {
     /// What a reload can replace, and what it needs for that.
     private struct State {
         var providers: PushProviders
-        /// Nil before ``start(_:report:isConnected:)`` and after ``wait()``.
+        /// Nil before ``start(_:report:presence:)`` and after ``wait()``.
         var makeWorker: (@Sendable (Provider, _ number: Int, PushCatalogue) -> PushWorker)?
         var workers: [PushWorker] = []
         /// The number of workers that were made.
@@ -56,10 +56,10 @@ final class PushService: Sendable {
     /// Starts the workers. Call it once the store is open.
     /// - Parameters:
     ///   - report: posts a worker's report to the store; returns false if the store's queue is full.
-    ///   - isConnected: returns whether a recipient (``Identity/key``) is subscribed to their own channel.
+    ///   - presence: returns whether a recipient (``Identity/key``) is subscribed to their own channel.
     func start(
         _ catalogue: NotificationCatalogue, report: @escaping @Sendable (PushReport) -> Bool,
-        isConnected: @escaping @Sendable (_ recipient: String) -> Bool
+        presence: @escaping @Sendable (_ recipient: String) -> RecipientPresence
     ) {
         state.withLock { state in
             state.makeWorker = { provider, number, templates in
@@ -72,7 +72,7 @@ final class PushService: Sendable {
                             ofWorker.worker = number
                             return report(ofWorker)
                         },
-                        isConnected: isConnected, event: { self.record($0, provider.lane) }))
+                        presence: presence, event: { self.record($0, provider.lane) }))
             }
         }
         start(lanes, catalogue)

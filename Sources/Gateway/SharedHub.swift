@@ -107,6 +107,19 @@ final class SharedHub: Sendable {
         }
     }
 
+    /// Publishes events that need not arrive to one channel, or none if a mailbox is full. Any thread may call it.
+    /// - Parameter frames: returns the events. Called only if the channel has subscribers.
+    /// - Returns: false if a mailbox was full.
+    func publish(on channel: ChannelName, app: AppIndex, _ frames: () -> [Frame]) -> Bool {
+        guard read({ $0.occupancy(of: channel, app: app) }) != nil else { return true }
+        guard hasRoom else { return false }
+        let publications = frames().map { Hub.Publication(channel: channel, frame: $0) }
+        var woken = ThreadsToWake()
+        state.withLock { distribute(.publish(publications, app: app, except: nil), &$0, &woken) }
+        wake(woken)
+        return true
+    }
+
     enum PublishResult {
         /// The occupancy of each channel of each event; empty unless the request's `requestsAttributes` is set.
         case published([[Hub.Occupancy?]])

@@ -13,6 +13,8 @@ package enum Limit: String, CaseIterable, Sendable {
     case idempotencyKeys = "idempotency_keys"
     /// Confirmations of notifications that wait for the store. The oldest are dropped, which costs repetitions.
     case receipts
+    /// Events `delivery-updated` that were not published, because a loop's mailbox was full.
+    case deliveryUpdates = "delivery_updates"
     case connections
     /// Queues of requests that are neither publishes nor commands.
     case storeReaderQueue = "store_reader_queue"

@@ -21,6 +21,8 @@ package enum LoopMetric: Int, CaseIterable, Sendable {
     case limitedClientEvents
     case limitedCommands
     case acceptPauses
+    case replayedNotifications
+    case gaps
 
     /// The metric's name without prefix, its type, and its help text.
     package var family: (name: String, kind: MetricFamily.Kind, help: String) {
@@ -40,6 +42,9 @@ package enum LoopMetric: Int, CaseIterable, Sendable {
         case .rejectedPublishes: ("publish_refused_total", .counter, "Publishes and client events refused: a queue was full.")
         case .limitedCommands: ("commands_limited_total", .counter, "Commands rejected by the rate limit.")
         case .limitedClientEvents: ("client_events_limited_total", .counter, "Client events rejected by the rate limit.")
+        case .replayedNotifications:
+            ("replayed_total", .counter, "Notifications sent again to owners that have subscribed.")
+        case .gaps: ("gaps_total", .counter, "Gaps announced because a replay left out old notifications, or too many.")
         case .acceptPauses: ("accept_paused_total", .counter, "Times accept() was paused at the connection or descriptor limit.")
         }
     }

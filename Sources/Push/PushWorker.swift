@@ -17,17 +17,17 @@ package final class PushWorker: Sendable {
         /// ``PushWorker/supply(_:)`` or ``PushWorker/refused()``.
         package var report: @Sendable (PushReport) -> Bool
         /// Whether a recipient (``PushJob/recipient``) is subscribed to their own channel.
-        package var isConnected: @Sendable (_ recipient: String) -> Bool
+        package var presence: @Sendable (_ recipient: String) -> RecipientPresence
         /// Logs and counts an event.
         package var event: @Sendable (LaneEvent) -> Void
 
         package init(
             now: @escaping @Sendable () -> Int64, report: @escaping @Sendable (PushReport) -> Bool,
-            isConnected: @escaping @Sendable (String) -> Bool, event: @escaping @Sendable (LaneEvent) -> Void
+            presence: @escaping @Sendable (String) -> RecipientPresence, event: @escaping @Sendable (LaneEvent) -> Void
         ) {
             self.now = now
             self.report = report
-            self.isConnected = isConnected
+            self.presence = presence
             self.event = event
         }
     }

@@ -107,7 +107,7 @@ struct PushWorkerLoop {
         let effects = lane.nextEffects(at: now, using: &rng) { [templates, environment] job in
             PushDecision(
                 on: job, templates: templates, now: now, minuteOfDay: LocalTime.minuteOfDay,
-                isConnected: environment.isConnected)
+                presence: environment.presence)
         }
         for effect in effects {
             switch effect {

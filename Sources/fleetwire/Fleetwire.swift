@@ -10,12 +10,13 @@ struct Fleetwire: ParsableCommand {
         abstract: "Realtime notification gateway for delivery fleets, compatible with Pusher Channels.",
         version: version,
         subcommands: [
-            Serve.self, CheckConfig.self, MintToken.self, Send.self, PushTestCommand.self, Audit.self, TrustClock.self,
-            Simulate.self,
+            Serve.self, CheckConfig.self, MintToken.self, Send.self, PushTestCommand.self, Audit.self, Watch.self,
+            TrustClock.self, Simulate.self,
         ])
 
     /// Runs if no command is given. Reports an error (exit status 64) instead of printing the help text.
     func run() throws {
-        throw ValidationError("Expected a command: serve, check-config, token, send, push-test, audit, trust-clock or simulate")
+        throw ValidationError(
+            "Expected a command: serve, check-config, token, send, push-test, audit, watch, trust-clock or simulate")
     }
 }

@@ -49,7 +49,7 @@ import Testing
     @Test(
         "The recipients are those whose devices get a push",
         arguments: [
-            ("job-cancelled", "{}", "the driver"), ("job-cancelled", "{push: fallback}", "the driver, if not connected"),
+            ("job-cancelled", "{}", "the driver"), ("job-cancelled", "{push: fallback}", "the driver, if not confirmed"),
             ("job-cancelled", "{broadcast: true}", "the driver; all other drivers"),
             ("job-cancelled", "{push: off, broadcast: true}", "all drivers"), ("job-cancelled", "{push: off}", "none"),
             ("job-available-again", "{}", "none"), ("job-available-again", "{broadcast: true}", "all drivers"),

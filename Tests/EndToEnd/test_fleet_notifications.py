@@ -149,7 +149,7 @@ def test_report_is_recorded_once_per_driver_and_event(admin, fleet):
         driver.expect_ok("POST", LOG, report(first))
     other.expect_ok("POST", LOG, report(first))
     steps = [step for step in history(admin, first)[1] if step["step"] == "received"]
-    assert sorted(step["subject"]
+    assert sorted(step["by"]
                   for step in steps) == sorted(
         [f"driver:{driver.subject}", f"driver:{other.subject}"])
 

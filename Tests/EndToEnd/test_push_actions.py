@@ -69,7 +69,7 @@ class Scenario:
             for known in (notification, push.message_id, push.collapse_id):
                 report(person, known, kind=kind)
         steps = self.admin.expect_ok("GET", f"/api/ops/notifications/{notification}")["steps"]
-        assert [step["subject"] for step in steps if step["step"] == "received"].count(
+        assert [step["by"] for step in steps if step["step"] == "received"].count(
             f"{person.role}:{person.subject}") == 1, steps
 
     def assert_job(self, push: Push) -> None:

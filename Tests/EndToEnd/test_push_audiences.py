@@ -164,7 +164,7 @@ def test_fallback_pushes_only_if_not_subscribed_to_the_own_channel(
     client = (fleet.listen(device.owner, name) if channel == "private"
               else fleet.signed_in(device.owner, name))
     [step] = fleet.wait_for_step(fleet.announce(device), "push_cancelled")
-    assert step["detail"]["reason"] == "connected"
+    assert step["detail"]["reason"] == "confirmed"
     client.expect("driver-approved")
     client.unsubscribe(f"private-{name}" if channel == "private" else name)
     # Connected, but not subscribed to the own channel.

@@ -35,7 +35,7 @@ def test_history_lists_the_pushes(fleet):
     assert [step["at"] for step in steps] == sorted(step["at"] for step in steps)
     for step in (step for step in steps if step["step"].startswith("push_")):
         assert (TIMESTAMP.fullmatch(step["at"])
-                and step["subject"] == f"driver:{owner.subject}"), step
+                and step["by"] == f"driver:{owner.subject}"), step
     accepted = {step["detail"]["provider"]: step["detail"] for step in steps
                 if step["step"] == "push_accepted"}
     assert accepted.keys() == {"apns", "fcm"}

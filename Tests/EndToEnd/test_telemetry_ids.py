@@ -79,7 +79,7 @@ def test_steps_under_an_unknown_id_are_shown(fleet):
     report(fleet.driver("d1"), message)
     received = fleet.dispatcher.expect_ok("GET", path)
     assert received["notification"] is None
-    assert [(step["step"], step["subject"]) for step in received["steps"]] == [
+    assert [(step["step"], step["by"]) for step in received["steps"]] == [
         ("received", "driver:d1")]
 
 

@@ -1,5 +1,6 @@
 import FleetRules
 import Observability
+import Store
 import Testing
 
 @testable import Gateway
@@ -60,8 +61,28 @@ import Testing
         #expect(samples().first == #"p_fleet_actions_total{action="a",outcome="done"} 4000"#)
     }
 
+    @Test func measuresConfirmations() {
+        func lines() -> [String] {
+            MetricFamily.text(counters.families(prefix: "p")).split(separator: "\n").map(String.init)
+        }
+        func confirmation(after milliseconds: Int64) -> Store.Confirmation {
+            Store.Confirmation(
+                notificationID: "N", event: "e", channel: "driver-42", owner: "driver:42", device: "", createdAt: 1_000,
+                confirmedAt: 1_000 + milliseconds)
+        }
+        counters.count([confirmation(after: 5), confirmation(after: 6), confirmation(after: -7)])
+        counters.record(unconfirmed: 3)
+        let found = lines()
+        for line in [
+            #"p_notification_confirm_seconds_bucket{le="0.005"} 2"#, #"p_notification_confirm_seconds_bucket{le="0.01"} 3"#,
+            "p_notification_confirm_seconds_count 3", "p_unconfirmed 3",
+        ] { #expect(found.contains(line), "\(line)") }
+    }
+
     private func samples() -> [String] {
-        MetricFamily.text(counters.families(prefix: "p")).split(separator: "\n").map(String.init).filter { !$0.hasPrefix("#") }
+        MetricFamily.text(counters.families(prefix: "p")).split(separator: "\n").map(String.init).filter {
+            !$0.hasPrefix("#") && !$0.contains("confirm")
+        }
     }
 
     private func report() -> [String] {

@@ -166,7 +166,7 @@ import Testing
         #expect(FleetCall(.get, "/api/ops/notifications/N1", as: .ops).storeQuery == .notificationHistory(notificationID: "N1"))
         #expect(
             FleetCall(.get, "/api/ops/notifications", as: .ops).storeQuery
-                == .notificationLog(channel: nil, before: nil, limit: 50))
+                == .notificationLog(NotificationListing(), before: nil, limit: 50))
     }
 
     @Test func readsErasures() {

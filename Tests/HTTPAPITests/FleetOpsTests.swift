@@ -1,4 +1,5 @@
 import Access
+import FleetRules
 import HTTP
 import HTTPAPI
 import Testing
@@ -114,7 +115,7 @@ import Testing
         }
         let call = opsCall("/api/ops/notifications").withQuery("channel", "driver-1").withQuery("before", "N1").withQuery(
             "limit", "7")
-        #expect(call.storeQuery == .notificationLog(channel: "driver-1", before: "N1", limit: 7))
+        #expect(call.storeQuery == .notificationLog(NotificationListing(channel: "driver-1"), before: "N1", limit: 7))
         #expect(call.withQuery("limit", "8").storeQuery == call.storeQuery, "the first value is used")
     }
 
@@ -132,7 +133,7 @@ import Testing
         let ops = opsCall("/api/ops/notifications").withQuery("limit", text)
         if let limit {
             #expect(driver.storeQuery == .notifications(of: FleetCall.identity(.driver), before: nil, limit: limit))
-            #expect(ops.storeQuery == .notificationLog(channel: nil, before: nil, limit: limit))
+            #expect(ops.storeQuery == .notificationLog(NotificationListing(), before: nil, limit: limit))
         } else {
             for call in [driver, ops] { #expect(call.refusal == "400 Expected \"limit\" to be from 1 to 200") }
         }

@@ -34,15 +34,14 @@ import Testing
                 })
             let job = PushFixture.job("job-cancelled", channel: channel)
             return PushDecision(
-                on: job, templates: catalogue, now: PushFixture.now, minuteOfDay: { _, _ in nil }, isConnected: { _ in true })
+                on: job, templates: catalogue, now: PushFixture.now, minuteOfDay: { _, _ in nil }, presence: { _ in .connected })
         }
         #expect(decide(true, channel: "drivers-channel").isSent)
-        for other in [decide(false, channel: "drivers-channel"), decide(true, channel: "driver-42")] {
-            switch mode {
-            case .mirror: #expect(other.isSent)
-            case .fallback: #expect(other == .cancelled(reason: "connected"))
-            case .off: #expect(other == .cancelled(reason: "off"))
-            }
+        let (announced, own) = (decide(false, channel: "drivers-channel"), decide(true, channel: "driver-42"))
+        switch mode {
+        case .mirror: #expect(announced.isSent && own.isSent)
+        case .fallback: #expect(announced.isSent && own == .cancelled(reason: "connected"))
+        case .off: #expect([announced, own] == Array(repeating: .cancelled(reason: "off"), count: 2))
         }
     }
 
@@ -90,7 +89,7 @@ import Testing
             minuteOfDay: { zone, time in
                 queries.append("\(zone) \(time)")
                 return 0
-            }, isConnected: { _ in false })
+            }, presence: { _ in .away })
         #expect(decision == .cancelled(reason: "quiet_hours"))
         #expect(queries == ["Asia/Kolkata \(PushFixture.now)"])
     }
@@ -118,9 +117,9 @@ import Testing
         var queries: [String] = []
         let decision = PushDecision(
             on: PushFixture.job("job-assigned"), templates: fallback, now: PushFixture.now, minuteOfDay: { _, _ in nil },
-            isConnected: {
+            presence: {
                 queries.append($0)
-                return true
+                return .connected
             })
         #expect(decision == .cancelled(reason: "connected"))
         #expect(queries == ["driver:42"])
@@ -129,22 +128,39 @@ import Testing
         let mirrored = PushDecision(
             on: PushFixture.job("job-assigned"), templates: PushFixture.catalogue, now: PushFixture.now,
             minuteOfDay: { _, _ in nil },
-            isConnected: { _ in
-                Issue.record("isConnected was called")
-                return true
+            presence: { _ in
+                Issue.record("presence was called")
+                return .away
             })
         #expect(mirrored.isSent)
+    }
+
+    /// A recipient who is connected to a durable channel has time to confirm the notification.
+    @Test func fallbackWaitsForTheConfirmation() {
+        let fallback = PushCatalogue(.builtIn, mode: .fallback)
+        let job = PushFixture.job("job-assigned")
+        let (created, expires) = (job.notification.createdAt, job.notification.expiresAt)
+        let confirming = RecipientPresence.confirming(within: 5_000)
+        func decide(at now: Int64, _ presence: RecipientPresence = confirming) -> PushDecision {
+            PushDecision(
+                on: job, templates: fallback, now: now, minuteOfDay: { _, _ in nil }, presence: { _ in presence })
+        }
+        for now in [created, created + 4_999] { #expect(decide(at: now) == .wait(until: created + 5_000)) }
+        #expect(decide(at: created + 5_000).isSent)
+        #expect(decide(at: created, .away).isSent)
+        #expect(decide(at: created - 1).isSent, "the clock was set back")
+        #expect(decide(at: created, .confirming(within: expires - created)).isSent, "it would expire meanwhile")
     }
 
     /// If several reasons apply, preferences take precedence over quiet hours, and quiet hours over the connection.
     @Test func reasonsHaveAPrecedence() {
         var job = quiet("job-assigned", 0, 0)
         let fallback = PushCatalogue(.builtIn, mode: .fallback)
-        #expect(decide(job, fallback, isConnected: true) == .cancelled(reason: "quiet_hours"))
+        #expect(decide(job, fallback, .connected) == .cancelled(reason: "quiet_hours"))
         var preferences = job.preferences
         preferences.types = ["new_job": false]
         job = PushFixture.job("job-assigned", preferences: preferences)
-        #expect(decide(job, fallback, isConnected: true) == .cancelled(reason: "preferences"))
+        #expect(decide(job, fallback, .connected) == .cancelled(reason: "preferences"))
     }
 
     /// The default quiet hours: 22:00 to 07:00 in London.
@@ -165,16 +181,16 @@ import Testing
 
     /// - Parameter minute: the minute of the day in every time zone; nil: every time zone is unknown.
     private func decide(
-        _ job: PushJob, _ catalogue: PushCatalogue = PushFixture.catalogue, at now: Int64 = PushFixture.now, minute: Int? = 0,
-        isConnected: Bool = false
+        _ job: PushJob, _ catalogue: PushCatalogue = PushFixture.catalogue, _ presence: RecipientPresence = .away,
+        at now: Int64 = PushFixture.now, minute: Int? = 0
     ) -> PushDecision {
-        PushDecision(on: job, templates: catalogue, now: now, minuteOfDay: { _, _ in minute }, isConnected: { _ in isConnected })
+        PushDecision(on: job, templates: catalogue, now: now, minuteOfDay: { _, _ in minute }, presence: { _ in presence })
     }
 
     private func decideByLocalTime(_ job: PushJob, _ now: Int64) -> PushDecision {
         PushDecision(
             on: job, templates: PushFixture.catalogue, now: now, minuteOfDay: LocalTime.minuteOfDay(in:at:),
-            isConnected: { _ in false })
+            presence: { _ in .away })
     }
 }
 

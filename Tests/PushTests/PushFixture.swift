@@ -38,7 +38,7 @@ enum PushFixture {
         _ job: PushJob, catalogue: PushCatalogue = catalogue, _ location: SourceLocation = #_sourceLocation
     ) throws -> PushMessage {
         let decision = PushDecision(
-            on: job, templates: catalogue, now: now, minuteOfDay: { _, _ in nil }, isConnected: { _ in false })
+            on: job, templates: catalogue, now: now, minuteOfDay: { _, _ in nil }, presence: { _ in .away })
         guard case .send(let message) = decision else {
             throw UnexpectedDecision(decision: decision)
         }

@@ -29,7 +29,7 @@ import Threads
                     recorded.room -= 1
                     return recorded.room >= 0
                 }
-            }, isConnected: { _ in false }, event: { _ in })
+            }, presence: { _ in .away }, event: { _ in })
         return PushWorkerLoop(provider, PushFixture.catalogue, environment, shared)
     }
 

@@ -94,7 +94,7 @@ import Testing
         try executor.commit(
             Receipt(key: phone("b"), after: 0, upTo: 1, writtenAt: noon + 2, confirmedAt: noon + 3))
         let history = try store.response(to: .notificationHistory(notificationID: id)).get()
-        let step = /"step":"([a-z]*)","at":"2026-11-21T12:00:00.00([0-9])Z","subject":"driver:42","detail":\{"device":"([ab])"\}/
+        let step = /"step":"([a-z]*)","at":"2026-11-21T12:00:00.00([0-9])Z","by":"driver:42","device":"([ab])"/
         #expect(
             history.matches(of: step).map { "\($0.1) \($0.2) \($0.3)" }
                 == ["written 1 a", "written 2 b", "confirmed 3 b"])

@@ -90,12 +90,12 @@ import Testing
         #expect(try read(nil, people[0], noon + 3).contains(#""read":1"#), "the greeting")
         #expect(
             executor.counter.drain().arrivals.map { "\($0.event) \($0.state) \($1)" }.sorted()
-                == ["driver-removed read 1", "hello read 1"])
+                == ["driver-removed read 1", "hello acknowledged 1", "hello read 1"])
         #expect(try store.response(to: .notifications(of: people[1], before: nil, limit: 1)).get().contains(#""readAt":null"#))
         #expect(try read(nil, people[1], noon + 4).contains(#""read":1"#))
         let history = try store.response(to: .notificationHistory(notificationID: id)).get()
         #expect(
-            history.matches(of: /"step":"read","at":"([^"]*)","subject":"([^"]*)"/).map { "\($0.2) \($0.1)" }
+            history.matches(of: /"step":"read","at":"([^"]*)","by":"([^"]*)"/).map { "\($0.2) \($0.1)" }
                 == ["customer:7 2026-11-21T12:00:00.001Z", "customer:8 2026-11-21T12:00:00.004Z"])
         #expect(try read([greeting], customer("9"), noon + 5).contains(#""read":0"#))
     }

@@ -133,7 +133,8 @@ import Threads
         #expect(harness.execute(assign("C", to: "42"))?.status == 200)
         harness.stop()
         let executor = try store.executor()
-        let ofC = try executor.notifications.newest(before: nil, limit: 3).map(\.notification.id)
+        let newest = try executor.notifications.reports(NotificationFilter(), before: .end, limit: 3, now: noon)
+        let ofC = newest.map(\.logged.notification.id)
         #expect(try recovered(executor) == ofC.sorted())
     }
 }

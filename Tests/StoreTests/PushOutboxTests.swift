@@ -230,7 +230,7 @@ import Testing
             #"{"step":"\#(name)","at":"2026-11-21T12:00:00.00\#(milliseconds)Z"\#(rest)}"#
         }
         func push(_ owner: String, _ device: String, _ rest: String = "") -> String {
-            #","subject":"\#(owner)","detail":{"provider":"fcm","device":"\#(device)"\#(rest)}"#
+            #","by":"\#(owner)","detail":{"provider":"fcm","device":"\#(device)"\#(rest)}"#
         }
         let masked = ["driver:42", "driver:43", "driver:44"].map { fcm($0).masked }
         let gone = jobs[1].device.id
@@ -248,7 +248,7 @@ import Testing
         let expected: [String] = [
             step("created", 0, ""),
             queued[0].text, queued[1].text, queued[2].text,
-            step("received", 4, #","subject":"driver:42",\#(report)"#),
+            step("received", 4, #","by":"driver:42",\#(report)"#),
             step("push_accepted", 5, push("driver:42", masked[0], #","attempts":1,"messageId":"m-1""#)),
             step("push_failed", 5, push("driver:43", gone, #","attempts":1,"reason":"BadDeviceToken""#)),
         ]

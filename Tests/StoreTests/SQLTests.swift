@@ -65,6 +65,12 @@ import Testing
                 "reason = 'superseded'",
                 "SEARCH push_jobs USING INDEX push_jobs_news (recipient=? AND collapse_key=? AND notification_id<?)"
             ),
+            ("SET written_at = COALESCE", "SEARCH notifications USING INDEX sqlite_autoindex_notifications_2 (channel=? AND"),
+            ("AND expires_at > ? AND created_at + 0 > ?", "notifications_unconfirmed (expires_at>?)"),
+            ("created_at + 0 > ? AND unconfirmed = 1", "USING INDEX sqlite_autoindex_notifications_1 (id>? AND id<?)"),
+            ("AND COALESCE(channel, '') < 'drivers-d'", "USING INDEX sqlite_autoindex_notifications_1 (id>?)"),
+            ("SELECT id FROM notifications WHERE id > ? AND created_at + 0", "sqlite_autoindex_notifications_1 (id>?)"),
+            ("IN ('queued', 'waiting') AND ((fallback", "USING INDEX push_jobs_open (recipient=?)"),
             ("AND due_at <= ?", "USING INDEX push_jobs_waiting (lane=? AND due_at<?)"),
             ("SELECT due_at FROM push_jobs", "USING COVERING INDEX push_jobs_waiting (lane=?)"),
             ("SELECT turn FROM push_jobs", "USING COVERING INDEX push_jobs_ready (lane=?)"),
@@ -84,8 +90,11 @@ import Testing
             ("ORDER BY job.device_id", "SEARCH job USING INDEX sqlite_autoindex_push_jobs_2 (notification_id=?)"),
             ("DELETE FROM push_jobs", "USING INDEX sqlite_autoindex_push_jobs_2 (notification_id<?)"),
             ("WHERE quarantined_at IS NOT NULL", "USING INDEX devices_quarantined"),
-            ("owner < 'driver;'", "USING INDEX devices_by_owner ("),
-            ("COUNT(*) FROM notification_steps", "USING COVERING INDEX notification_steps_by_subject (subject=? AND stray=?)"),
+            ("AND owner < 'driver;' AND last_seen_at", "USING INDEX devices_by_owner ("),
+            (
+                "COUNT(*) FROM notification_steps WHERE subject",
+                "USING COVERING INDEX notification_steps_by_subject (subject=? AND stray=?)"
+            ),
             ("COUNT(*) FROM idempotency WHERE subject", "USING COVERING INDEX"),
             (
                 "DELETE FROM idempotency WHERE subject = ? AND key IN",
@@ -99,7 +108,10 @@ import Testing
             ("sequence >= ?", "USING INDEX sqlite_autoindex_notifications_2 (channel=? AND sequence>?)"),
             ("SELECT COALESCE(booking_reference", "USING INDEX orders_by_customer (customer_id=?)"),
             ("UPDATE routes SET driver_name = NULL", "USING INDEX routes_by_named_driver (driver_id=?)"),
-            ("number <> ? LIMIT 1", "USING INDEX push_jobs_accepted (notification_id=? AND recipient=?)"),
+            (
+                "AND state = 'accepted' AND number <> ? LIMIT 1",
+                "USING INDEX push_jobs_accepted (notification_id=? AND recipient=?)"
+            ),
             ("WHERE message_id = ?", "USING INDEX push_jobs_by_message (message_id=?)"),
             ("state IN ('sending', 'accepted')", "USING INDEX push_jobs_news (recipient=? AND collapse_key=?)"),
             ("order_code = ? ORDER BY id DESC", "USING INDEX audit_by_order (order_code=?)"),
@@ -128,7 +140,7 @@ import Testing
                 "FROM notifications JOIN deliveries",
                 "SEARCH deliveries USING COVERING INDEX sqlite_autoindex_deliveries_1 (channel=? AND sequence=?)"
             ),
-            ("FROM deliveries WHERE channel = ? AND sequence = ?", "(channel=? AND sequence=?)"),
+            ("FROM deliveries WHERE channel = ? AND sequence = ? ORDER BY owner, device", "(channel=? AND sequence=?)"),
             ("SELECT MAX(sequence) FROM cursors", "USING INDEX sqlite_autoindex_cursors_1 (channel=? AND owner=?)"),
             ("DELETE FROM cursors WHERE (channel", "USING INDEX cursors_by_age (updated_at<?)"),
             (
@@ -137,7 +149,7 @@ import Testing
             ),
             (
                 "step.subject = ?) ORDER BY sequence LIMIT",
-                "SEARCH step USING COVERING INDEX sqlite_autoindex_notification_steps_1 (notification_id=?)"
+                "SEARCH step USING COVERING INDEX sqlite_autoindex_notification_steps_1 (notification_id=? AND step=? AND subject=?)"
             ),
             (
                 "ORDER BY sequence DESC LIMIT 1 OFFSET",
@@ -157,7 +169,7 @@ import Testing
         ]
         for (fragment, expected) in plans {
             let statements = executor.database.preparedSQL.filter { $0.contains(fragment) }
-            try #require(statements.count == 1, "\(fragment)")
+            try #require(statements.count == 1, "\(fragment) \(statements)")
             let plan = try executor.database.dump("EXPLAIN QUERY PLAN \(statements[0])")
                 .map { $0.split(separator: "|").last.map(String.init) ?? "" }.joined(separator: "; ")
             #expect(
@@ -233,7 +245,18 @@ import Testing
         _ = try notifications.following(Self.logged)
         _ = try notifications.expired(after: 0, upTo: noon)
         _ = try notifications.newest(channel: "driver-42", before: nil, limit: 1)
-        _ = try notifications.newest(before: nil, limit: 1)
+        _ = try notifications.report(id: "N", now: noon)
+        for filter in [NotificationFilter(), .init(channel: "driver-42"), .init(state: .unconfirmed)] {
+            _ = try notifications.reports(filter, before: .end, limit: 1, now: noon)
+        }
+        _ = try notifications.unconfirmedCount(createdAfter: 0, until: noon, now: noon)
+        _ = try notifications.ids(after: "", createdUntil: noon, most: 1)
+        _ = try notifications.unconfirmedOfDrivers(after: "", upTo: "~", createdAfter: 0)
+        _ = try notifications.figures(createdAfter: 0)
+        _ = try notifications.markAcknowledged("N", now: noon)
+        for ids in [["N"], nil] {
+            _ = try notifications.markAcknowledged(ids, channel: "driver-42", after: 0, now: noon)
+        }
         _ = try notifications.markSeen("N", channel: "driver-42", now: noon)
         for ids in [["N"], nil] { _ = try notifications.markRead(ids, channel: "driver-42", after: 0, now: noon) }
         _ = try notifications.rowsToRedact(after: "", upTo: "~", most: 1)
@@ -250,6 +273,7 @@ import Testing
         try executor.probe.remove()
         let step = NotificationStep("received", of: "N", at: noon, subject: "driver:42")
         _ = try steps.record(step, isStray: false)
+        _ = try steps.count(of: "N", by: "driver:42")
         _ = try steps.strayCount(of: "driver:42")
         _ = try steps.clearDetails(of: "driver:42")
         for row in try steps.rowsToRedact(after: .init(), most: 1) { try steps.replaceDetail(of: row.key, by: []) }
@@ -288,6 +312,13 @@ import Testing
         let key = DeliveryKey(channel: "driver-42", owner: "driver:42", device: "d")
         let receipt = Receipt(key: key, after: 0, upTo: 1, writtenAt: noon, confirmedAt: noon)
         _ = try executor.record(receipt, now: noon)
+        let ofAll = DeliveryKey(channel: "drivers-channel", owner: "driver:42", device: "d")
+        _ = try executor.record(Receipt(key: ofAll, after: 0, upTo: 1, writtenAt: noon, confirmedAt: noon), now: noon)
+        _ = try executor.checkConfirmations(now: noon + hour)
+        _ = try executor.outbox.recipients.recipients(of: Self.logged, backlog: 1)
+        _ = try executor.outbox.recipients.isConfirmed(Self.logged, by: key.owner)
+        try executor.outbox.broadcasts.addReminder("R")
+        try executor.outbox.cancelNeedless(of: key.owner, reason: "confirmed", now: noon)
         _ = try executor.cursors.cursor(of: key)
         _ = try executor.cursors.furthest(of: key.owner, channel: key.channel)
         try executor.cursors.touch(key, now: noon)
@@ -339,8 +370,9 @@ import Testing
         let (jobs, broadcasts) = (executor.outbox.jobs, executor.outbox.broadcasts)
         let address = DeviceTable.Address(owner: "driver:42", id: "d", lane: .fcm)
         let job = PushJobTable.NewPushJob(
-            notificationID: "N", entity: nil, collapseKey: nil, device: address, queuedAt: noon, expiresAt: noon + 1)
-        _ = try jobs.queue(job, number: 100, turn: 1)
+            notificationID: "N", entity: nil, collapseKey: nil, device: address, isFallback: false, queuedAt: noon,
+            expiresAt: noon + 1)
+        for isReminder in [false, true] { _ = try jobs.queue(job, number: 100, turn: 1, isReminder: isReminder) }
         _ = try jobs.lastTurn(of: "driver:42", in: .fcm)
         _ = try jobs.unsent(.fcm)
         _ = try jobs.next(.fcm, most: 1)
@@ -374,7 +406,9 @@ import Testing
     private func runResults(_ executor: CommandExecutor) throws {
         try executor.runBackgroundTasks()
         _ = try executor.commit(register(fcm("a"), by: driver("42")))
-        for result in [PushOutcome.Result.accepted(messageID: nil), .returned, .retry(at: noon, reason: "r")] {
+        for result in [
+            PushOutcome.Result.accepted(messageID: nil), .failed(reason: "r"), .returned, .retry(at: noon, reason: "r"),
+        ] {
             _ = try executor.commit(announce(to: "42"))
             try executor.report(executor.claim().map { PushOutcome($0, result, wasTried: true) })
         }

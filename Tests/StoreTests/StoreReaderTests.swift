@@ -93,12 +93,14 @@ import Threads
         _ = try executor.commit(telemetry(notification.id, .viewed, by: driver("42")), at: noon + 3)
         let data = String(decoding: notification.data, as: UTF8.self)
         let report =
-            #""subject":"driver:42","toldAt":"2026-11-21T11:59:59Z","#
+            #""by":"driver:42","toldAt":"2026-11-21T11:59:59Z","#
             + #""detail":{"type":"new_job","entityId":"B-1","metadata":{"title":"New job"}}}"#
         #expect(
             try execute(.notificationHistory(notificationID: notification.id)).get()
                 == #"{"notification":{"id":"\#(notification.id)","channel":"driver-42","sequence":1,"event":"job-assigned","#
-                + #""data":\#(data),"createdAt":"2026-11-21T12:00:00.000Z","expiresAt":"2026-11-22T12:00:00.000Z","#
+                + #""state":"acknowledged","data":\#(data),"createdAt":"2026-11-21T12:00:00.000Z","#
+                + #""expiresAt":"2026-11-22T12:00:00.000Z","writtenAt":null,"confirmedAt":null,"#
+                + #""acknowledgedAt":"2026-11-21T12:00:00.001Z","#
                 + #""collapseKey":"\#(notification.collapseKey)","correlationId":"c-1","actor":"admin:1","action":"assign","#
                 + #""readAt":"2026-11-21T12:00:00.002Z"},"steps":[{"step":"created","at":"2026-11-21T12:00:00.000Z"},"#
                 + #"{"step":"received","at":"2026-11-21T12:00:00.001Z",\#(report),"#
@@ -112,7 +114,7 @@ import Threads
         let executor = try store.executor()
         for number in 0..<3 { _ = try executor.commit(assign("A\(number)", to: "\(number)"), at: noon + Int64(number)) }
         let page = { (channel: String?, before: String?, limit: Int) in
-            try execute(.notificationLog(channel: channel, before: before, limit: limit)).map { body in
+            try execute(.notificationLog(NotificationListing(channel: channel), before: before, limit: limit)).map { body in
                 (
                     body.matches(of: /"id":"([^"]*)","channel"/).map { String($0.1) },
                     body.matches(of: /"channel":"([^"]*)","sequence":([0-9]+)/).map { "\($0.1) \($0.2)" }

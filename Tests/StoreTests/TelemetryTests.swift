@@ -178,7 +178,10 @@ import Testing
         }
         _ = try executor.commit(telemetry("unknown", by: driver("42")))
         _ = try executor.commit(telemetry(all, by: customer("7")))
-        #expect(counts(executor) == ["hello accepted 4", "hello dismissed 4", "hello received 4", "hello viewed 4"])
+        #expect(
+            counts(executor) == [
+                "hello accepted 4", "hello acknowledged 4", "hello dismissed 4", "hello received 4", "hello viewed 4",
+            ])
         for _ in 0..<2 { _ = try executor.commit(command(.markRead(nil), by: driver("42"))) }
         _ = try executor.commit(command(.markRead([own, all]), by: driver("42")))
         #expect(counts(executor) == ["hello read 1"])

@@ -35,8 +35,8 @@ final class TemporaryStore: Sendable {
     }
 
     /// The response to a query, as HTTPAPI encodes it.
-    func response(to query: Query) throws -> Result<String, RuleError> {
-        try QueryExecutor(Database.open(readingFrom: path)).execute(query).map {
+    func response(to query: Query, at now: Int64 = noon) throws -> Result<String, RuleError> {
+        try QueryExecutor(Database.open(readingFrom: path)).execute(query, now: now).map {
             String(decoding: FleetResponses.body(of: $0), as: UTF8.self)
         }
     }

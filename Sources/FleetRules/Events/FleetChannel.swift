@@ -14,6 +14,14 @@ package enum FleetChannel {
     /// One customer, by id.
     case customer(String)
 
+    /// Whether the channel is a person's own: its notifications can be confirmed by that person's devices.
+    package var isOfOnePerson: Bool {
+        switch self {
+        case .driver, .customer: true
+        case .drivers, .admin, .tracking, .booking: false
+        }
+    }
+
     package var name: String {
         switch self {
         case .driver(let id): "driver-\(id)"

@@ -8,6 +8,8 @@ package enum NotificationState: String, Sendable {
     case written
     /// A device of the recipient has confirmed the notification for the first time.
     case confirmed
+    /// The recipient, an owner of the notification's channel, has reported a step or marked it as read.
+    case acknowledged
     /// The recipient's app has reported a step.
     case received, viewed, accepted, dismissed
     /// The recipient has marked the notification as read.

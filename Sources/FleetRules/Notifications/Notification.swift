@@ -35,6 +35,12 @@ package struct Notification: Equatable, Sendable {
         self.collapseKey = collapseKey
     }
 
+    /// Whether the notification is for one person or for all drivers, so that somebody can confirm it.
+    package var hasOwner: Bool {
+        isForEveryDriver
+            || [FleetChannel.driver("").name, FleetChannel.customer("").name].contains { channel.utf8.starts(with: $0.utf8) }
+    }
+
     /// Whether the notification is for all drivers, on `drivers-channel`.
     package var isForEveryDriver: Bool { channel.utf8.elementsEqual(FleetChannel.drivers.name.utf8) }
 }

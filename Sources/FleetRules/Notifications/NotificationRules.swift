@@ -16,6 +16,8 @@ package struct NotificationRules: Equatable, Sendable {
             package static let personal = Push(rawValue: 1)
             /// Notifications for all drivers.
             package static let broadcast = Push(rawValue: 2)
+            /// Those of ``personal`` are not pushed once their recipients have confirmed them otherwise.
+            package static let fallback = Push(rawValue: 4)
 
             package let rawValue: Int
 
@@ -82,6 +84,7 @@ extension NotificationRules.Rule {
     fileprivate init(_ entry: NotificationCatalogue.Entry, mode: NotificationCatalogue.PushMode) {
         var push: Push = []
         if entry.push ?? mode != .off { push.insert(.personal) }
+        if entry.push ?? mode == .fallback { push.insert(.fallback) }
         if entry.broadcast { push.insert(.broadcast) }
         self.init(
             lifetimeSeconds: entry.lifetimeSeconds, collapsesByJob: entry.collapse == .order, push: push, data: entry.data)

@@ -14,6 +14,8 @@ package struct Command: Equatable, Sendable {
         case progress(String, ProgressReport)
         /// The actor, an admin, sends a notification.
         case announce(Announcement)
+        /// The actor, an admin, pushes a notification for all drivers to those who have not confirmed it.
+        case remind(notificationID: String)
         case telemetry([TelemetryEvent])
         /// Marks the actor's notifications with these ids as read; nil: all of the actor's notifications.
         case markRead([String]?)

@@ -10,6 +10,8 @@ package enum CommandResponse: Equatable, Sendable {
     case announcement(notificationIDs: [String])
     /// The reported step, and when it was reported (milliseconds since 1970).
     case progress(JobStatus, at: Int64)
+    /// The number of drivers to whom a notification is pushed once more.
+    case reminder(Int)
     case telemetry
     /// The number of notifications that the request marked as read.
     case markedRead(Int)
@@ -22,7 +24,7 @@ package enum CommandResponse: Equatable, Sendable {
         switch self {
         case .order(_, let order, let ids): .order(message, order, notificationIDs: ids)
         case .route(_, let route, let ids): .route(message, route, notificationIDs: ids)
-        case .announcement, .progress, .telemetry, .markedRead, .device, .preferences, .erasure: self
+        case .announcement, .reminder, .progress, .telemetry, .markedRead, .device, .preferences, .erasure: self
         }
     }
 

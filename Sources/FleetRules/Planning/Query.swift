@@ -12,12 +12,57 @@ package enum Query: Equatable, Sendable {
     /// One notification with its pushes, telemetry and read marks. The id may also be one under which apps have reported
     /// steps, and which belongs to no notification.
     case notificationHistory(notificationID: String)
-    /// The notifications on one channel, or on all if `channel` is nil, newest first. If `before` is the id of a
-    /// notification, only older ones are returned.
-    case notificationLog(channel: String?, before: String?, limit: Int)
+    /// The notifications of one channel or of all, newest first. If `before` is the id of a notification, only older ones
+    /// are returned.
+    case notificationLog(NotificationListing, before: String?, limit: Int)
+    /// Who has confirmed a notification for all drivers.
+    case notificationRecipients(notificationID: String)
+    /// What became of the notifications of the last hour.
+    case deliveryFigures
     /// The devices that the person has registered.
     case devices(Identity)
     case preferences(Identity)
+}
+
+/// What a client asks of the log of notifications.
+package struct NotificationListing: Equatable, Sendable {
+    /// Nil for all channels.
+    package let channel: String?
+    /// Nil for all states.
+    package let state: NotificationFilter.State?
+    /// The least age in seconds.
+    package let olderThan: Int
+
+    package init(channel: String? = nil, state: NotificationFilter.State? = nil, olderThan: Int = 0) {
+        self.channel = channel
+        self.state = state
+        self.olderThan = olderThan
+    }
+
+    /// The filter at a moment.
+    /// - Parameter confirmTime: after so many milliseconds, a notification that is not confirmed counts as unconfirmed.
+    package func filter(now: Int64, confirmTime: Int64) -> NotificationFilter {
+        let age = max(Int64(olderThan) * 1_000, state == .unconfirmed ? confirmTime : 0)
+        return NotificationFilter(channel: channel, state: state, createdUntil: age == 0 ? .max : now - age)
+    }
+}
+
+/// A driver who is to get a notification for all drivers.
+package struct NotificationRecipient: Equatable, Sendable {
+    package let driverID: String
+    /// Never ``DeliveryState/expired``: what a driver has confirmed stays confirmed.
+    package let state: DeliveryState
+    /// When the driver reached the state, in milliseconds since 1970.
+    package let at: Int64
+
+    package init(driverID: String, state: DeliveryState, at: Int64) {
+        self.driverID = driverID
+        self.state = state
+        self.at = at
+    }
+
+    /// Whether the notification has arrived.
+    package var isConfirmed: Bool { state == .confirmed || state == .acknowledged }
 }
 
 /// The result of a query. `FleetResponses` in the module HTTPAPI defines its JSON.
@@ -29,9 +74,12 @@ package enum QueryResult: Equatable, Sendable {
     /// Newest first.
     case notifications([LoggedNotification])
     /// The notification and its steps, oldest first. The notification is nil if the id belongs to none.
-    case notificationHistory(LoggedNotification?, [NotificationStep])
+    case notificationHistory(NotificationReport?, [NotificationStep])
     /// Newest first.
-    case notificationLog([LoggedNotification])
+    case notificationLog([NotificationReport])
+    /// In the order of the drivers' ids.
+    case notificationRecipients([NotificationRecipient])
+    case deliveryFigures(DeliveryFigures)
     /// In the order of registration.
     case devices([StoredDevice])
     case preferences(Preferences)

@@ -22,8 +22,11 @@ package struct PushIntent: Equatable, Sendable {
     package let audience: Audience
     /// Nil if the action concerns no order or route; the notification's data then determines what the app opens.
     package let entity: Entity?
+    /// Whether the push is needless once the recipient has confirmed or acknowledged the notification.
+    package let isFallback: Bool
 
-    package init(notificationID: String, audience: Audience, entity: Entity?) {
+    package init(notificationID: String, audience: Audience, entity: Entity?, isFallback: Bool = false) {
+        self.isFallback = isFallback
         self.notificationID = notificationID
         self.audience = audience
         self.entity = entity

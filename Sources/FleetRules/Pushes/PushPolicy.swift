@@ -26,7 +26,10 @@ enum PushPolicy {
             guard let audience = audience(of: draft.channel, push, alreadyPushedTo: pushes.first?.audience),
                 audiences.insert(audience).inserted
             else { continue }
-            pushes.append(PushIntent(notificationID: notification.id, audience: audience, entity: entity))
+            pushes.append(
+                PushIntent(
+                    notificationID: notification.id, audience: audience, entity: entity,
+                    isFallback: push.contains(.fallback) && draft.channel.isOfOnePerson))
         }
         return pushes
     }

@@ -1,6 +1,7 @@
 import Access
 import FleetRules
 import HTTP
+import PusherProtocol
 
 /// An endpoint of the fleet's API: one method of one path. FleetEndpoints.swift has the table of all endpoints.
 struct Endpoint: Sendable {
@@ -125,6 +126,33 @@ struct EndpointRequest {
             throw .invalid("limit", "be from 1 to \(Self.limitRange.upperBound)")
         }
         return limit
+    }
+
+    /// The query parameters `channel`, `state` and `older_than` of a list of notifications.
+    func notificationListing() throws(APIError) -> NotificationListing {
+        let channel = http.queryValue("channel")
+        if let channel, ChannelName(channel, lengthMax: 256) == nil { throw .invalid("channel", "be the name of a channel") }
+        return NotificationListing(channel: channel, state: try notificationState(), olderThan: try olderThan())
+    }
+
+    private func notificationState() throws(APIError) -> NotificationFilter.State? {
+        guard let text = http.queryValue("state") else { return nil }
+        guard let state = NotificationFilter.State(name: text) else {
+            let names = DeliveryState.allCases.map(\.rawValue).joined(separator: ", ")
+            throw .invalid("state", "be one of \(names), unconfirmed")
+        }
+        return state
+    }
+
+    /// A hundred years in seconds: more than any age, and no overflow in milliseconds.
+    private static let ageRange = 0...3_155_760_000
+
+    private func olderThan() throws(APIError) -> Int {
+        guard let text = http.queryValue("older_than") else { return 0 }
+        guard let age = Int(text), Self.ageRange.contains(age) else {
+            throw .invalid("older_than", "be a number of seconds")
+        }
+        return age
     }
 
     /// The query parameter `before`: the id of a notification. Nil if absent.

@@ -42,6 +42,9 @@ enum FleetEndpoints {
                 .command(.post, "/api/admin/notifications", body: .listAndEventData) {
                     .announce(try $0.body.announcement(isKnown: $0.router.isCatalogued))
                 },
+                .command(.post, "/api/admin/notifications/*/remind") {
+                    .remind(notificationID: try $0.id("notification id"))
+                },
                 .command(.delete, "/api/admin/people/driver/*") { .erase(.driver, id: try $0.id("id")) },
                 .command(.delete, "/api/admin/people/customer/*") { .erase(.customer, id: try $0.id("id")) },
             ]),
@@ -84,11 +87,15 @@ enum FleetEndpoints {
                 .action(.get, "/api/ops/stats") { _ in .stats },
                 .action(.get, "/api/ops/push") { _ in .pushReport },
                 .query("/api/ops/notifications") {
-                    .notificationLog(channel: $0.http.queryValue("channel"), before: try $0.before(), limit: try $0.limit())
+                    .notificationLog(try $0.notificationListing(), before: try $0.before(), limit: try $0.limit())
                 },
                 .query("/api/ops/notifications/*") {
                     .notificationHistory(notificationID: try JSONBody.checkedReportedID($0.id, field: "notification id"))
                 },
+                .query("/api/ops/notifications/*/recipients") {
+                    .notificationRecipients(notificationID: try $0.id("notification id"))
+                },
+                .query("/api/ops/delivery") { _ in .deliveryFigures },
             ]),
     ]
 

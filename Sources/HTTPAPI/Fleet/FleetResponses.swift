@@ -23,6 +23,7 @@ package enum FleetResponses {
             }
         case .announcement(let notificationIDs):
             success("Notification sent", correlationID) { $0.member("notificationIds", notificationIDs) }
+        case .reminder(let count): success("Reminder sent", correlationID) { $0.member("reminded", count) }
         case .progress(let step, let milliseconds):
             success("Progress updated") { data in
                 data.member("step", step.rawValue)
@@ -57,11 +58,18 @@ package enum FleetResponses {
         case .notificationHistory(let notification, let steps):
             object {
                 $0.key("notification")
-                if let notification { notification.writeForOperators(to: &$0) } else { $0.raw("null") }
+                if let notification { notification.write(to: &$0) } else { $0.raw("null") }
                 $0.member("steps", steps) { $1.write(to: &$0) }
             }
         case .notificationLog(let page):
-            object { $0.member("notifications", page) { $1.writeForOperators(to: &$0) } }
+            object { $0.member("notifications", page) { $1.write(to: &$0) } }
+        case .notificationRecipients(let recipients):
+            object {
+                $0.member("confirmed", recipients.count { $0.isConfirmed })
+                $0.member("unconfirmed", recipients.count { !$0.isConfirmed })
+                $0.member("drivers", recipients) { $1.write(to: &$0) }
+            }
+        case .deliveryFigures(let figures): object { figures.writeMembers(to: &$0) }
         case .devices(let devices): success { $0.member("devices", devices) { $1.write(to: &$0) } }
         case .preferences(let preferences): body(of: preferences)
         }
@@ -134,21 +142,52 @@ extension LoggedNotification {
         }
     }
 
-    fileprivate func writeForOperators(to json: inout JSONWriter) {
+}
+
+extension NotificationReport {
+    fileprivate func write(to json: inout JSONWriter) {
+        let notification = logged.notification
         json.object {
             $0.member("id", notification.id)
             $0.member("channel", notification.channel)
-            $0.member("sequence", sequence)
+            $0.member("sequence", logged.sequence)
             $0.member("event", notification.event)
+            $0.member("state", state.rawValue)
             $0.member("data", json: notification.data)
             $0.member("createdAt", time: notification.createdAt)
             $0.member("expiresAt", time: notification.expiresAt)
+            $0.member("writtenAt", time: times.writtenAt)
+            $0.member("confirmedAt", time: times.confirmedAt)
+            $0.member("acknowledgedAt", time: times.acknowledgedAt)
             $0.member("collapseKey", notification.collapseKey)
-            $0.member("correlationId", correlationID)
-            $0.member("actor", actor)
-            $0.member("action", action)
-            $0.member("readAt", time: readAt)
+            $0.member("correlationId", logged.correlationID)
+            $0.member("actor", logged.actor)
+            $0.member("action", logged.action)
+            $0.member("readAt", time: logged.readAt)
         }
+    }
+}
+
+extension NotificationRecipient {
+    fileprivate func write(to json: inout JSONWriter) {
+        json.object {
+            $0.member("driverId", driverID)
+            $0.member("state", state.rawValue)
+            $0.member("at", time: at)
+        }
+    }
+}
+
+extension DeliveryFigures {
+    fileprivate func writeMembers(to json: inout JSONWriter) {
+        json.member("created", created)
+        json.member("written", written)
+        json.member("confirmed", confirmed)
+        json.member("acknowledged", acknowledged)
+        json.member("pushed", pushed)
+        json.member("unconfirmed", unconfirmed)
+        json.member("p50Ms", median)
+        json.member("p99Ms", percentile99)
     }
 }
 
@@ -157,7 +196,8 @@ extension NotificationStep {
         json.object {
             $0.member("step", step)
             $0.member("at", time: at)
-            $0.member("subject", ifPresent: subject.isEmpty ? nil : subject)
+            $0.member("by", ifPresent: subject.isEmpty ? nil : subject)
+            $0.member("device", ifPresent: device)
             $0.member("toldAt", ifPresent: reportedAt)
             $0.member("detail", jsonIfPresent: detail)
         }

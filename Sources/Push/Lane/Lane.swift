@@ -282,6 +282,7 @@ package struct Lane {
         }
         switch decide(job) {
         case .send(let message): return message
+        case .wait(let until): postpone(job, until: until, "awaiting_confirmation", wasTried: false)
         case .cancelled(let reason): cancel(job, reason)
         case .expired: expire(job, wasTried: false)
         }

@@ -1,8 +1,20 @@
 import FleetRules
 
+/// Whether the recipient of a push is subscribed to their own channel.
+package enum RecipientPresence: Sendable {
+    case away
+    /// The channel is not durable: nothing shows whether a notification has arrived.
+    case connected
+    /// The recipient's devices confirm what arrives. A notification that is not confirmed after so many milliseconds is
+    /// pushed.
+    case confirming(within: Int64)
+}
+
 /// Whether to send a push job.
 package enum PushDecision: Equatable, Sendable {
     case send(PushMessage)
+    /// To be decided again at this time (milliseconds since 1970), unless the recipient confirms the notification before.
+    case wait(until: Int64)
     /// `reason` is `off`, `preferences`, `quiet_hours` or `connected`.
     case cancelled(reason: String)
     case expired
@@ -15,10 +27,10 @@ extension PushDecision {
     ///   - now: milliseconds since 1970.
     ///   - minuteOfDay: returns the minutes since midnight in an IANA time zone, at a time in milliseconds since 1970;
     ///     nil if the zone is unknown. An unknown zone is treated as UTC.
-    ///   - isConnected: whether a recipient (``PushJob/recipient``) is subscribed to their own channel.
+    ///   - presence: whether a recipient (``PushJob/recipient``) is subscribed to their own channel.
     package init(
         on job: PushJob, templates: PushCatalogue, now: Int64, minuteOfDay: (_ zone: String, _ time: Int64) -> Int?,
-        isConnected: (_ recipient: String) -> Bool
+        presence: (_ recipient: String) -> RecipientPresence
     ) {
         let event = job.notification.event
         guard job.notification.expiresAt > now else {
@@ -29,9 +41,9 @@ extension PushDecision {
             self = .cancelled(reason: "off")
             return
         }
-        // The mode concerns people's own channels. `broadcast` pushes to every driver with a device.
-        let mode = entry.broadcast && job.notification.isForEveryDriver ? .mirror : templates.mode(of: entry)
-        guard mode != .off else {
+        let mode = templates.mode(of: entry)
+        let isForEveryDriver = job.notification.isForEveryDriver
+        guard mode != .off || (isForEveryDriver && entry.broadcast) else {
             self = .cancelled(reason: "off")
             return
         }
@@ -44,10 +56,24 @@ extension PushDecision {
             quietHours.contains(minuteOfDay: minuteOfDay(quietHours.timeZone, now) ?? LocalTime.minuteOfDay(now))
         {
             self = .cancelled(reason: "quiet_hours")
-        } else if mode == .fallback, isConnected(job.recipient) {
-            self = .cancelled(reason: "connected")
+            // The fallback concerns people's own channels.
+        } else if mode == .fallback, !isForEveryDriver, let decision = PushDecision(job, now, presence(job.recipient)) {
+            self = decision
         } else {
             self = .send(PushMessage(job, in: entry))
+        }
+    }
+
+    /// Nil if a `fallback` push is needed.
+    private init?(_ job: PushJob, _ now: Int64, _ presence: RecipientPresence) {
+        switch presence {
+        case .away: return nil
+        case .connected: self = .cancelled(reason: "connected")
+        case .confirming(let time):
+            let until = job.notification.createdAt + time
+            // If the clock was set back, the notification may seem to have been created later than now.
+            guard now < until, until <= now + time, until < job.notification.expiresAt else { return nil }
+            self = .wait(until: until)
         }
     }
 }

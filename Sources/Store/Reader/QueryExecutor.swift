@@ -14,9 +14,18 @@ final class QueryExecutor {
     private let pushes: PushJobTable
     private let devices: DeviceTable
     private let preferences: PreferenceTable
+    private let recipients: RecipientTable
+    /// A notification that no device has confirmed after this time counts as unconfirmed, in milliseconds.
+    private let confirmTime: Int64
 
-    init(_ database: Database) {
+    /// A driver who had subscribed to `drivers-channel` so many milliseconds before a notification was to get it.
+    private let backlog: Int64
+
+    init(_ database: Database, confirmSeconds: Int = 5, backlogHours: Int = 48) {
         self.database = database
+        backlog = Int64(backlogHours) * 3_600_000
+        confirmTime = Int64(confirmSeconds) * 1_000
+        recipients = RecipientTable(database: database)
         orders = OrderTable(database: database)
         routes = RouteTable(database: database)
         notifications = NotificationTable(database: database)
@@ -29,8 +38,9 @@ final class QueryExecutor {
     }
 
     /// Executes a query.
+    /// - Parameter now: milliseconds since 1970.
     /// - Returns: a failure if the query names an order, a route or a notification that does not exist.
-    func execute(_ query: Query) throws(DatabaseError) -> Result<QueryResult, RuleError> {
+    func execute(_ query: Query, now: Int64) throws(DatabaseError) -> Result<QueryResult, RuleError> {
         // One snapshot of all tables: a result must not mix the states before and after a concurrent commit.
         try database.transaction(.reading) { () throws(DatabaseError) in
             switch query {
@@ -39,9 +49,11 @@ final class QueryExecutor {
             case .jobs(let driverID): .success(.jobs(try jobs(driverID)))
             case .notifications(let person, let before, let limit):
                 try inboxPage(person, before, limit).map(QueryResult.notifications)
-            case .notificationHistory(let id): try notificationHistory(id)
-            case .notificationLog(let channel, let before, let limit):
-                try page(channel, before, limit).map(QueryResult.notificationLog)
+            case .notificationHistory(let id): try notificationHistory(id, now)
+            case .notificationLog(let listing, let before, let limit):
+                try log(listing.filter(now: now, confirmTime: confirmTime), before, limit, now)
+            case .notificationRecipients(let id): try recipients(of: id)
+            case .deliveryFigures: .success(.deliveryFigures(try figures(now: now)))
             case .devices(let person): .success(.devices(try devices(person)))
             case .preferences(let person): .success(.preferences(try preferences(person)))
             }
@@ -79,7 +91,7 @@ final class QueryExecutor {
         _ person: Identity, _ before: String?, _ limit: Int
     ) throws(DatabaseError) -> Result<[LoggedNotification], RuleError> {
         guard person.role == .customer else { return try page(person.channel, before, limit) }
-        let limit = min(max(limit, 1), Self.pageMax)
+        let limit = Self.clamped(limit)
         let own: [LoggedNotification]
         if let before, let sequence = try inbox.afterSequence(of: before, for: person.key) {
             own = try notifications.newest(channel: person.channel, before: sequence + 1, limit: limit)
@@ -95,37 +107,49 @@ final class QueryExecutor {
         return .success(Array(all.prefix(limit)))
     }
 
-    /// A page of notifications, newest first.
-    /// - Parameters:
-    ///   - channel: nil for the notifications of all channels.
-    ///   - before: the page contains only notifications older than the one with this id; nil to start with the newest.
+    /// A page of a person's own channel, newest first.
+    /// - Parameter before: the page contains only notifications older than the one with this id; nil to start with the
+    ///   newest.
     private func page(
-        _ channel: String?, _ before: String?, _ limit: Int
+        _ channel: String, _ before: String?, _ limit: Int
     ) throws(DatabaseError) -> Result<[LoggedNotification], RuleError> {
-        var last: LoggedNotification?
-        if let before {
-            last = try notifications.notification(id: before)
-            guard let last, channel == nil || last.notification.channel == channel else {
-                return .failure(RuleError(.invalid, "before: no such notification"))
-            }
-        }
-        let limit = min(max(limit, 1), Self.pageMax)
-        if let channel {
-            return .success(try notifications.newest(channel: channel, before: last?.sequence, limit: limit))
-        }
-        return .success(try notifications.newest(before: last?.notification.id, limit: limit))
+        guard let position = try position(before, on: channel) else { return .failure(Self.unknownPosition) }
+        return .success(try notifications.newest(channel: channel, before: position.sequence, limit: Self.clamped(limit)))
+    }
+
+    private func log(
+        _ filter: NotificationFilter, _ before: String?, _ limit: Int, _ now: Int64
+    ) throws(DatabaseError) -> Result<QueryResult, RuleError> {
+        guard let position = try position(before, on: filter.channel) else { return .failure(Self.unknownPosition) }
+        let page = try notifications.reports(filter, before: position, limit: Self.clamped(limit), now: now)
+        return .success(.notificationLog(page))
+    }
+
+    private static let unknownPosition = RuleError(.invalid, "before: no such notification")
+
+    private static func clamped(_ limit: Int) -> Int { min(max(limit, 1), pageMax) }
+
+    /// The position of the notification with the id `before`, behind the newest if that is nil. Nil if there is no such
+    /// notification, or it is on another channel.
+    private func position(_ before: String?, on channel: String?) throws(DatabaseError) -> NotificationTable.Position? {
+        guard let before else { return .end }
+        guard let last = try notifications.notification(id: before),
+            channel.map({ last.notification.channel.isSame(as: $0) }) ?? true
+        else { return nil }
+        return NotificationTable.Position(id: before, sequence: last.sequence)
     }
 
     /// The most push jobs, and the most devices to which the notification was written, in a history. A broadcast to all
     /// drivers may have more; the history omits the others.
     private static let summariesMax = 1_000
 
-    private func notificationHistory(_ id: String) throws(DatabaseError) -> Result<QueryResult, RuleError> {
-        guard let logged = try notifications.notification(id: id) else {
+    private func notificationHistory(_ id: String, _ now: Int64) throws(DatabaseError) -> Result<QueryResult, RuleError> {
+        guard let report = try notifications.report(id: id, now: now) else {
             let steps = try self.steps.steps(of: id)
             guard !steps.isEmpty else { return .failure(RuleError(.unknown, "Notification \(id) not found")) }
             return .success(.notificationHistory(nil, steps))
         }
+        let logged = report.logged
         var steps = [NotificationStep("created", of: id, at: logged.notification.createdAt)]
         steps += try deliveries.steps(of: logged, most: Self.summariesMax)
         // Push steps are added before telemetry, and the sort below is stable: within one millisecond, the end of a
@@ -135,7 +159,37 @@ final class QueryExecutor {
         if let readAt = logged.readAt { steps.append(NotificationStep("read", of: id, at: readAt)) }
         steps += try inbox.readSteps(of: id)
         steps.sort { $0.at < $1.at }
-        return .success(.notificationHistory(logged, steps))
+        return .success(.notificationHistory(report, steps))
+    }
+
+    private func recipients(of id: String) throws(DatabaseError) -> Result<QueryResult, RuleError> {
+        guard let logged = try notifications.notification(id: id) else {
+            return .failure(RuleError(.unknown, "Notification \(id) not found"))
+        }
+        guard logged.notification.isForEveryDriver else {
+            return .failure(RuleError(.invalid, "Notification \(id) is not for all drivers: see its own steps"))
+        }
+        return .success(.notificationRecipients(try recipients.recipients(of: logged, backlog: backlog)))
+    }
+
+    // MARK: Figures
+
+    /// The figures cover so many milliseconds.
+    private static let figuresTime: Int64 = 3_600_000
+
+    private func figures(now: Int64) throws(DatabaseError) -> DeliveryFigures {
+        var figures = try notifications.figures(createdAfter: now - Self.figuresTime)
+        figures.unconfirmed = try countUnconfirmed(now: now)
+        return figures
+    }
+
+    private func countUnconfirmed(now: Int64) throws(DatabaseError) -> Int {
+        try notifications.unconfirmedCount(createdAfter: now - Self.figuresTime, until: now - confirmTime, now: now)
+    }
+
+    /// The number of unconfirmed notifications of the last hour.
+    func unconfirmedCount(now: Int64) throws(DatabaseError) -> Int {
+        try database.transaction(.reading) { () throws(DatabaseError) in try countUnconfirmed(now: now) }
     }
 
     // MARK: Expiry

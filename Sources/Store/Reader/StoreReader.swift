@@ -1,8 +1,9 @@
 import FleetRules
 import Threads
 
-/// The thread that executes queries, reads what is to be replayed, and counts expired notifications and unsent pushes. It is not the writer's thread, so
-/// queries do not wait for disk syncs, and the counts do not delay commands.
+/// The thread that executes queries, reads what is to be replayed, and counts expired and unconfirmed notifications and
+/// unsent pushes. It is not the writer's thread, so queries do not wait for disk syncs, and the counts do not delay
+/// commands.
 package final class StoreReader: Sendable {
     private enum Request: Sendable {
         case query(QueryRequest)
@@ -21,6 +22,7 @@ package final class StoreReader: Sendable {
     /// Opens a store that a ``StoreWriter`` has created and migrated. All closures are called on the reader's thread.
     /// - Parameters:
     ///   - queueMax: the most requests that may wait.
+    ///   - confirmSeconds: after that time, a notification that no device has confirmed counts as unconfirmed.
     ///   - backlogHours: notifications of people's channels are replayed until they are so old.
     ///   - backlogLimit: the most notifications of a replay.
     ///   - encode: returns the JSON of a response.
@@ -29,16 +31,18 @@ package final class StoreReader: Sendable {
     ///     now.
     ///   - onExpired: gets the number of notifications that have expired, about once a second.
     ///   - onPushQueues: gets the unsent jobs of each push lane, about twice a second.
+    ///   - onUnconfirmed: gets the number of unconfirmed notifications of the last hour, about once a second.
     ///   - onError: called for each database error; the query gets ``QueryReply/unavailable(_:)``.
     ///   - now: returns the current time in milliseconds since 1970.
     ///   - readClock: reads the clocks that decide what is replayed.
     package init(
-        path: String, queueMax: Int = 4096, backlogHours: Int = 48, backlogLimit: Int = 1_000,
+        path: String, queueMax: Int = 4096, confirmSeconds: Int = 5, backlogHours: Int = 48, backlogLimit: Int = 1_000,
         encode: @escaping @Sendable (QueryResult) -> [UInt8],
         onReplies: @escaping @Sendable ([(request: QueryRequest, reply: QueryReply)]) -> Void,
         onReplays: @escaping @Sendable ([(request: ReplayRequest, page: ReplayPage?)]) -> Void = { _ in },
         onExpired: @escaping @Sendable (DeliveryCounts) -> Void = { _ in },
         onPushQueues: @escaping @Sendable ([PushLane: PushQueue]) -> Void = { _ in },
+        onUnconfirmed: @escaping @Sendable (Int) -> Void = { _ in },
         onError: @escaping @Sendable (DatabaseError) -> Void,
         now: @escaping @Sendable () -> Int64 = Clock.unixMilliseconds,
         readClock: @escaping @Sendable () -> ClockReading = ClockReading.current
@@ -52,24 +56,33 @@ package final class StoreReader: Sendable {
             open: { () throws(StoreError) in
                 let database = try Database.open(readingFrom: path)
                 return (
-                    QueryExecutor(database), ReplayReader(database, backlogHours: backlogHours, limit: backlogLimit)
+                    QueryExecutor(database, confirmSeconds: confirmSeconds, backlogHours: backlogHours),
+                    ReplayReader(database, backlogHours: backlogHours, limit: backlogLimit)
                 )
             },
             run: { executor, replays in
                 var batch: [Request] = []
                 var expiry = ExpiryCount(from: start)
-                var pushes = PushQueueCount()
+                var (pushes, unconfirmed) = (RegularCount(), RegularCount())
                 while true {
-                    let result = queue.take(into: &batch, most: Self.batchMax, waiting: PushQueueCount.interval)
+                    let result = queue.take(into: &batch, most: Self.batchMax, waiting: RegularCount.interval)
                     if result == .closed { return }
                     if result == .items {
-                        let answers = Self.answer(batch, executor, replays, encode, readClock(), onError)
+                        let answers = Self.answer(batch, executor, replays, encode, readClock(), now, onError)
                         if !answers.replies.isEmpty { onReplies(answers.replies) }
                         if !answers.pages.isEmpty { onReplays(answers.pages) }
                     }
                     do throws(DatabaseError) {
                         if let counts = try expiry.next(executor, now: now()), !counts.isEmpty { onExpired(counts) }
-                        if let queues = try pushes.next(executor) { onPushQueues(queues) }
+                        if let queues = try pushes.next(counting: { () throws(DatabaseError) in try executor.pushQueues() }) {
+                            onPushQueues(queues)
+                        }
+                        let time = now()
+                        if let count = try unconfirmed.next(counting: { () throws(DatabaseError) in
+                            try executor.unconfirmedCount(now: time)
+                        }) {
+                            onUnconfirmed(count)
+                        }
                     } catch {
                         onError(error)
                     }
@@ -98,13 +111,13 @@ package final class StoreReader: Sendable {
 
     private static func answer(
         _ batch: [Request], _ executor: QueryExecutor, _ replays: ReplayReader, _ encode: (QueryResult) -> [UInt8],
-        _ reading: ClockReading, _ onError: (DatabaseError) -> Void
+        _ reading: ClockReading, _ now: () -> Int64, _ onError: (DatabaseError) -> Void
     ) -> Answers {
         var answers: Answers = ([], [])
         for request in batch {
             switch request {
             case .query(let request):
-                answers.replies.append((request, reply(to: request.query, executor, encode, onError)))
+                answers.replies.append((request, reply(to: request.query, executor, encode, now(), onError)))
             case .replay(let request):
                 answers.pages.append((request, page(for: request, replays, reading, onError)))
             }
@@ -124,10 +137,11 @@ package final class StoreReader: Sendable {
     }
 
     private static func reply(
-        to query: Query, _ executor: QueryExecutor, _ encode: (QueryResult) -> [UInt8], _ onError: (DatabaseError) -> Void
+        to query: Query, _ executor: QueryExecutor, _ encode: (QueryResult) -> [UInt8], _ now: Int64,
+        _ onError: (DatabaseError) -> Void
     ) -> QueryReply {
         do throws(DatabaseError) {
-            switch try executor.execute(query) {
+            switch try executor.execute(query, now: now) {
             case .success(let result): return .found(encode(result))
             case .failure(let error): return .rejected(error)
             }

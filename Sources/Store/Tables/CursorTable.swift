@@ -23,10 +23,11 @@ struct CursorTable {
         // `updated_at` is not changed, because that would also write to its index at each confirmation.
         try database.change(
             """
-            INSERT INTO cursors (channel, owner, device, sequence, updated_at) VALUES (?, ?, ?, ?, ?) \
+            INSERT INTO cursors (channel, owner, device, sequence, created_at, updated_at) VALUES (?, ?, ?, ?, ?, ?) \
             ON CONFLICT (channel, owner, device) DO UPDATE SET sequence = excluded.sequence \
             WHERE cursors.sequence < excluded.sequence
-            """, .string(key.channel), .string(key.owner), .string(key.device), .integer(sequence), .integer(now))
+            """, .string(key.channel), .string(key.owner), .string(key.device), .integer(sequence), .integer(now),
+            .integer(now))
     }
 
     /// Records when the device last used its cursor.

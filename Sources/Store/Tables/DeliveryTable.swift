@@ -1,5 +1,4 @@
 import FleetRules
-import JSON
 
 /// When each notification was written to a device of its owner, and when the device confirmed it.
 struct DeliveryTable {
@@ -7,31 +6,43 @@ struct DeliveryTable {
 
     /// A notification of a receipt, and how far the owner's devices had come with it before.
     struct Delivered {
-        let notificationID: String
-        let event: String
-        let createdAt: Int64
+        let logged: LoggedNotification
         let wasWritten: Bool
         let wasConfirmed: Bool
+
+        fileprivate init(row: Row) {
+            logged = LoggedNotification(row: row)
+            (wasWritten, wasConfirmed) = (row.integer(12) > 0, row.integer(13) > 0)
+        }
     }
 
     /// The notifications of a receipt that are in the log, in the order of their sequence.
     func notifications(of receipt: Receipt) throws(DatabaseError) -> [Delivered] {
-        let owner = SQLValue.string(receipt.key.owner)
-        return try database.all(
-            """
-            SELECT id, event, created_at, \
-            (SELECT COUNT(*) FROM deliveries WHERE deliveries.channel = notifications.channel \
-            AND deliveries.sequence = notifications.sequence AND owner = ?), \
-            (SELECT COUNT(confirmed_at) FROM deliveries WHERE deliveries.channel = notifications.channel \
-            AND deliveries.sequence = notifications.sequence AND owner = ?) \
-            FROM notifications WHERE channel = ? AND sequence > ? AND sequence <= ? ORDER BY sequence
-            """, owner, owner, .string(receipt.key.channel), .integer(receipt.after), .integer(receipt.upTo),
-            as: { row in
-                Delivered(
-                    notificationID: row.string(0), event: row.string(1), createdAt: row.integer(2),
-                    wasWritten: row.integer(3) > 0, wasConfirmed: row.integer(4) > 0)
-            })
+        let (channel, owner) = (SQLValue.string(receipt.key.channel), SQLValue.string(receipt.key.owner))
+        let (after, upTo) = (SQLValue.integer(receipt.after), SQLValue.integer(receipt.upTo))
+        if receipt.key.isForEveryDriver {
+            return try database.all(Self.ofEveryDriver, owner, owner, channel, after, upTo, as: Delivered.init(row:))
+        }
+        return try database.all(Self.ofOnePerson, channel, after, upTo, as: Delivered.init(row:))
     }
+
+    /// A person's channel has one owner, so the notification itself has the times of its first delivery.
+    private static let ofOnePerson = SQL(
+        """
+        SELECT \(NotificationTable.columns), CASE WHEN written_at IS NULL THEN 0 ELSE 1 END, \
+        CASE WHEN confirmed_at IS NULL THEN 0 ELSE 1 END \
+        FROM notifications WHERE channel = ? AND sequence > ? AND sequence <= ? ORDER BY sequence
+        """)
+
+    private static let ofEveryDriver = SQL(
+        """
+        SELECT \(NotificationTable.columns), \
+        (SELECT COUNT(*) FROM deliveries WHERE deliveries.channel = notifications.channel \
+        AND deliveries.sequence = notifications.sequence AND owner = ?), \
+        (SELECT COUNT(confirmed_at) FROM deliveries WHERE deliveries.channel = notifications.channel \
+        AND deliveries.sequence = notifications.sequence AND owner = ?) \
+        FROM notifications WHERE channel = ? AND sequence > ? AND sequence <= ? ORDER BY sequence
+        """)
 
     /// Stores a receipt for its notifications that are in the log. Times that are stored already are kept.
     func store(_ receipt: Receipt) throws(DatabaseError) {
@@ -59,13 +70,12 @@ struct DeliveryTable {
             """, .string(notification.channel), .integer(logged.sequence), .integer(most)
         ) { row in
             let owner = row.string(0)
-            var detail = JSONWriter()
-            detail.object { $0.member("device", row.string(1)) }
+            let device = row.string(1)
             steps.append(
-                NotificationStep("written", of: notification.id, at: row.integer(2), subject: owner, detail: detail.bytes))
+                NotificationStep("written", of: notification.id, at: row.integer(2), subject: owner, device: device))
             guard let confirmedAt = row.optionalInteger(3) else { return }
             steps.append(
-                NotificationStep("confirmed", of: notification.id, at: confirmedAt, subject: owner, detail: detail.bytes))
+                NotificationStep("confirmed", of: notification.id, at: confirmedAt, subject: owner, device: device))
         }
         return steps
     }

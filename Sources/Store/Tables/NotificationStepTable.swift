@@ -17,6 +17,20 @@ struct NotificationStepTable {
             .string(step.reportedAt), .utf8(step.detail), .integer(isStray ? 1 : 0)) > 0
     }
 
+    /// The names of all steps, for statements that look for the steps of one subject: the key has the step before the
+    /// subject, and a broadcast has the steps of all drivers.
+    static let kinds = TelemetryEvent.Kind.allCases.map { "'\($0.rawValue)'" }.joined(separator: ", ")
+
+    /// The number of steps of a notification that a subject has reported.
+    func count(of notificationID: String, by subject: String) throws(DatabaseError) -> Int {
+        Int(
+            try database.first(
+                Self.countBySubject, .string(notificationID), .string(subject), as: { $0.integer(0) }) ?? 0)
+    }
+
+    private static let countBySubject = SQL(
+        "SELECT COUNT(*) FROM notification_steps WHERE notification_id = ? AND step IN (\(kinds)) AND subject = ?")
+
     /// The number of stray steps that a subject has reported.
     func strayCount(of subject: String) throws(DatabaseError) -> Int {
         Int(

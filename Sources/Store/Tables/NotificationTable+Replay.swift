@@ -16,7 +16,7 @@ extension NotificationTable {
     /// Two values: ``Pending/expiresAfter`` and ``Pending/owner``. On `drivers-channel` nobody sets the marks.
     private static let isPending = """
         read_at IS NULL AND seen_at IS NULL AND expires_at > ? AND NOT EXISTS (SELECT 1 FROM notification_steps AS step \
-        WHERE step.notification_id = notifications.id AND step.subject = ?)
+        WHERE step.notification_id = notifications.id AND step.step IN (\(NotificationStepTable.kinds)) AND step.subject = ?)
         """
 
     /// The pending notifications after a sequence number, in the order of the channel, at most `limit`.

@@ -2,8 +2,9 @@ import FleetRules
 
 /// The log of notifications.
 struct NotificationTable {
-    private static let columns = "\(columnsWithoutReadMark), read_at"
-    /// The columns of ``LoggedNotification``, for statements that read the mark from another table.
+    /// The columns of ``LoggedNotification``.
+    static let columns = "\(columnsWithoutReadMark), read_at"
+    /// The same, for statements that read the mark from another table.
     static let columnsWithoutReadMark = """
         id, channel, sequence, event, data, correlation_id, actor, action, created_at, expires_at, collapse_key
         """
@@ -24,11 +25,11 @@ struct NotificationTable {
             Self.insert, .string(notification.id), .string(notification.channel), .integer(logged.sequence),
             .string(notification.event), .utf8(notification.data), .string(logged.correlationID), .string(logged.actor),
             .string(logged.action), .integer(notification.createdAt), .integer(notification.expiresAt),
-            .string(notification.collapseKey))
+            .string(notification.collapseKey), .integer(notification.hasOwner ? 1 : 0))
     }
 
     private static let insert = SQL(
-        "INSERT INTO notifications (\(columns)) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, NULL)")
+        "INSERT INTO notifications (\(columns), unconfirmed) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, NULL, ?)")
 
     func notification(id: String) throws(DatabaseError) -> LoggedNotification? {
         try database.first(Self.selectByID, .string(id), as: LoggedNotification.init(row:))
@@ -58,15 +59,6 @@ struct NotificationTable {
     }
 
     private static let selectByChannel = SQL("\(select) WHERE channel = ? AND sequence < ? ORDER BY sequence DESC LIMIT ?")
-
-    /// The notifications of all channels before `id`, newest first. If `id` is nil, starts with the newest.
-    func newest(before id: String?, limit: Int) throws(DatabaseError) -> [LoggedNotification] {
-        // A ULID consists of digits and capitals, which all sort before a tilde.
-        try database.all(Self.selectAll, .string(id ?? "~"), .integer(limit), as: LoggedNotification.init(row:))
-    }
-
-    // Sorted by id: an id begins with the time, and ids of the same millisecond have an order, too.
-    private static let selectAll = SQL("\(select) WHERE id < ? ORDER BY id DESC LIMIT ?")
 
     /// The notifications of a channel from this one on, in the order of the channel.
     func following(_ first: LoggedNotification) throws(DatabaseError) -> [LoggedNotification] {

@@ -13,6 +13,8 @@ struct PushBroadcastTable {
         /// ``Identity/key`` of the last driver that has its push jobs; `driver:` at the start. The store creates jobs
         /// in the order of these keys.
         let afterOwner: String
+        /// Whether only those drivers get a push who have neither confirmed nor acknowledged the notification.
+        let isReminder: Bool
     }
 
     let database: Database
@@ -25,17 +27,28 @@ struct PushBroadcastTable {
             .string(intent.notificationID), .string(except), .string(intent.entity?.stored), .string("driver:"))
     }
 
+    /// Adds a reminder of a broadcast. While the broadcast's own jobs are being created, nothing is added: nobody has
+    /// missed them yet.
+    func addReminder(_ notificationID: String) throws(DatabaseError) {
+        try database.change(
+            """
+            INSERT INTO push_audiences (notification_id, after_owner, reminder) VALUES (?, ?, 1) \
+            ON CONFLICT (notification_id) DO NOTHING
+            """, .string(notificationID), .string("driver:"))
+    }
+
     /// The oldest broadcast; nil if there is none.
     func first() throws(DatabaseError) -> Broadcast? {
         try database.first(
             """
-            SELECT notification_id, excepted, entity, after_owner FROM push_audiences \
+            SELECT notification_id, excepted, entity, after_owner, reminder FROM push_audiences \
             ORDER BY notification_id LIMIT 1
             """,
             as: { row in
                 Broadcast(
                     notificationID: row.string(0), except: row.optionalString(1),
-                    entity: row.optionalString(2).flatMap { .init(stored: $0) }, afterOwner: row.string(3))
+                    entity: row.optionalString(2).flatMap { .init(stored: $0) }, afterOwner: row.string(3),
+                    isReminder: row.integer(4) > 0)
             })
     }
 

@@ -54,21 +54,27 @@ struct PushJobTable {
         /// nil, nothing supersedes the job.
         let collapseKey: String?
         let device: DeviceTable.Address
+        /// Whether a confirmation or acknowledgement by the recipient cancels the job.
+        let isFallback: Bool
         let queuedAt: Int64
         let expiresAt: Int64
     }
 
     /// Inserts a job.
+    /// - Parameter isReminder: whether a job of the notification for this device that has ended is queued again.
     /// - Returns: false if the notification already has a job for this device.
-    func queue(_ job: NewPushJob, number: Int64, turn: Int64) throws(DatabaseError) -> Bool {
+    func queue(_ job: NewPushJob, number: Int64, turn: Int64, isReminder: Bool) throws(DatabaseError) -> Bool {
         try database.change(
             """
             INSERT INTO push_jobs (number, lane, notification_id, device_id, recipient, entity, collapse_key, state, turn, \
-            attempts, queued_at, expires_at) VALUES (?, ?, ?, ?, ?, ?, ?, 'queued', ?, 0, ?, ?) \
-            ON CONFLICT (notification_id, device_id) DO NOTHING
+            attempts, fallback, queued_at, expires_at) VALUES (?, ?, ?, ?, ?, ?, ?, 'queued', ?, 0, ?, ?, ?) \
+            ON CONFLICT (notification_id, device_id) DO UPDATE SET lane = excluded.lane, recipient = excluded.recipient, \
+            state = 'queued', turn = excluded.turn, due_at = NULL, attempts = 0, reason = NULL, \
+            queued_at = excluded.queued_at, settled_at = NULL WHERE settled_at IS NOT NULL AND ? = 1
             """, .integer(number), .string(job.device.lane.rawValue), .string(job.notificationID), .string(job.device.id),
             .string(job.device.owner), .string(job.entity?.stored), .string(job.collapseKey), .integer(turn),
-            .integer(job.queuedAt), .integer(job.expiresAt)) > 0
+            .integer(job.isFallback ? 1 : 0), .integer(job.queuedAt), .integer(job.expiresAt),
+            .integer(isReminder ? 1 : 0)) > 0
     }
 
     /// The greatest turn of a recipient's open jobs in a lane; nil if there are none.
@@ -163,6 +169,15 @@ struct PushJobTable {
             """, .string(job.notification.id), .string(job.recipient), .integer(job.number), as: { _ in true }) == nil
     }
 
+    /// Whether the recipient has got the job's notification on another device, or a push of it is open.
+    func mayArrive(_ job: PushJob) throws(DatabaseError) -> Bool {
+        try database.first(
+            """
+            SELECT 1 FROM push_jobs WHERE notification_id = ? AND recipient = ? \
+            AND (state = 'accepted' OR settled_at IS NULL) AND number <> ? LIMIT 1
+            """, .string(job.notification.id), .string(job.recipient), .integer(job.number), as: { _ in true }) != nil
+    }
+
     // MARK: Ids that phones know
 
     /// The notification of the newest push with this message id: the `apns-id`, or FCM's id of the message.
@@ -200,7 +215,7 @@ struct PushJobTable {
     }
 
     /// Cancels a job that a lane has reported and that is still open, if its device was removed or has another owner by
-    /// now, or if a newer job supersedes it.
+    /// now, if a newer job supersedes it, or if its recipient has confirmed or acknowledged the notification.
     /// - Returns: true if the job was cancelled.
     func cancelIfStale(_ number: Int64, now: Int64) throws(DatabaseError) -> Bool {
         try database.change(Self.cancelIfStale, .integer(now), .integer(number)) > 0
@@ -209,11 +224,38 @@ struct PushJobTable {
     private static let cancelIfStale = SQL(
         """
         UPDATE push_jobs SET state = 'cancelled', settled_at = ?, reason = CASE \
+        WHEN \(isConfirmed) THEN 'confirmed' WHEN \(isAcknowledged) THEN 'acknowledged' \
         WHEN NOT EXISTS (SELECT 1 FROM devices WHERE devices.id = push_jobs.device_id) THEN 'device_removed' \
         WHEN NOT \(belongsToRecipient) THEN 'new_owner' ELSE 'superseded' END \
         WHERE number = ? AND settled_at IS NULL AND state IN ('queued', 'waiting') \
-        AND (NOT \(belongsToRecipient) OR \(isSuperseded("push_jobs")))
+        AND (NOT \(belongsToRecipient) OR \(isSuperseded("push_jobs")) OR \(isConfirmed) OR \(isAcknowledged))
         """)
+
+    /// Cancels the unsent jobs of a recipient whose notifications the recipient has confirmed or acknowledged, except
+    /// those that mirror the notification in any case.
+    /// - Returns: the lane of each job.
+    func cancelNeedless(of recipient: String, reason: String, now: Int64) throws(DatabaseError) -> [PushLane] {
+        try database.all(
+            Self.cancelNeedless, .string(reason), .integer(now), .string(recipient), as: Self.lane
+        ).compactMap { $0 }
+    }
+
+    private static let cancelNeedless = SQL(
+        """
+        UPDATE push_jobs SET state = 'cancelled', reason = ?, settled_at = ? WHERE recipient = ? AND settled_at IS NULL \
+        AND state IN ('queued', 'waiting') AND (\(isConfirmed) OR \(isAcknowledged)) RETURNING lane
+        """)
+
+    private static let isConfirmed = "(\(isFallback("confirmed_at")))"
+    private static let isAcknowledged = "(\(isFallback("acknowledged_at")))"
+
+    /// An SQL condition: the job is needless once the notification has this time.
+    private static func isFallback(_ time: String) -> String {
+        """
+        fallback = 1 AND EXISTS (SELECT 1 FROM notifications WHERE notifications.id = push_jobs.notification_id \
+        AND notifications.\(time) IS NOT NULL)
+        """
+    }
 
     private static let belongsToRecipient = """
         EXISTS (SELECT 1 FROM devices WHERE devices.id = push_jobs.device_id AND devices.owner = push_jobs.recipient)

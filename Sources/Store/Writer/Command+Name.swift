@@ -11,6 +11,7 @@ extension Command.Action {
         case .acceptRoute: "route_accept"
         case .progress: "progress"
         case .announce: "announce"
+        case .remind: "remind"
         case .telemetry: "telemetry"
         case .markRead: "read"
         case .device(let action): action.kind == .register ? "device_register" : "device_unregister"

@@ -1,3 +1,4 @@
+import Access
 import FleetRules
 
 /// Records which notifications reached which devices, and where the replay of a subscription begins.
@@ -8,21 +9,81 @@ extension CommandExecutor {
         let key = receipt.key
         var confirmations: [Confirmation] = []
         for delivered in try deliveries.notifications(of: receipt) {
-            if !delivered.wasWritten { counter.counts.add(.written, of: delivered.event) }
+            let notification = delivered.logged.notification
+            if !delivered.wasWritten { counter.counts.add(.written, of: notification.event) }
             guard let confirmedAt = receipt.confirmedAt, !delivered.wasConfirmed else { continue }
-            counter.counts.add(.confirmed, of: delivered.event)
+            counter.counts.add(.confirmed, of: notification.event)
+            counter.add(DeliveryUpdate(delivered.logged, .confirmed, at: confirmedAt))
             confirmations.append(
                 Confirmation(
-                    notificationID: delivered.notificationID, event: delivered.event, channel: key.channel,
-                    owner: key.owner, device: key.device, createdAt: delivered.createdAt, confirmedAt: confirmedAt))
+                    notificationID: notification.id, event: notification.event, channel: key.channel,
+                    owner: key.owner, device: key.device, createdAt: notification.createdAt, confirmedAt: confirmedAt))
         }
         try deliveries.store(receipt)
-        if receipt.confirmedAt != nil { try cursors.advance(key, to: receipt.upTo, now: now) }
+        try notifications.markDelivered(receipt)
+        guard receipt.confirmedAt != nil else { return confirmations }
+        try cursors.advance(key, to: receipt.upTo, now: now)
+        if !confirmations.isEmpty { try outbox.cancelNeedless(of: key.owner, reason: "confirmed", now: now) }
         return confirmations
     }
 
+    /// Records that an owner of a notification's channel has acknowledged it, by a step or a read mark.
+    func acknowledge(
+        _ notification: NotificationTable.Head, by owner: Identity, now: Int64
+    ) throws(DatabaseError) {
+        let isFirst = try notifications.markAcknowledged(notification.id, now: now)
+        // On `drivers-channel`, another driver may have been the first.
+        let isFirstOfOwner =
+            try notification.channel.isSame(as: owner.channel)
+            ? isFirst : steps.count(of: notification.id, by: owner.key) == 1
+        guard isFirstOfOwner else { return }
+        counter.counts.add(.acknowledged, of: notification.event)
+        try outbox.cancelNeedless(of: owner.key, reason: "acknowledged", now: now)
+    }
+
+    // MARK: Reminders
+
+    /// Pushes a notification for all drivers once more, to those who have neither confirmed nor acknowledged it.
+    func remind(of id: String, _ command: Command, _ now: Int64) throws(DatabaseError) -> CommandReply {
+        guard let logged = try notifications.notification(id: id) else {
+            return .rejected(RuleError(.unknown, "Notification \(id) not found"))
+        }
+        guard logged.notification.isForEveryDriver else {
+            return .rejected(RuleError(.conflict, "Notification \(id) is not for all drivers"))
+        }
+        guard logged.notification.expiresAt > now - clockLead else {
+            return .rejected(RuleError(.conflict, "Notification \(id) has expired"))
+        }
+        let count = try outbox.remind(of: logged, now: now)
+        if count > 0 { backgroundTasks.insert(.broadcasts) }
+        return .committed(result(.reminder(count), of: command))
+    }
+
+    // MARK: What is not confirmed in time
+
+    /// The most notifications that a check looks at.
+    private static let checkMax = 1_000
+    /// Dispatchers do not learn of notifications that were created before, because the gateway was not running then.
+    private static let checkedAge: Int64 = 3_600_000
+
+    /// Tells dispatchers which notifications nobody has confirmed in the time for it. Call it about once a second, in a
+    /// transaction.
+    /// - Returns: whether more are to be checked now.
+    func checkConfirmations(now: Int64) throws(DatabaseError) -> Bool {
+        let position = try checks.position()
+        let checked = try notifications.ids(after: position, createdUntil: now - confirmTime, most: Self.checkMax)
+        guard let last = checked.last else { return false }
+        let unconfirmed = try notifications.unconfirmedOfDrivers(
+            after: position, upTo: last, createdAfter: now - Self.checkedAge)
+        for logged in unconfirmed { counter.add(DeliveryUpdate(logged, .unconfirmed, at: now)) }
+        try checks.record(last)
+        return checked.count == Self.checkMax
+    }
+
+    // MARK: Cursors
+
     /// The age at which the time of a cursor's last use is written again, in milliseconds.
-    private static let cursorUseInterval: Int64 = 86_400_000
+    private static let cursorUseInterval: Int64 = 3_600_000
 
     /// Finds a device's cursor. A new device starts where its owner's furthest device is, and a new owner at the
     /// beginning of the backlog; on `drivers-channel` at the present.

@@ -55,6 +55,9 @@ extension CommandExecutor {
     ) throws(DatabaseError) {
         guard try isRecipient(actor, of: notification) else { return }
         counter.counts.add(kind.state, of: notification.event)
+        if notification.channel.isSame(as: actor.channel) || notification.channel.isSame(as: FleetChannel.drivers.name) {
+            try acknowledge(notification, by: actor, now: now)
+        }
         guard kind != .received else { return }
         let wasUnread =
             try notification.channel.isSame(as: actor.channel)
@@ -81,6 +84,9 @@ extension CommandExecutor {
         let actor = command.actor
         // The writer must not walk the whole mailbox each time: all up to `readTo` are read already.
         let readTo = ids == nil ? try sequences.readTo(channel: actor.channel) : 0
+        let acknowledged = try notifications.markAcknowledged(ids, channel: actor.channel, after: readTo, now: now)
+        for event in acknowledged { counter.counts.add(.acknowledged, of: event) }
+        if !acknowledged.isEmpty { try outbox.cancelNeedless(of: actor.key, reason: "acknowledged", now: now) }
         var marked = try notifications.markRead(ids, channel: actor.channel, after: readTo, now: now)
         if ids == nil { try sequences.markAllRead(channel: actor.channel) }
         if actor.role == .customer {

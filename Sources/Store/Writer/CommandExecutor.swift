@@ -24,10 +24,13 @@ package final class CommandExecutor {
     let inbox: InboxTable
     let cursors: CursorTable
     let deliveries: DeliveryTable
+    let checks: ConfirmationCheckTable
     let probe: WriteProbeTable
     let outbox: PushOutbox
     /// Notifications of a person's channel are replayed until they are so old, in milliseconds.
     let backlog: Int64
+    /// A notification that no device has confirmed after this time counts as unconfirmed, in milliseconds.
+    let confirmTime: Int64
     /// Limits and push policy. Changed between transactions only.
     var rules: NotificationRules
     /// The tasks that may have something to do. At the start these are all tasks.
@@ -66,6 +69,8 @@ package final class CommandExecutor {
         cursors = CursorTable(database: database)
         deliveries = DeliveryTable(database: database)
         backlog = Int64(options.backlogHours) * 3_600_000
+        confirmTime = Int64(options.confirmSeconds) * 1_000
+        checks = ConfirmationCheckTable(database: database)
         probe = WriteProbeTable(database: database)
         outbox = try PushOutbox(database, options, notifications, sequences, counter)
         // Ids must increase even if the clock was set back while the gateway was down, because the logs are read in id
@@ -86,7 +91,7 @@ package final class CommandExecutor {
             return result
         } catch {
             // Discards what was counted in this transaction: it was rolled back.
-            _ = (outbox.drainFinished(), counter.drain())
+            _ = (outbox.drainFinished(), counter.drain(), counter.drainUpdates())
             outbox.devices.counts.rollBack()
             sequences.discard()
             strayCounts.removeAll()
@@ -104,6 +109,7 @@ package final class CommandExecutor {
             actor: command.actor, now: now, idTime: idTime(now), correlationID: command.correlationID,
             expectedVersion: command.expectedVersion, rules: rules)
         switch command.action {
+        case .remind(let id): return try remind(of: id, command, now)
         case .telemetry(let events): return .committed(try record(events, command, now))
         case .markRead(let ids): return .committed(try markRead(ids, command, now))
         case .device(let registration): return .committed(try execute(registration, command, now))

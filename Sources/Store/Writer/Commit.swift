@@ -26,13 +26,15 @@ package struct Commit: Sendable {
     package var rejectedReceipts: [Receipt] = []
     /// The notifications that were confirmed for the first time by one of their owner's devices.
     package var confirmations: [Confirmation] = []
+    /// What dispatchers are to learn of notifications that they have sent, in the order in which it happened.
+    package var updates: [DeliveryUpdate] = []
     /// What happened to notifications, for the metrics.
     package var counts = DeliveryCounts()
 
     var isEmpty: Bool {
         leases.isEmpty && rejectedReports.isEmpty && replies.isEmpty && wake.isEmpty && finished.isEmpty && removed.isEmpty
             && subscriptions.isEmpty && rejectedSubscriptions.isEmpty && rejectedReceipts.isEmpty && confirmations.isEmpty
-            && counts.isEmpty
+            && updates.isEmpty && counts.isEmpty
     }
 
     /// The id of the last notification.
@@ -55,6 +57,7 @@ package struct Commit: Sendable {
         rejectedSubscriptions += later.rejectedSubscriptions
         rejectedReceipts += later.rejectedReceipts
         confirmations += later.confirmations
+        updates += later.updates
         counts.add(later.counts)
     }
 }
@@ -72,6 +75,9 @@ package struct Confirmation: Equatable, Sendable {
     package let createdAt: Int64
     /// Milliseconds since 1970.
     package let confirmedAt: Int64
+
+    /// From the creation to the confirmation. Not negative, although the clock may have been set back.
+    package var seconds: Double { Double(max(0, confirmedAt - createdAt)) / 1_000 }
 
     package init(
         notificationID: String, event: String, channel: String, owner: String, device: String, createdAt: Int64,

@@ -10,23 +10,48 @@ extension PushOutbox {
     /// - Returns: whether there was a broadcast, and the push lanes that have new jobs.
     func expandBroadcast(now: Int64) throws(DatabaseError) -> (foundWork: Bool, woken: Set<PushLane>) {
         guard let broadcast = try broadcasts.first() else { return (false, []) }
-        guard let notification = try notifications.notification(id: broadcast.notificationID)?.notification,
-            notification.expiresAt > now - clockLead
+        guard let logged = try notifications.notification(id: broadcast.notificationID),
+            logged.notification.expiresAt > now - clockLead
         else {
             try broadcasts.remove(broadcast.notificationID)
             return (true, [])
         }
         let page = try devices.reachableDrivers(
             after: broadcast.afterOwner, since: now - clockLead - staleAfter, most: Self.expansionMax)
-        let draft = Draft(notification: notification, entity: broadcast.entity, now: now)
+        let draft = Draft(
+            notification: logged.notification, entity: broadcast.entity, isReminder: broadcast.isReminder, now: now)
         var woken: Set<PushLane> = []
-        for devices in page.devices.split(byOwnersExcept: broadcast.except) { try enqueue(draft, on: devices, &woken) }
+        for devices in page.devices.split(byOwnersExcept: broadcast.except) {
+            if broadcast.isReminder, try recipients.isConfirmed(logged, by: devices[devices.startIndex].owner) { continue }
+            try enqueue(draft, on: devices, &woken)
+        }
         if let last = page.lastOwner {
             try broadcasts.advance(broadcast.notificationID, to: last)
         } else {
             try broadcasts.remove(broadcast.notificationID)
         }
         return (true, woken)
+    }
+}
+
+// MARK: - Reminders
+
+extension PushOutbox {
+    /// Pushes a notification for all drivers once more, to those who have neither confirmed nor acknowledged it.
+    /// - Returns: the number of these drivers.
+    func remind(of logged: LoggedNotification, now: Int64) throws(DatabaseError) -> Int {
+        var (count, owner) = (0, "driver:")
+        while true {
+            let page = try devices.reachableDrivers(
+                after: owner, since: now - clockLead - staleAfter, most: Self.expansionMax)
+            for devices in page.devices.split(byOwnersExcept: nil) where devices.contains(where: { lanes.contains($0.lane) }) {
+                if try !recipients.isConfirmed(logged, by: devices[devices.startIndex].owner) { count += 1 }
+            }
+            guard let last = page.lastOwner else { break }
+            owner = last
+        }
+        if count > 0 { try broadcasts.addReminder(logged.notification.id) }
+        return count
     }
 }
 

@@ -11,6 +11,13 @@ extension PushOutbox {
         return cancelled.count
     }
 
+    /// Cancels the recipient's unsent pushes of notifications that have arrived otherwise: those of the `fallback` kind.
+    /// - Parameter reason: `confirmed` or `acknowledged`.
+    func cancelNeedless(of recipient: String, reason: String, now: Int64) throws(DatabaseError) {
+        guard !lanes.isEmpty else { return }
+        for lane in try jobs.cancelNeedless(of: recipient, reason: reason, now: now) { count(1, as: .cancelled, in: lane) }
+    }
+
     /// Ends unsent jobs of a lane whose notifications have expired. Returns their number, at most `limit`.
     func expire(_ lane: PushLane, now: Int64, limit: Int) throws(DatabaseError) -> Int {
         let expired = try jobs.expire(lane, now: now, most: limit)

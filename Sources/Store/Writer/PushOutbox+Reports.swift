@@ -74,7 +74,10 @@ extension PushOutbox {
             switch outcome.result {
             case .accepted where try jobs.isFirstAccepted(job):
                 counter.counts.add(.pushed, of: job.notification.event)
-            case .failed(let reason): count(FailedPush(job, reason: reason), in: reply.lease.lane)
+                try report(.pushed, job, now)
+            case .failed(let reason):
+                count(FailedPush(job, reason: reason), in: reply.lease.lane)
+                if try !jobs.mayArrive(job) { try report(.pushFailed, job, now) }
             default: break
             }
             if let lane { reply.woken.insert(lane) }
@@ -82,6 +85,12 @@ extension PushOutbox {
             if try jobs.cancelIfStale(job.number, now: now) { count(1, as: .cancelled, in: reply.lease.lane) }
             if let lane { reply.woken.insert(lane) }
         }
+    }
+
+    /// Tells dispatchers what became of a push.
+    private func report(_ state: DeliveryUpdate.State, _ job: PushJob, _ now: Int64) throws(DatabaseError) {
+        guard let logged = try notifications.notification(id: job.notification.id) else { return }
+        counter.add(DeliveryUpdate(logged, state, at: now))
     }
 
     /// Changes two results because of what lanes do not know:

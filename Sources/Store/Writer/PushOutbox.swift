@@ -11,6 +11,7 @@ final class PushOutbox {
     let devices: DeviceTable
     let bookings: DeviceBookingTable
     let broadcasts: PushBroadcastTable
+    let recipients: RecipientTable
     let preferences: PreferenceTable
     let notifications: NotificationTable
     let sequences: ChannelSequenceTable
@@ -46,6 +47,7 @@ final class PushOutbox {
         devices = DeviceTable(database: database, unreadableRows: unreadableRows)
         bookings = DeviceBookingTable(database: database)
         broadcasts = PushBroadcastTable(database: database)
+        recipients = RecipientTable(database: database)
         preferences = PreferenceTable(database: database)
         keys = options.keys
         lanes = options.lanes
@@ -71,7 +73,8 @@ final class PushOutbox {
                 preconditionFailure("a push intent names a notification that is missing or out of order")
             }
             rest = rest[index...]
-            let draft = Draft(notification: notifications[index], entity: intent.entity, now: now)
+            let draft = Draft(
+                notification: notifications[index], entity: intent.entity, isFallback: intent.isFallback, now: now)
             switch intent.audience {
             case .driver(let id): try enqueue(draft, for: Identity(role: .driver, id: id).key, &woken)
             case .customer(let id): try enqueue(draft, for: Identity(role: .customer, id: id).key, &woken)
@@ -87,6 +90,10 @@ final class PushOutbox {
     struct Draft {
         let notification: Notification
         let entity: PushIntent.Entity?
+        /// ``PushIntent/isFallback``
+        var isFallback = false
+        /// Whether the recipients may have got the push before.
+        var isReminder = false
         let now: Int64
     }
 
@@ -111,8 +118,8 @@ final class PushOutbox {
             if turn < 0 { turn = try nextTurn(of: device.owner, in: device.lane) }
             let job = PushJobTable.NewPushJob(
                 notificationID: notification.id, entity: draft.entity, collapseKey: collapseKey, device: device,
-                queuedAt: draft.now, expiresAt: notification.expiresAt)
-            guard try jobs.queue(job, number: lastNumber + 1, turn: turn) else { continue }
+                isFallback: draft.isFallback, queuedAt: draft.now, expiresAt: notification.expiresAt)
+            guard try jobs.queue(job, number: lastNumber + 1, turn: turn, isReminder: draft.isReminder) else { continue }
             lastNumber += 1
             nextTurns[device.lane] = turn + 1
             woken.insert(device.lane)

@@ -79,7 +79,7 @@ extension Command.Action {
         switch self {
         case .order, .route: .dispatch
         case .announce: rows > RequestPriority.fewRecipients ? .bulk : .dispatch
-        case .erase: .bulk
+        case .erase, .remind: .bulk
         case .acceptJob, .acceptRoute, .progress: .jobs
         case .telemetry, .markRead, .device, .updatePreferences: .personal
         }
@@ -92,7 +92,7 @@ extension Command.Action {
         case .telemetry(let events): events.count
         case .order, .route, .acceptJob, .acceptRoute, .progress, .markRead, .updatePreferences: 5
         case .device: 20
-        case .erase: 500
+        case .erase, .remind: 500
         }
     }
 }

@@ -18,6 +18,9 @@ package final class StoreWriter: Sendable {
         package var retentionDays = 30
         /// The number of hours for which the notifications of people's channels are replayed (`delivery.backlog_hours`).
         package var backlogHours = 48
+        /// The number of seconds after which a notification that no device has confirmed counts as unconfirmed
+        /// (`delivery.confirm_seconds`).
+        package var confirmSeconds = 5
         /// Limits and push policy, until ``StoreWriter/use(_:)`` replaces them.
         package var rules = NotificationRules()
         /// The source of the ids of notifications and audit entries.

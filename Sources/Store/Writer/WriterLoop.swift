@@ -27,6 +27,8 @@ struct WriterLoop {
     private let batchMax: Int
     private var clock: ClockKeeper
     private var retention: RetentionSchedule
+    /// When to look next for notifications that were not confirmed in time, in milliseconds since 1970.
+    private var checkAt: Int64 = 0
     private var taskFailures = BackgroundTaskFailures()
     /// What is published and not recorded.
     private var published = Published()
@@ -85,6 +87,7 @@ struct WriterLoop {
                 batchesSinceRetention += 1
             }
             saveClock()
+            checkConfirmations()
             runBackgroundTask()
             if isRetentionDue, batchesSinceRetention >= Self.batchesPerRetention {
                 runRetention()
@@ -173,6 +176,7 @@ struct WriterLoop {
         // jobs that have not been drained.
         commit.finished = executor.outbox.drainFinished()
         commit.counts = executor.counter.drain()
+        commit.updates = executor.counter.drainUpdates()
         counts.withLock { $0.count(commit, nanoseconds: nanoseconds) }
         return commit
     }
@@ -265,6 +269,31 @@ struct WriterLoop {
             taskFailures.remove(ClockKeeper.name)
         } catch {
             record(error, of: ClockKeeper.name, reading.wall)
+        }
+    }
+
+    // MARK: Confirmations
+
+    /// The name of the check in the operator's log.
+    private static let checkName = "confirmations"
+    /// Milliseconds between two checks.
+    private static let checkInterval: Int64 = 1_000
+
+    /// Once a second: finds the notifications that were not confirmed in time.
+    private mutating func checkConfirmations() {
+        let now = readClock().wall
+        // After the clock was set back, the next check is not at the old time.
+        guard now >= checkAt || checkAt - now > Self.checkInterval, !taskFailures.isPaused(Self.checkName, at: now)
+        else { return }
+        do throws(DatabaseError) {
+            let hasMore = try executor.transaction { () throws(DatabaseError) in
+                try executor.checkConfirmations(now: now)
+            }
+            checkAt = hasMore ? now : now + Self.checkInterval
+            taskFailures.remove(Self.checkName)
+            publish(Commit(updates: executor.counter.drainUpdates()))
+        } catch {
+            record(error, of: Self.checkName, now)
         }
     }
 

@@ -15,10 +15,13 @@ ABSENT = object()
 
 
 class Client:
-    """One connection. The `expect…` methods check the very next message: none is skipped."""
+    """One connection. The `expect…` methods check the very next message. None is skipped but
+    `delivery-updated`, which tells dispatchers at any time how far notifications have come.
+    """
 
     def __init__(self, gateway: Gateway, target: str, headers: dict | None = None):
         self.socket_id = None
+        self.skips_delivery_updates = True
         self.gateway = gateway
         self.stack = ExitStack()
         # `websockets` reads and writes in two threads, which TLS in Python before 3.13 does not
@@ -128,6 +131,12 @@ class Client:
     # Receiving
 
     def receive(self) -> dict:
+        while True:
+            message = self.receive_any()
+            if not self.skips_delivery_updates or message["event"] != "delivery-updated":
+                return message
+
+    def receive_any(self) -> dict:
         try:
             text = self.socket.recv(timeout=TIMEOUT)
         except TimeoutError:

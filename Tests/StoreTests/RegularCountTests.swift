@@ -4,7 +4,7 @@ import Threads
 
 @testable import Store
 
-@Suite struct PushQueueCountTests {
+@Suite struct RegularCountTests {
     private let store = TemporaryStore()
     private let none = PushQueue(depth: 0, oldestAt: nil)
 
@@ -30,10 +30,11 @@ import Threads
         do { _ = try executor() }
         let reader = QueryExecutor(try Database.open(readingFrom: store.path))
         let second: UInt64 = 1_000_000_000
-        var count = PushQueueCount()
+        var count = RegularCount()
         func isCounted(at start: UInt64, until end: UInt64) throws -> Bool {
             var times = [start, end]
-            return try count.next(reader, now: { times.removeFirst() }) != nil
+            return try count.next(now: { times.removeFirst() }, counting: { () throws(DatabaseError) in try reader.pushQueues() })
+                != nil
         }
         #expect(try isCounted(at: second, until: second))
         #expect(try !isCounted(at: second * 3 / 2 - 1, until: 0))
@@ -46,11 +47,11 @@ import Threads
         do { _ = try executor() }
         let reader = QueryExecutor(try Database.open(readingFrom: store.path))
         try Database(path: store.path, .writing).run("DROP TABLE push_jobs")
-        var count = PushQueueCount()
+        var count = RegularCount()
         var now: UInt64 = 0
         func next() throws -> [PushLane: PushQueue]? {
             now += 1_000_000_000
-            return try count.next(reader, now: { now })
+            return try count.next(now: { now }, counting: { () throws(DatabaseError) in try reader.pushQueues() })
         }
         #expect(throws: DatabaseError.self) { try next() }
         for _ in 0..<3 { #expect(try next() == nil) }

@@ -1,0 +1,37 @@
+import Threads
+
+/// Repeats a count twice a second, so that a metric is at most a second old. The reader's thread counts, because the
+/// writer's must not wait: the time of a count is proportional to what it counts.
+struct RegularCount {
+    /// The shortest time from the end of a count to the next, in milliseconds.
+    static let interval: Int64 = 500
+    /// If a count takes longer than an eighth of ``interval``, the counts become rarer, so that queries always have most
+    /// of the thread's time.
+    private static let pausesPerCount: UInt64 = 8
+
+    private var nextAt: UInt64 = 0
+    private var hasFailed = false
+
+    /// Counts, unless it is too early.
+    /// - Parameter now: nanoseconds on the monotonic clock.
+    /// - Returns: nil if it is too early.
+    /// - Throws: the first error only, until a count succeeds.
+    mutating func next<Result>(
+        now: () -> UInt64 = Clock.monotonicNanoseconds, counting count: () throws(DatabaseError) -> Result
+    ) throws(DatabaseError) -> Result? {
+        let start = now()
+        guard start >= nextAt else { return nil }
+        nextAt = start + UInt64(Self.interval) * 1_000_000
+        do throws(DatabaseError) {
+            let result = try count()
+            let end = now()
+            nextAt = end + max(UInt64(Self.interval) * 1_000_000, (end - start) * Self.pausesPerCount)
+            hasFailed = false
+            return result
+        } catch {
+            defer { hasFailed = true }
+            guard hasFailed else { throw error }
+            return nil
+        }
+    }
+}

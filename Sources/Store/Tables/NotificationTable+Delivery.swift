@@ -1,0 +1,194 @@
+import FleetRules
+import Primitives
+
+/// How far notifications have come, and which of them nobody has confirmed.
+extension NotificationTable {
+    // MARK: Marks
+
+    /// Records when the notifications of a receipt were first written and confirmed.
+    func markDelivered(_ receipt: Receipt) throws(DatabaseError) {
+        let confirmedAt = receipt.confirmedAt.map { SQLValue.integer($0) } ?? .null
+        try database.change(
+            """
+            UPDATE notifications SET written_at = COALESCE(written_at, ?), confirmed_at = COALESCE(confirmed_at, ?), \
+            unconfirmed = CASE WHEN ? IS NULL THEN unconfirmed ELSE 0 END \
+            WHERE channel = ? AND sequence > ? AND sequence <= ? \
+            AND (written_at IS NULL OR confirmed_at IS NULL AND ? IS NOT NULL)
+            """, .integer(receipt.writtenAt), confirmedAt, confirmedAt, .string(receipt.key.channel),
+            .integer(receipt.after), .integer(receipt.upTo), confirmedAt)
+    }
+
+    /// Records the first acknowledgement of a notification by an owner of its channel.
+    /// - Returns: false if it was acknowledged before.
+    func markAcknowledged(_ id: String, now: Int64) throws(DatabaseError) -> Bool {
+        try database.change(
+            "UPDATE notifications SET acknowledged_at = ?, unconfirmed = 0 WHERE id = ? AND acknowledged_at IS NULL",
+            .integer(now),
+            .string(id)) > 0
+    }
+
+    /// The same for a person's notifications that are about to be marked as read, chosen as by
+    /// ``markRead(_:channel:after:now:)``.
+    /// - Returns: the events of those that were not acknowledged before.
+    func markAcknowledged(
+        _ ids: [String]?, channel: String, after: Int64, now: Int64
+    ) throws(DatabaseError) -> [String] {
+        guard let ids else {
+            return try database.all(
+                """
+                UPDATE notifications SET acknowledged_at = ?, unconfirmed = 0 WHERE channel = ? AND sequence > ? AND read_at IS NULL \
+                AND acknowledged_at IS NULL RETURNING event
+                """, .integer(now), .string(channel), .integer(after), as: { $0.string(0) })
+        }
+        var events: [String] = []
+        for id in ids {
+            events += try database.all(
+                """
+                UPDATE notifications SET acknowledged_at = ?, unconfirmed = 0 WHERE channel = ? AND id = ? AND acknowledged_at IS NULL \
+                RETURNING event
+                """, .integer(now), .string(channel), .string(id), as: { $0.string(0) })
+        }
+        return events
+    }
+
+    // MARK: Reports
+
+    private static let selectReport = "SELECT \(columns), written_at, confirmed_at, acknowledged_at FROM notifications"
+
+    /// Nil if the notification is not in the log.
+    func report(id: String, now: Int64) throws(DatabaseError) -> NotificationReport? {
+        try database.first(Self.selectReportByID, .string(id), as: { NotificationReport(row: $0, now: now) })
+    }
+
+    private static let selectReportByID = SQL("\(selectReport) WHERE id = ?")
+
+    /// The notifications that a filter selects before a position, newest first. A list of all channels by state looks
+    /// through the newest ``searchMax`` notifications, unless an index contains the state.
+    func reports(
+        _ filter: NotificationFilter, before position: Position, limit: Int, now: Int64
+    ) throws(DatabaseError) -> [NotificationReport] {
+        if filter.channel == nil, filter.state == .unconfirmed {
+            return try database.all(
+                Self.unconfirmedReports, .integer(now), .string(position.id), .integer(filter.createdUntil),
+                .integer(limit), as: { NotificationReport(row: $0, now: now) })
+        }
+        var (found, position, searched) = ([NotificationReport](), position, 0)
+        while found.count < limit, searched < Self.searchMax {
+            let page = try reports(filter.channel, before: position, now)
+            found += page.lazy.filter(filter.includes).prefix(limit - found.count)
+            searched += page.count
+            guard page.count == Self.pageMax, let last = page.last?.logged else { break }
+            position = Position(id: last.notification.id, sequence: last.sequence)
+        }
+        return found
+    }
+
+    /// The place of a notification in the log and in its channel.
+    struct Position {
+        let id: String
+        let sequence: Int64
+
+        /// Behind all notifications. A ULID consists of digits and capitals, which all sort before a tilde.
+        static let end = Position(id: "~", sequence: .max)
+    }
+
+    /// The most notifications through which a list searches.
+    private static let searchMax = 100_000
+    private static let pageMax = 500
+
+    private func reports(
+        _ channel: String?, before position: Position, _ now: Int64
+    ) throws(DatabaseError) -> [NotificationReport] {
+        let report: (Row) -> NotificationReport = { NotificationReport(row: $0, now: now) }
+        guard let channel else {
+            return try database.all(Self.allReports, .string(position.id), .integer(Self.pageMax), as: report)
+        }
+        return try database.all(
+            Self.reportsOfChannel, .string(channel), .integer(position.sequence), .integer(Self.pageMax), as: report)
+    }
+
+    private static let reportsOfChannel = SQL(
+        "\(selectReport) WHERE channel = ? AND sequence < ? ORDER BY sequence DESC LIMIT ?")
+    // Sorted by id: an id begins with the time, and ids of the same millisecond have an order, too.
+    private static let allReports = SQL("\(selectReport) WHERE id < ? ORDER BY id DESC LIMIT ?")
+
+    // MARK: What is not confirmed
+
+    // The sums and COALESCE keep the planner from the indexes of these columns: they contain the whole log.
+    private static let unconfirmedReports = SQL(
+        """
+        \(selectReport) WHERE unconfirmed = 1 AND expires_at > ? AND COALESCE(id, '') < ? AND created_at + 0 <= ? \
+        ORDER BY COALESCE(id, '') DESC LIMIT ?
+        """)
+
+    /// The number of unconfirmed notifications that were created between two times.
+    func unconfirmedCount(createdAfter start: Int64, until end: Int64, now: Int64) throws(DatabaseError) -> Int {
+        Int(
+            try database.first(
+                """
+                SELECT COUNT(*) FROM notifications WHERE unconfirmed = 1 AND expires_at > ? AND created_at + 0 > ? \
+                AND created_at + 0 <= ?
+                """, .integer(now), .integer(start), .integer(end), as: { $0.integer(0) }) ?? 0)
+    }
+
+    /// The ids of the notifications after `id` that were created at `time` or before, in commit order, at most `most`.
+    func ids(after id: String, createdUntil time: Int64, most: Int) throws(DatabaseError) -> [String] {
+        try database.all(
+            "SELECT id FROM notifications WHERE id > ? AND created_at + 0 <= ? ORDER BY id LIMIT ?", .string(id),
+            .integer(time), .integer(most), as: { $0.string(0) })
+    }
+
+    /// The notifications for single drivers between two ids that nobody has confirmed or acknowledged.
+    func unconfirmedOfDrivers(
+        after id: String, upTo last: String, createdAfter time: Int64
+    ) throws(DatabaseError) -> [LoggedNotification] {
+        try database.all(
+            Self.selectUnconfirmedOfDrivers, .string(id), .string(last), .integer(time), as: LoggedNotification.init(row:))
+    }
+
+    private static let selectUnconfirmedOfDrivers = SQL(
+        """
+        SELECT \(columns) FROM notifications WHERE id > ? AND id <= ? AND created_at + 0 > ? AND unconfirmed = 1 \
+        AND COALESCE(channel, '') > 'driver-' AND COALESCE(channel, '') < 'driver.' ORDER BY id
+        """)
+
+    // MARK: Figures
+
+    /// What became of the notifications created after a time that are for one person or for all drivers.
+    func figures(createdAfter start: Int64) throws(DatabaseError) -> DeliveryFigures {
+        var figures = DeliveryFigures()
+        var times: [Int64] = []
+        // By id, which begins with the time: the rows of an hour lie together.
+        var least = ULIDSource(random: { 0 })
+        try database.each(Self.selectFigures, .string(least.next(at: max(0, start)))) { row in
+            figures.created += 1
+            if !row.isNull(1) { figures.written += 1 }
+            if let confirmedAt = row.optionalInteger(2) {
+                figures.confirmed += 1
+                times.append(max(0, confirmedAt - row.integer(0)))
+            }
+            if !row.isNull(3) { figures.acknowledged += 1 }
+            if row.integer(4) > 0 { figures.pushed += 1 }
+        }
+        figures.setPercentiles(of: times)
+        return figures
+    }
+
+    private static let selectFigures = SQL(
+        """
+        SELECT created_at, written_at, confirmed_at, acknowledged_at, CASE WHEN EXISTS (SELECT 1 FROM push_jobs \
+        WHERE notification_id = notifications.id AND state = 'accepted') THEN 1 ELSE 0 END FROM notifications \
+        WHERE id > ? AND COALESCE(channel, '') > 'customer-' AND COALESCE(channel, '') < 'drivers-d'
+        """)
+}
+
+extension NotificationReport {
+    fileprivate init(row: Row, now: Int64) {
+        self.init(
+            LoggedNotification(row: row),
+            DeliveryTimes(
+                writtenAt: row.optionalInteger(12), confirmedAt: row.optionalInteger(13),
+                acknowledgedAt: row.optionalInteger(14)),
+            now: now)
+    }
+}
