@@ -61,11 +61,13 @@ package struct Deliveries {
     static let marksMax = 128
 
     /// By the connection's slot.
-    private var connections: [Int: Connection] = [:]
+    private var connections: [Connection?] = []
     /// By slot: whether a ping must stand behind the next write.
     private var owed: [Bool] = []
-    /// The slots of the owners' connections, by the channel's slot.
-    private var owners: [Int: Set<Int>] = [:]
+    /// The number of slots for which that is so.
+    private var owedCount = 0
+    /// By the channel's slot.
+    private var owners: [Int: Owners] = [:]
 
     package init() {}
 
@@ -79,8 +81,10 @@ package struct Deliveries {
     /// - Returns: the sequence number behind which to replay: the cursor or, if it is greater, the last notification that
     ///   was written to this connection.
     package mutating func subscribe(_ slot: Int, to key: DeliveryKey, channel: Int, cursor: Int64) -> Int64 {
-        owners[channel, default: []].insert(slot)
-        return connections[slot, default: Connection()].open(key, channel: channel, cursor: cursor)
+        if owners[channel]?.insert(slot) == nil { owners[channel] = .one(slot) }
+        while connections.count <= slot { connections.append(nil) }
+        if connections[slot] == nil { connections[slot] = Connection() }
+        return connections[slot]?.open(key, channel: channel, cursor: cursor) ?? cursor
     }
 
     /// Ends the subscription of a connection to a channel, if there is one.
@@ -93,21 +97,24 @@ package struct Deliveries {
     /// Forgets a connection that has closed.
     /// - Returns: what was written to it and not confirmed.
     package mutating func close(_ slot: Int) -> [Receipt] {
-        guard let connection = connections.removeValue(forKey: slot) else { return [] }
+        guard let connection = connection(slot) else { return [] }
+        connections[slot] = nil
         for subscription in connection.subscriptions where subscription.isOpen {
             removeOwner(slot, of: subscription.channel)
         }
-        if slot < owed.count { owed[slot] = false }
+        settle(slot)
         return connection.marks.filter { !$0.isReported }.map { receipt($0, connection, confirmedAt: nil) }
     }
 
     private mutating func removeOwner(_ slot: Int, of channel: Int) {
-        owners[channel]?.remove(slot)
-        if owners[channel]?.isEmpty == true { owners[channel] = nil }
+        if owners[channel]?.remove(slot) == false { owners[channel] = nil }
     }
 
+    /// Nil if the connection has no state here.
+    private func connection(_ slot: Int) -> Connection? { slot < connections.count ? connections[slot] : nil }
+
     private func index(of channel: Int, _ slot: Int) -> Int? {
-        connections[slot]?.subscriptions.firstIndex { $0.channel == channel && $0.isOpen }
+        connection(slot)?.subscriptions.firstIndex { $0.channel == channel && $0.isOpen }
     }
 
     // MARK: Writing
@@ -115,10 +122,9 @@ package struct Deliveries {
     /// Handles a live notification.
     /// - Returns: the slots of connections that must not get it: they replay it, or have replayed it.
     package mutating func notify(_ channel: Int, _ sequence: Int64) -> Set<Int> {
-        guard let slots = owners[channel] else { return [] }
         var excluded: Set<Int> = []
-        for slot in slots {
-            guard let index = index(of: channel, slot) else { continue }
+        owners[channel]?.forEach { slot in
+            guard let index = index(of: channel, slot) else { return }
             let subscription = connections[slot]?.subscriptions[index]
             if subscription?.isReplaying == true {
                 connections[slot]?.subscriptions[index].leftOut = sequence
@@ -170,20 +176,31 @@ package struct Deliveries {
         return subscription.isReplaying ? subscription.written : nil
     }
 
+    /// Whether a ping must stand behind the next write to any connection. Most writes need to know no more.
+    package var isAnyOwed: Bool { owedCount > 0 }
+
     /// Whether a ping must stand behind the next write to a connection.
     package func isOwed(_ slot: Int) -> Bool { slot < owed.count && owed[slot] }
 
     private mutating func owe(_ slot: Int) {
         while owed.count <= slot { owed.append(false) }
+        if !owed[slot] { owedCount += 1 }
         owed[slot] = true
+    }
+
+    private mutating func settle(_ slot: Int) {
+        guard isOwed(slot) else { return }
+        owed[slot] = false
+        owedCount -= 1
     }
 
     /// Makes the ping that stands behind a write, which contains everything that was queued for the connection.
     /// - Parameter now: milliseconds since 1970.
     package mutating func ping(_ slot: Int, now: Int64, using random: inout some RandomNumberGenerator) -> PingPayload {
         let payload = PingPayload(using: &random)
-        owed[slot] = false
-        guard var connection = connections.removeValue(forKey: slot) else { return payload }
+        settle(slot)
+        guard var connection = connection(slot) else { return payload }
+        connections[slot] = nil  // so that the arrays are not copied
         for index in connection.subscriptions.indices {
             for range in connection.subscriptions[index].takeUnpinged() {
                 connection.append(range, index, payload, now)
@@ -199,9 +216,10 @@ package struct Deliveries {
     /// - Parameter now: milliseconds since 1970.
     /// - Returns: what is confirmed; empty if the payload is none of this connection's.
     package mutating func confirm(_ slot: Int, _ payload: PingPayload, now: Int64) -> [Receipt] {
-        guard let connection = connections[slot], let last = connection.marks.lastIndex(where: { $0.payload == payload })
+        guard let connection = connection(slot), let last = connection.marks.lastIndex(where: { $0.payload == payload })
         else { return [] }
-        connections[slot]?.marks.removeFirst(last + 1)
+        // A new array, because an empty one would keep the memory of the others.
+        connections[slot]?.marks = Array(connection.marks[(last + 1)...])
         return connection.marks[...last].map { receipt($0, connection, confirmedAt: now) }
     }
 
@@ -209,7 +227,8 @@ package struct Deliveries {
     /// - Parameter moment: milliseconds since 1970.
     package mutating func unconfirmed(since moment: Int64) -> [Receipt] {
         var receipts: [Receipt] = []
-        for (slot, connection) in connections {
+        for (slot, connection) in connections.enumerated() {
+            guard let connection else { continue }
             for (index, mark) in connection.marks.enumerated() where mark.writtenAt <= moment && !mark.isReported {
                 receipts.append(receipt(mark, connection, confirmedAt: nil))
                 connections[slot]?.marks[index].isReported = true

@@ -77,6 +77,14 @@ struct LoopDelivery {
     /// Whether a subscription of the connection to the channel waits for its cursor.
     func isOpening(_ socket: SocketID, _ channel: ChannelName) -> Bool { opening(socket, channel) != nil }
 
+    /// Releases the memory that a storm of reconnects has left behind. Call it once a second.
+    mutating func shrink() {
+        if openings.isEmpty { (openings, openingsOfSlots) = ([:], [:]) }
+        if replays.isEmpty { replays = [:] }
+        if receipts.isEmpty { receipts = [] }
+        if cursors.isEmpty { cursors = FIFO() }
+    }
+
     /// Ends the wait of a subscription, because the client unsubscribes.
     /// - Returns: false if none waits.
     mutating func cancelOpening(_ socket: SocketID, _ channel: ChannelName) -> Bool {

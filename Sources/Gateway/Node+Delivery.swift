@@ -110,12 +110,12 @@ extension Node {
     /// Writes what is queued for a connection. If that contains notifications, a ping stands behind them in the same
     /// write: its pong shows that they have arrived.
     func write(_ frame: Frame, to socket: SocketID) {
-        var frame = frame
-        if delivery.table.isOwed(socket.slot) {
-            let payload = delivery.table.ping(socket.slot, now: Clock.unixMilliseconds(), using: &random)
-            frame = Frame(joining: [frame, .ping(payload: payload.bytes)])
+        guard delivery.table.isAnyOwed, delivery.table.isOwed(socket.slot) else {
+            loop?.write(frame, to: socket)
+            return
         }
-        loop?.write(frame, to: socket)
+        let payload = delivery.table.ping(socket.slot, now: Clock.unixMilliseconds(), using: &random)
+        loop?.write(Frame(joining: [frame, .ping(payload: payload.bytes)]), to: socket)
     }
 
     /// Handles a pong.
@@ -136,6 +136,7 @@ extension Node {
 
     /// Once a second: repeats what could not be requested, and reports what has not been confirmed in time.
     func deliveryTicked() {
+        delivery.shrink()
         for (request, opening) in delivery.openings where !opening.isPosted {
             if isOpen(opening.socket) { post(opening: request) } else { _ = delivery.takeOpening(request) }
         }

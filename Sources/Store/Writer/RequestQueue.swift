@@ -25,6 +25,11 @@ struct RequestBacklog {
     /// The number of waiting commands by subject (``Identity/key``), without those that have none.
     private var waiting: [String: Int] = [:]
     private(set) var count = 0
+    /// The number of receipts among the waiting requests: nobody waits for them.
+    private var receiptsCount = 0
+
+    /// Whether somebody waits for one of the requests.
+    var isAwaited: Bool { count > receiptsCount }
 
     /// - Parameters:
     ///   - countMax: the most commands that may wait.
@@ -43,6 +48,7 @@ struct RequestBacklog {
         changeWaiting(by: 1, for: request)
         queues[request.priority.rawValue].append(request)
         count += 1
+        if case .receipts = request { receiptsCount += 1 }
         return .queued
     }
 
@@ -57,6 +63,7 @@ struct RequestBacklog {
                 guard number == 0 || rows <= priority.rowsMax else { break }
                 _ = queues[priority.rawValue].popFirst()
                 changeWaiting(by: -1, for: next)
+                if case .receipts = next { receiptsCount -= 1 }
                 batch.append(next)
                 number += 1
             }
@@ -89,15 +96,26 @@ struct RequestBacklog {
 }
 
 /// The writer's queue. Any thread posts; the writer's thread sleeps in ``take(into:most:waiting:)`` while it is empty.
+///
+/// Receipts wait a little for other requests: a transaction of their own costs a disk sync, for which the next command
+/// would have to wait.
 final class RequestQueue: Sendable {
+    /// How long receipts wait at most, in milliseconds. A confirmation may be lost for a second.
+    static let receiptsWait: Int64 = 50
+
     private struct Contents {
         var backlog: RequestBacklog
         var isClosed = false
     }
 
     private let contents: Monitor<Contents>
+    private let receiptsWait: Int64
 
-    init(_ backlog: RequestBacklog) { contents = Monitor(Contents(backlog: backlog)) }
+    /// - Parameter receiptsWait: in milliseconds.
+    init(_ backlog: RequestBacklog, receiptsWait: Int64 = RequestQueue.receiptsWait) {
+        contents = Monitor(Contents(backlog: backlog))
+        self.receiptsWait = receiptsWait
+    }
 
     /// The number of waiting requests. Other threads may change it at any time.
     var depth: Int { contents.withLock { $0.backlog.count } }
@@ -105,9 +123,10 @@ final class RequestQueue: Sendable {
     func post(_ request: StoreWriter.Request) -> PostResult {
         contents.withLock { contents in
             guard !contents.isClosed else { return .queueFull }
+            let wasAwaited = contents.backlog.isAwaited
             let result = contents.backlog.append(request)
-            // Only the first request needs a signal: the writer sleeps only while the queue is empty.
-            if contents.backlog.count == 1 { self.contents.signal() }
+            // Later requests need no signal: the writer sleeps only while there are none, or only receipts.
+            if contents.backlog.count == 1 || !wasAwaited && contents.backlog.isAwaited { self.contents.signal() }
             return result
         }
     }
@@ -125,8 +144,11 @@ final class RequestQueue: Sendable {
     ///   - milliseconds: the timeout.
     func take(into batch: inout [StoreWriter.Request], most limit: Int, waiting milliseconds: Int64) -> TakeResult {
         batch.removeAll(keepingCapacity: true)
-        return contents.wait(
+        let hasReceiptsOnly = contents.wait(
             milliseconds: milliseconds, until: { $0.backlog.count > 0 || $0.isClosed },
+            then: { $0.backlog.count > 0 && !$0.backlog.isAwaited })
+        return contents.wait(
+            milliseconds: hasReceiptsOnly && milliseconds > 0 ? receiptsWait : 0, until: { $0.backlog.isAwaited || $0.isClosed },
             then: { contents in
                 guard contents.backlog.count > 0 else { return contents.isClosed ? .closed : .timedOut }
                 contents.backlog.take(into: &batch, most: limit)
