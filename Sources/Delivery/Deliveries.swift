@@ -123,7 +123,7 @@ package struct Deliveries {
     /// - Returns: the slots of connections that must not get it: they replay it, or have replayed it.
     package mutating func notify(_ channel: Int, _ sequence: Int64) -> Set<Int> {
         var excluded: Set<Int> = []
-        owners[channel]?.forEach { slot in
+        owners[channel]?.each { slot in
             guard let index = index(of: channel, slot) else { return }
             let subscription = connections[slot]?.subscriptions[index]
             if subscription?.isReplaying == true {

@@ -25,10 +25,10 @@ enum Owners {
         }
     }
 
-    func forEach(_ body: (Int) -> Void) {
+    func each(_ body: (Int) -> Void) {
         switch self {
         case .one(let slot): body(slot)
-        case .several(let slots): slots.forEach(body)
+        case .several(let slots): for slot in slots { body(slot) }
         }
     }
 }
