@@ -57,6 +57,7 @@ sim: build ## Run the simulation with SEEDS seeds.
 
 crash: build $(PYTHON_READY) ## Kill the gateway under load ROUNDS times, stop it STOPS times; check that nothing answered 200 is lost.
 	cd Tests/EndToEnd && $(abspath $(PYTHON)) crash.py --rounds $(ROUNDS) --stops $(STOPS)
+	cd Tests/EndToEnd && $(abspath $(PYTHON)) crash_delivery.py --rounds $(ROUNDS) --stops $(STOPS)
 
 hostile: build $(PYTHON_READY) ## Attack the gateway for MINUTES; check that other clients do not notice.
 	cd Tests/EndToEnd && $(abspath $(PYTHON)) hostile.py --minutes $(MINUTES) $(SEED:%=--seed %) --tools $(abspath $(BENCH_TOOLS))
