@@ -6,60 +6,8 @@ import pytest
 
 from harness.fleet import SETTINGS as FLEET, Fleet, unique_id, wait_until
 from harness.gateway import Gateway
-from harness.raw_client import RawClient
-from harness.wire import PING, PONG, TEXT, frame
-
-SUCCEEDED = "pusher_internal:subscription_succeeded"
-
-
-class Owner(RawClient):
-    """The connection of a channel's owner. It keeps the gateway's pings, and answers them if it is not
-    silent.
-    """
-
-    def __init__(self, fleet: Fleet, caller, device: str | None = None, silent: bool = False):
-        super().__init__(fleet.gateway)
-        self.caller, self.device, self.silent = caller, device, silent
-        self.pings: list[bytes] = []
-
-    def receive_frame(self) -> tuple[int, bytes]:
-        opcode, payload = self.next_frame()
-        if opcode == PING:
-            self.pings.append(payload)
-            if not self.silent:
-                self.send(frame(PONG, payload))
-        return opcode, payload
-
-    def receive(self) -> dict:
-        while True:
-            opcode, payload = self.receive_frame()
-            if opcode == TEXT:
-                return json.loads(payload)
-
-    def subscribe(self, channel: str) -> None:
-        form = {"socket_id": self.socket_id, "channel_name": channel}
-        if self.device is not None:
-            form["device_id"] = self.device
-        response = self.caller.post("/pusher/auth", form)
-        assert response.status == 200, response
-        self.send_event("pusher:subscribe", {"channel": channel} | response.json())
-        assert self.receive()["event"] == SUCCEEDED
-
-    def expect_jobs(self, *codes: str) -> list[dict]:
-        """Expects `job-assigned` of these jobs as the next events, in this order, and reads the ping behind
-        them.
-        """
-        messages = [self.receive() for _ in codes]
-        found = [json.loads(message["data"]).get("bookingId") for message in messages]
-        assert found == list(codes), messages
-        assert self.receive_until_pong() == []
-        return messages
-
-    def expect_ping(self) -> bytes:
-        """Expects a ping as the next frame."""
-        opcode, payload = self.receive_frame()
-        assert opcode == PING, (opcode, payload)
-        return payload
+from harness.owner import SUCCEEDED, Owner
+from harness.wire import PONG, TEXT, frame
 
 
 @pytest.fixture
@@ -76,7 +24,7 @@ def driver(fleet):
 def connect(fleet, driver, closing):
     """Connects the driver and subscribes to the driver's own channel."""
     def connected(device: str | None = None, silent: bool = False, channel: str | None = None) -> Owner:
-        client = closing(Owner(fleet, driver, device, silent))
+        client = closing(Owner(fleet.gateway, driver, device, silent))
         client.subscribe(channel or f"private-driver-{driver.subject}")
         return client
 
@@ -151,7 +99,7 @@ def test_confirmation_survives_a_crash(connect, assign, fleet, start_gateway, cl
     missed = assign()
     fleet.gateway.kill()
     fleet = Fleet(start_gateway("kept", **FLEET), closing)
-    client = closing(Owner(fleet, fleet.driver(driver.subject)))
+    client = closing(Owner(fleet.gateway, fleet.driver(driver.subject)))
     client.subscribe(f"private-driver-{driver.subject}")
     client.expect_jobs(missed)
 
@@ -197,7 +145,7 @@ def test_second_subscription_on_a_connection_repeats_nothing(connect, assign, dr
 def test_subscribing_again_during_a_replay_repeats_nothing(connect, assign, fleet, driver, closing):
     connect().close()
     missed = [assign() for _ in range(8)]
-    client = closing(Owner(fleet, driver))
+    client = closing(Owner(fleet.gateway, driver))
     channel = f"private-driver-{driver.subject}"
     signed = driver.post("/pusher/auth", {"socket_id": client.socket_id, "channel_name": channel}).json()
     subscribe = {"event": "pusher:subscribe", "data": {"channel": channel} | signed}
@@ -216,7 +164,7 @@ def test_subscribing_again_during_a_replay_repeats_nothing(connect, assign, flee
 def test_signed_in_driver_gets_the_channel_with_the_plain_name(fleet, driver, assign, connect, closing):
     connect().close()
     code = assign()
-    client = closing(Owner(fleet, driver))
+    client = closing(Owner(fleet.gateway, driver))
     response = driver.post("/pusher/user-auth", {"socket_id": client.socket_id})
     client.send_event("pusher:signin", response.json())
     client.receive_until("pusher:signin_success")
@@ -234,7 +182,7 @@ def test_signed_in_driver_gets_the_channel_with_the_plain_name(fleet, driver, as
 
 def test_dispatchers_get_live_events_without_pings(fleet, driver, assign, closing):
     assign()
-    admin = closing(Owner(fleet, fleet.admin()))
+    admin = closing(Owner(fleet.gateway, fleet.admin()))
     admin.subscribe(f"private-driver-{driver.subject}")
     admin.expect_jobs(assign())
     assert admin.pings == []

@@ -3,7 +3,6 @@
 import contextlib
 import os
 import re
-import resource
 import signal
 import sqlite3
 import subprocess
@@ -17,10 +16,8 @@ from harness.api import Api
 from harness.client import Client
 from harness.fleet import (SETTINGS as FLEET, TIMESTAMP, Caller, Fleet, error_message,
                            expect_no_events, unique_id, wait_until)
+from harness.full_disk import FileSizeLimit, FullTmpfs
 from harness.gateway import check_log, run, write_config
-
-INFINITE = resource.RLIM_INFINITY
-
 
 def stored_in(path, **more) -> dict:
     """Returns settings with the database at this path."""
@@ -195,36 +192,6 @@ def test_unwritable_folder_is_rejected(tmp_path, tmpfs):
 
 
 # A full disk
-
-
-class FullTmpfs:
-    """Fills a small file system to the last byte, and frees it again."""
-
-    def __init__(self, place):
-        self.place, self.filler = place, place / "filler"
-
-    def fill(self) -> None:
-        with self.filler.open("wb", buffering=0) as filler:
-            with contextlib.suppress(OSError):
-                while filler.write(b"\0" * 4096) == 4096:
-                    pass
-
-    def free(self) -> None:
-        self.filler.unlink()
-
-
-class FileSizeLimit:
-    """Limits each file that the process writes to the current size of its largest database file."""
-
-    def __init__(self, gateway, path):
-        self.pid, self.path = gateway.process.pid, path
-
-    def fill(self) -> None:
-        largest = max(each.stat().st_size for each in self.path.parent.glob(f"{self.path.name}*"))
-        resource.prlimit(self.pid, resource.RLIMIT_FSIZE, (largest, INFINITE))
-
-    def free(self) -> None:
-        resource.prlimit(self.pid, resource.RLIMIT_FSIZE, (INFINITE, INFINITE))
 
 
 @pytest.mark.parametrize("kind", ["a full file system", "a limit of file sizes"])
