@@ -11,12 +11,13 @@ ROUNDS ?= 200
 STOPS ?= 20
 SEEDS ?= 10000
 MINUTES ?= 30
+DRIVERS ?= 10000
 # The seed of `make hostile` and `make soak`; empty: a random one, which they print.
 SEED ?=
 
 RELEASE := swift build -c release --static-swift-stdlib
 
-.PHONY: run build test unit e2e check lint format bench sim crash hostile soak fuzz conformance tsan asan packages clean
+.PHONY: run build test unit e2e check lint format bench sim crash storm hostile soak fuzz conformance tsan asan packages clean
 
 run: build ## Start the gateway with the development configuration.
 	@echo "Try it from another terminal:"
@@ -55,9 +56,12 @@ bench: build ## Run the benchmarks and print their tables.
 sim: build ## Run the simulation with SEEDS seeds.
 	$(BINARY) simulate --seed 1 --seeds $(SEEDS)
 
-crash: build $(PYTHON_READY) ## Kill the gateway under load ROUNDS times, stop it STOPS times; check that nothing answered 200 is lost.
+crash: build $(PYTHON_READY) ## Kill the gateway under load ROUNDS times, stop it STOPS times; check that nothing answered 200 is lost, or not delivered.
 	cd Tests/EndToEnd && $(abspath $(PYTHON)) crash.py --rounds $(ROUNDS) --stops $(STOPS)
 	cd Tests/EndToEnd && $(abspath $(PYTHON)) crash_delivery.py --rounds $(ROUNDS) --stops $(STOPS)
+
+storm: build $(PYTHON_READY) ## Let DRIVERS come back at once while notifications wait for them; print how fast they get them.
+	cd Tests/EndToEnd && $(abspath $(PYTHON)) storm.py --drivers $(DRIVERS)
 
 hostile: build $(PYTHON_READY) ## Attack the gateway for MINUTES; check that other clients do not notice.
 	cd Tests/EndToEnd && $(abspath $(PYTHON)) hostile.py --minutes $(MINUTES) $(SEED:%=--seed %) --tools $(abspath $(BENCH_TOOLS))
