@@ -8,7 +8,7 @@ import pytest
 from harness.fleet import ANY_TIME, SECTIONS, report, unique_id, wait_until
 from harness.gateway import BINARY, environment, run
 from harness.metrics import scrape
-from test_delivery import Owner
+from harness.owner import Owner
 
 SECOND = {"delivery": {"confirm_seconds": 1}}
 OPS = "/api/ops/notifications"
@@ -28,7 +28,7 @@ def driver(fleet):
 @pytest.fixture
 def connect(fleet, closing):
     def connected(driver, device: str | None = None, silent: bool = False, channel: str | None = None) -> Owner:
-        client = closing(Owner(fleet, driver, device, silent))
+        client = closing(Owner(fleet.gateway, driver, device, silent))
         client.subscribe(channel or f"private-driver-{driver.subject}")
         return client
 
