@@ -3,51 +3,63 @@ import FanOut
 import FleetRules
 import Primitives
 import PusherProtocol
-import Server
 import Store
 
 /// What a loop knows of guaranteed delivery: subscriptions that wait for their cursors, replays under way, and what was
 /// written and confirmed.
-struct LoopDelivery {
+package struct LoopDelivery {
+    /// The most receipts that wait for the store's queue.
+    static let receiptsMax = 10_000
+
     /// A subscription of an owner that waits for its cursor. The client gets `subscription_succeeded` behind it.
-    struct Opening {
-        let socket: SocketID
-        let grant: SubscriptionGrant
+    package struct Opening {
+        package let socket: SocketID
+        package let grant: SubscriptionGrant
         let key: DeliveryKey
         /// Whether the store has the request. If not, it is sent at the next tick.
         var isPosted: Bool
     }
 
     /// A replay for which a page is to be read.
-    struct Replay {
-        let socket: SocketID
+    package struct Replay {
+        package let socket: SocketID
         /// The slot of the channel in the hub.
         let channel: ChannelSlot
         /// The name by which the client has subscribed.
-        let name: ChannelName
+        package let name: ChannelName
         let key: DeliveryKey
         /// The next page begins behind this sequence number.
-        var after: Int64
+        package internal(set) var after: Int64
         var isFirst = true
         /// Whether the store has the request. If not, the socket is full, or the store could not be read.
         var isPosted = false
     }
 
-    var table = Deliveries()
+    package var table = Deliveries()
+    /// Notifications per page of a replay.
+    let pageMax: Int
     /// By request number.
-    private(set) var openings: [Int: Opening] = [:]
+    package private(set) var openings: [Int: Opening] = [:]
     /// The request numbers of ``openings``, by the connection's slot: in a storm of reconnects there are thousands.
     private var openingsOfSlots: [Int: [Int]] = [:]
     /// By request number.
-    var replays: [Int: Replay] = [:]
+    package internal(set) var replays: [Int: Replay] = [:]
     /// What the store does not know yet.
-    var receipts: [Receipt] = []
+    package var receipts: [Receipt] = []
     /// The store's replies to openings, which are handled when the mailbox is drained. A cursor is nil if the store could
     /// not be written.
-    var cursors = FIFO<(request: Int, cursor: Int64?)>()
+    package var cursors = FIFO<(request: Int, cursor: Int64?)>()
     /// The subscription that the hub is opening, and the cursor of its device.
     var current: (opening: Opening, cursor: Int64)?
     private var lastRequest = 0
+
+    package init(pageMax: Int = 100) { self.pageMax = pageMax }
+
+    /// The requests of ``openings`` that the store does not have, oldest first.
+    var openingsToPost: [Int] { openings.filter { !$0.value.isPosted }.keys.sorted() }
+
+    /// The requests of ``replays`` that the store does not have, oldest first.
+    var replaysToPost: [Int] { replays.filter { !$0.value.isPosted }.keys.sorted() }
 
     /// A number that no other request of the loop has.
     mutating func nextRequest() -> Int {
@@ -87,7 +99,7 @@ struct LoopDelivery {
 
     /// Ends the wait of a subscription, because the client unsubscribes.
     /// - Returns: false if none waits.
-    mutating func cancelOpening(_ socket: SocketID, _ channel: ChannelName) -> Bool {
+    package mutating func cancelOpening(_ socket: SocketID, _ channel: ChannelName) -> Bool {
         guard let request = opening(socket, channel) else { return false }
         return takeOpening(request) != nil
     }

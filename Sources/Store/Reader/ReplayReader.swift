@@ -4,7 +4,7 @@ import FleetRules
 ///
 /// What a replay leaves out for its age or its length is decided once, on its first page: otherwise a notification that
 /// becomes too old while its turn comes would be left out without being announced.
-final class ReplayReader {
+package final class ReplayReader {
     private let database: Database
     private let notifications: NotificationTable
     private let sequences: ChannelSequenceTable
@@ -13,7 +13,7 @@ final class ReplayReader {
     /// The most notifications of a replay.
     private let limit: Int
 
-    init(_ database: Database, backlogHours: Int, limit: Int) {
+    package init(_ database: Database, backlogHours: Int, limit: Int) {
         self.database = database
         notifications = NotificationTable(database: database)
         sequences = ChannelSequenceTable(database: database)
@@ -21,7 +21,7 @@ final class ReplayReader {
         self.limit = limit
     }
 
-    func page(for request: ReplayRequest, at reading: ClockReading) throws(DatabaseError) -> ReplayPage {
+    package func page(for request: ReplayRequest, at reading: ClockReading) throws(DatabaseError) -> ReplayPage {
         // One snapshot: what a concurrent commit adds is either in the page or behind `upTo`.
         try database.transaction(.reading) { () throws(DatabaseError) in
             let key = request.key

@@ -5,7 +5,7 @@ import FleetRules
 extension CommandExecutor {
     /// Stores a receipt and, if it is confirmed, moves the device's cursor.
     /// - Returns: the notifications that none of the owner's devices had confirmed before.
-    func record(_ receipt: Receipt, now: Int64) throws(DatabaseError) -> [Confirmation] {
+    package func record(_ receipt: Receipt, now: Int64) throws(DatabaseError) -> [Confirmation] {
         let key = receipt.key
         var confirmations: [Confirmation] = []
         for delivered in try deliveries.notifications(of: receipt) {
@@ -87,7 +87,7 @@ extension CommandExecutor {
 
     /// Finds a device's cursor. A new device starts where its owner's furthest device is, and a new owner at the
     /// beginning of the backlog; on `drivers-channel` at the present.
-    func subscribe(_ request: CursorRequest, now: Int64) throws(DatabaseError) -> CursorReply {
+    package func subscribe(_ request: CursorRequest, now: Int64) throws(DatabaseError) -> CursorReply {
         let key = request.key
         let (last, erasedTo) = try sequences.end(of: key.channel)
         var cursor: Int64
