@@ -18,22 +18,24 @@ package struct Deliveries {
     }
 
     private struct Connection {
-        /// Those that have ended, too, while a mark of theirs may still be confirmed.
+        /// Those that have ended, too: what was written to them is not written again.
         var subscriptions: [DeliverySubscription] = []
         /// Oldest first.
         var marks: [Mark] = []
 
         /// Begins a subscription.
         /// - Returns: the sequence number behind which to replay.
-        mutating func open(_ key: DeliveryKey, channel: Int, cursor: Int64) -> Int64 {
+        mutating func open(
+            _ key: DeliveryKey, as name: String, channel: Int, replay: Int, cursor: Int64
+        ) -> Int64 {
             let ended = subscriptions.indices.filter { !subscriptions[$0].isOpen }
-            if let index = ended.first(where: { subscriptions[$0].key == key }) {
-                subscriptions[index].reopen(channel: channel, cursor: cursor)
+            if let index = ended.first(where: { subscriptions[$0].key == key && subscriptions[$0].name == name }) {
+                subscriptions[index].reopen(channel: channel, replay: replay, cursor: cursor)
                 return subscriptions[index].written
             }
-            let subscription = DeliverySubscription(key, channel: channel, cursor: cursor)
-            // A client may name a new device each time: only what it has not confirmed keeps an ended subscription.
-            if let index = ended.first(where: { !isAwaited($0) }) {
+            let subscription = DeliverySubscription(key, as: name, channel: channel, replay: replay, cursor: cursor)
+            // A client may name a new device each time: then only what it has not confirmed keeps an ended subscription.
+            if subscriptions.count >= Deliveries.subscriptionsMax, let index = ended.first(where: { !isAwaited($0) }) {
                 subscriptions[index] = subscription
             } else {
                 subscriptions.append(subscription)
@@ -59,6 +61,8 @@ package struct Deliveries {
     /// A client that confirms nothing has at most about so many marks. Beyond them, the newest is extended: a pong of a
     /// later ping confirms it.
     static let marksMax = 128
+    /// A connection has more subscriptions than these only if they are open, or their notifications are not confirmed.
+    static let subscriptionsMax = 16
 
     /// By the connection's slot.
     private var connections: [Connection?] = []
@@ -76,15 +80,19 @@ package struct Deliveries {
     /// Begins to replay a subscription.
     /// - Parameters:
     ///   - slot: the connection's.
+    ///   - name: that by which the client subscribes.
     ///   - channel: the slot of the channel in the hub.
+    ///   - replay: a number that no other replay of the connection has.
     ///   - cursor: the sequence number that the device has confirmed.
     /// - Returns: the sequence number behind which to replay: the cursor or, if it is greater, the last notification that
     ///   was written to this connection.
-    package mutating func subscribe(_ slot: Int, to key: DeliveryKey, channel: Int, cursor: Int64) -> Int64 {
+    package mutating func subscribe(
+        _ slot: Int, to key: DeliveryKey, as name: String, channel: Int, replay: Int, cursor: Int64
+    ) -> Int64 {
         if owners[channel]?.insert(slot) == nil { owners[channel] = .one(slot) }
         while connections.count <= slot { connections.append(nil) }
         if connections[slot] == nil { connections[slot] = Connection() }
-        return connections[slot]?.open(key, channel: channel, cursor: cursor) ?? cursor
+        return connections[slot]?.open(key, as: name, channel: channel, replay: replay, cursor: cursor) ?? cursor
     }
 
     /// Ends the subscription of a connection to a channel, if there is one.
@@ -139,13 +147,13 @@ package struct Deliveries {
         return excluded
     }
 
-    /// Whether a page that begins behind `after` is to be written. It is not if the subscription has ended since the page
-    /// was requested: a later subscription to the channel requests its own pages.
-    package func expectsPage(after: Int64, _ slot: Int, _ channel: Int, _ key: DeliveryKey) -> Bool {
+    /// Whether a page of a replay is to be written. It is not if the subscription has ended since the page was requested:
+    /// a later one replays by itself. It may even have another name, because the hub has reused the channel's slot.
+    package func expectsPage(of replay: Int, _ slot: Int, _ channel: Int) -> Bool {
         guard let index = index(of: channel, slot), let subscription = connections[slot]?.subscriptions[index] else {
             return false
         }
-        return subscription.key == key && subscription.isReplaying && subscription.written == after
+        return subscription.replay == replay && subscription.isReplaying
     }
 
     /// Handles a page that was queued for a connection.
@@ -157,10 +165,10 @@ package struct Deliveries {
     /// - Returns: the sequence number behind which the next page begins; nil if the subscription is live now, or has
     ///   ended.
     package mutating func replayed(
-        _ slot: Int, _ channel: Int, _ key: DeliveryKey, gapEnd: Int64? = nil, sequences: [Int64], upTo: Int64, isLast: Bool
+        _ slot: Int, _ channel: Int, gapEnd: Int64? = nil, sequences: [Int64], upTo: Int64, isLast: Bool
     ) -> Int64? {
         guard let index = index(of: channel, slot), var subscription = connections[slot]?.subscriptions[index],
-            subscription.key == key, subscription.isReplaying
+            subscription.isReplaying
         else { return nil }
         if let gapEnd { subscription.skip(to: gapEnd) }
         for sequence in sequences { subscription.add(sequence) }

@@ -7,8 +7,12 @@ import FleetRules
 /// contained may still come as a live one, because the store knows it before the loop; it is left out, too.
 struct DeliverySubscription {
     let key: DeliveryKey
+    /// The name by which the client has subscribed: each of two mirrored names gets its own copy.
+    let name: String
     /// The channel's slot in the hub.
     private(set) var channel: Int
+    /// The number of the replay that belongs to it.
+    private(set) var replay: Int
     /// False when the connection has left the channel. A pong may still confirm what was written before.
     var isOpen = true
     var isReplaying = true
@@ -19,15 +23,17 @@ struct DeliverySubscription {
     /// The greatest sequence number that was left out while replaying.
     var leftOut: Int64 = 0
 
-    init(_ key: DeliveryKey, channel: Int, cursor: Int64) {
+    init(_ key: DeliveryKey, as name: String, channel: Int, replay: Int, cursor: Int64) {
         self.key = key
+        self.name = name
         self.channel = channel
+        self.replay = replay
         written = cursor
     }
 
     /// Begins to replay again, behind what was written to the connection.
-    mutating func reopen(channel: Int, cursor: Int64) {
-        self.channel = channel
+    mutating func reopen(channel: Int, replay: Int, cursor: Int64) {
+        (self.channel, self.replay) = (channel, replay)
         (isOpen, isReplaying, leftOut) = (true, true, 0)
         written = max(written, cursor)
     }

@@ -26,6 +26,8 @@ extension DeliveryLoop {
 
     private func post(opening request: Int) {
         guard let opening = delivery.openings[request] else { return }
+        // First what pongs have confirmed: the cursor must be behind it.
+        postReceipts()
         let address = ReplyAddress(loop: index, request: request)
         let result = post(CursorRequest(key: opening.key, replyTo: address))
         delivery.setPosted(result == .queued, opening: request)
@@ -45,8 +47,10 @@ extension DeliveryLoop {
     /// The hub has added a connection to a channel.
     package func joined(_ channel: ChannelSlot, _ socket: SocketID) {
         guard let (opening, cursor) = delivery.current, opening.socket == socket else { return }
-        let after = delivery.table.subscribe(socket.slot, to: opening.key, channel: channel, cursor: cursor)
         let request = delivery.nextRequest()
+        let after = delivery.table.subscribe(
+            socket.slot, to: opening.key, as: opening.grant.channel.text, channel: channel, replay: request,
+            cursor: cursor)
         delivery.replays[request] = LoopDelivery.Replay(
             socket: socket, channel: channel, name: opening.grant.channel, key: opening.key, after: after)
         post(replay: request)
@@ -78,7 +82,7 @@ extension DeliveryLoop {
             return
         }
         guard var replay = delivery.replays.removeValue(forKey: request), isOpen(replay.socket),
-            delivery.table.expectsPage(after: replay.after, replay.socket.slot, replay.channel, replay.key)
+            delivery.table.expectsPage(of: request, replay.socket.slot, replay.channel)
         else { return }
         countReplay(notifications: page.notifications.count, gaps: page.gap == nil ? 0 : 1)
         if let gap = page.gap { fanOutDirect(gap.frame(on: replay.name), to: replay.socket) }
@@ -87,7 +91,7 @@ extension DeliveryLoop {
             fanOutDirect(frame, to: replay.socket)
         }
         let next = delivery.table.replayed(
-            replay.socket.slot, replay.channel, replay.key, gapEnd: page.gap?.upTo,
+            replay.socket.slot, replay.channel, gapEnd: page.gap?.upTo,
             sequences: page.notifications.map(\.sequence), upTo: page.upTo, isLast: page.isComplete)
         guard let next else { return }
         (replay.after, replay.isFirst, replay.isPosted) = (next, false, false)
