@@ -34,6 +34,9 @@ struct WriterLoop {
     private var published = Published()
     /// The id of the last notification that was committed and is not recorded as published.
     private var unpublished: String?
+    /// Receipts that could not be written. The next transaction writes them first: a subscription must see what was
+    /// confirmed before it, and the last one must leave none behind.
+    private var refusedReceipts: [Receipt] = []
     /// The number of commands that got 503 since the store could no longer be written; nil while it can be written.
     private var refusedInOutage: Int?
     /// When it was last tried whether the store can be written again, in nanoseconds on the monotonic clock.
@@ -79,6 +82,7 @@ struct WriterLoop {
                 return
             case .timedOut:
                 recordPublished()
+                writeRefusedReceipts()
                 batchesSinceRetention = Self.batchesPerRetention
             case .items:
                 if let rules = newRules.withLock({ $0.take() }) { executor.rules = rules }
@@ -122,6 +126,7 @@ struct WriterLoop {
 
     private mutating func close() {
         recordPublished()
+        writeRefusedReceipts()
         saveClock()
         checkpointer.stop()
         do throws(DatabaseError) { try executor.database.checkpoint() } catch { onEvent(.checkpointFailed(error)) }
@@ -140,6 +145,12 @@ struct WriterLoop {
             return commit
         } catch {
             if error.isTransient { return refuse(batch, error) }
+            if !refusedReceipts.isEmpty {
+                // They may be the cause. From now on they are a request as any other.
+                let receipts = refusedReceipts
+                refusedReceipts = []
+                return execute([.receipts(receipts)] + batch)
+            }
             if batch.count > 1 { return batch.reduce(into: Commit()) { $0.append(execute([$1])) } }
             return fail(batch, error)
         }
@@ -153,6 +164,7 @@ struct WriterLoop {
         var commit = try executor.transaction { () throws(DatabaseError) in
             var commit = Commit()
             try executor.publication.record(published)
+            for receipt in refusedReceipts { commit.confirmations += try executor.record(receipt, now: now) }
             for request in batch {
                 switch request {
                 case .command(let request):
@@ -171,6 +183,7 @@ struct WriterLoop {
         }
         let nanoseconds = Clock.monotonicNanoseconds() - start
         didRecordPublished()
+        refusedReceipts = []
         unpublished = commit.lastNotificationID ?? unpublished
         // Drain after each commit: if a later transaction fails, `CommandExecutor.transaction` discards all finished
         // jobs that have not been drained.
@@ -207,10 +220,11 @@ struct WriterLoop {
 
     // MARK: Outages
 
-    /// The reply if the store cannot be written now: commands get 503, other requests are sent
-    /// again.
+    /// The reply if the store cannot be written now: commands get 503, receipts wait, other requests are sent again.
     private mutating func refuse(_ batch: [StoreWriter.Request], _ error: DatabaseError) -> Commit {
-        let commit = Commit(notExecuted: batch, reply: .unavailable("The store cannot write now"))
+        var commit = Commit(notExecuted: batch, reply: .unavailable("The store cannot write now"))
+        refusedReceipts += commit.rejectedReceipts
+        commit.rejectedReceipts = []
         let count = commit.replies.count
         counts.withLock {
             $0.unavailable += count
@@ -222,6 +236,10 @@ struct WriterLoop {
         }
         refusedInOutage = (refusedInOutage ?? 0) + count
         return commit
+    }
+
+    private mutating func writeRefusedReceipts() {
+        if !refusedReceipts.isEmpty { publish(execute([])) }
     }
 
     private mutating func endOutage() {
