@@ -85,7 +85,11 @@ let package = Package(
 
         // The seeded world that runs the pure modules against a naive model, and what several targets' tests need.
         .target(
-            name: "Simulation", dependencies: ["Access", "FanOut", "JSON", "PusherProtocol", "TestSupport"],
+            name: "Simulation",
+            dependencies: [
+                "Access", "Crypto", "Delivery", "FanOut", "FleetRules", "Gateway", "JSON", "PusherProtocol", "Store",
+                "TestSupport",
+            ],
             path: "Tests/Simulation",
             swiftSettings: settings),
         .target(
@@ -125,7 +129,7 @@ let package = Package(
                 "Access", "Addresses", "Configuration", "FanOut", "FleetRules", "HTTP", "HTTPAPI", "Observability", "Primitives",
                 "PusherProtocol", "Server", "Store", "TestSupport", "Threads", "Webhooks",
             ]),
-        tests("Simulation", ["FanOut", "PusherProtocol", "TestSupport"]),
+        tests("Simulation", ["FanOut", "FleetRules", "PusherProtocol", "Store", "TestSupport"]),
     ],
     swiftLanguageModes: [.v6]
 )

@@ -1,10 +1,11 @@
 import ArgumentParser
 import Simulation
 
-/// `fleetwire simulate`: runs simulations of the fan-out core, which distributes events to subscribers. A simulation's
-/// seed determines all its steps.
+/// `fleetwire simulate`: runs simulations of the fan-out core, which distributes events to subscribers, and of guaranteed
+/// delivery. A simulation's seed determines all its steps.
 struct Simulate: ParsableCommand {
-    static let configuration = CommandConfiguration(abstract: "Run seeded simulations of the fan-out core.")
+    static let configuration = CommandConfiguration(
+        abstract: "Run seeded simulations of the fan-out core and of guaranteed delivery.")
 
     @Option(help: "The first seed.")
     var seed: UInt64 = 1
@@ -26,7 +27,8 @@ struct Simulate: ParsableCommand {
         for seed in seed..<(seed + seeds) {
             do {
                 let summary = try simulate(seed: seed, steps: steps)
-                if seeds == 1 { print(summary) }
+                let delivery = try simulateDelivery(seed: seed, steps: steps)
+                if seeds == 1 { print(summary, delivery, separator: "\n") }
             } catch {
                 StandardError.print("\(error)")
                 throw ExitCode.failure
