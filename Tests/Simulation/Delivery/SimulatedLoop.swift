@@ -207,6 +207,8 @@ final class SimulatedLoop: DeliveryLoop {
         return true
     }
 
+    func countReplay(notifications: Int, gaps: Int) {}
+
     func countDropped(receipts: Int) {}
 }
 
