@@ -6,6 +6,7 @@ confirmed is not repeated.
 """
 
 import argparse
+import contextlib
 import subprocess
 import sys
 import tempfile
@@ -26,16 +27,17 @@ SERVED, MEMORY = 10.0, 32_768
 class Storm:
     def __init__(self, program: Path, gateway: Gateway, drivers: int):
         self.program, self.gateway, self.drivers = program, gateway, drivers
-        self.admin = Caller(gateway, "admin", "storm")
         self.announced = 0
         self.problems: list[str] = []
 
     def announce(self) -> None:
         """Notifies each driver."""
-        for first in range(0, self.drivers, SHARE):
-            drivers = [f"s{number}" for number in range(first, min(first + SHARE, self.drivers))]
-            self.admin.expect_ok("POST", "/api/admin/notifications", {
-                "type": "NEW_BATCH_AVAILABLE", "to": {"drivers": drivers}, "data": {"n": self.announced}})
+        # A new connection, because the gateway closes one that says nothing for long.
+        with contextlib.closing(Caller(self.gateway, "admin", "storm")) as admin:
+            for first in range(0, self.drivers, SHARE):
+                drivers = [f"s{number}" for number in range(first, min(first + SHARE, self.drivers))]
+                admin.expect_ok("POST", "/api/admin/notifications", {
+                    "type": "NEW_BATCH_AVAILABLE", "to": {"drivers": drivers}, "data": {"n": self.announced}})
         self.announced += 1
 
     def connect(self, waiting: int) -> None:
