@@ -32,8 +32,6 @@ final class FleetService: Sendable {
     private let reader: StoreReader
     private let hub: SharedHub
     private let intake = CommandIntake()
-    /// What the store could not write; it is sent again once a second.
-    private let rejectedReceipts = Lock<[Receipt]>([])
     /// By issuer; nil if the issuer's key is configured.
     private let keyFetchers: [JWKSFetcher?]
 
@@ -58,7 +56,7 @@ final class FleetService: Sendable {
         self.pushService = pushService
         refusedRequests = RateLimitedLog(log, .info, "request_refused")
         refusedTransitions = RateLimitedLog(log, .warning, "transition_refused")
-        let (counters, receipts) = (counters, rejectedReceipts)
+        let counters = counters
         let publisher = CommitPublisher(
             hub: hub, app: app, policy: policy, pushService: pushService, counters: counters, intake: intake, log: log,
             refusedTransitions: refusedTransitions, onDroppedUpdates: { metrics.countLimited(.deliveryUpdates, $0) })
@@ -68,7 +66,7 @@ final class FleetService: Sendable {
                 onOpen: { executor throws(DatabaseError) in try publisher.restore(from: executor) },
                 onCommit: { commit in
                     publisher.publish(commit)
-                    receipts.withLock { $0 += commit.rejectedReceipts }
+                    if commit.droppedReceipts > 0 { metrics.countLimited(.receipts, commit.droppedReceipts) }
                     metrics.countLimited(.idempotencyKeys, commit.counts.evictedResponses)
                 },
                 takePublished: { hub.takePublished() }, onEvent: { log.report($0) })
@@ -132,11 +130,6 @@ final class FleetService: Sendable {
 
     /// Logs how many lines were left out in the last second. Call it once a second.
     func ticked() {
-        let receipts = rejectedReceipts.withLock { receipts in
-            defer { receipts = [] }
-            return receipts
-        }
-        if !receipts.isEmpty, writer.post(receipts) != .queued { rejectedReceipts.withLock { $0 = receipts + $0 } }
         refusedRequests.flush()
         refusedTransitions.flush()
     }

@@ -48,7 +48,7 @@ import Threads
         let commit = recorder.commit.withLock { $0 }
         #expect(commit.subscriptions.map(\.request.replyTo.request) == [1, 2, 3])
         #expect(commit.subscriptions.map(\.cursor) == [1, 2, 3] && commit.subscriptions.map(\.last) == [5, 5, 5])
-        #expect(commit.confirmations.count == 3 && commit.rejectedReceipts.isEmpty && commit.rejectedSubscriptions.isEmpty)
+        #expect(commit.confirmations.count == 3 && commit.droppedReceipts == 0 && commit.rejectedSubscriptions.isEmpty)
         #expect(commit.counts.arrivals.first { $0.key.state == .confirmed }?.value == 3)
         #expect(harness.post([confirmed(phone(), upTo: 4)]) == .queueFull, "stopped")
     }
@@ -91,13 +91,13 @@ import Threads
         // The device has a cursor, so that its subscription writes nothing.
         #expect(harness.post(subscription(phone("b"))) == .queued)
         _ = recorder.wait { !$0.subscriptions.isEmpty }
+        // onCommit raises the limit when the subscription is refused, so the next attempt succeeds.
+        pages.withLock { $0.max = 1_000_000 }
         let receipts = [written(phone(), upTo: Int64(count)), confirmed(phone("b"), upTo: Int64(count))]
         #expect(harness.post(receipts) == .queued)
         #expect(harness.post(subscription(phone("b"))) == .queued)
-        // onCommit raises the limit when the subscription is refused, so the next attempt succeeds.
-        pages.withLock { $0.max = 1_000_000 }
         let refused = recorder.wait { !$0.rejectedSubscriptions.isEmpty }
-        #expect(refused.subscriptions.count == 1 && refused.rejectedReceipts.isEmpty && refused.confirmations.isEmpty)
+        #expect(refused.subscriptions.count == 1 && refused.droppedReceipts == 0 && refused.confirmations.isEmpty)
 
         if !isStopped {
             #expect(harness.post(subscription(phone("b"))) == .queued)
@@ -106,6 +106,19 @@ import Threads
         }
         harness.stop()
         #expect(try store.executor().count("deliveries") == 2 * count)
+    }
+
+    @Test func receiptsBeyondTheLimitAreDroppedWhileTheDiskIsFull() throws {
+        let recorder = Recorder()
+        let harness = try WriterHarness(
+            onOpen: { (executor: CommandExecutor) throws(DatabaseError) in
+                try executor.database.run("PRAGMA max_page_count = 1")  // SQLite raises the limit to the size of the file
+            },
+            onCommit: { recorder.record($0) })
+        let receipts = (0..<WriterLoop.refusedReceiptsMax + 2).map { confirmed(phone("device-\($0)"), upTo: 0) }
+        #expect(harness.post(receipts) == .queued)
+        #expect(recorder.wait { $0.droppedReceipts > 0 }.droppedReceipts == 2)
+        harness.stop()
     }
 
     /// A new device's subscription writes a row.
@@ -133,7 +146,7 @@ import Threads
         barrier.open()
         harness.stop()
         let commit = recorder.commit.withLock { $0 }
-        #expect(commit.rejectedReceipts == [bad.receipt] && commit.rejectedSubscriptions == [bad.request])
+        #expect(commit.droppedReceipts == 1 && commit.rejectedSubscriptions == [bad.request])
         #expect(commit.subscriptions.map(\.cursor) == [1] && commit.confirmations.map(\.device) == ["phone"])
         #expect(harness.statistics.failed == 2)
     }

@@ -22,8 +22,9 @@ package struct Commit: Sendable {
     package var subscriptions: [CursorReply] = []
     /// Subscriptions that were not executed: the store cannot be written.
     package var rejectedSubscriptions: [CursorRequest] = []
-    /// Receipts that were not written. The loops post them again later.
-    package var rejectedReceipts: [Receipt] = []
+    /// The number of receipts that are lost: they cannot be written, or too many waited while the disk was full. What
+    /// they confirm is repeated.
+    package var droppedReceipts = 0
     /// The notifications that were confirmed for the first time by one of their owner's devices.
     package var confirmations: [Confirmation] = []
     /// What dispatchers are to learn of notifications that they have sent, in the order in which it happened.
@@ -33,7 +34,7 @@ package struct Commit: Sendable {
 
     var isEmpty: Bool {
         leases.isEmpty && rejectedReports.isEmpty && replies.isEmpty && wake.isEmpty && finished.isEmpty && removed.isEmpty
-            && subscriptions.isEmpty && rejectedSubscriptions.isEmpty && rejectedReceipts.isEmpty && confirmations.isEmpty
+            && subscriptions.isEmpty && rejectedSubscriptions.isEmpty && droppedReceipts == 0 && confirmations.isEmpty
             && updates.isEmpty && counts.isEmpty
     }
 
@@ -55,7 +56,7 @@ package struct Commit: Sendable {
         removed += later.removed
         subscriptions += later.subscriptions
         rejectedSubscriptions += later.rejectedSubscriptions
-        rejectedReceipts += later.rejectedReceipts
+        droppedReceipts += later.droppedReceipts
         confirmations += later.confirmations
         updates += later.updates
         counts.add(later.counts)

@@ -108,8 +108,7 @@ package final class StoreWriter: Sendable {
     /// full, or after ``stop()``.
     package func post(_ report: PushReport) -> Bool { queue.post(.report(report)) == .queued }
 
-    /// Queues receipts. While the disk is full they wait; if they cause another error, they are in
-    /// ``Commit/rejectedReceipts``.
+    /// Queues receipts. While the disk is full they wait; see ``Commit/droppedReceipts``.
     package func post(_ receipts: [Receipt]) -> PostResult { queue.post(.receipts(receipts)) }
 
     /// Queues a subscription to a durable channel. It sees all receipts that were posted before it. The reply is in

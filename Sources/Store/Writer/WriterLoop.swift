@@ -37,6 +37,8 @@ struct WriterLoop {
     /// Receipts that could not be written. The next transaction writes them first: a subscription must see what was
     /// confirmed before it, and the last one must leave none behind.
     private var refusedReceipts: [Receipt] = []
+    /// More of them are dropped, the oldest first: they take memory, and the next transaction takes longer with each.
+    static let refusedReceiptsMax = 10_000
     /// The number of commands that got 503 since the store could no longer be written; nil while it can be written.
     private var refusedInOutage: Int?
     /// When it was last tried whether the store can be written again, in nanoseconds on the monotonic clock.
@@ -223,8 +225,9 @@ struct WriterLoop {
     /// The reply if the store cannot be written now: commands get 503, receipts wait, other requests are sent again.
     private mutating func refuse(_ batch: [StoreWriter.Request], _ error: DatabaseError) -> Commit {
         var commit = Commit(notExecuted: batch, reply: .unavailable("The store cannot write now"))
-        refusedReceipts += commit.rejectedReceipts
-        commit.rejectedReceipts = []
+        for case .receipts(let receipts) in batch { refusedReceipts += receipts }
+        commit.droppedReceipts = max(0, refusedReceipts.count - Self.refusedReceiptsMax)
+        refusedReceipts.removeFirst(commit.droppedReceipts)
         let count = commit.replies.count
         counts.withLock {
             $0.unavailable += count
@@ -259,11 +262,14 @@ struct WriterLoop {
         if (try? executor.probeWriting()) != nil { endOutage() }
     }
 
-    /// The reply if the request itself causes the error: a command gets 500, and other requests are sent again.
+    /// The reply if the request itself causes the error: a command gets 500, receipts are dropped, and other requests are
+    /// sent again.
     private func fail(_ batch: [StoreWriter.Request], _ error: DatabaseError) -> Commit {
         counts.withLock { $0.failed += batch.count }
         for request in batch { onEvent(.failed(error, correlationID: request.correlationID)) }
-        return Commit(notExecuted: batch, reply: .failed("The store failed"))
+        var commit = Commit(notExecuted: batch, reply: .failed("The store failed"))
+        for case .receipts(let receipts) in batch { commit.droppedReceipts += receipts.count }
+        return commit
     }
 
     // MARK: Clock
@@ -363,7 +369,7 @@ extension Commit {
             switch request {
             case .command(let request): replies.append((request, reply))
             case .report(let report): rejectedReports.append(report)
-            case .receipts(let receipts): rejectedReceipts += receipts
+            case .receipts: break
             case .subscription(let request): rejectedSubscriptions.append(request)
             }
         }
