@@ -56,7 +56,7 @@ let package = Package(
         module("Configuration", ["Access", "Addresses", "FleetRules", "JSON", "PusherProtocol", "Yams"]),
         module("HTTPClient", ["CCurl"]),
         module("Store", ["Access", "Crypto", "CSQLite", "FleetRules", "JSON", "Primitives", "Threads"]),
-        module("Push", ["Crypto", "FleetRules", "HTTPClient", "JSON", "JWT", "Threads"]),
+        module("Push", ["Access", "Crypto", "FleetRules", "HTTPClient", "JSON", "JWT", "Threads"]),
         module("Webhooks", ["Crypto", "HTTPClient", "JSON", "Primitives", "PusherProtocol", "Threads"]),
         module("HTTPAPI", ["Access", "Crypto", "FanOut", "FleetRules", "HTTP", "JSON", "JWT", "Primitives", "PusherProtocol"]),
         module(

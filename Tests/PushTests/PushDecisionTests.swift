@@ -148,6 +148,10 @@ import Testing
         for now in [created, created + 4_999] { #expect(decide(at: now) == .wait(until: created + 5_000)) }
         #expect(decide(at: created + 5_000).isSent)
         #expect(decide(at: created, .away).isSent)
+        let ofBooking = PushDecision(
+            on: PushFixture.job("job-assigned", channel: "booking-1"), templates: fallback, now: created,
+            minuteOfDay: { _, _ in nil }, presence: { _ in confirming })
+        #expect(ofBooking == .cancelled(reason: "connected"), "nobody can confirm it")
         #expect(decide(at: created - 1).isSent, "the clock was set back")
         #expect(decide(at: created, .confirming(within: expires - created)).isSent, "it would expire meanwhile")
     }

@@ -86,6 +86,15 @@ import Testing
         #expect(try store.page(phone("late"), after: 1).sequences == [4])
     }
 
+    /// The pong comes after the erasure.
+    @Test func anErasedPersonHasNoDevices() throws {
+        let executor = try store.executor()
+        _ = try executor.commit(announce(to: "42"))
+        _ = try executor.commit(command(.erase(.driver, id: "42")))
+        #expect(try executor.commit(confirmed(phone(), upTo: 1)) == [])
+        #expect(try executor.cursorRows() == [] && executor.count("deliveries") == 0)
+    }
+
     @Test func theHistoryShowsWhatReachedWhichDevice() throws {
         let executor = try store.executor()
         let id = try executor.commit(announce(to: "42")).notifications[0].id

@@ -60,6 +60,19 @@ import Testing
         #expect(try jobs(executor) == ["cancelled confirmed"])
     }
 
+    /// The gateway is restarted while the push is sent and confirmed.
+    @Test func aJobThatIsQueuedAgainIsCancelledOnceConfirmed() throws {
+        do {
+            let executor = try executor([.personal, .fallback])
+            _ = try executor.commit(announce(to: "42"))
+            #expect(try executor.claim().count == 1)
+            try executor.commit(confirmed(phone(), upTo: 1))
+        }
+        let executor = try store.pushing()
+        #expect(try jobs(executor) == ["queued -"])
+        #expect(try executor.claim() == [] && jobs(executor) == ["cancelled confirmed"])
+    }
+
     @Test func aMirroredPushIsNeverCancelled() throws {
         let executor = try executor(.personal)
         let id = try executor.commit(announce(to: "42")).notifications[0].id

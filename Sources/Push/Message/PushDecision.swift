@@ -1,3 +1,4 @@
+import Access
 import FleetRules
 
 /// Whether the recipient of a push is subscribed to their own channel.
@@ -56,7 +57,6 @@ extension PushDecision {
             quietHours.contains(minuteOfDay: minuteOfDay(quietHours.timeZone, now) ?? LocalTime.minuteOfDay(now))
         {
             self = .cancelled(reason: "quiet_hours")
-            // The fallback concerns people's own channels.
         } else if mode == .fallback, !isForEveryDriver, let decision = PushDecision(job, now, presence(job.recipient)) {
             self = decision
         } else {
@@ -64,16 +64,23 @@ extension PushDecision {
         }
     }
 
-    /// Nil if a `fallback` push is needed.
+    /// Nil if a `fallback` push is needed. Only a notification on the recipient's own channel can be confirmed.
     private init?(_ job: PushJob, _ now: Int64, _ presence: RecipientPresence) {
         switch presence {
         case .away: return nil
         case .connected: self = .cancelled(reason: "connected")
+        case .confirming where !job.isOnOwnChannel: self = .cancelled(reason: "connected")
         case .confirming(let time):
             let until = job.notification.createdAt + time
             // If the clock was set back, the notification may seem to have been created later than now.
             guard now < until, until <= now + time, until < job.notification.expiresAt else { return nil }
             self = .wait(until: until)
         }
+    }
+}
+
+extension PushJob {
+    fileprivate var isOnOwnChannel: Bool {
+        Identity(key: recipient).map { $0.channel.utf8.elementsEqual(notification.channel.utf8) } ?? false
     }
 }

@@ -20,6 +20,9 @@ extension PushJobTable {
         /// The recipient's stored preferences in JSON; nil if there are none.
         let preferences: [UInt8]?
         let isSuperseded: Bool
+        /// Why a `fallback` push is needless: `confirmed` or `acknowledged`. A job that was being sent at that moment, and
+        /// whose result is lost, is queued again. Nil if the push is needed.
+        let arrival: String?
 
         enum DeviceLookup {
             case found(Device)
@@ -53,7 +56,9 @@ extension PushJobTable {
         job.expires_at, CASE WHEN devices.owner = job.recipient THEN 1 ELSE 0 END, devices.provider, devices.platform, \
         devices.environment, devices.sealed, devices.key_id, devices.last_seen_at, notifications.channel, \
         notifications.event, notifications.data, notifications.created_at, notifications.collapse_key, preferences.json, \
-        CASE WHEN (\(mayBeOvertaken)) AND \(isSuperseded("job")) THEN 1 ELSE 0 END FROM push_jobs AS job \
+        CASE WHEN (\(mayBeOvertaken)) AND \(isSuperseded("job")) THEN 1 ELSE 0 END, \
+        CASE WHEN job.fallback = 0 THEN NULL WHEN notifications.confirmed_at IS NOT NULL THEN 'confirmed' \
+        WHEN notifications.acknowledged_at IS NOT NULL THEN 'acknowledged' END FROM push_jobs AS job \
         LEFT JOIN devices ON devices.id = job.device_id LEFT JOIN notifications ON notifications.id = job.notification_id \
         LEFT JOIN preferences ON preferences.owner = job.recipient \
         WHERE job.lane = ? AND job.state = 'queued' AND devices.quarantined_at IS NULL \
@@ -172,7 +177,8 @@ extension PushJobTable.Candidate {
             number: row.integer(0), notificationID: row.string(1), deviceID: row.string(2), recipient: row.string(3),
             entity: row.optionalString(4).flatMap { .init(stored: $0) }, attempts: Int(row.integer(5)),
             turn: row.integer(6), expiresAt: row.integer(7), notification: Self.notification(row),
-            device: Self.device(row), preferences: row.optionalBytes(20), isSuperseded: row.integer(21) == 1)
+            device: Self.device(row), preferences: row.optionalBytes(20), isSuperseded: row.integer(21) == 1,
+            arrival: row.optionalString(22))
     }
 
     private static func device(_ row: Row) -> DeviceLookup {

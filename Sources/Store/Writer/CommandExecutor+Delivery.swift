@@ -7,6 +7,8 @@ extension CommandExecutor {
     /// - Returns: the notifications that none of the owner's devices had confirmed before.
     package func record(_ receipt: Receipt, now: Int64) throws(DatabaseError) -> [Confirmation] {
         let key = receipt.key
+        // A pong may come after the erasure of the person, who then has no devices here.
+        if !key.isForEveryDriver, receipt.upTo <= (try sequences.end(of: key.channel).erasedTo), receipt.upTo > 0 { return [] }
         var confirmations: [Confirmation] = []
         for delivered in try deliveries.notifications(of: receipt) {
             let notification = delivered.logged.notification

@@ -229,6 +229,7 @@ extension PushOutbox {
             return .failure(.unreadable)
         }
         guard !candidate.isSuperseded else { return .failure(.cancelled(reason: "superseded")) }
+        if let arrival = candidate.arrival { return .failure(.cancelled(reason: arrival)) }
         guard let token = keys.open(device.sealed, keyID: device.keyID, deviceID: candidate.deviceID) else {
             unreadableRows.add("the token of a device", of: candidate.recipient)
             return .failure(.unreadable)

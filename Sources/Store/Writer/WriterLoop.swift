@@ -84,7 +84,7 @@ struct WriterLoop {
                 return
             case .timedOut:
                 recordPublished()
-                writeRefusedReceipts()
+                if refusedInOutage == nil { writeRefusedReceipts() }
                 batchesSinceRetention = Self.batchesPerRetention
             case .items:
                 if let rules = newRules.withLock({ $0.take() }) { executor.rules = rules }
@@ -163,10 +163,13 @@ struct WriterLoop {
         let start = Clock.monotonicNanoseconds()
         published.append(takePublished())
         let published = published
+        // In an outage only a subscription needs them, and all this work is probably in vain.
+        let isNeeded = refusedInOutage == nil || batch.isEmpty || batch.contains(where: \.isSubscription)
+        let refused = isNeeded ? refusedReceipts : []
         var commit = try executor.transaction { () throws(DatabaseError) in
             var commit = Commit()
             try executor.publication.record(published)
-            for receipt in refusedReceipts { commit.confirmations += try executor.record(receipt, now: now) }
+            for receipt in refused { commit.confirmations += try executor.record(receipt, now: now) }
             for request in batch {
                 switch request {
                 case .command(let request):
@@ -185,7 +188,7 @@ struct WriterLoop {
         }
         let nanoseconds = Clock.monotonicNanoseconds() - start
         didRecordPublished()
-        refusedReceipts = []
+        if isNeeded { refusedReceipts = [] }
         unpublished = commit.lastNotificationID ?? unpublished
         // Drain after each commit: if a later transaction fails, `CommandExecutor.transaction` discards all finished
         // jobs that have not been drained.
@@ -374,4 +377,8 @@ extension Commit {
             }
         }
     }
+}
+
+extension StoreWriter.Request {
+    fileprivate var isSubscription: Bool { if case .subscription = self { true } else { false } }
 }
