@@ -24,7 +24,7 @@ struct Watch: ParsableCommand {
     @Flag(help: "Print the steps so far, and exit.")
     var once = false
 
-    /// The pause between two looks at the store, in microseconds.
+    /// The pause between two looks at the store, in microseconds. SQLite does not tell one process what another commits.
     private static let pause: UInt32 = 200_000
 
     func run() throws {

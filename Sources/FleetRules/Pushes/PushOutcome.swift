@@ -7,8 +7,8 @@ package struct PushOutcome: Equatable, Sendable {
         case failed(reason: String)
         /// Not sent, for one of these reasons: `quiet_hours`, `preferences`, `connected`, `off`, `device_removed`. The
         /// store itself cancels jobs for further reasons: `superseded`, `confirmed`, `acknowledged`,
-        /// `notification_removed`, and the reasons for
-        /// which a recipient loses a device: `new_owner`, `replaced`, `unregistered`, `stale`…
+        /// `notification_removed`, and the reasons for which a recipient loses a device: `new_owner`, `replaced`,
+        /// `unregistered`, `stale`…
         case cancelled(reason: String)
         /// The notification expired before the provider accepted the push.
         case expired

@@ -141,7 +141,6 @@ extension LoggedNotification {
             $0.member("readAt", time: readAt)
         }
     }
-
 }
 
 extension NotificationReport {

@@ -17,8 +17,7 @@ final class QueryExecutor {
     private let recipients: RecipientTable
     /// A notification that no device has confirmed after this time counts as unconfirmed, in milliseconds.
     private let confirmTime: Int64
-
-    /// A driver who had subscribed to `drivers-channel` so many milliseconds before a notification was to get it.
+    /// The recipients of a notification for all drivers had subscribed at most so many milliseconds before it.
     private let backlog: Int64
 
     init(_ database: Database, confirmSeconds: Int = 5, backlogHours: Int = 48) {

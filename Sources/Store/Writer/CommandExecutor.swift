@@ -8,8 +8,8 @@ import Primitives
 /// rolled-back transaction leaves a gap in the ids and turns, which is harmless.
 ///
 /// `+Idempotency` executes a repeated command only once. `+Notifications`, `+Devices` and `+Erasure` execute the
-/// commands that need no plan, `+Delivery` what concerns confirmations and replay. ``BackgroundTask`` and `+Retention` run in slices between batches. ``PushOutbox`` creates
-/// push jobs.
+/// commands that need no plan, `+Delivery` stores confirmations and finds where a replay begins. ``BackgroundTask`` and
+/// `+Retention` run in slices between batches. ``PushOutbox`` creates push jobs.
 package final class CommandExecutor {
     package let database: Database
     let orders: OrderTable

@@ -1,7 +1,6 @@
 import FleetRules
 
-/// What the writer publishes after a transaction: after a failed one, too, the error replies and what
-/// was rejected.
+/// What the writer publishes after a transaction. After a failed one, these are error replies and the rejected requests.
 /// `Gateway/CommitPublisher` defines the order of publication.
 package struct Commit: Sendable {
     /// The push jobs that each lane (one per provider and APNs environment) is to send next. A lane asks for them with
