@@ -50,7 +50,9 @@ package struct Deliveries {
 
         mutating func append(_ range: SequenceRange, _ subscription: Int, _ payload: PingPayload, _ now: Int64) {
             var (range, writtenAt) = (range, now)
-            if marks.count >= Deliveries.marksMax, let last = marks.lastIndex(where: { $0.subscription == subscription }) {
+            if marks.count >= Deliveries.marksMax, let last = marks.lastIndex(where: { $0.subscription == subscription }),
+                marks[last].range.upTo == range.after
+            {
                 let extended = marks.remove(at: last)
                 (range.after, writtenAt) = (extended.range.after, extended.writtenAt)
             }
@@ -58,8 +60,9 @@ package struct Deliveries {
         }
     }
 
-    /// A client that confirms nothing has at most about so many marks. Beyond them, the newest is extended: a pong of a
-    /// later ping confirms it.
+    /// From so many marks on, the newest is extended, and a pong of a later ping confirms it. It is extended only by the
+    /// notifications that follow it directly: those between were not written. Live notifications always follow directly,
+    /// so a client that confirms nothing has at most as many marks more as its replays left notifications out.
     static let marksMax = 128
     /// A connection has more subscriptions than these only if they are open, or their notifications are not confirmed.
     static let subscriptionsMax = 16

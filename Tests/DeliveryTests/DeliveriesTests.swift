@@ -196,4 +196,19 @@ private let all = DeliveryKey(channel: "drivers-channel", owner: "driver:42", de
         #expect(receipts.first?.after == 10 && receipts.last?.upTo == 1_000)
         #expect(zip(receipts, receipts.dropFirst()).allSatisfy { $0.upTo == $1.after }, "nothing is left out")
     }
+
+    /// An acknowledged notification is not written, so no pong confirms it, however many wait.
+    @Test mutating func whatASilentClientDidNotGetIsNotConfirmed() {
+        #expect(table.subscribe(0, to: own, as: "driver-42", channel: 7, replay: 1, cursor: 0) == 0)
+        let odd = (1...200).map { Int64(2 * $0 - 1) }
+        for sequence in odd {
+            #expect(table.replayed(0, 7, sequences: [sequence], upTo: sequence, isLast: false) == sequence)
+            _ = ping()
+        }
+        #expect(table.replayed(0, 7, sequences: [], upTo: 400, isLast: true) == nil)
+        _ = table.notify(7, 401)
+        let receipts = table.confirm(0, ping(), now: 200)
+        let confirmed = receipts.flatMap { Array($0.after + 1..<$0.upTo + 1) }
+        #expect(confirmed == odd + [401])
+    }
 }
