@@ -147,7 +147,7 @@ private struct Model {
     /// - Returns: the ids that the owner confirms for the first time.
     mutating func record(_ receipt: Receipt) -> [String] {
         let key = receipt.key
-        guard receipt.confirmedAt != nil else { return [] }
+        guard receipt.confirmedAt != nil, key.channel != "drivers-channel" || cursors[key] != nil else { return [] }
         cursors[key] = max(cursors[key] ?? 0, receipt.upTo)
         return channels[key.channel, default: []]
             .filter { $0.sequence > receipt.after && $0.sequence <= receipt.upTo }

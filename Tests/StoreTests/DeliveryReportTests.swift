@@ -111,6 +111,7 @@ import Testing
         #expect(updates(executor) == ["job-assigned 42 A confirmed 3"])
         // What drivers cause concerns them alone, and broadcasts have too many recipients.
         _ = try executor.commit(announceToAll)
+        _ = try executor.subscribe(phone(on: "drivers-channel"))
         try executor.commit(confirmed(phone(on: "drivers-channel"), upTo: 1))
         #expect(updates(executor) == [])
     }

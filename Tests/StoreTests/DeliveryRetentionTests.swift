@@ -31,7 +31,9 @@ import Testing
         _ = try executor.commit(announceToAll, at: noon + 1)
         try executor.transaction { () throws(DatabaseError) in
             for number in 0..<700 {
-                _ = try executor.record(confirmed(phone(of: "\(number)", on: "drivers-channel"), upTo: 2), now: noon)
+                let key = phone(of: "\(number)", on: "drivers-channel")
+                _ = try executor.subscribe(subscription(key), now: noon)
+                _ = try executor.record(confirmed(key, upTo: 2), now: noon)
             }
         }
         var removed: [RemovedDevice] = []
@@ -44,6 +46,7 @@ import Testing
         #expect(try [delete(.deliveries), delete(.deliveries), delete(.deliveries)] == [500, 200, 0])
         #expect(try executor.database.dump("SELECT DISTINCT sequence FROM deliveries") == ["2"])
         // A receipt that arrives in between leaves no row behind.
+        for device in ["late", "later"] { _ = try executor.subscribe(phone(device, on: "drivers-channel")) }
         try executor.commit(written(phone("late", on: "drivers-channel"), upTo: 1))
         _ = try delete(.notifications)
         #expect(try executor.database.dump("SELECT DISTINCT sequence FROM deliveries") == ["2"])
@@ -69,6 +72,7 @@ import Testing
         _ = try executor.commit(announceToAll)
         let all = "drivers-channel"
         for key in [phone(), phone("b"), phone(on: all), phone(of: "43"), phone(of: "43", on: all)] {
+            _ = try executor.subscribe(key)
             try executor.commit(confirmed(key, upTo: 1))
         }
         _ = try executor.commit(command(.erase(.driver, id: "42")))

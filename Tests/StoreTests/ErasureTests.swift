@@ -81,6 +81,19 @@ import Testing
         #expect(try executor.jobs() == [String](repeating: "driver:42|cancelled|erased", count: 3))
     }
 
+    /// The connection of an erased driver may still confirm what was written before.
+    @Test func aLatePongStoresNothing() throws {
+        let executor = try store.executor()
+        _ = try executor.commit(announceToAll)
+        _ = try executor.commit(announce(to: "42"))
+        for channel in ["driver-42", "drivers-channel"] { _ = try executor.subscribe(phone(on: channel)) }
+        _ = try executor.commit(erase(.driver, "42"))
+        for channel in ["driver-42", "drivers-channel"] {
+            try executor.commit(confirmed(phone(on: channel), upTo: 1))
+        }
+        #expect(try executor.cursorRows() == [] && executor.count("deliveries") == 0)
+    }
+
     @Test func erasesCustomer() throws {
         let executor = try store.pushing()
         for (code, customer) in [("A", "7"), ("B", "7"), ("C", "8")] {

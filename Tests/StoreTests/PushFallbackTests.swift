@@ -92,6 +92,7 @@ import Testing
             executor.claim().enumerated().map {
                 PushOutcome($1, $0 == 0 ? .failed(reason: "r") : .accepted(messageID: "m\($0)"), wasTried: true)
             })
+        _ = try executor.subscribe(phone(of: "43", on: "drivers-channel"))
         try executor.commit(confirmed(phone(of: "43", on: "drivers-channel"), upTo: 1))
         _ = try executor.commit(telemetry(id, by: driver("44")))
         #expect(try remind(id, executor).body?.contains(#""data":{"reminded":2}"#) == true)

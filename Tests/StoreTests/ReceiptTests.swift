@@ -52,7 +52,9 @@ import Testing
         _ = try executor.commit(announceToAll)
         _ = executor.arrivals()
         for driver in ["42", "43"] {
-            let receipt = confirmed(phone(of: driver, on: "drivers-channel"), upTo: 1)
+            let key = phone(of: driver, on: "drivers-channel")
+            _ = try executor.subscribe(key)
+            let receipt = confirmed(key, upTo: 1)
             #expect(try executor.commit(receipt).map(\.owner) == ["driver:\(driver)"])
         }
         #expect(executor.arrivals() == ["hello confirmed 2", "hello written 2"], "confirmed is also written")

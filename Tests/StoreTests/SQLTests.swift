@@ -313,6 +313,7 @@ import Testing
         let receipt = Receipt(key: key, after: 0, upTo: 1, writtenAt: noon, confirmedAt: noon)
         _ = try executor.record(receipt, now: noon)
         let ofAll = DeliveryKey(channel: "drivers-channel", owner: "driver:42", device: "d")
+        _ = try executor.subscribe(subscription(ofAll), now: noon)
         _ = try executor.record(Receipt(key: ofAll, after: 0, upTo: 1, writtenAt: noon, confirmedAt: noon), now: noon)
         _ = try executor.checkConfirmations(now: noon + hour)
         _ = try executor.outbox.recipients.recipients(of: Self.logged, backlog: 1)

@@ -7,8 +7,7 @@ extension CommandExecutor {
     /// - Returns: the notifications that none of the owner's devices had confirmed before.
     package func record(_ receipt: Receipt, now: Int64) throws(DatabaseError) -> [Confirmation] {
         let key = receipt.key
-        // A pong may come after the erasure of the person, who then has no devices here.
-        if !key.isForEveryDriver, receipt.upTo <= (try sequences.end(of: key.channel).erasedTo), receipt.upTo > 0 { return [] }
+        if try isErased(receipt) { return [] }
         var confirmations: [Confirmation] = []
         for delivered in try deliveries.notifications(of: receipt) {
             let notification = delivered.logged.notification
@@ -27,6 +26,15 @@ extension CommandExecutor {
         try cursors.advance(key, to: receipt.upTo, now: now)
         if !confirmations.isEmpty { try outbox.cancelNeedless(of: key.owner, reason: "confirmed", now: now) }
         return confirmations
+    }
+
+    /// Whether the owner was erased after the notifications of a receipt were written. A pong may come later; the owner
+    /// then has no devices here.
+    private func isErased(_ receipt: Receipt) throws(DatabaseError) -> Bool {
+        // A subscription stores its cursor before it gets anything, and an erasure deletes the cursor.
+        if receipt.key.isForEveryDriver { return try cursors.cursor(of: receipt.key) == nil }
+        let erasedTo = try sequences.end(of: receipt.key.channel).erasedTo
+        return receipt.upTo > 0 && receipt.upTo <= erasedTo
     }
 
     /// Records that an owner of a notification's channel has acknowledged it, by a step or a read mark.
