@@ -8,6 +8,31 @@ import Store
 /// Guaranteed delivery (`durable: true`): replays what the owner of a channel has missed, and finds out by pings what has
 /// arrived.
 extension DeliveryLoop {
+    /// Whether the connection is open.
+    func isOpen(_ socket: SocketID) -> Bool { fanOut.socket(at: socket.slot) == socket }
+
+    // MARK: Live notifications
+
+    /// Performs an instruction of the hub. Owners who are replaying do not get a live notification.
+    package func deliver(_ instruction: Instruction) {
+        switch instruction {
+        case .notify(let frame, let channel, let sequence):
+            let excluded = delivery.table.notify(channel, sequence)
+            if excluded.isEmpty {
+                fanOut.apply(instruction)
+            } else {
+                fanOut.send(frame, toSubscribersOf: channel, exceptSlots: excluded)
+            }
+        case .join(let channel, let socket):
+            fanOut.apply(instruction)
+            joined(channel, socket)
+        case .leave(let channel, let socket):
+            fanOut.apply(instruction)
+            delivery.table.unsubscribe(socket.slot, from: channel)
+        default: fanOut.apply(instruction)
+        }
+    }
+
     // MARK: Subscribing
 
     /// Handles a subscription. That of the owner of a durable channel first waits for the cursor of the device.
@@ -45,7 +70,7 @@ extension DeliveryLoop {
     package func cursorNotFound(_ request: Int) { delivery.setPosted(false, opening: request) }
 
     /// The hub has added a connection to a channel.
-    package func joined(_ channel: ChannelSlot, _ socket: SocketID) {
+    private func joined(_ channel: ChannelSlot, _ socket: SocketID) {
         guard let (opening, cursor) = delivery.current, opening.socket == socket else { return }
         let request = delivery.nextRequest()
         let after = delivery.table.subscribe(

@@ -12,6 +12,8 @@ package protocol DeliveryLoop: AnyObject {
 
     var index: Int { get }
     var delivery: LoopDelivery { get set }
+    /// The subscribers on this loop.
+    var fanOut: LoopFanOut { get set }
     /// For the payloads of pings.
     var random: Random { get set }
     /// Milliseconds since 1970.
@@ -27,7 +29,6 @@ package protocol DeliveryLoop: AnyObject {
     /// Queues a message for one connection.
     func fanOutDirect(_ frame: Frame, to socket: SocketID)
 
-    func isOpen(_ socket: SocketID) -> Bool
     /// Whether the socket takes no more bytes now.
     func isFull(_ socket: SocketID) -> Bool
     /// Writes to the socket.

@@ -34,7 +34,7 @@ final class Node: EventLoopDelegate {
 
     private(set) var loop: EventLoop?
     private let wakeup: Wakeup
-    private var fanOut = LoopFanOut()
+    var fanOut = LoopFanOut()
     var delivery = LoopDelivery()
     /// For the payloads of pings.
     var random = BlockRandom()
@@ -370,28 +370,12 @@ final class Node: EventLoopDelegate {
             // The connection is closed at the end of this turn, but a flush may leave its frames to a later turn.
             fanOut.flush(socket) { write($1, to: $0) }
             loop?.close(socket, code, reason: "Terminated by the application")
-        case .notify(let frame, let channel, let sequence):
-            let excluded = delivery.table.notify(channel, sequence)
-            if excluded.isEmpty {
-                fanOut.apply(instruction)
-            } else {
-                fanOut.send(frame, toSubscribersOf: channel, exceptSlots: excluded)
-            }
-        case .join(let channel, let socket):
-            fanOut.apply(instruction)
-            joined(channel, socket)
-        case .leave(let channel, let socket):
-            fanOut.apply(instruction)
-            delivery.table.unsubscribe(socket.slot, from: channel)
-        default: fanOut.apply(instruction)
+        default: deliver(instruction)
         }
     }
 
     /// Queues a message for one connection.
     func fanOutDirect(_ frame: Frame, to socket: SocketID) { fanOut.apply(.send(frame, to: socket)) }
-
-    /// Whether the connection is open.
-    func isOpen(_ socket: SocketID) -> Bool { fanOut.socket(at: socket.slot) == socket }
 
     // MARK: Counting
 

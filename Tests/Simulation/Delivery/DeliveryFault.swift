@@ -15,7 +15,7 @@ package struct DeliveryFault {
     /// Changes a page that the store has read.
     package var page: (ReplayRequest, ReplayPage) -> ReplayPage = { $1 }
     /// Changes the connections that do not get a live notification.
-    package var excluded: (Set<Int>) -> Set<Int> = { $0 }
+    package var excluded: ((Set<Int>) -> Set<Int>)?
     /// Whether a loop loses a live notification.
     package var loses: (_ sequence: Int64) -> Bool = { _ in false }
     /// Changes what is written to a socket.

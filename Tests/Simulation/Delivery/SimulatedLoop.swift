@@ -21,7 +21,7 @@ final class SimulatedLoop: DeliveryLoop {
     var random: FaultyRandom
     let confirmSeconds = 5
     var unixTime: Int64 { process.judge.now }
-    private(set) var fanOut = LoopFanOut()
+    var fanOut = LoopFanOut()
     var mailbox: [Message] = []
     /// By slot.
     private(set) var connections: [DeliveryConnection?] = []
@@ -154,31 +154,17 @@ final class SimulatedLoop: DeliveryLoop {
 
     /// As `Node.perform(_:)`.
     func perform(_ instruction: Instruction) {
-        switch instruction {
-        case .notify(let frame, let channel, let sequence):
-            if fault.loses(sequence) { return }
-            let excluded = fault.excluded(delivery.table.notify(channel, sequence))
-            if excluded.isEmpty {
-                fanOut.apply(instruction)
-            } else {
-                fanOut.send(frame, toSubscribersOf: channel, exceptSlots: excluded)
-            }
-        case .join(let channel, let socket):
-            fanOut.apply(instruction)
-            joined(channel, socket)
-        case .leave(let channel, let socket):
-            fanOut.apply(instruction)
-            delivery.table.unsubscribe(socket.slot, from: channel)
-        default: fanOut.apply(instruction)
-        }
+        guard case .notify(let frame, let channel, let sequence) = instruction else { return deliver(instruction) }
+        if fault.loses(sequence) { return }
+        guard let change = fault.excluded else { return deliver(instruction) }
+        let excluded = change(delivery.table.notify(channel, sequence))
+        fanOut.send(frame, toSubscribersOf: channel, exceptSlots: excluded)
     }
 
     func fanOutDirect(_ frame: Frame, to socket: SocketID) {
         if let connection = connection(socket) { process.judge.check(replayed: frame, connection) }
         fanOut.apply(.send(frame, to: socket))
     }
-
-    func isOpen(_ socket: SocketID) -> Bool { fanOut.socket(at: socket.slot) == socket }
 
     func isFull(_ socket: SocketID) -> Bool { (connection(socket)?.unread ?? 0) > process.socketBytes }
 
