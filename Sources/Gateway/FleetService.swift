@@ -219,7 +219,7 @@ final class FleetService: Sendable {
 }
 
 extension StoreWriter.Options {
-    fileprivate init(_ settings: Settings, lanes: Set<PushLane>) throws(StoreError) {
+    init(_ settings: Settings, lanes: Set<PushLane>) throws(StoreError) {
         // The configuration is validated, so every entry is a valid key.
         let keys = settings.store.encryptionKeys.compactMap { key in
             Base64.bytes(of: key.key).flatMap(AESGCMKey.init).map { (key.id, $0) }

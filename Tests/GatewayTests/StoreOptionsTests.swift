@@ -1,0 +1,25 @@
+import Configuration
+import Store
+import TestSupport
+import Testing
+
+@testable import Gateway
+
+@Suite struct StoreOptionsTests {
+    /// Each has a default in the store, too, so that nothing else shows that one is forgotten.
+    @Test func theWriterGetsTheSettingsOfDelivery() throws {
+        var settings = Settings()
+        settings.store.path = "/nonexistent/fleetwire.db"
+        settings.store.encryptionKeys = [.init(id: "1", key: String(repeating: "A", count: 43) + "=")]
+        settings.store.retentionDays = 3
+        settings.delivery.backlogHours = 7
+        settings.delivery.confirmSeconds = 9
+        settings.push.staleDays = 11
+        let options = try StoreWriter.Options(settings, lanes: [])
+        #expect(options.path == "/nonexistent/fleetwire.db")
+        #expect(options.retentionDays == 3)
+        #expect(options.backlogHours == 7)
+        #expect(options.confirmSeconds == 9)
+        #expect(options.staleDays == 11)
+    }
+}
