@@ -271,8 +271,9 @@ def test_recipients_of_a_broadcast_and_reminders(fleet, connect, closing):
     assert fleet.dispatcher.post(remind, key="once").headers["idempotency-replayed"] == "true"
     for person in (silent, away):
         phones[person].next(sent)
-    fleet.wait_for_accepted(sent, 3)
+    fleet.wait_for_accepted(sent, 3 + 2)
     fleet.expect_no_pushes(*phones.values())
+    assert fleet.metric("notifications_total", event="new-batch-available", state="pushed") == 3, "each driver once"
     own = assign(fleet, away)
     fleet.dispatcher.expect_error(409, "POST", f"/api/admin/notifications/{own}/remind")
     fleet.dispatcher.expect_error(404, "POST", "/api/admin/notifications/X/remind")

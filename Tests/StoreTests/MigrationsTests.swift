@@ -120,6 +120,36 @@ import Testing
                 == ["0:17%ab_c-D.9", "1", "A1B2-UUID", "projects", "projectsx/y/z"])
     }
 
+    /// Version 10 writes the table anew.
+    @Test func keepsPushJobsAndWhatIsBeingBroadcast() throws {
+        func rows(_ database: Database) throws -> [[String]] {
+            let columns = "number, lane, notification_id, device_id, recipient, entity, collapse_key, state, turn, due_at"
+            let rest = "attempts, reason, message_id, queued_at, expires_at, settled_at, fallback"
+            return [
+                try database.dump("SELECT \(columns), \(rest) FROM push_jobs ORDER BY number"),
+                try database.dump("SELECT notification_id, excepted, entity, after_owner, reminder FROM push_audiences"),
+                try database.dump("SELECT sql FROM sqlite_master WHERE type = 'index' AND name LIKE 'push_jobs%' ORDER BY name"),
+            ]
+        }
+        let before: [[String]]
+        do {
+            let database = try open(Migrations(Schema.migrations.filter { $0.version <= 9 }))
+            for number in 1...2 {
+                try database.run(
+                    """
+                    INSERT INTO push_jobs VALUES (\(number), 'fcm', 'N', 'd\(number)', 'driver:1', 'job:B', 'k', 'waiting', 3, 4, 5, \
+                    'r', 'm', 6, 7, 8, 1)
+                    """)
+            }
+            try database.run("INSERT INTO push_audiences VALUES ('N', 'driver:2', 'job:B', 'driver:1', 0)")
+            before = try rows(database)
+        }
+        let database = try open()
+        #expect(try rows(database) == before && before.map(\.count) == [2, 1, 8])
+        #expect(try database.dump("SELECT expanding FROM push_audiences") == ["1"])
+        #expect(try database.dump("SELECT DISTINCT round FROM push_jobs") == ["0"])
+    }
+
     /// The schema contains no words that PostgreSQL rejects or interprets differently.
     @Test func schemaUsesOnlyCommonSQL() {
         for sql in Schema.migrations.flatMap(\.statements) {

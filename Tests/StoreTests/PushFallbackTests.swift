@@ -4,7 +4,7 @@ import Testing
 
 @testable import Store
 
-/// Pushes that are needless once a notification has arrived otherwise, and reminders.
+/// Pushes that are needless once a notification has arrived otherwise.
 @Suite struct PushFallbackTests {
     private let store = TemporaryStore()
 
@@ -79,45 +79,5 @@ import Testing
         try executor.commit(confirmed(phone(), upTo: 1))
         _ = try executor.commit(telemetry(id, by: driver("42")))
         #expect(try jobs(executor) == ["queued -"])
-    }
-
-    // MARK: Reminders
-
-    @Test func aReminderIsPushedToThoseWhoHaveNotConfirmed() throws {
-        let executor = try executor(.personal)
-        for id in ["43", "44", "45"] { _ = try executor.commit(register(fcm(id), by: driver(id))) }
-        let id = try executor.commit(announceToAll).notifications[0].id
-        try executor.runBackgroundTasks()
-        try executor.report(
-            executor.claim().enumerated().map {
-                PushOutcome($1, $0 == 0 ? .failed(reason: "r") : .accepted(messageID: "m\($0)"), wasTried: true)
-            })
-        _ = try executor.subscribe(phone(of: "43", on: "drivers-channel"))
-        try executor.commit(confirmed(phone(of: "43", on: "drivers-channel"), upTo: 1))
-        _ = try executor.commit(telemetry(id, by: driver("44")))
-        #expect(try remind(id, executor).body?.contains(#""data":{"reminded":2}"#) == true)
-        try executor.runBackgroundTasks()
-        #expect(try executor.claim().map(\.recipient) == ["driver:42", "driver:45"])
-        #expect(try jobs(executor).sorted() == ["accepted -", "accepted -", "sending -", "sending -"])
-    }
-
-    @Test func onlyPresentBroadcastsHaveReminders() throws {
-        let executor = try executor(.personal)
-        let own = try executor.commit(announce(to: "42")).notifications[0].id
-        let expired = try executor.commit(announceToAll, at: noon - hour).notifications[0].id
-        for (id, kind) in [("X", RuleError.Kind.unknown), (own, .conflict), (expired, .conflict)] {
-            #expect(try remind(id, executor).error?.kind == kind)
-        }
-        #expect(try executor.database.dump("SELECT * FROM push_audiences WHERE reminder = 1") == [])
-    }
-
-    private func remind(_ id: String, _ executor: CommandExecutor) throws -> (body: String?, error: RuleError?) {
-        let command = command(.remind(notificationID: id))
-        let reply = try executor.transaction { () throws(DatabaseError) in try executor.execute(command, now: noon) }
-        switch reply {
-        case .committed(let result): return (String(decoding: result.body, as: UTF8.self), nil)
-        case .rejected(let error): return (nil, error)
-        default: return (nil, nil)
-        }
     }
 }

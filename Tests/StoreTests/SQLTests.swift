@@ -88,6 +88,12 @@ import Testing
             ("SELECT MAX(turn)", "USING INDEX push_jobs_open (recipient=? AND lane=?)"),
             ("ELSE 'superseded' END", "SEARCH newer USING COVERING INDEX push_jobs_news (recipient=? AND collapse_key=? AND"),
             ("ORDER BY job.device_id", "SEARCH job USING INDEX sqlite_autoindex_push_jobs_2 (notification_id=?)"),
+            (
+                "AND device_id = ? AND settled_at IS NULL LIMIT 1",
+                "USING INDEX sqlite_autoindex_push_jobs_2 (notification_id=? AND device_id=?)"
+            ),
+            ("WHERE expanding = 1 ORDER BY", "USING INDEX push_audiences_expanding (expanding=?)"),
+            ("DELETE FROM push_audiences WHERE notification_id IN", "(notification_id<?)"),
             ("DELETE FROM push_jobs", "USING INDEX sqlite_autoindex_push_jobs_2 (notification_id<?)"),
             ("WHERE quarantined_at IS NOT NULL", "USING INDEX devices_quarantined"),
             ("AND owner < 'driver;' AND last_seen_at", "USING INDEX devices_by_owner ("),
@@ -371,9 +377,10 @@ import Testing
         let (jobs, broadcasts) = (executor.outbox.jobs, executor.outbox.broadcasts)
         let address = DeviceTable.Address(owner: "driver:42", id: "d", lane: .fcm)
         let job = PushJobTable.NewPushJob(
-            notificationID: "N", entity: nil, collapseKey: nil, device: address, isFallback: false, queuedAt: noon,
-            expiresAt: noon + 1)
-        for isReminder in [false, true] { _ = try jobs.queue(job, number: 100, turn: 1, isReminder: isReminder) }
+            notificationID: "N", entity: nil, collapseKey: nil, device: address, isFallback: false, round: 0,
+            queuedAt: noon, expiresAt: noon + 1)
+        _ = try jobs.queue(job, number: 100, turn: 1)
+        _ = try jobs.isOpen("N", on: "d")
         _ = try jobs.lastTurn(of: "driver:42", in: .fcm)
         _ = try jobs.unsent(.fcm)
         _ = try jobs.next(.fcm, most: 1)
@@ -400,6 +407,8 @@ import Testing
         try broadcasts.add(PushIntent(notificationID: "N", audience: .everyDriver(except: nil), entity: nil), except: nil)
         _ = try broadcasts.first()
         try broadcasts.advance("N", to: "driver:42")
+        try broadcasts.complete("N")
+        try broadcasts.deleteExpired(before: 0, most: 1)
         try broadcasts.remove("N")
     }
 

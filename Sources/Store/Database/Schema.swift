@@ -8,7 +8,7 @@ enum Schema {
         Migration(version: 3, statements: publication), Migration(version: 4, statements: pushGuards),
         Migration(version: 5, statements: bookingLists), Migration(version: 6, statements: inbox),
         Migration(version: 7, statements: clock + erasureSearch), Migration(version: 8, statements: load),
-        Migration(version: 9, statements: delivery),
+        Migration(version: 9, statements: delivery), Migration(version: 10, statements: reminders),
     ]
 
     private static let bookkeeping = [

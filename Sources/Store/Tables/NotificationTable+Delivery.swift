@@ -159,8 +159,7 @@ extension NotificationTable {
         var figures = DeliveryFigures()
         var times: [Int64] = []
         // By id, which begins with the time: the rows of an hour lie together.
-        var least = ULIDSource(random: { 0 })
-        try database.each(Self.selectFigures, .string(least.next(at: max(0, start)))) { row in
+        try database.each(Self.selectFigures, .string(ULID.least(at: start))) { row in
             figures.created += 1
             if !row.isNull(1) { figures.written += 1 }
             if let confirmedAt = row.optionalInteger(2) {

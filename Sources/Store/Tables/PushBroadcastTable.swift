@@ -1,7 +1,8 @@
 import FleetRules
+import Primitives
 
-/// Broadcasts: notifications for all drivers. A row exists while the push jobs of its broadcast are being created.
-/// There may be a hundred thousand drivers, so the jobs are created in slices.
+/// Broadcasts: notifications for all drivers. There may be a hundred thousand drivers, so the push jobs of a broadcast
+/// are created in slices. Its row is kept as long as its notification, because a reminder creates jobs again.
 struct PushBroadcastTable {
     /// A broadcast and its progress.
     struct Broadcast {
@@ -13,8 +14,9 @@ struct PushBroadcastTable {
         /// ``Identity/key`` of the last driver that has its push jobs; `driver:` at the start. The store creates jobs
         /// in the order of these keys.
         let afterOwner: String
-        /// Whether only those drivers get a push who have neither confirmed nor acknowledged the notification.
-        let isReminder: Bool
+        /// 0 for the first push, n for the n-th reminder: only those drivers get it who have neither confirmed nor
+        /// acknowledged the notification.
+        let round: Int64
     }
 
     let database: Database
@@ -27,28 +29,30 @@ struct PushBroadcastTable {
             .string(intent.notificationID), .string(except), .string(intent.entity?.stored), .string("driver:"))
     }
 
-    /// Adds a reminder of a broadcast. While the broadcast's own jobs are being created, nothing is added: nobody has
-    /// missed them yet.
+    /// Adds a reminder of a broadcast. While the jobs of its first push or of an earlier reminder are being created,
+    /// nothing is added: nobody has missed them yet. If the notification was not pushed before, the reminder is for all
+    /// drivers and has no entity.
     func addReminder(_ notificationID: String) throws(DatabaseError) {
         try database.change(
             """
             INSERT INTO push_audiences (notification_id, after_owner, reminder) VALUES (?, ?, 1) \
-            ON CONFLICT (notification_id) DO NOTHING
+            ON CONFLICT (notification_id) DO UPDATE SET after_owner = excluded.after_owner, \
+            reminder = push_audiences.reminder + 1, expanding = 1 WHERE push_audiences.expanding = 0
             """, .string(notificationID), .string("driver:"))
     }
 
-    /// The oldest broadcast; nil if there is none.
+    /// The oldest broadcast whose jobs are being created; nil if there is none.
     func first() throws(DatabaseError) -> Broadcast? {
         try database.first(
             """
             SELECT notification_id, excepted, entity, after_owner, reminder FROM push_audiences \
-            ORDER BY notification_id LIMIT 1
+            WHERE expanding = 1 ORDER BY notification_id LIMIT 1
             """,
             as: { row in
                 Broadcast(
                     notificationID: row.string(0), except: row.optionalString(1),
                     entity: row.optionalString(2).flatMap { .init(stored: $0) }, afterOwner: row.string(3),
-                    isReminder: row.integer(4) > 0)
+                    round: row.integer(4))
             })
     }
 
@@ -56,6 +60,20 @@ struct PushBroadcastTable {
     func advance(_ id: String, to owner: String) throws(DatabaseError) {
         try database.change(
             "UPDATE push_audiences SET after_owner = ? WHERE notification_id = ?", .string(owner), .string(id))
+    }
+
+    /// Stores that all jobs of a broadcast are created.
+    func complete(_ id: String) throws(DatabaseError) {
+        try database.change("UPDATE push_audiences SET expanding = 0 WHERE notification_id = ?", .string(id))
+    }
+
+    /// Deletes at most `most` broadcasts of notifications created before `cutoff`.
+    func deleteExpired(before cutoff: Int64, most: Int) throws(DatabaseError) {
+        try database.change(
+            """
+            DELETE FROM push_audiences WHERE notification_id IN (SELECT notification_id FROM push_audiences \
+            WHERE notification_id < ? ORDER BY notification_id LIMIT ?)
+            """, .string(ULID.least(at: cutoff)), .integer(most))
     }
 
     func remove(_ id: String) throws(DatabaseError) {

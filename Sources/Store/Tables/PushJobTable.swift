@@ -12,7 +12,7 @@ enum PushState: String {
     case accepted, failed, expired, cancelled
 }
 
-/// The push jobs: one row per notification and device. `PushJobTable+Queue` contains the queries for leasing them.
+/// The push jobs: one row per notification, device and round. `PushJobTable+Queue` contains the queries for leasing them.
 struct PushJobTable {
     let database: Database
 
@@ -56,25 +56,30 @@ struct PushJobTable {
         let device: DeviceTable.Address
         /// Whether a confirmation or acknowledgement by the recipient cancels the job.
         let isFallback: Bool
+        /// 0 for the notification's first push, n for its n-th reminder.
+        let round: Int64
         let queuedAt: Int64
         let expiresAt: Int64
     }
 
     /// Inserts a job.
-    /// - Parameter isReminder: whether a job of the notification for this device that has ended is queued again.
-    /// - Returns: false if the notification already has a job for this device.
-    func queue(_ job: NewPushJob, number: Int64, turn: Int64, isReminder: Bool) throws(DatabaseError) -> Bool {
+    /// - Returns: false if the notification already has a job for this device in this round.
+    func queue(_ job: NewPushJob, number: Int64, turn: Int64) throws(DatabaseError) -> Bool {
         try database.change(
             """
             INSERT INTO push_jobs (number, lane, notification_id, device_id, recipient, entity, collapse_key, state, turn, \
-            attempts, fallback, queued_at, expires_at) VALUES (?, ?, ?, ?, ?, ?, ?, 'queued', ?, 0, ?, ?, ?) \
-            ON CONFLICT (notification_id, device_id) DO UPDATE SET lane = excluded.lane, recipient = excluded.recipient, \
-            state = 'queued', turn = excluded.turn, due_at = NULL, attempts = 0, reason = NULL, \
-            queued_at = excluded.queued_at, settled_at = NULL WHERE settled_at IS NOT NULL AND ? = 1
+            attempts, fallback, queued_at, expires_at, round) VALUES (?, ?, ?, ?, ?, ?, ?, 'queued', ?, 0, ?, ?, ?, ?) \
+            ON CONFLICT (notification_id, device_id, round) DO NOTHING
             """, .integer(number), .string(job.device.lane.rawValue), .string(job.notificationID), .string(job.device.id),
             .string(job.device.owner), .string(job.entity?.stored), .string(job.collapseKey), .integer(turn),
-            .integer(job.isFallback ? 1 : 0), .integer(job.queuedAt), .integer(job.expiresAt),
-            .integer(isReminder ? 1 : 0)) > 0
+            .integer(job.isFallback ? 1 : 0), .integer(job.queuedAt), .integer(job.expiresAt), .integer(job.round)) > 0
+    }
+
+    /// Whether a job of the notification for this device has not ended.
+    func isOpen(_ notificationID: String, on deviceID: String) throws(DatabaseError) -> Bool {
+        try database.first(
+            "SELECT 1 FROM push_jobs WHERE notification_id = ? AND device_id = ? AND settled_at IS NULL LIMIT 1",
+            .string(notificationID), .string(deviceID), as: { _ in true }) ?? false
     }
 
     /// The greatest turn of a recipient's open jobs in a lane; nil if there are none.
@@ -169,7 +174,7 @@ struct PushJobTable {
             """, .string(job.notification.id), .string(job.recipient), .integer(job.number), as: { _ in true }) == nil
     }
 
-    /// Whether the recipient has got the job's notification on another device, or a push of it is open.
+    /// Whether the recipient has got the job's notification by another push, or another push of it is open.
     func mayArrive(_ job: PushJob) throws(DatabaseError) -> Bool {
         try database.first(
             """
@@ -293,7 +298,7 @@ struct PushJobTable {
     }
 
     /// Moves the open jobs of a device to another device, except if that device already has a job of the same
-    /// notification. A job that is being sent is moved, too; its current attempt still uses the old device.
+    /// notification and round. A job that is being sent is moved, too; its current attempt still uses the old device.
     /// - Parameter shift: the number to add to the jobs' turns: the current turn of the new device's lane minus that of
     ///   the old device's lane.
     func transfer(
@@ -303,7 +308,8 @@ struct PushJobTable {
             """
             UPDATE push_jobs SET device_id = ?, lane = ?, turn = turn + ? WHERE recipient = ? AND settled_at IS NULL \
             AND device_id = ? AND NOT EXISTS (SELECT 1 FROM push_jobs AS other \
-            WHERE other.notification_id = push_jobs.notification_id AND other.device_id = ?)
+            WHERE other.notification_id = push_jobs.notification_id AND other.device_id = ? \
+            AND other.round = push_jobs.round)
             """, .string(new.id), .string(new.lane.rawValue), .integer(shift), .string(recipient), .string(old),
             .string(new.id))
     }
@@ -343,7 +349,7 @@ struct PushJobTable {
             SELECT job.lane, job.recipient, COALESCE(devices.masked, job.device_id), job.state, job.attempts, job.reason, \
             job.message_id, job.queued_at, job.settled_at FROM push_jobs AS job \
             LEFT JOIN devices ON devices.id = job.device_id \
-            WHERE job.notification_id = ? ORDER BY job.device_id LIMIT ?
+            WHERE job.notification_id = ? ORDER BY job.device_id, job.round LIMIT ?
             """, .string(id), .integer(most),
             as: { row throws(DatabaseError) in
                 guard let state = PushState(rawValue: row.string(3)) else {
@@ -376,12 +382,11 @@ struct PushJobTable {
     func deleteExpired(before cutoff: Int64, most: Int) throws(DatabaseError) -> Int {
         // Compares notification ids with the least id of the cutoff's millisecond: an id begins with its time, and
         // there is an index of the notification ids.
-        var least = ULIDSource(random: { 0 })
-        return try database.change(
+        try database.change(
             """
             DELETE FROM push_jobs WHERE number IN (SELECT number FROM push_jobs WHERE notification_id < ? \
             AND settled_at IS NOT NULL ORDER BY notification_id LIMIT ?)
-            """, .string(least.next(at: max(0, cutoff))), .integer(most))
+            """, .string(ULID.least(at: cutoff)), .integer(most))
     }
 }
 

@@ -82,6 +82,7 @@ extension CommandExecutor {
             try sequences.subtractUnread(1, channel: channel)
         }
         try deliveries.deleteAll(before: cutoff, most: limit)
+        try outbox.broadcasts.deleteExpired(before: cutoff, most: limit)
         var count = 0
         for (channel, change) in try notifications.deleteExpired(before: cutoff, most: limit) {
             try sequences.subtractUnread(change.unread, channel: channel)

@@ -19,16 +19,16 @@ extension PushOutbox {
         let page = try devices.reachableDrivers(
             after: broadcast.afterOwner, since: now - clockLead - staleAfter, most: Self.expansionMax)
         let draft = Draft(
-            notification: logged.notification, entity: broadcast.entity, isReminder: broadcast.isReminder, now: now)
+            notification: logged.notification, entity: broadcast.entity, round: broadcast.round, now: now)
         var woken: Set<PushLane> = []
         for devices in page.devices.split(byOwnersExcept: broadcast.except) {
-            if broadcast.isReminder, try recipients.isConfirmed(logged, by: devices[devices.startIndex].owner) { continue }
+            if broadcast.round > 0, try recipients.isConfirmed(logged, by: devices[devices.startIndex].owner) { continue }
             try enqueue(draft, on: devices, &woken)
         }
         if let last = page.lastOwner {
             try broadcasts.advance(broadcast.notificationID, to: last)
         } else {
-            try broadcasts.remove(broadcast.notificationID)
+            try broadcasts.complete(broadcast.notificationID)
         }
         return (true, woken)
     }

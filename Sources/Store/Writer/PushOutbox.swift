@@ -2,7 +2,7 @@ import Access
 import Crypto
 import FleetRules
 
-/// Creates push jobs: one row per notification and device, in the transaction of the command that causes the push.
+/// Creates push jobs: one row per notification, device and round, in the transaction of the command that causes the push.
 ///
 /// `+Reports` leases jobs to the lanes and records results, `+Broadcasts` creates the jobs of notifications for all
 /// drivers, `+Finished` counts jobs that end without being sent. Used only on the writer's thread.
@@ -92,8 +92,8 @@ final class PushOutbox {
         let entity: PushIntent.Entity?
         /// ``PushIntent/isFallback``
         var isFallback = false
-        /// Whether the recipients may have got the push before.
-        var isReminder = false
+        /// 0 for the notification's first push, n for its n-th reminder.
+        var round: Int64 = 0
         let now: Int64
     }
 
@@ -114,12 +114,14 @@ final class PushOutbox {
         }
         var nextTurns: [PushLane: Int64] = [:]
         for device in devices where lanes.contains(device.lane) {
+            // The earlier push reminds, too.
+            if draft.round > 0, try jobs.isOpen(notification.id, on: device.id) { continue }
             var turn = nextTurns[device.lane] ?? -1
             if turn < 0 { turn = try nextTurn(of: device.owner, in: device.lane) }
             let job = PushJobTable.NewPushJob(
                 notificationID: notification.id, entity: draft.entity, collapseKey: collapseKey, device: device,
-                isFallback: draft.isFallback, queuedAt: draft.now, expiresAt: notification.expiresAt)
-            guard try jobs.queue(job, number: lastNumber + 1, turn: turn, isReminder: draft.isReminder) else { continue }
+                isFallback: draft.isFallback, round: draft.round, queuedAt: draft.now, expiresAt: notification.expiresAt)
+            guard try jobs.queue(job, number: lastNumber + 1, turn: turn) else { continue }
             lastNumber += 1
             nextTurns[device.lane] = turn + 1
             woken.insert(device.lane)
