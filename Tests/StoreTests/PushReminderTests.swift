@@ -52,6 +52,37 @@ import Testing
         #expect(try executor.claim().map(\.recipient) == ["driver:42", "driver:45"])
     }
 
+    /// A driver counts once, with a device in an enabled lane that was seen not long ago.
+    @Test func countsThoseWhoCanBeReached() throws {
+        let executor = try store.pushing([.apns])
+        let tokens = (1...6).map { apns(String(repeating: "\($0)", count: 64), $0 == 6 ? .sandbox : .production) }
+        let unknown = DeviceToken(
+            provider: .apns, platform: .ios, environment: nil, text: String(repeating: "a", count: 64))
+        for (token, id) in zip(tokens + [unknown, fcm("f")], ["1", "1", "2", "3", "4", "5", "6", "7"]) {
+            let seenAt = id == "4" ? noon - 400 * day : noon
+            _ = try executor.commit(register(token, by: driver(id)), at: seenAt)
+        }
+        _ = try executor.commit(register(apns(String(repeating: "b", count: 64)), by: customer("8")))
+        let id = try executor.commit(announceToAll).notifications[0].id
+        try executor.runBackgroundTasks()
+        try executor.commit(confirmed(phone(of: "2", on: "drivers-channel"), upTo: 1))
+        try executor.commit(written(phone(of: "3", on: "drivers-channel"), upTo: 1))
+        #expect(try remind(id, executor).count == "3", "drivers 1, 3 and 6")
+    }
+
+    /// Nobody has missed what is still being pushed for the first time.
+    @Test func nothingIsAddedWhileJobsAreBeingCreated() throws {
+        let executor = try executor("42")
+        let id = try executor.commit(announceToAll).notifications[0].id
+        #expect(try remind(id, executor).count == "0")
+        try send(executor)
+        #expect(try remind(id, executor).count == "1")
+        #expect(try remind(id, executor).count == "0")
+        #expect(try send(executor).count == 1)
+        #expect(try remind(id, executor).count == "1")
+        #expect(try executor.database.dump("SELECT reminder FROM push_audiences") == ["2"])
+    }
+
     @Test func onlyPresentBroadcastsHaveReminders() throws {
         let executor = try executor("42")
         let own = try executor.commit(announce(to: "42")).notifications[0].id
@@ -106,7 +137,7 @@ import Testing
         let id = try #require(
             try executor.commit(order(.removeDriver, "A")).notifications.first { $0.isForEveryDriver }?.id)
         try send(executor)
-        _ = try remind(id, executor)
+        #expect(try remind(id, executor).count == "2")
         let reminded = try send(executor)
         #expect(reminded.map(\.recipient) == ["driver:1", "driver:2"], "driver 3 had another notification")
         #expect(reminded.allSatisfy { $0.entity == .job("A") })

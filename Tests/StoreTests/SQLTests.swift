@@ -96,7 +96,10 @@ import Testing
             ("DELETE FROM push_audiences WHERE notification_id IN", "(notification_id<?)"),
             ("DELETE FROM push_jobs", "USING INDEX sqlite_autoindex_push_jobs_2 (notification_id<?)"),
             ("WHERE quarantined_at IS NOT NULL", "USING INDEX devices_quarantined"),
-            ("AND owner < 'driver;' AND last_seen_at", "USING INDEX devices_by_owner ("),
+            ("AND owner < 'driver;' AND last_seen_at >= ? ORDER BY", "USING INDEX devices_by_owner ("),
+            ("SELECT COUNT(DISTINCT owner)", "SEARCH devices USING INDEX devices_by_owner ("),
+            ("SELECT COUNT(DISTINCT owner)", "sqlite_autoindex_deliveries_1 (channel=? AND sequence=?)"),
+            ("SELECT COUNT(DISTINCT owner)", "sqlite_autoindex_notification_steps_1 (notification_id=? AND step=?)"),
             (
                 "COUNT(*) FROM notification_steps WHERE subject",
                 "USING COVERING INDEX notification_steps_by_subject (subject=? AND stray=?)"
@@ -324,6 +327,8 @@ import Testing
         _ = try executor.checkConfirmations(now: noon + hour)
         _ = try executor.outbox.recipients.recipients(of: Self.logged, backlog: 1)
         _ = try executor.outbox.recipients.isConfirmed(Self.logged, by: key.owner)
+        _ = try executor.outbox.recipients.reachableCount(unconfirmed: Self.logged, except: nil, since: 0, [.fcm])
+        _ = try executor.outbox.broadcasts.broadcast(of: "R")
         try executor.outbox.broadcasts.addReminder("R")
         try executor.outbox.cancelNeedless(of: key.owner, reason: "confirmed", now: noon)
         _ = try executor.cursors.cursor(of: key)

@@ -244,6 +244,15 @@ struct DeviceTable {
         DeviceToken(provider: origin.provider, platform: nil, environment: origin.environment, text: "").lane
     }
 
+    /// An SQL condition: the device is in the lane, as ``DeviceToken/lane`` says it.
+    static func condition(of lane: PushLane) -> String {
+        switch lane {
+        case .fcm: "provider = 'fcm'"
+        case .apns: "provider = 'apns' AND COALESCE(environment, 'production') = 'production'"
+        case .apnsSandbox: "provider = 'apns' AND environment = 'sandbox'"
+        }
+    }
+
     private func unreadable<Value>(_ owner: String) -> Value? {
         unreadableRows.add("the provider of a device", of: owner)
         return nil

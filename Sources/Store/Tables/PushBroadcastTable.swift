@@ -17,6 +17,8 @@ struct PushBroadcastTable {
         /// 0 for the first push, n for the n-th reminder: only those drivers get it who have neither confirmed nor
         /// acknowledged the notification.
         let round: Int64
+        /// Whether its jobs are being created.
+        let isExpanding: Bool
     }
 
     let database: Database
@@ -43,18 +45,18 @@ struct PushBroadcastTable {
 
     /// The oldest broadcast whose jobs are being created; nil if there is none.
     func first() throws(DatabaseError) -> Broadcast? {
-        try database.first(
-            """
-            SELECT notification_id, excepted, entity, after_owner, reminder FROM push_audiences \
-            WHERE expanding = 1 ORDER BY notification_id LIMIT 1
-            """,
-            as: { row in
-                Broadcast(
-                    notificationID: row.string(0), except: row.optionalString(1),
-                    entity: row.optionalString(2).flatMap { .init(stored: $0) }, afterOwner: row.string(3),
-                    round: row.integer(4))
-            })
+        try database.first(Self.selectFirst, as: Broadcast.init(row:))
     }
+
+    /// The broadcast of a notification; nil if it was not pushed to all drivers.
+    func broadcast(of notificationID: String) throws(DatabaseError) -> Broadcast? {
+        try database.first(Self.selectByID, .string(notificationID), as: Broadcast.init(row:))
+    }
+
+    private static let select =
+        "SELECT notification_id, excepted, entity, after_owner, reminder, expanding FROM push_audiences"
+    private static let selectFirst = SQL("\(select) WHERE expanding = 1 ORDER BY notification_id LIMIT 1")
+    private static let selectByID = SQL("\(select) WHERE notification_id = ?")
 
     /// Stores the progress of a broadcast: `owner` is the last driver that has its push jobs.
     func advance(_ id: String, to owner: String) throws(DatabaseError) {
@@ -78,5 +80,14 @@ struct PushBroadcastTable {
 
     func remove(_ id: String) throws(DatabaseError) {
         try database.change("DELETE FROM push_audiences WHERE notification_id = ?", .string(id))
+    }
+}
+
+extension PushBroadcastTable.Broadcast {
+    fileprivate init(row: Row) {
+        self.init(
+            notificationID: row.string(0), except: row.optionalString(1),
+            entity: row.optionalString(2).flatMap { .init(stored: $0) }, afterOwner: row.string(3), round: row.integer(4),
+            isExpanding: row.integer(5) == 1)
     }
 }

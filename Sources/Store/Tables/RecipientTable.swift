@@ -45,6 +45,30 @@ struct RecipientTable {
         AND confirmed_at IS NOT NULL) OR EXISTS (SELECT 1 FROM notification_steps WHERE notification_id = ? \
         AND step IN (\(NotificationStepTable.kinds)) AND subject = ?) THEN 1 ELSE 0 END
         """)
+
+    /// The number of drivers who have neither confirmed nor acknowledged the notification, and who have a device in one
+    /// of the lanes that was seen at `time` or later.
+    /// - Parameter except: ``Identity/key`` of a driver who does not count; nil: all do.
+    func reachableCount(
+        unconfirmed logged: LoggedNotification, except: String?, since time: Int64, _ lanes: Set<PushLane>
+    ) throws(DatabaseError) -> Int {
+        let enabled = PushLane.allCases.map { SQLValue.integer(lanes.contains($0) ? 1 : 0) }
+        let count = try database.first(
+            Self.countReachable, .integer(time), .string(except ?? ""), enabled[0], enabled[1], enabled[2],
+            .string(logged.notification.channel), .integer(logged.sequence), .string(logged.notification.id),
+            as: { $0.integer(0) })
+        return Int(count ?? 0)
+    }
+
+    // Those who have confirmed are collected first: looking for each driver's confirmation takes three times as long.
+    private static let countReachable = SQL(
+        """
+        SELECT COUNT(DISTINCT owner) FROM devices WHERE owner > 'driver:' AND owner < 'driver;' AND last_seen_at >= ? \
+        AND owner <> ? AND (\(PushLane.allCases.map { "? = 1 AND \(DeviceTable.condition(of: $0))" }.joined(separator: " OR "))) \
+        AND owner NOT IN (SELECT owner FROM deliveries WHERE channel = ? AND sequence = ? AND confirmed_at IS NOT NULL \
+        UNION ALL SELECT subject FROM notification_steps WHERE notification_id = ? \
+        AND step IN (\(NotificationStepTable.kinds)))
+        """)
 }
 
 extension NotificationRecipient {

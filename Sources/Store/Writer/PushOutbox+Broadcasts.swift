@@ -38,18 +38,13 @@ extension PushOutbox {
 
 extension PushOutbox {
     /// Pushes a notification for all drivers once more, to those who have neither confirmed nor acknowledged it.
-    /// - Returns: the number of these drivers.
+    /// - Returns: the number of these drivers; 0 while the jobs of the first push or of an earlier reminder are being
+    ///   created.
     func remind(of logged: LoggedNotification, now: Int64) throws(DatabaseError) -> Int {
-        var (count, owner) = (0, "driver:")
-        while true {
-            let page = try devices.reachableDrivers(
-                after: owner, since: now - clockLead - staleAfter, most: Self.expansionMax)
-            for devices in page.devices.split(byOwnersExcept: nil) where devices.contains(where: { lanes.contains($0.lane) }) {
-                if try !recipients.isConfirmed(logged, by: devices[devices.startIndex].owner) { count += 1 }
-            }
-            guard let last = page.lastOwner else { break }
-            owner = last
-        }
+        let broadcast = try broadcasts.broadcast(of: logged.notification.id)
+        if let broadcast, broadcast.isExpanding { return 0 }
+        let count = try recipients.reachableCount(
+            unconfirmed: logged, except: broadcast?.except, since: now - clockLead - staleAfter, lanes)
         if count > 0 { try broadcasts.addReminder(logged.notification.id) }
         return count
     }
