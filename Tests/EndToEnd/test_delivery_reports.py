@@ -275,6 +275,8 @@ def test_recipients_of_a_broadcast_and_reminders(fleet, connect, closing):
     fleet.expect_no_pushes(*phones.values())
     assert fleet.metric("notifications_total", event="new-batch-available", state="pushed") == 3, "each driver once"
     own = assign(fleet, away)
+    assert fleet.gateway.query("SELECT details FROM audit WHERE action = 'remind'") == [
+        (f'{{"notificationId":"{sent}","reminded":2}}',)]
     fleet.dispatcher.expect_error(409, "POST", f"/api/admin/notifications/{own}/remind")
     fleet.dispatcher.expect_error(404, "POST", "/api/admin/notifications/X/remind")
     ops.expect_error(404, "GET", f"{OPS}/X/recipients")

@@ -143,6 +143,31 @@ import Testing
         #expect(reminded.allSatisfy { $0.entity == .job("A") })
     }
 
+    @Test func theAuditLogNamesWhoReminded() throws {
+        let executor = try executor("42")
+        executor.rules = NotificationRules(
+            rules: ["HELLO": Self.rule(.personal), "job-available-again": Self.rule(.broadcast)])
+        let hello = try executor.commit(announceToAll).notifications[0].id
+        _ = try executor.commit(assign("A", to: "3"))
+        let free = try #require(
+            try executor.commit(order(.removeDriver, "A")).notifications.first { $0.isForEveryDriver }?.id)
+        try executor.runBackgroundTasks()
+        for id in [hello, free] { #expect(try remind(id, executor, at: noon + 5).count == "1") }
+        #expect(
+            try executor.database.dump(
+                "SELECT at - \(noon), actor, action, order_code, correlation_id, details FROM audit WHERE action = 'remind'")
+                == [
+                    #"5|admin:1|remind|-|c-1|{"notificationId":"\#(hello)","reminded":1}"#,
+                    #"5|admin:1|remind|A|c-1|{"notificationId":"\#(free)","reminded":1}"#,
+                ])
+        #expect(try executor.auditTable.last(ofOrder: "A")?.action == "remove_driver", "a reminder is no change")
+        #expect(
+            try remind("X", executor).error != nil
+                && executor.commit(command(.remind(notificationID: hello), key: "k")).status == 200)
+        #expect(try executor.commit(command(.remind(notificationID: hello), key: "k")).isReplay)
+        #expect(try executor.database.dump("SELECT COUNT(*) FROM audit WHERE action = 'remind'") == ["3"])
+    }
+
     @Test func aBroadcastIsKeptForItsRemindersAsLongAsItsNotification() throws {
         let executor = try executor("42")
         _ = try executor.commit(announceToAll)

@@ -123,7 +123,7 @@ import Testing
             ),
             ("WHERE message_id = ?", "USING INDEX push_jobs_by_message (message_id=?)"),
             ("state IN ('sending', 'accepted')", "USING INDEX push_jobs_news (recipient=? AND collapse_key=?)"),
-            ("order_code = ? ORDER BY id DESC", "USING INDEX audit_by_order (order_code=?)"),
+            ("order_code = ? AND action <> 'remind' ORDER BY id DESC", "USING INDEX audit_by_order (order_code=?)"),
             ("entry.notification_id < ?", "SEARCH entry USING INDEX sqlite_autoindex_inbox_entries_1 (recipient=? AND"),
             (
                 "SELECT COUNT(confirmed_at)",

@@ -4,7 +4,8 @@ package struct AuditEntry: Equatable, Sendable {
     package enum Subject: Equatable, Sendable {
         case order(String)
         case route(String)
-        /// No order or route: the action is an announcement, that is, a notification that an admin sends.
+        /// No order or route: the action is an announcement, that is, a notification that an admin sends, the reminder of
+        /// one, or an erasure.
         case fleet
     }
 

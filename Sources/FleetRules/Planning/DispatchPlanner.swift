@@ -118,4 +118,16 @@ extension AuditEntry.Subject {
         case .fleet: nil
         }
     }
+
+    /// What a notification with this collapse key is about; ``fleet`` if the key names no order or route. Compares bytes,
+    /// because an id may begin with a combining mark.
+    package init(collapseKey key: String) {
+        if key.utf8.starts(with: "order:".utf8) {
+            self = .order(String(Substring(key.utf8.dropFirst(6))))
+        } else if key.utf8.starts(with: "route:".utf8) {
+            self = .route(String(Substring(key.utf8.dropFirst(6))))
+        } else {
+            self = .fleet
+        }
+    }
 }

@@ -33,13 +33,13 @@ struct AuditTable {
 
     private static let insert = SQL("INSERT INTO audit (\(columns)) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)")
 
-    /// The newest entry of an order; nil if there is none.
+    /// The newest entry of an order, except reminders, which change nothing; nil if there is none.
     func last(ofOrder code: String) throws(DatabaseError) -> AuditEntry? {
         try database.first(Self.selectLastByOrder, .string(code), as: AuditEntry.init(row:))
     }
 
     private static let selectLastByOrder = SQL(
-        "SELECT \(columns) FROM audit WHERE order_code = ? ORDER BY id DESC LIMIT 1")
+        "SELECT \(columns) FROM audit WHERE order_code = ? AND action <> 'remind' ORDER BY id DESC LIMIT 1")
 
     /// Calls `each` for every entry of an order or route, oldest first. Does nothing for `.fleet`, which is
     /// neither.

@@ -1,5 +1,6 @@
 import Access
 import FleetRules
+import JSON
 
 /// Records which notifications reached which devices, and where the replay of a subscription begins.
 extension CommandExecutor {
@@ -66,7 +67,11 @@ extension CommandExecutor {
         }
         let count = try outbox.remind(of: logged, now: now)
         if count > 0 { backgroundTasks.insert(.broadcasts) }
-        return .committed(result(.reminder(count), of: command))
+        let entry = AuditEntry.reminder(of: logged.notification, count, command, now)
+        try audit(entry)
+        var result = result(.reminder(count), of: command)
+        result.audit = entry
+        return .committed(result)
     }
 
     // MARK: What is not confirmed in time
@@ -117,5 +122,22 @@ extension CommandExecutor {
             try cursors.advance(key, to: cursor, now: now)
         }
         return CursorReply(request: request, cursor: cursor, last: last)
+    }
+}
+
+extension AuditEntry {
+    /// Records who had a notification pushed once more, and to how many drivers. It belongs to the notification's order
+    /// or route, if its pushes replace each other, since only then the notification names it.
+    fileprivate static func reminder(
+        of notification: Notification, _ count: Int, _ command: Command, _ now: Int64
+    ) -> AuditEntry {
+        var details = JSONWriter()
+        details.object {
+            $0.member("notificationId", notification.id)
+            $0.member("reminded", count)
+        }
+        return AuditEntry(
+            at: now, actor: command.actor.key, action: "remind", subject: Subject(collapseKey: notification.collapseKey),
+            correlationID: command.correlationID, details: details.bytes)
     }
 }
