@@ -1,6 +1,7 @@
 import Access
 import FleetRules
 import JSON
+import Primitives
 import Testing
 
 @testable import Store
@@ -48,6 +49,25 @@ import Testing
             #expect(try numbers("unconfirmed", at: noon + hour + 4) == [5])
         }
         #expect(try list("driver-43", "created", at: noon + 10_000) == [])
+    }
+
+    /// A list of all channels passes over what is too young, however much that is.
+    @Test func listsByAgeBeginAtThatAge() throws {
+        let executor = try executor()
+        for number in 1...3 { _ = try executor.commit(announce(to: "42"), at: noon + Int64(number)) }
+        let time = noon + 2 * hour
+        try executor.database.run(
+            """
+            WITH RECURSIVE young (n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM young WHERE n < 100000) \
+            INSERT INTO notifications (id, channel, sequence, event, data, correlation_id, actor, action, created_at, \
+            expires_at, collapse_key) SELECT '\(ULID.least(at: time).prefix(10))' || SUBSTR('0000000000000000' || n, -16), \
+            'driver-1', n, 'hello', '{}', 'c', 'admin:1', 'announce', \(time), \(time), 'k' FROM young
+            """)
+        for state in [nil, "expired"] {
+            #expect(try list(nil, state, olderThan: 7_200 - 60, at: time).map(\.sequence) == [3, 2, 1])
+        }
+        let oldest = try list(nil, nil, olderThan: 7_200, at: time + 2)
+        #expect(oldest.map(\.sequence) == [2, 1], "exact to the millisecond")
     }
 
     @Test func figuresCoverAnHour() throws {

@@ -62,8 +62,9 @@ extension NotificationTable {
 
     private static let selectReportByID = SQL("\(selectReport) WHERE id = ?")
 
-    /// The notifications that a filter selects before a position, newest first. A list of all channels by state looks
-    /// through the newest ``searchMax`` notifications, unless an index contains the state.
+    /// The notifications that a filter selects before a position, newest first. A list looks through the newest
+    /// ``searchMax`` notifications, of all channels through those that are not too young; unless an index contains the
+    /// state.
     func reports(
         _ filter: NotificationFilter, before position: Position, limit: Int, now: Int64
     ) throws(DatabaseError) -> [NotificationReport] {
@@ -72,7 +73,7 @@ extension NotificationTable {
                 Self.unconfirmedReports, .integer(now), .string(position.id), .integer(filter.createdUntil),
                 .integer(limit), as: { NotificationReport(row: $0, now: now) })
         }
-        var (found, position, searched) = ([NotificationReport](), position, 0)
+        var (found, position, searched) = ([NotificationReport](), Self.start(of: filter, before: position), 0)
         while found.count < limit, searched < Self.searchMax {
             let page = try reports(filter.channel, before: position, now)
             found += page.lazy.filter(filter.includes).prefix(limit - found.count)
@@ -91,6 +92,16 @@ extension NotificationTable {
         /// Behind all notifications. A ULID consists of digits and capitals, which all sort before a tilde.
         static let end = Position(id: "~", sequence: .max)
     }
+
+    /// Where a list begins to search: ids begin with the time.
+    private static func start(of filter: NotificationFilter, before position: Position) -> Position {
+        guard filter.createdUntil < .max - idLeadMax else { return position }
+        return Position(id: min(position.id, ULID.least(at: filter.createdUntil + idLeadMax)), sequence: position.sequence)
+    }
+
+    /// Milliseconds by which the time in an id may be ahead of the notification's: after the clock was set back, ids
+    /// still increase.
+    private static let idLeadMax: Int64 = 60_000
 
     /// The most notifications through which a list searches.
     private static let searchMax = 100_000
