@@ -34,10 +34,13 @@ struct WriterLoop {
     private var published = Published()
     /// The id of the last notification that was committed and is not recorded as published.
     private var unpublished: String?
-    /// Receipts that could not be written. The next transaction writes them first: a subscription must see what was
-    /// confirmed before it, and the last one must leave none behind.
+    /// Receipts that could not be written. The next transactions write them first, a slice each, so that commands do not
+    /// wait for all. A subscription must see what was confirmed before it, and the last transaction must leave none
+    /// behind.
     private var refusedReceipts: [Receipt] = []
-    /// More of them are dropped, the oldest first: they take memory, and the next transaction takes longer with each.
+    /// The most of them in one transaction.
+    private static let refusedReceiptsSlice = 1_000
+    /// More of them are dropped, the oldest first: they take memory, and the next subscription waits for them.
     static let refusedReceiptsMax = 10_000
     /// The number of commands that got 503 since the store could no longer be written; nil while it can be written.
     private var refusedInOutage: Int?
@@ -75,7 +78,7 @@ struct WriterLoop {
             probeIfUnavailable()
             let now = observeClock()
             let isRetentionDue = retention.isDue(now - clock.lead)
-            let isBusy = isRetentionDue || nextBackgroundTask(now) != nil
+            let isBusy = isRetentionDue || nextBackgroundTask(now) != nil || canWriteRefusedReceipts
             let waitMax = unpublished == nil ? Self.waitMax : Self.unpublishedWaitMax
             switch queue.take(into: &batch, most: batchMax, waiting: isBusy ? 0 : waitMax) {
             case .closed:
@@ -84,7 +87,7 @@ struct WriterLoop {
                 return
             case .timedOut:
                 recordPublished()
-                if refusedInOutage == nil { writeRefusedReceipts() }
+                if canWriteRefusedReceipts { publish(execute([])) }
                 batchesSinceRetention = Self.batchesPerRetention
             case .items:
                 if let rules = newRules.withLock({ $0.take() }) { executor.rules = rules }
@@ -141,20 +144,21 @@ struct WriterLoop {
     private mutating func execute(_ batch: [StoreWriter.Request]) -> Commit {
         let changesBefore = executor.database.totalChangedRows
         do throws(DatabaseError) {
+            if batch.contains(where: \.isSubscription) {
+                while refusedReceipts.count > Self.refusedReceiptsSlice { publish(try executeInTransaction([])) }
+            }
             let commit = try executeInTransaction(batch)
             // A commit without changes succeeds on a full disk, too, so it does not prove that the outage is over.
             if executor.database.totalChangedRows != changesBefore { endOutage() }
             return commit
         } catch {
             if error.isTransient { return refuse(batch, error) }
-            if !refusedReceipts.isEmpty {
-                // They may be the cause. From now on they are a request as any other.
-                let receipts = refusedReceipts
-                refusedReceipts = []
-                return execute([.receipts(receipts)] + batch)
-            }
-            if batch.count > 1 { return batch.reduce(into: Commit()) { $0.append(execute([$1])) } }
-            return fail(batch, error)
+            // Receipts that have waited may be the cause. From now on they are a request as any other.
+            let waiting = Array(receiptsToWrite(with: batch))
+            refusedReceipts.removeFirst(waiting.count)
+            if waiting.isEmpty, batch.count <= 1 { return fail(batch, error) }
+            let requests: [StoreWriter.Request] = (waiting.isEmpty ? [] : [.receipts(waiting)]) + batch
+            return requests.reduce(into: Commit()) { $0.append(execute([$1])) }
         }
     }
 
@@ -163,9 +167,7 @@ struct WriterLoop {
         let start = Clock.monotonicNanoseconds()
         published.append(takePublished())
         let published = published
-        // In an outage only a subscription needs them, and all this work is probably in vain.
-        let isNeeded = refusedInOutage == nil || batch.isEmpty || batch.contains(where: \.isSubscription)
-        let refused = isNeeded ? refusedReceipts : []
+        let refused = receiptsToWrite(with: batch)
         var commit = try executor.transaction { () throws(DatabaseError) in
             var commit = Commit()
             try executor.publication.record(published)
@@ -188,7 +190,7 @@ struct WriterLoop {
         }
         let nanoseconds = Clock.monotonicNanoseconds() - start
         didRecordPublished()
-        if isNeeded { refusedReceipts = [] }
+        refusedReceipts.removeFirst(refused.count)
         unpublished = commit.lastNotificationID ?? unpublished
         // Drain after each commit: if a later transaction fails, `CommandExecutor.transaction` discards all finished
         // jobs that have not been drained.
@@ -244,8 +246,22 @@ struct WriterLoop {
         return commit
     }
 
+    /// The receipts that have waited and that the transaction of a batch writes. In an outage only a subscription needs
+    /// them, and all this work is probably in vain.
+    private func receiptsToWrite(with batch: [StoreWriter.Request]) -> ArraySlice<Receipt> {
+        let isNeeded = refusedInOutage == nil || batch.isEmpty || batch.contains(where: \.isSubscription)
+        return isNeeded ? refusedReceipts.prefix(Self.refusedReceiptsSlice) : []
+    }
+
+    private var canWriteRefusedReceipts: Bool { refusedInOutage == nil && !refusedReceipts.isEmpty }
+
+    /// Writes all receipts that have waited, until an error.
     private mutating func writeRefusedReceipts() {
-        if !refusedReceipts.isEmpty { publish(execute([])) }
+        var left = Int.max
+        while !refusedReceipts.isEmpty, refusedReceipts.count < left {
+            left = refusedReceipts.count
+            publish(execute([]))
+        }
     }
 
     private mutating func endOutage() {
