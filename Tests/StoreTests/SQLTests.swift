@@ -261,7 +261,8 @@ import Testing
         _ = try notifications.unconfirmedCount(createdAfter: 0, until: noon, now: noon)
         _ = try notifications.ids(after: "", createdUntil: noon, most: 1)
         _ = try notifications.unconfirmedOfDrivers(after: "", upTo: "~", createdAfter: 0)
-        _ = try notifications.figures(createdAfter: 0)
+        var count = NotificationTable.FiguresCount(createdAfter: 0)
+        _ = try notifications.count(&count, most: 1)
         _ = try notifications.markAcknowledged("N", now: noon)
         for ids in [["N"], nil] {
             _ = try notifications.markAcknowledged(ids, channel: "driver-42", after: 0, now: noon)

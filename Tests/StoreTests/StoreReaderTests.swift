@@ -158,6 +158,40 @@ import Threads
         harness.stop()
     }
 
+    /// An hour may have a million notifications: replays do not wait until they are counted.
+    @Test func figuresAreCountedBetweenOtherRequests() throws {
+        let executor = try store.executor()
+        let count = 30_000
+        try executor.database.run(
+            """
+            WITH RECURSIVE log (n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM log WHERE n < \(count)) \
+            INSERT INTO notifications (id, channel, sequence, event, data, correlation_id, actor, action, created_at, \
+            expires_at, collapse_key, confirmed_at) SELECT '\(ULID.least(at: noon).prefix(10))' \
+            || SUBSTR('0000000000000000' || n, -16), 'driver-1', n, 'hello', '{}', 'c', 'admin:1', 'announce', \(noon), \
+            \(noon), 'k', \(noon) + n FROM log
+            """)
+        let answers = Lock<[String]>([])
+        let reader = try StoreReader(
+            path: store.path, encode: FleetResponses.body(of:),
+            onReplies: { replies in answers.withLock { $0 += replies.map { Self.text($0.reply) } } },
+            onReplays: { pages in answers.withLock { $0 += pages.map { "\($0.page?.notifications.count ?? -1)" } } },
+            onError: { Issue.record("\($0)") }, now: { noon + 1 }, readClock: { reading(noon + 1, uptime: day) })
+        for number in 0..<2 {
+            _ = reader.post(QueryRequest(.deliveryFigures, replyTo: ReplyAddress(loop: 0, request: number)))
+        }
+        _ = reader.post(
+            ReplayRequest(key: phone(of: "1"), after: 0, limit: 9, isFirst: false, replyTo: ReplyAddress(loop: 0, request: 2)))
+        reader.stop()
+        let found = answers.withLock { $0 }
+        #expect(found.count == 3 && found.first == "9")
+        #expect(found.last?.contains(#""created":\#(count),"written":0,"confirmed":\#(count),"#) == true)
+        #expect(found.last?.contains(#""p50Ms":15000,"p99Ms":29700"#) == true && found.last == found.dropLast().last)
+    }
+
+    private static func text(_ reply: QueryReply) -> String {
+        if case .found(let body) = reply { String(decoding: body, as: UTF8.self) } else { "\(reply)" }
+    }
+
     @Test func databaseErrorsAreReportedAndMakeQueriesUnavailable() throws {
         do { _ = try store.executor() }
         let replies = WorkQueue<Reply>(capacity: 10)

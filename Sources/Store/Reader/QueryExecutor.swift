@@ -176,8 +176,23 @@ final class QueryExecutor {
     /// The figures cover so many milliseconds.
     private static let figuresTime: Int64 = 3_600_000
 
+    /// The most notifications in one slice of a count; it takes some 15 ms.
+    private static let figuresSlice = 10_000
+
     private func figures(now: Int64) throws(DatabaseError) -> DeliveryFigures {
-        var figures = try notifications.figures(createdAfter: now - Self.figuresTime)
+        var count = figuresCount(now: now)
+        while true { if let figures = try countFigures(&count, now: now) { return figures } }
+    }
+
+    /// Begins to count the figures, for ``countFigures(_:now:)``.
+    func figuresCount(now: Int64) -> NotificationTable.FiguresCount { .init(createdAfter: now - Self.figuresTime) }
+
+    /// Counts the next slice.
+    /// - Returns: the figures after the last slice; nil before it.
+    func countFigures(
+        _ count: inout NotificationTable.FiguresCount, now: Int64
+    ) throws(DatabaseError) -> DeliveryFigures? {
+        guard var figures = try notifications.count(&count, most: Self.figuresSlice) else { return nil }
         figures.unconfirmed = try countUnconfirmed(now: now)
         return figures
     }

@@ -26,7 +26,8 @@ package final class StoreReader: Sendable {
     ///   - backlogHours: notifications of people's channels are replayed until they are so old.
     ///   - backlogLimit: the most notifications of a replay.
     ///   - encode: returns the JSON of a response.
-    ///   - onReplies: gets the replies to a batch of queries, in the order of the queries.
+    ///   - onReplies: gets the replies to a batch of queries, in the order of the queries, except
+    ///     ``Query/deliveryFigures``, whose replies follow when they are counted.
     ///   - onReplays: gets the pages of a batch of replays, in the order of the requests; nil for a page that cannot be read
     ///     now.
     ///   - onExpired: gets the number of notifications that have expired, about once a second.
@@ -64,14 +65,20 @@ package final class StoreReader: Sendable {
                 var batch: [Request] = []
                 var expiry = ExpiryCount(from: start)
                 var (pushes, unconfirmed) = (RegularCount(), RegularCount())
+                var figures = FiguresQuery()
                 while true {
-                    let result = queue.take(into: &batch, most: Self.batchMax, waiting: RegularCount.interval)
-                    if result == .closed { return }
+                    let waiting = figures.isRunning ? 0 : RegularCount.interval
+                    let result = queue.take(into: &batch, most: Self.batchMax, waiting: waiting)
+                    if result == .closed, !figures.isRunning { return }
                     if result == .items {
-                        let answers = Self.answer(batch, executor, replays, encode, readClock(), now, onError)
+                        let answers = Self.answer(batch, &figures, executor, replays, encode, readClock(), now, onError)
                         if !answers.replies.isEmpty { onReplies(answers.replies) }
                         if !answers.pages.isEmpty { onReplays(answers.pages) }
                     }
+                    let counted = figures.next(
+                        executor, now: now(), reply: { .found(encode(.deliveryFigures($0))) },
+                        onError: { Self.unavailable($0, onError) })
+                    if !counted.isEmpty { onReplies(counted) }
                     do throws(DatabaseError) {
                         if let counts = try expiry.next(executor, now: now()), !counts.isEmpty { onExpired(counts) }
                         if let queues = try pushes.next(counting: { () throws(DatabaseError) in try executor.pushQueues() }) {
@@ -110,12 +117,14 @@ package final class StoreReader: Sendable {
     )
 
     private static func answer(
-        _ batch: [Request], _ executor: QueryExecutor, _ replays: ReplayReader, _ encode: (QueryResult) -> [UInt8],
+        _ batch: [Request], _ figures: inout FiguresQuery, _ executor: QueryExecutor, _ replays: ReplayReader,
+        _ encode: (QueryResult) -> [UInt8],
         _ reading: ClockReading, _ now: () -> Int64, _ onError: (DatabaseError) -> Void
     ) -> Answers {
         var answers: Answers = ([], [])
         for request in batch {
             switch request {
+            case .query(let request) where request.query == .deliveryFigures: figures.add(request)
             case .query(let request):
                 answers.replies.append((request, reply(to: request.query, executor, encode, now(), onError)))
             case .replay(let request):
@@ -146,8 +155,12 @@ package final class StoreReader: Sendable {
             case .failure(let error): return .rejected(error)
             }
         } catch {
-            onError(error)
-            return .unavailable("The store cannot be read now")
+            return unavailable(error, onError)
         }
+    }
+
+    private static func unavailable(_ error: DatabaseError, _ onError: (DatabaseError) -> Void) -> QueryReply {
+        onError(error)
+        return .unavailable("The store cannot be read now")
     }
 }

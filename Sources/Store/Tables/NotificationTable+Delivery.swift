@@ -165,30 +165,44 @@ extension NotificationTable {
 
     // MARK: Figures
 
-    /// What became of the notifications created after a time that are for one person or for all drivers.
-    func figures(createdAfter start: Int64) throws(DatabaseError) -> DeliveryFigures {
-        var figures = DeliveryFigures()
-        var times: [Int64] = []
-        // By id, which begins with the time: the rows of an hour lie together.
-        try database.each(Self.selectFigures, .string(ULID.least(at: start))) { row in
-            figures.created += 1
-            if !row.isNull(1) { figures.written += 1 }
-            if let confirmedAt = row.optionalInteger(2) {
-                figures.confirmed += 1
-                times.append(max(0, confirmedAt - row.integer(0)))
+    /// What became of the notifications created after a time that are for one person or for all drivers, as far as they
+    /// are counted.
+    struct FiguresCount {
+        fileprivate var figures = DeliveryFigures()
+        /// From creation to first confirmation, in milliseconds.
+        fileprivate var times: [Int64] = []
+        /// The id of the last notification that is counted.
+        fileprivate var position: String
+
+        /// By id, which begins with the time: the rows of an hour lie together.
+        init(createdAfter start: Int64) { position = ULID.least(at: start) }
+    }
+
+    /// Counts at most `most` further notifications.
+    /// - Returns: the figures, if no further notification is left; `unconfirmed` is not set.
+    func count(_ count: inout FiguresCount, most: Int) throws(DatabaseError) -> DeliveryFigures? {
+        let before = count.figures.created
+        try database.each(Self.selectFigures, .string(count.position), .integer(most)) { row in
+            count.position = row.string(0)
+            count.figures.created += 1
+            if !row.isNull(2) { count.figures.written += 1 }
+            if let confirmedAt = row.optionalInteger(3) {
+                count.figures.confirmed += 1
+                count.times.append(max(0, confirmedAt - row.integer(1)))
             }
-            if !row.isNull(3) { figures.acknowledged += 1 }
-            if row.integer(4) > 0 { figures.pushed += 1 }
+            if !row.isNull(4) { count.figures.acknowledged += 1 }
+            if row.integer(5) > 0 { count.figures.pushed += 1 }
         }
-        figures.setPercentiles(of: times)
-        return figures
+        if count.figures.created - before == most { return nil }
+        count.figures.setPercentiles(of: count.times)
+        return count.figures
     }
 
     private static let selectFigures = SQL(
         """
-        SELECT created_at, written_at, confirmed_at, acknowledged_at, CASE WHEN EXISTS (SELECT 1 FROM push_jobs \
+        SELECT id, created_at, written_at, confirmed_at, acknowledged_at, CASE WHEN EXISTS (SELECT 1 FROM push_jobs \
         WHERE notification_id = notifications.id AND state = 'accepted') THEN 1 ELSE 0 END FROM notifications \
-        WHERE id > ? AND COALESCE(channel, '') > 'customer-' AND COALESCE(channel, '') < 'drivers-d'
+        WHERE id > ? AND COALESCE(channel, '') > 'customer-' AND COALESCE(channel, '') < 'drivers-d' ORDER BY id LIMIT ?
         """)
 }
 
