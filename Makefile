@@ -17,7 +17,7 @@ SEED ?=
 
 RELEASE := swift build -c release --static-swift-stdlib
 
-.PHONY: run build test unit e2e check lint format bench sim crash storm hostile soak fuzz conformance tsan asan packages clean
+.PHONY: run build test unit e2e check lint format bench bench-base sim crash storm hostile soak fuzz conformance tsan asan packages clean
 
 run: build ## Start the gateway with the development configuration.
 	@echo "Try it from another terminal:"
@@ -52,6 +52,11 @@ format: ## Format all Swift files.
 bench: build ## Run the benchmarks and print their tables.
 	Benchmarks/run $(BINARY) $(BENCH_TOOLS)
 	python3 Benchmarks/push.py $(BINARY)
+
+# The revision before guaranteed delivery.
+BASE ?= e44a37d
+bench-base: build ## Compare the speed of BASE, an earlier revision, with the present one, in interleaved runs.
+	Benchmarks/base $(BASE) $(BINARY) $(BENCH_TOOLS)
 
 sim: build ## Run the simulation with SEEDS seeds.
 	$(BINARY) simulate --seed 1 --seeds $(SEEDS)

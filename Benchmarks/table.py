@@ -101,6 +101,33 @@ if reports("actions"):
             form="{:,.0f}", note=f" ({cpu:.0f} µs of CPU time each)")
     bounded("actions: p99 latency from request to event at 500 per second", p99_ms, "≤", 50,
             form="{:.1f} ms", note=f" (p50 {p50_ms:.1f} ms)")
+if reports("confirmed.fleetwire"):
+    cost = statistics.median(
+        1e6 / deliveries(confirmed) - 1e6 / deliveries(unconfirmed) for confirmed, unconfirmed in
+        zip(reports("confirmed.fleetwire"), reports("unconfirmed.fleetwire")))
+    bounded("confirmed: CPU time of a confirmed notification beyond an unconfirmed one", cost, "≤", 60,
+            form="{:.0f} µs")
+    bounded("confirmed: notifications per second to 1,000 drivers, durability full",
+            median("confirmed.fleetwire", lambda report: report["delivered"] / report["publish_s"]),
+            "≥", 5_000, form="{:,.0f}")
+    bounded("confirmed: p99 latency from request to receipt at 500 per second",
+            median("confirmed-open.fleetwire", p99), "≤", 10, form="{:.1f} ms")
+    least = min(count / report["delivered"] for count, report in
+                zip(reports("confirmations"), reports("confirmed.fleetwire")))
+    row("confirmed: least part of the delivered notifications that was confirmed",
+        f"{least:.2%}", least == 1, "100 %")
+for load, counted, count in (("fanout-1", "CPU time per delivery", deliveries),
+                             ("direct", "CPU time per publish", publishes),
+                             ("fleet", "CPU time per publish", publishes)):
+    if reports(f"{load}.base"):
+        bounded(f"{load}: {counted}, relative to the version before",
+                ratio(f"{load}.base", f"{load}.present", count), "≤", 1.05)
+if reports("idle.base"):
+    more = statistics.median(
+        present["server"]["rss_per_conn"] - base["server"]["rss_per_conn"]
+        for present, base in zip(reports("idle.present"), reports("idle.base")))
+    bounded("idle: resident bytes per connection more than the version before", more, "≤", 100,
+            form="{:.0f}")
 KINDS = ("lost", "duplicated", "reordered", "connect_failed", "subscribe_errors", "http_errors")
 wrong = sum(json.loads(path.read_text())[kind] for path in folder.glob("*.fleetwire.*.json")
             for kind in KINDS)
