@@ -45,6 +45,7 @@ import Testing
             executor.claim().enumerated().map {
                 PushOutcome($1, $0 == 0 ? .failed(reason: "r") : .accepted(messageID: "m\($0)"), wasTried: true)
             })
+        _ = try executor.subscribe(phone(of: "43", on: "drivers-channel"))
         try executor.commit(confirmed(phone(of: "43", on: "drivers-channel"), upTo: 1))
         _ = try executor.commit(telemetry(id, by: driver("44")))
         #expect(try remind(id, executor).count == "2")
@@ -65,6 +66,7 @@ import Testing
         _ = try executor.commit(register(apns(String(repeating: "b", count: 64)), by: customer("8")))
         let id = try executor.commit(announceToAll).notifications[0].id
         try executor.runBackgroundTasks()
+        _ = try executor.subscribe(phone(of: "2", on: "drivers-channel"))
         try executor.commit(confirmed(phone(of: "2", on: "drivers-channel"), upTo: 1))
         try executor.commit(written(phone(of: "3", on: "drivers-channel"), upTo: 1))
         #expect(try remind(id, executor).count == "3", "drivers 1, 3 and 6")
