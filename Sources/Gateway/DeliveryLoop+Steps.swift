@@ -129,7 +129,7 @@ extension DeliveryLoop {
     /// Writes what is queued for a connection. If that contains notifications, a ping stands behind them in the same
     /// write: its pong shows that they have arrived.
     package func write(_ frame: Frame, to socket: SocketID) {
-        guard delivery.table.isAnyOwed, delivery.table.isOwed(socket.slot) else { return send(frame, to: socket) }
+        guard delivery.table.isOwed(socket.slot) else { return send(frame, to: socket) }
         let payload = delivery.table.ping(socket.slot, now: unixTime, using: &random)
         send(Frame(joining: [frame, .ping(payload: payload.bytes)]), to: socket)
     }
