@@ -126,6 +126,8 @@ import Testing
         changes.dropoffAddress = .set("")
         changes.scheduledAt = .set("2026-11-21T12:00:00+01:00")
         changes.totalGBP = .set(JSONNumber(text: "1.50e1"))
+        changes.pickupCoordinates = .set(coordinates("51.50740", "-0.0"))
+        changes.dropoffCoordinates = .set(coordinates("-9E1", "180"))
         let written: Order?
         do { written = try store.executor().commit(assign("A", to: "42", changes: changes)).order }
         var stored: [Order] = []
@@ -133,6 +135,8 @@ import Testing
         #expect(stored == [try #require(written)])
         #expect(stored.first?.customerName?.utf8.elementsEqual(text.utf8) == true)
         #expect(stored.first?.totalGBP?.text == "1.50e1")
+        #expect(stored.first?.pickupCoordinates == coordinates("51.50740", "-0.0"))
+        #expect(stored.first?.dropoffCoordinates == coordinates("-9E1", "180"))
     }
 
     /// Ids increase even if the clock was set back while the gateway was down.

@@ -20,6 +20,8 @@ import Testing
         changes.customerName = .set("Zeb Quix")
         changes.pickupAddress = .set("From-\(code)")
         changes.dropoffAddress = .set("To-\(code)")
+        changes.pickupCoordinates = .set(coordinates("51.98765", "-0.98765"))
+        changes.dropoffCoordinates = .set(coordinates("52.98765", "-1.98765"))
         _ = try executor.commit(assign(code, to: "42", key: key, changes: changes), at: now)
     }
 
@@ -59,11 +61,28 @@ import Testing
         _ = try executor.commit(order(.cancel, "C"), at: noon + 5)
         try runRetention(executor, at: noon + 6)
         left = try everything(executor)
-        #expect(!left.contains("From-B") && !left.contains("To-B"))
+        #expect(!left.contains("From-B") && !left.contains("To-B") && !left.contains(".98765"))
         #expect(try executor.count("erasures") == 0)
         try place("D", executor, at: noon + 7)
         try runRetention(executor, at: noon + 8)
         #expect(try executor.database.dump("SELECT code FROM orders WHERE customer_name IS NOT NULL") == ["D"])
+    }
+
+    /// A dispatcher may give an open order coordinates after the customer was erased, and nothing else.
+    @Test(arguments: [true, false]) func removesCoordinatesWhenTheOrderEnds(isPickup: Bool) throws {
+        let executor = try store.pushing()
+        for code in ["A", "B"] { try place(code, executor) }
+        _ = try executor.commit(erase(.customer, "7"))
+        try executor.runBackgroundTasks()
+        var action = OrderAction(code: "A", .cancel)
+        (action.changes.pickupAddress, action.changes.dropoffAddress) = (.clear, .clear)
+        action.changes.pickupCoordinates = isPickup ? .keep : .clear
+        action.changes.dropoffCoordinates = isPickup ? .clear : .keep
+        _ = try executor.commit(command(.order(action)), at: noon + 1)
+        try runRetention(executor, at: noon + 2)
+        #expect(
+            try executor.database.dump("SELECT code FROM orders WHERE COALESCE(pickup_latitude, dropoff_longitude) IS NOT NULL")
+                == ["B"])
     }
 
     /// Each action on an open job writes the driver's name again, because the driver's JWT contains the name.
@@ -101,6 +120,8 @@ import Testing
         let again = try executor.commit(assign("A", to: "42", key: "a"), at: noon + 3)
         #expect(again.isReplay && again.status == 200)
         #expect(again.text.contains(#""customerId":"7","customerName":null,"pickupAddress":null,"dropoffAddress":null"#))
+        #expect(again.text.contains(#""pickupLatitude":null,"pickupLongitude":null,"dropoffLatitude":null,"#))
+        #expect(again.text.contains(#""dropoffLongitude":null}"#))
         #expect(again.text.contains(#""code":"A""#) && again.text.contains(#""notificationIds":[""#))
         #expect(try executor.commit(assign("A", to: "42", key: "a", digest: [2]), at: noon + 3).status == 409)
         #expect(try executor.dump("idempotency").filter { !$0.contains(#""customerId":"7""#) } == before)
@@ -153,10 +174,10 @@ import Testing
             _ = try executor.commit(order(.cancel, "A\(number)"))
         }
         _ = try executor.commit(register(fcm("a"), by: customer("7")))
-        #expect(isInFiles("Zeb Quix") && isInFiles("From-A"))
+        #expect(isInFiles("Zeb Quix") && isInFiles("From-A") && isInFiles("51.98765"))
         _ = try executor.commit(erase(.customer, "7"))
         try executor.runBackgroundTasks()
-        #expect(!isInFiles("Zeb Quix") && !isInFiles("From-A") && !isInFiles("To-A"))
+        #expect(!isInFiles("Zeb Quix") && !isInFiles("From-A") && !isInFiles("To-A") && !isInFiles(".98765"))
     }
 
     /// The checkpoint fails at once while there is a reader. The reader does not wait for the checkpoint.

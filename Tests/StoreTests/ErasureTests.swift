@@ -103,6 +103,8 @@ import Testing
             changes.customerName = .set("Name-\(customer)")
             changes.pickupAddress = .set("From-\(code)")
             changes.dropoffAddress = .set("To-\(code)")
+            changes.pickupCoordinates = .set(coordinates("51.\(code == "A" ? 111 : 222)", "-0.5"))
+            changes.dropoffCoordinates = .set(coordinates("52.5", "-0.\(code == "A" ? 333 : 444)"))
             _ = try executor.commit(assign(code, to: "42", changes: changes))
             _ = try executor.commit(order(.removeDriver, code))
             if code == "A" { _ = try executor.commit(order(.cancel, code)) }
@@ -118,6 +120,11 @@ import Testing
         #expect(!after.contains("From-A") && !after.contains("To-A"), "order A has ended")
         #expect(after.contains("From-B") && after.contains("To-B"), "order B is open: the driver needs the address")
         #expect(after.contains("From-C") && !after.contains("REF-A|customer:7"))
+        #expect(!after.contains("51.111") && !after.contains("-0.333"), "order A has ended")
+        #expect(
+            try executor.database.dump(
+                "SELECT code, pickup_latitude, pickup_longitude, dropoff_latitude, dropoff_longitude FROM orders ORDER BY code")
+                == ["A|-|-|-|-", "B|51.222|-0.5|52.5|-0.444", "C|51.222|-0.5|52.5|-0.444"])
     }
 
     @Test func unknownPersonChangesNothing() throws {

@@ -3,6 +3,7 @@ import Crypto
 import FleetRules
 import Glibc
 import HTTPAPI
+import JSON
 import Primitives
 import Threads
 
@@ -84,6 +85,10 @@ func assign(
     var action = OrderAction(code: code, .assign(.init(id: Identifier(driver))))
     action.changes = changes
     return command(.order(action), by: actor, key: key, digest: digest)
+}
+
+func coordinates(_ latitude: String, _ longitude: String) -> Coordinates {
+    Coordinates(latitude: JSONNumber(text: latitude), longitude: JSONNumber(text: longitude))
 }
 
 func order(_ kind: OrderAction.Kind, _ code: String) -> Command { command(.order(OrderAction(code: code, kind))) }

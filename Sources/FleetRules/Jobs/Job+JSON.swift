@@ -20,6 +20,10 @@ extension Order {
         json.member("dropoffAddress", dropoffAddress)
         json.member("scheduledAt", scheduledAt)
         json.member("totalGBP", totalGBP)
+        json.member("pickupLatitude", pickupCoordinates?.latitude)
+        json.member("pickupLongitude", pickupCoordinates?.longitude)
+        json.member("dropoffLatitude", dropoffCoordinates?.latitude)
+        json.member("dropoffLongitude", dropoffCoordinates?.longitude)
     }
 }
 

@@ -16,6 +16,9 @@ package struct Order: Equatable, Sendable {
     package var scheduledAt: String?
     /// In pounds sterling, as the request wrote it.
     package var totalGBP: JSONNumber?
+    /// Shown to apps, but not in the order's events, whose fields are fixed. The same applies to the drop-off.
+    package var pickupCoordinates: Coordinates?
+    package var dropoffCoordinates: Coordinates?
 
     package init(code: String) { self.code = code }
 
@@ -54,6 +57,8 @@ package struct OrderChanges: Equatable, Sendable {
     package var dropoffAddress = Change<String>.keep
     package var scheduledAt = Change<String>.keep
     package var totalGBP = Change<JSONNumber>.keep
+    package var pickupCoordinates = Change<Coordinates>.keep
+    package var dropoffCoordinates = Change<Coordinates>.keep
 
     package init() {}
 
@@ -67,6 +72,8 @@ package struct OrderChanges: Equatable, Sendable {
         dropoffAddress.apply(to: &order.dropoffAddress)
         scheduledAt.apply(to: &order.scheduledAt)
         totalGBP.apply(to: &order.totalGBP)
+        pickupCoordinates.apply(to: &order.pickupCoordinates)
+        dropoffCoordinates.apply(to: &order.dropoffCoordinates)
     }
 
     /// The names of the fields that the request sets or clears.
@@ -77,5 +84,7 @@ package struct OrderChanges: Equatable, Sendable {
             pickupAddress.isPresent ? "pickupAddress" : nil, dropoffAddress.isPresent ? "dropoffAddress" : nil,
             scheduledAt.isPresent ? "scheduledAt" : nil, totalGBP.isPresent ? "totalGBP" : nil,
         ].compactMap(\.self)
+            + (pickupCoordinates.isPresent ? ["pickupLatitude", "pickupLongitude"] : [])
+            + (dropoffCoordinates.isPresent ? ["dropoffLatitude", "dropoffLongitude"] : [])
     }
 }

@@ -42,7 +42,22 @@ extension JSONBody {
         changes.dropoffAddress = try text("dropoffAddress")
         changes.scheduledAt = try time("scheduledAt")
         changes.totalGBP = try number("totalGBP")
+        changes.pickupCoordinates = try coordinates("pickupLatitude", "pickupLongitude")
+        changes.dropoffCoordinates = try coordinates("dropoffLatitude", "dropoffLongitude")
         return changes
+    }
+
+    /// Two members that are a place together: both are numbers, both are null, or both are absent.
+    private func coordinates(_ latitude: String, _ longitude: String) throws(APIError) -> Change<Coordinates> {
+        switch (try degrees(latitude, max: 90), try degrees(longitude, max: 180)) {
+        case (.keep, .keep): return .keep
+        case (.clear, .clear): return .clear
+        case (.set(let north), .set(let east)): return .set(Coordinates(latitude: north, longitude: east))
+        case (.set, _): throw missing(longitude, "a number")
+        case (_, .set): throw missing(latitude, "a number")
+        case (.clear, .keep): throw invalid(longitude, "be null, like \"\(latitude)\"")
+        case (.keep, .clear): throw invalid(latitude, "be null, like \"\(longitude)\"")
+        }
     }
 
     /// The action `assign` on a route. The body must contain the driver.
@@ -95,17 +110,18 @@ extension JSONBody {
         }
         var report = ProgressReport(step: step)
         report.notes = try self.text("notes").value
-        report.latitude = try degrees("latitude", max: 90)
-        report.longitude = try degrees("longitude", max: 180)
+        report.latitude = try degrees("latitude", max: 90).value
+        report.longitude = try degrees("longitude", max: 180).value
         return report
     }
 
-    private func degrees(_ name: String, max: Double) throws(APIError) -> JSONNumber? {
-        guard let number = try number(name).value else { return nil }
+    private func degrees(_ name: String, max: Double) throws(APIError) -> Change<JSONNumber> {
+        let change = try number(name)
+        guard let number = change.value else { return change }
         guard let degrees = Double(number.text), abs(degrees) <= max else {
             throw invalid(name, "be from -\(Int(max)) to \(Int(max))")
         }
-        return number
+        return change
     }
 
     /// An announcement: `{type, to: {driver} | {drivers: […]} | {customer} | {all: true}, data?}`.

@@ -9,6 +9,7 @@ enum Schema {
         Migration(version: 5, statements: bookingLists), Migration(version: 6, statements: inbox),
         Migration(version: 7, statements: clock + erasureSearch), Migration(version: 8, statements: load),
         Migration(version: 9, statements: delivery), Migration(version: 10, statements: reminders),
+        Migration(version: 11, statements: trips),
     ]
 
     private static let bookkeeping = [

@@ -15,8 +15,8 @@ extension CommandExecutor {
     ///    audit entries and notification steps, and redacts the person's names and addresses there (``Redaction``).
     ///    ``ErasureTable`` stores the progress.
     /// 3. When the orders and routes that were open at the time of the request have ended (``resumeErasures()``):
-    ///    clears rows as in step 1 and repeats step 2. Until then, an open order keeps its addresses, because the
-    ///    driver needs them.
+    ///    clears rows as in step 1 and repeats step 2. Until then, an open order keeps its addresses and
+    ///    coordinates, because the driver needs them.
     /// 4. After each search: runs a checkpoint, which removes the old content from the write-ahead log.
     ///
     /// The audit log keeps the person's actions under the person's id. For admins and ops only step 1 and the
@@ -97,7 +97,7 @@ extension CommandExecutor {
 
     /// Restarts the search of each waiting erasure whose person has no order or route left that was open at the time of
     /// the request. A customer's erasure is restarted earlier if one of these orders has ended and still contains the
-    /// customer's name or an address.
+    /// customer's name, an address or coordinates.
     ///
     /// The restarted search covers the whole log, because each action on an open order may have written notifications
     /// with the person's name since the first search.
@@ -114,7 +114,7 @@ extension CommandExecutor {
     }
 
     /// Whether an order of a customer that existed at the time of the request has ended and still contains the
-    /// customer's name or an address. False for drivers.
+    /// customer's name, an address or coordinates. False for drivers.
     private func hasEndedOrderToClear(_ erasure: ErasureTable.Erasure) throws(DatabaseError) -> Bool {
         guard erasure.person.role == .customer else { return false }
         return try orders.hasEndedOrderToClear(ofCustomer: erasure.person.id, createdUntil: erasure.requestedAt)

@@ -19,6 +19,10 @@ import Primitives
 struct Redaction {
     private static let driverFields: [StaticString] = ["driverName"]
     private static let customerFields: [StaticString] = ["customerName", "pickupAddress", "dropoffAddress"]
+    /// Cleared together with a customer's addresses. They are numbers, so they are not searched for elsewhere.
+    private static let coordinateFields: [StaticString] = [
+        "pickupLatitude", "pickupLongitude", "dropoffLatitude", "dropoffLongitude",
+    ]
 
     private let person: Identity
     private let texts: [String]
@@ -99,9 +103,11 @@ struct Redaction {
         }
     }
 
-    /// The members to set to null in a customer's data. Addresses stay until the order has ended, because the driver
-    /// needs them.
-    private static func customerFields(hasEnded: Bool) -> [StaticString] { hasEnded ? customerFields : ["customerName"] }
+    /// The members to set to null in a customer's data. Addresses and coordinates stay until the order has ended,
+    /// because the driver needs them.
+    private static func customerFields(hasEnded: Bool) -> [StaticString] {
+        hasEnded ? customerFields + coordinateFields : ["customerName"]
+    }
 
     /// Whether the booking of a notification has ended; nil if the booking is not one of the customer's.
     private func hasEnded(_ row: NotificationTable.RedactionRow, _ facts: Facts) -> Bool? {
@@ -113,8 +119,8 @@ struct Redaction {
     // MARK: Other texts
 
     /// Redacts a stored response. Each order and route in the response contains the id of its driver, and each order
-    /// that of its customer. The addresses of open orders are cleared, too: a stored response is not what the driver's
-    /// app navigates by.
+    /// that of its customer. The addresses and coordinates of open orders are cleared, too: a stored response is not what
+    /// the driver's app navigates by.
     /// - Returns: the redacted response; nil if nothing changes.
     func redacted(response: [UInt8]) -> [UInt8]? {
         let (id, role) = (person.id, person.role)
@@ -124,7 +130,7 @@ struct Redaction {
                 guard key.equals(role == .driver ? "driverId" : "customerId") else { return }
                 concernsPerson = value.string?.isSame(as: id) ?? false
             }
-            return !concernsPerson ? [] : role == .driver ? Self.driverFields : Self.customerFields
+            return !concernsPerson ? [] : role == .driver ? Self.driverFields : Self.customerFields(hasEnded: true)
         }
         return JSONRedaction.apply(to: response, search, rules)
     }

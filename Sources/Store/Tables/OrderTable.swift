@@ -7,7 +7,8 @@ import Primitives
 struct OrderTable {
     private static let columns = """
         code, status, driver_id, driver_name, version, booking_id, booking_reference, customer_id, customer_name, \
-        pickup_address, dropoff_address, scheduled_at, total_gbp
+        pickup_address, dropoff_address, scheduled_at, total_gbp, pickup_latitude, pickup_longitude, dropoff_latitude, \
+        dropoff_longitude
         """
     private static let select = "SELECT \(columns), created_at FROM orders"
 
@@ -47,7 +48,7 @@ struct OrderTable {
     func open(driverID: String) throws(DatabaseError) -> [(order: Order, createdAt: Int64)] {
         try database.all(
             Self.selectOpenByDriver, .string(driverID),
-            as: { row throws(DatabaseError) in (try Order(row: row), row.integer(13)) })
+            as: { row throws(DatabaseError) in (try Order(row: row), row.integer(17)) })
     }
 
     private static let selectOpenByDriver = SQL(
@@ -60,19 +61,24 @@ struct OrderTable {
             .string(order.assignment.driver?.id.text), .string(order.assignment.driver?.name),
             .integer(order.assignment.version), .string(order.bookingID), .string(order.bookingReference),
             .string(order.customerID), .string(order.customerName), .string(order.pickupAddress),
-            .string(order.dropoffAddress), .string(order.scheduledAt), .string(order.totalGBP?.text), .integer(now),
-            .integer(now))
+            .string(order.dropoffAddress), .string(order.scheduledAt), .string(order.totalGBP?.text),
+            .string(order.pickupCoordinates?.latitude.text), .string(order.pickupCoordinates?.longitude.text),
+            .string(order.dropoffCoordinates?.latitude.text), .string(order.dropoffCoordinates?.longitude.text),
+            .integer(now), .integer(now))
     }
 
     private static let upsert = SQL(
         """
-        INSERT INTO orders (\(columns), created_at, updated_at) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) \
+        INSERT INTO orders (\(columns), created_at, updated_at) \
+        VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) \
         ON CONFLICT (code) DO UPDATE SET status = excluded.status, driver_id = excluded.driver_id, \
         driver_name = excluded.driver_name, version = excluded.version, booking_id = excluded.booking_id, \
         booking_reference = excluded.booking_reference, customer_id = excluded.customer_id, \
         customer_name = excluded.customer_name, pickup_address = excluded.pickup_address, \
         dropoff_address = excluded.dropoff_address, scheduled_at = excluded.scheduled_at, \
-        total_gbp = excluded.total_gbp, updated_at = excluded.updated_at
+        total_gbp = excluded.total_gbp, pickup_latitude = excluded.pickup_latitude, \
+        pickup_longitude = excluded.pickup_longitude, dropoff_latitude = excluded.dropoff_latitude, \
+        dropoff_longitude = excluded.dropoff_longitude, updated_at = excluded.updated_at
         """)
 
     /// Deletes at most `most` orders that have ended and were not updated since `cutoff`.
@@ -94,14 +100,15 @@ struct OrderTable {
             "UPDATE orders SET driver_name = NULL WHERE driver_id = ? AND driver_name IS NOT NULL", .string(id))
     }
 
-    /// Clears a customer's name, and the addresses of those of the customer's orders that have ended.
+    /// Clears a customer's name, and the addresses and coordinates of those of the customer's orders that have ended.
     /// - Returns: the number of orders that contained the name.
     func clearName(ofCustomer id: String) throws(DatabaseError) -> Int {
         let count = try database.change(
             "UPDATE orders SET customer_name = NULL WHERE customer_id = ? AND customer_name IS NOT NULL", .string(id))
         try database.change(
             """
-            UPDATE orders SET pickup_address = NULL, dropoff_address = NULL WHERE customer_id = ? \
+            UPDATE orders SET pickup_address = NULL, dropoff_address = NULL, pickup_latitude = NULL, \
+            pickup_longitude = NULL, dropoff_latitude = NULL, dropoff_longitude = NULL WHERE customer_id = ? \
             AND status IN ('completed', 'cancelled')
             """, .string(id))
         return count
@@ -148,12 +155,14 @@ struct OrderTable {
             """, .string(person.id), .integer(moment), as: { _ in true }) ?? false
     }
 
-    /// True if an ended order that was created at `moment` or earlier still contains the customer's name or addresses.
+    /// True if an ended order that was created at `moment` or earlier still contains the customer's name, an address or
+    /// coordinates.
     func hasEndedOrderToClear(ofCustomer id: String, createdUntil moment: Int64) throws(DatabaseError) -> Bool {
         try database.first(
             """
             SELECT 1 FROM orders WHERE customer_id = ? AND created_at <= ? AND status IN ('completed', 'cancelled') \
-            AND COALESCE(customer_name, pickup_address, dropoff_address) IS NOT NULL LIMIT 1
+            AND COALESCE(customer_name, pickup_address, dropoff_address, pickup_latitude, dropoff_latitude) IS NOT NULL \
+            LIMIT 1
             """, .string(id), .integer(moment), as: { _ in true }) ?? false
     }
 
@@ -178,6 +187,8 @@ extension Order {
         dropoffAddress = row.optionalString(10)
         scheduledAt = row.optionalString(11)
         totalGBP = row.number(12)
+        pickupCoordinates = row.coordinates(13)
+        dropoffCoordinates = row.coordinates(15)
     }
 }
 
@@ -202,4 +213,10 @@ extension Row {
 
     /// Reads a number that is stored as JSON text.
     func number(_ column: Int32) -> JSONNumber? { optionalString(column).map(JSONNumber.init) }
+
+    /// Reads two columns: latitude, longitude.
+    func coordinates(_ column: Int32) -> Coordinates? {
+        guard let latitude = number(column), let longitude = number(column + 1) else { return nil }
+        return Coordinates(latitude: latitude, longitude: longitude)
+    }
 }
