@@ -231,6 +231,7 @@ extension Command.Action {
         case .order(let action): action.code
         case .route(let action): action.id
         case .acceptJob(let id), .acceptRoute(let id), .progress(let id, _): id
+        case .driverCard(let id, _): Identity(role: .driver, id: id).key
         case .announce(let announcement): announcement.type
         case .remind(let id): id
         case .telemetry(let events): "\(events.count) events"

@@ -1,8 +1,10 @@
 """What a trip needs to know: the coordinates of an order, and the card of a driver."""
 
+import json
+
 import pytest
 
-from harness.fleet import SETTINGS as FLEET, unique_id, wait_until
+from harness.fleet import SETTINGS as FLEET, Caller, unique_id, wait_until
 
 SETTINGS = FLEET
 
@@ -107,3 +109,113 @@ def test_erasing_a_customer_removes_coordinates_of_orders_that_are_over(admin, f
                    for row in fleet.gateway.query(f"SELECT * FROM {table}"))
     wait_until(lambda: not stored("51.918273"), "the coordinates are erased from stored responses")
     assert stored("51.645546")
+
+
+# A driver's card
+
+CARD = {"name": "Danuta Öz", "phoneNumber": "+41 79 000 00 00", "vehicleMake": "VW",
+        "vehicleModel": "ID. Buzz", "vehicleColor": "white", "licensePlate": "ZH 123"}
+
+
+@pytest.fixture
+def driver_id():
+    return unique_id("d")
+
+
+def card_path(driver_id: str) -> str:
+    return f"/api/admin/drivers/{driver_id}"
+
+
+def get_card(admin, driver_id: str) -> dict:
+    return admin.expect_ok("GET", card_path(driver_id))["data"]["driver"]
+
+
+def test_a_card_is_created_merged_and_cleared(admin, driver_id):
+    received = admin.expect_ok("PUT", card_path(driver_id), CARD,
+                               headers={"X-Correlation-ID": "c-7"})
+    card = {"id": driver_id} | CARD | {"version": 1}
+    assert received == {"success": True, "message": "Driver updated", "data": {"driver": card},
+                        "correlationId": "c-7"}
+    assert list(received["data"]["driver"]) == list(card)
+    assert admin.expect_ok("GET", card_path(driver_id)) == {"success": True,
+                                                            "data": {"driver": card}}
+    admin.expect_ok("PUT", card_path(driver_id), {"vehicleColor": "red", "phoneNumber": None})
+    card |= {"vehicleColor": "red", "phoneNumber": None, "version": 2}
+    assert get_card(admin, driver_id) == card
+    admin.expect_ok("PUT", card_path(driver_id), {"vehicleColor": "red"})
+    assert get_card(admin, driver_id) == card
+
+
+def test_an_unknown_driver_is_404(admin, fleet, driver_id):
+    admin.assign(unique_id("O"), driver_id)
+    assert admin.expect_error(404, "GET", card_path(driver_id)) == f"Driver {driver_id} not found"
+
+
+def test_if_match_and_idempotency_key(admin, driver_id):
+    path = card_path(driver_id)
+    for version, wanted in (("1", 409), ("0", 200), ("0", 409), ("1", 200)):
+        response = admin.put(path, {"name": f"Name {version}"}, headers={"If-Match": version})
+        assert response.status == wanted, (version, response)
+    assert admin.expect_error(409, "PUT", path, {}, headers={"If-Match": "7"}) == (
+        f"Driver {driver_id} has version 2; If-Match requires version 7")
+    key = unique_id("k")
+    first = admin.put(path, CARD, key=key)
+    admin.expect_ok("PUT", path, {"name": "Later"})
+    again = admin.put(path, CARD, key=key)
+    assert again.body == first.body and again.headers["idempotency-replayed"] == "true"
+    assert get_card(admin, driver_id)["name"] == "Later"
+    admin.expect_error(409, "PUT", path, {"name": "Other"}, key=key)
+
+
+def test_only_admins_read_and_write_cards(fleet, admin, driver_id):
+    admin.expect_ok("PUT", card_path(driver_id), CARD)
+    for caller in (fleet.driver(driver_id), fleet.customer(), fleet.ops()):
+        caller.expect_error(403, "GET", card_path(driver_id))
+        caller.expect_error(403, "PUT", card_path(driver_id), {})
+    fleet.caller().expect_error(401, "GET", card_path(driver_id))
+    for method in ("POST", "DELETE", "PATCH"):
+        admin.expect_error(405, method, card_path(driver_id), {})
+
+
+def test_wrong_texts_and_ids_are_400(admin, driver_id):
+    for field in CARD:
+        assert admin.expect_error(400, "PUT", card_path(driver_id), {field: "é" * 101}) == (
+            f'Expected "{field}" to have at most 100 characters')
+        assert admin.expect_error(400, "PUT", card_path(driver_id), {field: 1}) == (
+            f'Expected "{field}" to be a string')
+    admin.expect_error(404, "GET", card_path(driver_id))
+    assert admin.expect_ok("PUT", card_path(driver_id), {"name": "é" * 100})
+    for method in ("GET", "PUT"):
+        for reserved in ("positions", "%70ositions"):
+            assert "positions is reserved" in admin.expect_error(400, method, card_path(reserved),
+                                                                 {})
+        admin.expect_error(400, method, card_path("a%20b"), {})
+
+
+def test_a_card_survives_a_kill_and_is_audited(start_gateway, closing):
+    gateway = start_gateway("kept", **FLEET)
+    admin = closing(Caller(gateway, "admin", "ada"))
+    admin.expect_ok("PUT", card_path("d1"), CARD)
+    gateway.kill()
+    gateway = start_gateway("kept", **FLEET)
+    admin = closing(Caller(gateway, "admin", "ada"))
+    assert get_card(admin, "d1") == {"id": "d1"} | CARD | {"version": 1}
+    [(actor, details)] = gateway.query(
+        "SELECT actor, details FROM audit WHERE action = 'driver_update'")
+    assert actor == "admin:ada" and json.loads(details) == {"person": "driver:d1",
+                                                            "fields": list(CARD)}
+
+
+def test_erasing_a_driver_removes_the_card(admin, fleet, driver_id):
+    texts = {field: f"{text} {driver_id}" for field, text in CARD.items()}
+    admin.put(card_path(driver_id), texts, key=unique_id("k"))
+    admin.assign(unique_id("O"), driver_id, reason=f"ask {texts['name']} at {texts['phoneNumber']}")
+    admin.expect_ok("DELETE", f"/api/admin/people/driver/{driver_id}")
+    admin.expect_error(404, "GET", card_path(driver_id))
+
+    def stored() -> list[str]:
+        rows = [str(row) for table in ("drivers", "orders", "idempotency", "audit",
+                                       "notifications", "erasures")
+                for row in fleet.gateway.query(f"SELECT * FROM {table}")]
+        return [text for text in texts.values() if any(text in row for row in rows)]
+    wait_until(lambda: stored() == [], "the card is erased from stored responses and reasons")

@@ -27,6 +27,7 @@ import Testing
             Endpoint(path: "/pusher/user-auth", methods: [.post: channelAuthorization], allow: "POST", roles: allRoles),
             Endpoint(path: "/api/admin/orders/A1", methods: read([.put: ""]), allow: "GET, PUT, HEAD", roles: [.admin]),
             Endpoint(path: "/api/admin/routes/R1", methods: read([.put: ""]), allow: "GET, PUT, HEAD", roles: [.admin]),
+            Endpoint(path: "/api/admin/drivers/42", methods: read([.put: ""]), allow: "GET, PUT, HEAD", roles: [.admin]),
             Endpoint(
                 path: "/api/admin/notifications", methods: [.post: #"{"type":"DRIVER_APPROVED","to":{"driver":"1"}}"#],
                 allow: "POST", roles: [.admin]),

@@ -236,6 +236,9 @@ import Testing
         _ = try routes.clearName(ofDriver: "42")
         _ = try routes.names(ofDriver: "42")
         _ = try routes.hasOpen(ofDriver: "42", createdUntil: noon)
+        try executor.drivers.store(DriverCard(id: "42"), now: noon)
+        _ = try executor.drivers.card(ofDriver: "42")
+        try executor.drivers.remove(ofDriver: "42")
     }
 
     private static let logged = LoggedNotification(

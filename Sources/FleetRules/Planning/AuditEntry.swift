@@ -4,8 +4,8 @@ package struct AuditEntry: Equatable, Sendable {
     package enum Subject: Equatable, Sendable {
         case order(String)
         case route(String)
-        /// No order or route: the action is an announcement, that is, a notification that an admin sends, the reminder of
-        /// one, or an erasure.
+        /// No order or route: the action is an announcement (a notification that an admin sends), the reminder of one, an
+        /// erasure, or a change of a driver's card. `details` has the recipients or the person.
         case fleet
     }
 

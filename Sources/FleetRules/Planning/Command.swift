@@ -19,17 +19,19 @@ package struct Command: Equatable, Sendable {
         case telemetry([TelemetryEvent])
         /// Marks the actor's notifications with these ids as read; nil: all of the actor's notifications.
         case markRead([String]?)
+        /// The actor, an admin, changes the card of the driver with this id.
+        case driverCard(driverID: String, DriverCardChanges)
         /// Registers or unregisters a device of the actor.
         case device(DeviceRegistration)
         case updatePreferences(PreferenceChanges)
-        /// Deletes a person's data: devices, preferences, positions, name.
+        /// Deletes a person's data: devices, preferences, a driver's card, positions, name.
         case erase(Role, id: String)
     }
 
     package let actor: Identity
     package let action: Action
     package let correlationID: String
-    /// From `If-Match`: the version that the order or route must have; nil if any version will do.
+    /// From `If-Match`: the version that the order, route or driver's card must have; nil if any version will do.
     package let expectedVersion: Int?
     /// Nil if the request has no `Idempotency-Key`.
     package let idempotencyKey: IdempotencyKey?

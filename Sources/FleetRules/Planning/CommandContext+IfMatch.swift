@@ -2,8 +2,13 @@ extension CommandContext {
     /// Checks that the job has the version that `If-Match` requires, if the request has this header.
     /// - Throws: `.conflict` (409) if the job does not have the expected version.
     func checkVersion(of job: some Job) throws(RuleError) {
-        guard let expectedVersion, expectedVersion != job.assignment.version else { return }
-        throw RuleError(
-            .conflict, "\(job.label) has version \(job.assignment.version); If-Match requires version \(expectedVersion)")
+        try checkVersion(job.assignment.version, of: job.label)
+    }
+
+    /// Checks the version of something else that has one.
+    /// - Parameter label: how the error names it, such as `Driver 42`.
+    func checkVersion(_ version: Int, of label: String) throws(RuleError) {
+        guard let expectedVersion, expectedVersion != version else { return }
+        throw RuleError(.conflict, "\(label) has version \(version); If-Match requires version \(expectedVersion)")
     }
 }

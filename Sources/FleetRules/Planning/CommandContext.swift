@@ -8,8 +8,8 @@ package struct CommandContext: Sendable {
     /// The time in the ids of notifications, in milliseconds since 1970.
     package let idTime: Int64
     package let correlationID: String
-    /// From `If-Match`: the version that the order or route must have; nil if any version will do. An order or route
-    /// that the store does not have counts as version 0.
+    /// From `If-Match`: the version that the order, route or driver's card must have; nil if any version will do. What
+    /// the store does not have counts as version 0.
     package let expectedVersion: Int?
     package let rules: NotificationRules
 

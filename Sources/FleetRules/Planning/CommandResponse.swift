@@ -8,6 +8,7 @@ package enum CommandResponse: Equatable, Sendable {
     /// The string is the response's message.
     case route(String, Route, notificationIDs: [String])
     case announcement(notificationIDs: [String])
+    case driver(DriverCard)
     /// The reported step, and when it was reported (milliseconds since 1970).
     case progress(JobStatus, at: Int64)
     /// The number of drivers to whom a notification is pushed once more.
@@ -24,7 +25,7 @@ package enum CommandResponse: Equatable, Sendable {
         switch self {
         case .order(_, let order, let ids): .order(message, order, notificationIDs: ids)
         case .route(_, let route, let ids): .route(message, route, notificationIDs: ids)
-        case .announcement, .reminder, .progress, .telemetry, .markedRead, .device, .preferences, .erasure: self
+        case .announcement, .driver, .reminder, .progress, .telemetry, .markedRead, .device, .preferences, .erasure: self
         }
     }
 

@@ -5,6 +5,8 @@ package struct DispatchPlan: Equatable, Sendable {
     package var order: Order?
     /// The route's new state; nil if no route changes.
     package var route: Route?
+    /// The driver's new card; nil if no card changes.
+    package var driver: DriverCard?
     /// In the order in which they are published. Apps depend on this order.
     package var notifications: [Notification] = []
     /// The notifications that are pushed to devices as well.

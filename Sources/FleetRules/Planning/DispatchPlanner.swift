@@ -3,8 +3,9 @@ import Primitives
 /// Turns an action into a plan: new state, events, pushes, audit entry, response. The planner performs no I/O: the
 /// store and the gateway carry out the plan.
 ///
-/// `DispatchPlanner+Jobs.swift` plans the drivers' actions, and `DispatchPlanner+Announcements.swift` the notifications
-/// that admins send. `OrderEvents.swift` and `RouteEvents.swift` define the events of each action.
+/// `DispatchPlanner+Jobs.swift` plans the drivers' actions, `DispatchPlanner+Drivers.swift` the changes to drivers' cards,
+/// and `DispatchPlanner+Announcements.swift` the notifications that admins send. `OrderEvents.swift` and
+/// `RouteEvents.swift` define the events of each action.
 package struct DispatchPlanner: Sendable {
     private var ids: ULIDSource
 

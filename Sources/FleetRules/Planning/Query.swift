@@ -4,6 +4,8 @@ import Access
 package enum Query: Equatable, Sendable {
     case order(String)
     case route(String)
+    /// The card of the driver with this id.
+    case driver(String)
     /// The driver's orders and routes that are neither completed nor cancelled.
     case jobs(driverID: String)
     /// The person's notifications, newest first: those on the person's own channel, and those of bookings that were pushed
@@ -69,6 +71,7 @@ package struct NotificationRecipient: Equatable, Sendable {
 package enum QueryResult: Equatable, Sendable {
     case order(Order)
     case route(Route)
+    case driver(DriverCard)
     /// Oldest first.
     case jobs([OpenJob])
     /// Newest first.

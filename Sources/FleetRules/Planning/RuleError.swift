@@ -6,7 +6,7 @@ package struct RuleError: Error, Equatable, Sendable {
         case invalid
         /// 403: the job is not assigned to this driver.
         case forbidden
-        /// 404: no such order or route.
+        /// 404: no such order or route, or no card of this driver.
         case unknown
         /// 409: the job's current status, driver or version does not allow the action.
         case conflict

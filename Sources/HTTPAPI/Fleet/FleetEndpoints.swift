@@ -39,6 +39,10 @@ enum FleetEndpoints {
                 .command(.post, "/api/admin/routes/*/drops/*/remove") {
                     .route(try $0.body.routeAction($0.id, .removeDrop($0.parameters[1])))
                 },
+                .query("/api/admin/drivers/*") { .driver(try JSONBody.checkedDriverID($0.id)) },
+                .command(.put, "/api/admin/drivers/*") {
+                    .driverCard(driverID: try JSONBody.checkedDriverID($0.id), try $0.body.driverCardChanges())
+                },
                 .command(.post, "/api/admin/notifications", body: .listAndEventData) {
                     .announce(try $0.body.announcement(isKnown: $0.router.isCatalogued))
                 },

@@ -23,6 +23,11 @@ package enum FleetResponses {
             }
         case .announcement(let notificationIDs):
             success("Notification sent", correlationID) { $0.member("notificationIds", notificationIDs) }
+        case .driver(let card):
+            success("Driver updated", correlationID) { data in
+                data.key("driver")
+                card.write(to: &data)
+            }
         case .reminder(let count): success("Reminder sent", correlationID) { $0.member("reminded", count) }
         case .progress(let step, let milliseconds):
             success("Progress updated") { data in
@@ -51,6 +56,11 @@ package enum FleetResponses {
             success { data in
                 data.key("route")
                 route.write(to: &data)
+            }
+        case .driver(let card):
+            success { data in
+                data.key("driver")
+                card.write(to: &data)
             }
         case .jobs(let jobs): success { $0.member("jobs", jobs) { $1.write(to: &$0) } }
         case .notifications(let page):

@@ -7,5 +7,12 @@ extension Schema {
         "ALTER TABLE orders ADD COLUMN pickup_longitude TEXT",
         "ALTER TABLE orders ADD COLUMN dropoff_latitude TEXT",
         "ALTER TABLE orders ADD COLUMN dropoff_longitude TEXT",
+        // The cards of drivers. A driver of whom no admin has written a card has no row.
+        """
+        CREATE TABLE drivers (
+            id TEXT NOT NULL PRIMARY KEY, version BIGINT NOT NULL, name TEXT, phone_number TEXT, vehicle_make TEXT,
+            vehicle_model TEXT, vehicle_color TEXT, license_plate TEXT, created_at BIGINT NOT NULL,
+            updated_at BIGINT NOT NULL)
+        """,
     ]
 }

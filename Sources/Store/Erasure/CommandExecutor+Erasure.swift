@@ -8,12 +8,13 @@ extension CommandExecutor {
     ///
     /// 1. In this transaction: deletes the person's devices, preferences and stored responses, the list of the person's
     ///    bookings and what is recorded about deliveries, and cancels unsent pushes. What is on the person's channel is
-    ///    not replayed any more; what is sent there later is, because an open order may still need it. Clears the
-    ///    person's name in orders and routes, the person's notes and positions in the audit log, and the details of the
-    ///    notification steps that the person's devices reported. All of these rows are found by the person's id.
+    ///    not replayed any more; what is sent there later is, because an open order may still need it. Deletes a driver's
+    ///    card. Clears the person's name in orders and routes, the person's notes and positions in the audit log, and the
+    ///    details of the notification steps that the person's devices reported. All of these rows are found by the
+    ///    person's id.
     /// 2. In background slices (``eraseSome()``): searches all notifications, and other people's stored responses,
-    ///    audit entries and notification steps, and redacts the person's names and addresses there (``Redaction``).
-    ///    ``ErasureTable`` stores the progress.
+    ///    audit entries and notification steps, and redacts the person's names and addresses there (``Redaction``),
+    ///    for a driver also the phone number and the license plate of the card. ``ErasureTable`` stores the progress.
     /// 3. When the orders and routes that were open at the time of the request have ended (``resumeErasures()``):
     ///    clears rows as in step 1 and repeats step 2. Until then, an open order keeps its addresses and
     ///    coordinates, because the driver needs them.
@@ -45,11 +46,14 @@ extension CommandExecutor {
         return result
     }
 
-    /// The person's names in orders and routes, and for a customer the addresses of the orders that have ended, unless
-    /// an open order has the same address. Call it before they are cleared.
+    /// The person's names in orders and routes, for a driver also the texts of the card that identify the person, and
+    /// for a customer the addresses of the orders that have ended, unless an open order has the same address. Call it
+    /// before they are cleared.
     private func texts(of person: Identity) throws(DatabaseError) -> [String] {
         switch person.role {
-        case .driver: try orders.names(of: person) + routes.names(ofDriver: person.id)
+        case .driver:
+            try orders.names(of: person) + routes.names(ofDriver: person.id)
+                + (drivers.card(ofDriver: person.id)?.identifyingTexts ?? [])
         case .customer: try orders.names(of: person) + orders.addresses(ofCustomer: person.id).ended.sorted()
         case .admin, .ops: []
         }
@@ -63,6 +67,7 @@ extension CommandExecutor {
         case .driver:
             counts.orders = try orders.clearName(ofDriver: person.id)
             counts.routes = try routes.clearName(ofDriver: person.id)
+            try drivers.remove(ofDriver: person.id)
         case .customer: counts.orders = try orders.clearName(ofCustomer: person.id)
         case .admin, .ops: break
         }

@@ -19,6 +19,10 @@ import Primitives
 struct Redaction {
     private static let driverFields: [StaticString] = ["driverName"]
     private static let customerFields: [StaticString] = ["customerName", "pickupAddress", "dropoffAddress"]
+    /// The members of a driver's card in a stored response.
+    private static let cardFields: [StaticString] = [
+        "name", "phoneNumber", "vehicleMake", "vehicleModel", "vehicleColor", "licensePlate",
+    ]
     /// Cleared together with a customer's addresses. They are numbers, so they are not searched for elsewhere.
     private static let coordinateFields: [StaticString] = [
         "pickupLatitude", "pickupLongitude", "dropoffLatitude", "dropoffLongitude",
@@ -118,21 +122,32 @@ struct Redaction {
 
     // MARK: Other texts
 
-    /// Redacts a stored response. Each order and route in the response contains the id of its driver, and each order
-    /// that of its customer. The addresses and coordinates of open orders are cleared, too: a stored response is not what
-    /// the driver's app navigates by.
+    /// Redacts a stored response. Each order and route in the response contains the id of its driver, each order that of
+    /// its customer, and each driver's card the driver's own. The addresses and coordinates of open orders are cleared,
+    /// too: a stored response is not what the driver's app navigates by.
     /// - Returns: the redacted response; nil if nothing changes.
     func redacted(response: [UInt8]) -> [UInt8]? {
-        let (id, role) = (person.id, person.role)
-        let rules = JSONRedaction.Rules(skipped: Self.driverFields + Self.customerFields, wholeWords: true) { object in
-            var concernsPerson = false
-            try JSONReader.object(object) { key, value in
-                guard key.equals(role == .driver ? "driverId" : "customerId") else { return }
-                concernsPerson = value.string?.isSame(as: id) ?? false
-            }
-            return !concernsPerson ? [] : role == .driver ? Self.driverFields : Self.customerFields(hasEnded: true)
-        }
+        let person = person
+        let skipped = Self.driverFields + Self.customerFields + Self.cardFields
+        let rules = JSONRedaction.Rules(skipped: skipped, wholeWords: true) { try Self.fields(of: person, in: $0) }
         return JSONRedaction.apply(to: response, search, rules)
+    }
+
+    /// The members to set to null in an order, a route or a driver's card.
+    private static func fields(of person: Identity, in object: UnsafeRawBufferPointer) throws -> [StaticString] {
+        var (isPersons, hasID, isCard) = (false, false, false)
+        try JSONReader.object(object) { key, value in
+            let isSame = value.string?.isSame(as: person.id) ?? false
+            if key.equals(person.role == .driver ? "driverId" : "customerId") {
+                isPersons = isSame
+            } else if key.equals("id") {
+                hasID = isSame
+            } else if key.equals("licensePlate") {
+                isCard = true
+            }
+        }
+        guard person.role == .driver else { return isPersons ? customerFields(hasEnded: true) : [] }
+        return isPersons ? driverFields : hasID && isCard ? cardFields : []
     }
 
     /// Redacts the details of other people's reports: of an audit entry or a notification's step.

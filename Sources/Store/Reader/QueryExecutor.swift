@@ -7,6 +7,7 @@ final class QueryExecutor {
     private let database: Database
     private let orders: OrderTable
     private let routes: RouteTable
+    private let drivers: DriverTable
     private let notifications: NotificationTable
     private let inbox: InboxTable
     private let deliveries: DeliveryTable
@@ -27,6 +28,7 @@ final class QueryExecutor {
         recipients = RecipientTable(database: database)
         orders = OrderTable(database: database)
         routes = RouteTable(database: database)
+        drivers = DriverTable(database: database)
         notifications = NotificationTable(database: database)
         inbox = InboxTable(database: database)
         deliveries = DeliveryTable(database: database)
@@ -38,13 +40,14 @@ final class QueryExecutor {
 
     /// Executes a query.
     /// - Parameter now: milliseconds since 1970.
-    /// - Returns: a failure if the query names an order, a route or a notification that does not exist.
+    /// - Returns: a failure if the query names an order, a route, a driver's card or a notification that does not exist.
     func execute(_ query: Query, now: Int64) throws(DatabaseError) -> Result<QueryResult, RuleError> {
         // One snapshot of all tables: a result must not mix the states before and after a concurrent commit.
         try database.transaction(.reading) { () throws(DatabaseError) in
             switch query {
             case .order(let code): try order(code)
             case .route(let id): try route(id)
+            case .driver(let id): try driver(id)
             case .jobs(let driverID): .success(.jobs(try jobs(driverID)))
             case .notifications(let person, let before, let limit):
                 try inboxPage(person, before, limit).map(QueryResult.notifications)
@@ -69,6 +72,11 @@ final class QueryExecutor {
     private func route(_ id: String) throws(DatabaseError) -> Result<QueryResult, RuleError> {
         guard let route = try routes.route(id: id) else { return .failure(RuleError(.unknown, "Route \(id) not found")) }
         return .success(.route(route))
+    }
+
+    private func driver(_ id: String) throws(DatabaseError) -> Result<QueryResult, RuleError> {
+        guard let card = try drivers.card(ofDriver: id) else { return .failure(RuleError(.unknown, "Driver \(id) not found")) }
+        return .success(.driver(card))
     }
 
     private func jobs(_ driverID: String) throws(DatabaseError) -> [OpenJob] {

@@ -10,6 +10,7 @@ extension Command.Action {
         case .acceptJob: "accept"
         case .acceptRoute: "route_accept"
         case .progress: "progress"
+        case .driverCard: "driver_update"
         case .announce: "announce"
         case .remind: "remind"
         case .telemetry: "telemetry"

@@ -4,7 +4,7 @@ import FleetRules
 /// Deletes old rows.
 extension CommandExecutor {
     /// The kinds of rows that retention handles, in this order, so that push jobs are deleted before their
-    /// notifications. Retention does not delete preferences; only the erasure of their owner does.
+    /// notifications. Retention deletes neither preferences nor drivers' cards; only the erasure of the person does.
     enum RetentionKind: CaseIterable {
         /// Stored responses to requests with an `Idempotency-Key`.
         case idempotency

@@ -14,6 +14,7 @@ package final class CommandExecutor {
     package let database: Database
     let orders: OrderTable
     let routes: RouteTable
+    let drivers: DriverTable
     let notifications: NotificationTable
     let sequences: ChannelSequenceTable
     let steps: NotificationStepTable
@@ -58,6 +59,7 @@ package final class CommandExecutor {
         encode = options.encode
         orders = OrderTable(database: database)
         routes = RouteTable(database: database)
+        drivers = DriverTable(database: database)
         notifications = NotificationTable(database: database)
         sequences = ChannelSequenceTable(database: database)
         steps = NotificationStepTable(database: database)
@@ -121,6 +123,11 @@ package final class CommandExecutor {
         case .route(let action):
             let route = try routes.route(id: action.id)
             return try execute(command, now) { planner throws(RuleError) in try planner.plan(action, for: route, context) }
+        case .driverCard(let id, let changes):
+            let card = try drivers.card(ofDriver: id)
+            return try execute(command, now) { planner throws(RuleError) in
+                try planner.plan(changes, ofDriver: id, for: card, context)
+            }
         case .acceptJob(let id):
             let order = try orders.order(job: id, driverID: command.actor.id)
             return try execute(command, now) { planner throws(RuleError) in try planner.accept(order: order, context) }
@@ -174,6 +181,7 @@ package final class CommandExecutor {
         var sequences: [Int64] = []
         if let order = plan.order { try orders.store(order, now: now) }
         if let route = plan.route { try routes.store(route, now: now) }
+        if let card = plan.driver { try drivers.store(card, now: now) }
         for notification in plan.notifications {
             let sequence = try self.sequences.next(channel: notification.channel, now: now)
             sequences.append(sequence)

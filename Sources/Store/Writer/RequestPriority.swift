@@ -77,7 +77,7 @@ extension StoreWriter.Request {
 extension Command.Action {
     fileprivate var priority: RequestPriority {
         switch self {
-        case .order, .route: .dispatch
+        case .order, .route, .driverCard: .dispatch
         case .announce: rows > RequestPriority.fewRecipients ? .bulk : .dispatch
         case .erase, .remind: .bulk
         case .acceptJob, .acceptRoute, .progress: .jobs
@@ -90,7 +90,7 @@ extension Command.Action {
         case .announce(let announcement):
             if case .drivers(let drivers) = announcement.audience { drivers.count } else { 1 }
         case .telemetry(let events): events.count
-        case .order, .route, .acceptJob, .acceptRoute, .progress, .markRead, .updatePreferences: 5
+        case .order, .route, .driverCard, .acceptJob, .acceptRoute, .progress, .markRead, .updatePreferences: 5
         case .device: 20
         case .erase, .remind: 500
         }

@@ -1,0 +1,37 @@
+import FleetRules
+
+/// Parses the bodies of requests about drivers.
+extension JSONBody {
+    /// The maximum length of a text on a driver's card, in characters.
+    private static let cardTextMax = 100
+    /// A path below `/api/admin/drivers`, so no driver can have this id.
+    private static let reservedDriverID = "positions"
+
+    /// Checks the id of a driver in a path.
+    /// - Returns: `text`.
+    static func checkedDriverID(_ text: String) throws(APIError) -> String {
+        let id = try checkedName(text, field: "driverId")
+        guard !id.utf8.elementsEqual(reservedDriverID.utf8) else {
+            throw .invalid("driverId", "be the id of a driver; \(reservedDriverID) is reserved")
+        }
+        return id
+    }
+
+    func driverCardChanges() throws(APIError) -> DriverCardChanges {
+        var changes = DriverCardChanges()
+        changes.name = try text("name", lengthMax: Self.cardTextMax)
+        changes.phoneNumber = try text("phoneNumber", lengthMax: Self.cardTextMax)
+        changes.vehicleMake = try text("vehicleMake", lengthMax: Self.cardTextMax)
+        changes.vehicleModel = try text("vehicleModel", lengthMax: Self.cardTextMax)
+        changes.vehicleColor = try text("vehicleColor", lengthMax: Self.cardTextMax)
+        changes.licensePlate = try text("licensePlate", lengthMax: Self.cardTextMax)
+        return changes
+    }
+
+    /// A string member of at most `lengthMax` characters.
+    private func text(_ name: String, lengthMax: Int) throws(APIError) -> Change<String> {
+        let change = try text(name)
+        guard case .set(let text) = change, text.unicodeScalars.count > lengthMax else { return change }
+        throw invalid(name, "have at most \(lengthMax) characters")
+    }
+}

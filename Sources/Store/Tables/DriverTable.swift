@@ -1,0 +1,45 @@
+import FleetRules
+
+/// The cards of drivers. Only the erasure of the driver deletes a card.
+struct DriverTable {
+    let database: Database
+
+    func card(ofDriver id: String) throws(DatabaseError) -> DriverCard? {
+        try database.first(
+            """
+            SELECT id, version, name, phone_number, vehicle_make, vehicle_model, vehicle_color, license_plate FROM drivers \
+            WHERE id = ?
+            """, .string(id), as: DriverCard.init(row:))
+    }
+
+    /// Inserts or updates a card.
+    func store(_ card: DriverCard, now: Int64) throws(DatabaseError) {
+        try database.change(
+            """
+            INSERT INTO drivers (id, version, name, phone_number, vehicle_make, vehicle_model, vehicle_color, license_plate, \
+            created_at, updated_at) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (id) DO UPDATE SET \
+            version = excluded.version, name = excluded.name, phone_number = excluded.phone_number, \
+            vehicle_make = excluded.vehicle_make, vehicle_model = excluded.vehicle_model, \
+            vehicle_color = excluded.vehicle_color, license_plate = excluded.license_plate, updated_at = excluded.updated_at
+            """, .string(card.id), .integer(card.version), .string(card.name), .string(card.phoneNumber),
+            .string(card.vehicleMake), .string(card.vehicleModel), .string(card.vehicleColor), .string(card.licensePlate),
+            .integer(now), .integer(now))
+    }
+
+    func remove(ofDriver id: String) throws(DatabaseError) {
+        try database.change("DELETE FROM drivers WHERE id = ?", .string(id))
+    }
+}
+
+extension DriverCard {
+    fileprivate init(row: Row) {
+        self.init(id: row.string(0))
+        version = Int(row.integer(1))
+        name = row.optionalString(2)
+        phoneNumber = row.optionalString(3)
+        vehicleMake = row.optionalString(4)
+        vehicleModel = row.optionalString(5)
+        vehicleColor = row.optionalString(6)
+        licensePlate = row.optionalString(7)
+    }
+}

@@ -1,0 +1,125 @@
+import Access
+import FleetRules
+import Primitives
+import Testing
+
+@testable import Store
+
+/// Cards of drivers in the store, and their erasure.
+@Suite struct DriverCardStoreTests {
+    private let store = TemporaryStore()
+
+    private func put(
+        _ id: String, key: String? = nil, _ change: (inout DriverCardChanges) -> Void
+    ) -> Command {
+        var changes = DriverCardChanges()
+        change(&changes)
+        return command(.driverCard(driverID: id, changes), key: key)
+    }
+
+    /// A complete card. Only the vehicle's make, model and color do not identify the driver.
+    private func putAll(_ id: String, name: String, plate: String, key: String? = nil) -> Command {
+        put(id, key: key) {
+            ($0.name, $0.phoneNumber, $0.licensePlate) = (.set(name), .set("+41 79 \(id)"), .set(plate))
+            ($0.vehicleMake, $0.vehicleModel, $0.vehicleColor) = (.set("Make-\(id)"), .set("Model-\(id)"), .set("Color-\(id)"))
+        }
+    }
+
+    @Test func everyFieldIsStoredUnchanged() throws {
+        let text = "Zoë's \"card\"; DROP TABLE drivers; --\u{7F}🚚"
+        let fields: [(String, (inout DriverCardChanges) -> Void)] = [
+            ("name", { $0.name = .set(text) }), ("phoneNumber", { $0.phoneNumber = .set(text) }),
+            ("vehicleMake", { $0.vehicleMake = .set(text) }), ("vehicleModel", { $0.vehicleModel = .set(text) }),
+            ("vehicleColor", { $0.vehicleColor = .set(text) }), ("licensePlate", { $0.licensePlate = .set(text) }),
+        ]
+        let executor = try store.executor()
+        for (field, change) in fields {
+            let reply = try executor.commit(put(field, change))
+            let stored = try store.response(to: .driver(field)).get()
+            let card = #"{"driver":{"id":"\#(field)","#
+            #expect(stored.contains(card) && stored.contains(#""\#(field)":"Zo"#) && stored.contains("null,"))
+            #expect(
+                reply.text == stored.replacing(#"true,"data""#, with: #"true,"message":"Driver updated","data""#)
+                    .dropLast() + #","correlationId":"c-1"}"#)
+        }
+    }
+
+    @Test func mergesChangesAndCountsVersions() throws {
+        let executor = try store.executor()
+        _ = try executor.commit(putAll("42", name: "Dan", plate: "ZH 1"))
+        let before = try executor.dispatchTables()
+        #expect(try executor.commit(put("42", key: "k") { $0.name = .set("Dan") }).text.contains(#""version":1}"#))
+        #expect(try executor.dispatchTables() == before, "nothing has changed")
+        _ = try executor.commit(put("42") { ($0.name, $0.vehicleColor) = (.set("Dana"), .clear) }, at: noon + 1)
+        #expect(
+            try executor.dump("drivers")
+                == ["42|2|Dana|+41 79 42|Make-42|Model-42|-|ZH 1|\(noon)|\(noon + 1)"])
+        #expect(
+            try executor.database.dump("SELECT actor, action, order_code, route_id, details FROM audit ORDER BY id").last
+                == #"admin:1|driver_update|-|-|{"person":"driver:42","fields":["name","vehicleColor"]}"#)
+    }
+
+    @Test func checksVersionAndIdempotencyKey() throws {
+        let executor = try store.executor()
+        let stale = Command(
+            actor: admin, action: .driverCard(driverID: "42", DriverCardChanges()), correlationID: "c", expectedVersion: 1)
+        #expect(try executor.commit(stale).text == "Driver 42 has version 0; If-Match requires version 1")
+        #expect(try executor.count("drivers") == 0)
+        let first = try executor.commit(putAll("42", name: "Dan", plate: "ZH 1", key: "k"))
+        _ = try executor.commit(put("42") { $0.name = .set("Dana") })
+        let again = try executor.commit(putAll("42", name: "Dan", plate: "ZH 1", key: "k"))
+        #expect(again.isReplay && again.text == first.text)
+        #expect(try executor.database.dump("SELECT name, version FROM drivers") == ["Dana|2"])
+    }
+
+    @Test func anUnknownDriverIsNotFound() throws {
+        _ = try store.executor().commit(assign("A", to: "42"))
+        #expect(throws: RuleError(.unknown, "Driver 42 not found")) { try store.response(to: .driver("42")).get() }
+    }
+
+    // MARK: Erasure
+
+    /// The content of all tables, one row per line.
+    private func everything(_ executor: CommandExecutor) throws -> String {
+        let tables = try executor.database.dump("SELECT name FROM sqlite_master WHERE type = 'table' ORDER BY name")
+        return try tables.flatMap { try executor.database.dump("SELECT * FROM \($0)") }.joined(separator: "\n")
+    }
+
+    @Test func erasureDeletesTheCardAndRedactsItsTextsElsewhere() throws {
+        let executor = try store.pushing()
+        _ = try executor.commit(putAll("42", name: "Zeb Quix", plate: "ZH 777", key: "a"))
+        // Another driver has the same name.
+        _ = try executor.commit(putAll("43", name: "Zeb Quix", plate: "ZH 888", key: "b"))
+        var note = OrderAction(code: "A", .assign(.init(id: Identifier("43"))))
+        note.reason = "Zeb Quix (ZH 777, call +41 79 42) is ill"
+        _ = try executor.commit(command(.order(note)))
+        _ = try executor.commit(command(.erase(.driver, id: "42")))
+        #expect(try executor.database.dump("SELECT id, name FROM drivers") == ["43|Zeb Quix"])
+        #expect(throws: RuleError(.unknown, "Driver 42 not found")) { try store.response(to: .driver("42")).get() }
+        try executor.runBackgroundTasks()
+        let left = try everything(executor)
+        for text in ["ZH 777", "+41 79 42", "Make-42", "Model-42", "Color-42"] { #expect(!left.contains(text), "\(text)") }
+        #expect(
+            try executor.database.dump("SELECT reason FROM audit WHERE order_code = 'A'") == [
+                "[erased] ([erased], call [erased]) is ill"
+            ])
+        let replay = try executor.commit(putAll("42", name: "Zeb Quix", plate: "ZH 777", key: "a"))
+        #expect(
+            replay.isReplay
+                && replay.text.contains(
+                    #"{"id":"42","name":null,"phoneNumber":null,"vehicleMake":null,"vehicleModel":null,"vehicleColor":null,"#
+                        + #""licensePlate":null,"version":1}"#)
+        )
+        let others = try executor.commit(putAll("43", name: "Zeb Quix", plate: "ZH 888", key: "b"))
+        #expect(others.isReplay && others.text.contains(#""id":"43","name":"Zeb Quix","phoneNumber":"+41 79 43""#))
+    }
+
+    @Test func erasingACustomerWithTheSameIDKeepsTheCard() throws {
+        let executor = try store.pushing()
+        _ = try executor.commit(putAll("42", name: "Zeb Quix", plate: "ZH 777", key: "a"))
+        let before = try executor.dump("drivers") + executor.dump("idempotency")
+        _ = try executor.commit(command(.erase(.customer, id: "42")))
+        try executor.runBackgroundTasks()
+        #expect(try executor.dump("drivers") + executor.dump("idempotency") == before)
+    }
+}
