@@ -150,6 +150,25 @@ import Testing
         #expect(try database.dump("SELECT DISTINCT round FROM push_jobs") == ["0"])
     }
 
+    /// Version 11 gives orders coordinates.
+    @Test func ordersOfVersion9HaveNoCoordinates() throws {
+        do {
+            let database = try open(Migrations(Schema.migrations.filter { $0.version <= 9 }))
+            try database.run(
+                """
+                INSERT INTO orders (code, status, version, customer_name, created_at, updated_at) \
+                VALUES ('A', 'available', 3, 'Ann', 1, 1)
+                """)
+        }
+        let orders = OrderTable(database: try open())
+        var order = try #require(try orders.order(code: "A"))
+        #expect(order.customerName == "Ann" && order.assignment.version == 3)
+        #expect(order.pickupCoordinates == nil && order.dropoffCoordinates == nil)
+        order.dropoffCoordinates = coordinates("1.5", "-2")
+        try orders.store(order, now: 2)
+        #expect(try orders.order(code: "A") == order)
+    }
+
     /// The schema contains no words that PostgreSQL rejects or interprets differently.
     @Test func schemaUsesOnlyCommonSQL() {
         for sql in Schema.migrations.flatMap(\.statements) {
