@@ -47,6 +47,7 @@ let package = Package(
         module("FanOut", ["Access", "Primitives", "PusherProtocol"]),
         module("FleetRules", ["Access", "JSON", "Primitives"]),
         module("Delivery", ["FleetRules"]),
+        module("Trips", ["Access", "FleetRules"]),
 
         // Adapters, each to one thing outside.
         module("Crypto", ["COpenSSL"]),
@@ -72,7 +73,7 @@ let package = Package(
             [
                 "Access", "Addresses", "Configuration", "Crypto", "Delivery", "FanOut", "FleetRules", "HTTP", "HTTPAPI",
                 "HTTPClient", "JSON", "JWT", "Observability", "Primitives", "Push", "PusherProtocol", "Server", "Store",
-                "Threads", "Webhooks",
+                "Threads", "Trips", "Webhooks",
             ]),
         .executableTarget(
             name: "fleetwire",
@@ -106,6 +107,7 @@ let package = Package(
         tests("FleetRules", ["Access", "HTTPAPI", "JSON", "Primitives", "TestSupport"], exclude: ["Golden"]),
         tests("FanOut", ["Access", "JSON", "PusherProtocol", "TestSupport"]),
         tests("Delivery", ["FleetRules", "TestSupport"]),
+        tests("Trips", ["Access", "FleetRules", "JSON", "Primitives"]),
         tests("Crypto", ["TestSupport"]),
         tests("JWT", ["Access", "Crypto", "TestSupport", "Threads"]),
         tests("Store", ["Access", "Crypto", "CSQLite", "FleetRules", "HTTPAPI", "JSON", "Primitives", "TestSupport", "Threads"]),

@@ -104,6 +104,9 @@ package struct ChannelPolicy: Equatable, Sendable {
         return match(channel).map { $0.access == .open } ?? true
     }
 
+    /// Whether only admins may subscribe to the channel.
+    package func isForAdminsOnly(_ channel: ChannelName) -> Bool { match(channel)?.access == .admin }
+
     /// The booking's reference in a channel's name; nil unless the access of the channel's rule is `booking`.
     package func reference(of channel: ChannelName) -> String? {
         match(channel).flatMap { $0.access == .booking ? String($0.wildcard) : nil }

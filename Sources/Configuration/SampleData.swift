@@ -49,11 +49,25 @@ struct SampleData {
         case "schedule-updated":
             ["type": "order_removed", "orderRef": reference, "routeId": "r-7", "timestamp": time]
         case "driver-removed": ["reason": reason, "removedAt": time, "message": "Your driver has been changed"]
-        case "driver-arrival": arrival
+        case "tracking-started": arrival
         case "tracking-stopped":
             ["reason": "booking_cancelled", "message": "Tracking stopped due to booking cancellation"]
-        default: routeEvent(name)
+        default: moment(name) ?? routeEvent(name)
         }
+    }
+
+    private static func moment(_ name: String) -> [String: String]? {
+        guard let moment = TripMoment(event: name) else { return nil }
+        let fields: [String: String] =
+            switch moment {
+            case .driverAssigned:
+                ["vehicle_make": "Skoda", "vehicle_model": "Octavia", "vehicle_color": "blue", "license_plate": "LB21 XYZ"]
+            case .enRoute, .nearby, .started, .destinationNear: ["eta_minutes": "4"]
+            case .waiting: ["waiting_since": "2026-11-22T09:28:00Z", "waiting_minutes": "2"]
+            case .completed: ["completed_at": "2026-11-22T09:30:00Z"]
+            case .arrival: [:]
+            }
+        return arrival.merging(fields) { $1 }
     }
 
     private static func routeEvent(_ name: String) -> [String: String]? {

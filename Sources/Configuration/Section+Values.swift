@@ -158,6 +158,18 @@ extension Section {
         }
     }
 
+    /// A number within `range`, in decimal digits with or without a fraction.
+    /// - Parameter mayBeZero: if false, 0 is rejected, although it is the range's lower bound.
+    func number(_ key: String, into target: inout Double, _ range: ClosedRange<Double>, mayBeZero: Bool = true) {
+        let (lowest, highest) = (Int(range.lowerBound), Int(range.upperBound))
+        let value = Value(
+            expected: mayBeZero ? "a number from \(lowest) to \(highest)" : "a number above \(lowest), at most \(highest)")
+        read(key, value, into: &target) { text in
+            let isDecimal = text.utf8.allSatisfy { UInt8(ascii: "0")...UInt8(ascii: "9") ~= $0 || $0 == UInt8(ascii: ".") }
+            return Double(text).flatMap { isDecimal && range.contains($0) && (mayBeZero || $0 > 0) ? $0 : nil }
+        }
+    }
+
     /// A time from one second to 28 days, such as `90s`. The target is in seconds.
     func lifetime(_ key: String, into target: inout Int) {
         let (shortest, longest) = (DurationText.shortestLifetime, DurationText.longestLifetime)

@@ -50,6 +50,18 @@ extension Settings {
             $0.integer("backlog_hours", into: &delivery.backlogHours, 1...720)
             $0.integer("backlog_limit", into: &delivery.backlogLimit, 1...100_000)
         }
+        root.section("trips") {
+            $0.number("arrival_metres", into: &trips.arrivalMetres, 0...100_000)
+            $0.integer("nearby_minutes", into: &trips.nearbyMinutes, 0...1_440)
+            $0.integer("waiting_seconds", into: &trips.waitingSeconds, 0...86_400)
+            $0.number("approaching_metres", into: &trips.approachingMetres, 0...100_000)
+            $0.flag("automatic_arrival", into: &trips.automaticArrival)
+            $0.number("accuracy_metres", into: &trips.accuracyMetres, 0...10_000)
+            $0.integer("stale_seconds", into: &trips.staleSeconds, 0...86_400)
+            $0.integer("position_hours", into: &trips.positionHours, 0...720)
+            $0.number("default_speed_kmh", into: &trips.defaultSpeedKmh, 0...1_000, mayBeZero: false)
+            $0.number("detour_factor", into: &trips.detourFactor, 0...100, mayBeZero: false)
+        }
         root.section("metrics") {
             $0.text("prefix", into: &metrics.prefix, .metricsPrefix)
             $0.secret("token", into: &metrics.token, .token)

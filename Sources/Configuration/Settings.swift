@@ -15,6 +15,7 @@ package struct Settings: Equatable, Sendable {
     package var channels = ChannelRule.defaults
     package var auth = Auth()
     package var delivery = Delivery()
+    package var trips = TripRules()
     package var store = Store()
     package var push = Push()
     /// Texts and push options of notifications.

@@ -23,6 +23,12 @@ extension Hub {
         package let users: Int?
     }
 
+    /// Whether a connection is subscribed to a channel.
+    package func isSubscribed(_ socket: SocketID, to channel: ChannelName) -> Bool {
+        guard isOpen(socket), let slot = apps[self[socket].app].slots[channel] else { return false }
+        return self[socket].subscriptions.contains(slot)
+    }
+
     /// A channel's occupancy; nil if the channel has no subscribers.
     package func occupancy(of channel: ChannelName, app: AppIndex) -> Occupancy? {
         apps[app].slots[channel].map { occupancy(of: channels[$0]) }

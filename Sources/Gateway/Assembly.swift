@@ -59,7 +59,6 @@ final class Assembly: Sendable {
         metrics = NodeMetrics(
             loopCount: loops, prefix: settings.metrics.prefix, budget: budget, logWriter: logWriter,
             certificates: certificates)
-        subjectRates = SubjectRates(settings.apps[settings.fleetAppIndex].limits, metrics)
         do throws(StartError) {
             fleet = try FleetService(
                 settings: settings, hub: hub, policy: ChannelPolicy(settings.channels), webhooks: webhooks,
@@ -68,6 +67,7 @@ final class Assembly: Sendable {
             webhooks.stop(withinSeconds: 0)
             throw error
         }
+        subjectRates = SubjectRates(settings.apps[settings.fleetAppIndex].limits, metrics, fleet.counters)
         channelQueries = ChannelQueryWorker(hub: hub)
     }
 

@@ -14,6 +14,7 @@ final class CommitPublisher: Sendable {
     private let hub: SharedHub
     private let app: AppIndex
     private let policy: ChannelPolicy
+    private let trips: SharedTrips
     private let pushService: PushService
     private let counters: FleetCounters
     private let intake: CommandIntake
@@ -24,13 +25,15 @@ final class CommitPublisher: Sendable {
     /// - Parameter onDroppedUpdates: gets the number of events `delivery-updated` that were not published, because a
     ///   mailbox was full.
     init(
-        hub: SharedHub, app: AppIndex, policy: ChannelPolicy, pushService: PushService, counters: FleetCounters,
+        hub: SharedHub, app: AppIndex, policy: ChannelPolicy, trips: SharedTrips, pushService: PushService,
+        counters: FleetCounters,
         intake: CommandIntake, log: Log, refusedTransitions: RateLimitedLog,
         onDroppedUpdates: @escaping @Sendable (Int) -> Void = { _ in }
     ) {
         self.hub = hub
         self.app = app
         self.policy = policy
+        self.trips = trips
         self.pushService = pushService
         self.counters = counters
         self.intake = intake
@@ -58,7 +61,10 @@ final class CommitPublisher: Sendable {
             record(reply, to: request.command)
             // The reply after the command's events: each loop handles its messages in order, so it sends the events
             // before the response.
-            hub.post(.commandReply(reply, to: RequestID(rawValue: request.replyTo.request)), to: request.replyTo.loop)
+            if let address = request.replyTo {
+                hub.post(.commandReply(reply, to: RequestID(rawValue: address.request)), to: address.loop)
+            }
+            if case .trip(let step) = request.command.action { trips.answered(step, reply) }
         }
         if let last = commit.lastNotificationID { hub.recordPublication(upTo: last) }
         counters.count(commit.confirmations)
@@ -88,10 +94,11 @@ final class CommitPublisher: Sendable {
         }
     }
 
-    /// Restores what the hub knew: the assignments of open orders, and the notifications that the process before did not
+    /// Restores what the hub and the trips knew: the assignments of open orders, who is under way where, and the notifications that the process before did not
     /// publish. Call it at the start.
     func restore(from executor: CommandExecutor) throws(DatabaseError) {
         try executor.openOrders { restore($0) }
+        try trips.restore(from: executor)
         let recovered = try executor.recover(now: Clock.unixMilliseconds())
         for notification in recovered { restore(notification) }
         guard !recovered.isEmpty else { return }
@@ -118,7 +125,10 @@ final class CommitPublisher: Sendable {
         let notifications = zip(result.notifications, result.sequences).compactMap { notification, sequence in
             hubNotification(notification, sequence, expiresAt: notification.publishUntil + monotonicMinusWall)
         }
-        hub.publish(notifications, assignment: result.order.map(Hub.JobAssignment.init), app: app)
+        trips.committing(result) {
+            hub.publish(notifications, assignment: result.order.map(Hub.JobAssignment.init), app: app)
+        }
+        counters.countTrip(result)
         for device in result.removed { pushService.record(removed: device) }
     }
 
@@ -162,7 +172,7 @@ final class CommitPublisher: Sendable {
             "action",
             [
                 "action": .text(command.action.name), "subject": .text(command.action.subject),
-                "actor": .text(command.actor.key), "outcome": .text(outcome), "from": .optional(reply.from?.rawValue),
+                "actor": .text(command.actorInLog), "outcome": .text(outcome), "from": .optional(reply.from?.rawValue),
                 "to": .optional(reply.result?.audit?.after?.status.rawValue),
                 "driver": .optional(reply.driverID), "refusal": .optional(reply.refusal),
                 "notifications": .number(reply.result?.notifications.count ?? 0),
@@ -224,6 +234,11 @@ extension Hub.JobAssignment {
     }
 }
 
+extension Command {
+    /// Who acts, for the log.
+    fileprivate var actorInLog: String { if case .trip = action { DispatchPlanner.actor } else { actor.key } }
+}
+
 extension Command.Action {
     /// The entity that the action changes, for the log.
     fileprivate var subject: String {
@@ -231,6 +246,7 @@ extension Command.Action {
         case .order(let action): action.code
         case .route(let action): action.id
         case .acceptJob(let id), .acceptRoute(let id), .progress(let id, _): id
+        case .trip(let step): step.orderCode
         case .driverCard(let id, _): Identity(role: .driver, id: id).key
         case .announce(let announcement): announcement.type
         case .remind(let id): id

@@ -14,6 +14,15 @@ final class FleetCounters: Sendable {
         var confirmations = Histogram(
             bounds: [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 300, 3_600, 86_400])
         var unconfirmed = 0
+        var positions = LocationReceipt()
+        var limitedLocations = 0
+        var arrivalsByPosition = 0
+        var arrivalsByDriver = 0
+        var moments: [TripMoment: Int] = [:]
+        var arrivalToPush = Histogram(bounds: arrivalBounds)
+        var arrivalToReceived = Histogram(bounds: arrivalBounds)
+
+        private static let arrivalBounds = [0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 120, 300, 600]
     }
 
     private struct Action: Hashable {
@@ -29,7 +38,14 @@ final class FleetCounters: Sendable {
 
     /// Counts what happened to notifications in a transaction.
     func count(_ deliveries: DeliveryCounts) {
-        if !deliveries.isEmpty { counts.withLock { $0.deliveries.add(deliveries) } }
+        guard !deliveries.isEmpty else { return }
+        counts.withLock { counts in
+            for seconds in deliveries.arrivalPushSeconds { counts.arrivalToPush.observe(seconds) }
+            for seconds in deliveries.arrivalReceivedSeconds { counts.arrivalToReceived.observe(seconds) }
+            var rest = deliveries
+            (rest.arrivalPushSeconds, rest.arrivalReceivedSeconds) = ([], [])
+            counts.deliveries.add(rest)
+        }
     }
 
     /// Counts the times from the creation of notifications to their first confirmations.
@@ -37,6 +53,35 @@ final class FleetCounters: Sendable {
         guard !confirmations.isEmpty else { return }
         counts.withLock { counts in
             for confirmation in confirmations { counts.confirmations.observe(confirmation.seconds) }
+        }
+    }
+
+    /// Counts a driver's positions.
+    func count(_ receipt: LocationReceipt) {
+        counts.withLock {
+            $0.positions.accepted += receipt.accepted
+            $0.positions.ignored += receipt.ignored
+        }
+    }
+
+    /// Counts a request with positions that came too early.
+    func countLimitedLocation() { counts.withLock { $0.limitedLocations += 1 } }
+
+    /// Counts the arrival and the moments of trips in a commit.
+    func countTrip(_ result: CommandResult) {
+        let moments = result.notifications.compactMap { notification in
+            // Admins can announce an arrival, but on other channels.
+            notification.channel.utf8.starts(with: "booking-".utf8) ? TripMoment(event: notification.event) : nil
+        }
+        guard !moments.isEmpty else { return }
+        counts.withLock { counts in
+            for moment in moments { counts.moments[moment, default: 0] += 1 }
+            guard moments.contains(.arrival) else { return }
+            if result.order?.trip.isArrivedByPosition == true {
+                counts.arrivalsByPosition += 1
+            } else {
+                counts.arrivalsByDriver += 1
+            }
         }
     }
 
@@ -94,6 +139,36 @@ final class FleetCounters: Sendable {
                 samples: counts.failedRequests.sorted { $0.key < $1.key }.map {
                     ([("status", String($0.key))], String($0.value))
                 }),
+        ]
+    }
+
+    /// The families about trips.
+    /// - Parameter followed: the number of orders that are followed.
+    func tripFamilies(prefix: String, followed: Int) -> [MetricFamily] {
+        let counts = counts.withLock { $0 }
+        let locations = [
+            ("accepted", counts.positions.accepted), ("ignored", counts.positions.ignored),
+            ("limited", counts.limitedLocations),
+        ]
+        let arrivals = [("position", counts.arrivalsByPosition), ("driver", counts.arrivalsByDriver)]
+        return [
+            MetricFamily(
+                "\(prefix)_locations_total", .counter,
+                help: "Positions of drivers, by outcome; limited: requests that came too early.",
+                samples: locations.map { ([("outcome", $0.0)], String($0.1)) }),
+            MetricFamily("\(prefix)_followed_jobs", .gauge, help: "Jobs whose drivers can be followed.", value: followed),
+            MetricFamily(
+                "\(prefix)_arrivals_total", .counter, help: "Arrivals at the pickup, by what showed them.",
+                samples: arrivals.map { ([("by", $0.0)], String($0.1)) }),
+            MetricFamily(
+                "\(prefix)_trip_moments_total", .counter, help: "Moments of trips of which customers were told, by type.",
+                samples: TripMoment.allCases.map { ([("type", $0.rawValue)], String(counts.moments[$0] ?? 0)) }),
+            MetricFamily(
+                "\(prefix)_arrival_to_push_seconds", help: "From the driver's arrival to the first accepted push.",
+                histograms: [([], counts.arrivalToPush)]),
+            MetricFamily(
+                "\(prefix)_arrival_to_received_seconds", help: "From the driver's arrival until the phone has received it.",
+                histograms: [([], counts.arrivalToReceived)]),
         ]
     }
 

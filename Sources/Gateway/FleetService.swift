@@ -22,6 +22,7 @@ final class FleetService: Sendable {
     let issuers: [TokenIssuer]
     let keyCache: IssuerKeyCache
     let pushService: PushService
+    let trips: SharedTrips
     /// Requests that are refused before they reach the store.
     let refusedRequests: RateLimitedLog
 
@@ -57,12 +58,15 @@ final class FleetService: Sendable {
         refusedRequests = RateLimitedLog(log, .info, "request_refused")
         refusedTransitions = RateLimitedLog(log, .warning, "transition_refused")
         let counters = counters
+        let trips = SharedTrips(settings.trips, hub: hub, app: app, policy: policy)
+        self.trips = trips
         let publisher = CommitPublisher(
-            hub: hub, app: app, policy: policy, pushService: pushService, counters: counters, intake: intake, log: log,
+            hub: hub, app: app, policy: policy, trips: trips, pushService: pushService, counters: counters, intake: intake,
+            log: log,
             refusedTransitions: refusedTransitions, onDroppedUpdates: { metrics.countLimited(.deliveryUpdates, $0) })
         do throws(StoreError) {
             writer = try StoreWriter(
-                StoreWriter.Options(settings, lanes: pushService.lanes),
+                StoreWriter.Options(settings, lanes: pushService.lanes, trips),
                 onOpen: { executor throws(DatabaseError) in try publisher.restore(from: executor) },
                 onCommit: { commit in
                     publisher.publish(commit)
@@ -77,7 +81,7 @@ final class FleetService: Sendable {
             reader = try StoreReader(
                 path: settings.store.path, confirmSeconds: settings.delivery.confirmSeconds,
                 backlogHours: settings.delivery.backlogHours,
-                backlogLimit: settings.delivery.backlogLimit, encode: FleetResponses.body(of:),
+                backlogLimit: settings.delivery.backlogLimit, trips: settings.trips, encode: FleetResponses.body(of:),
                 onReplies: { publisher.publish($0) }, onReplays: { publisher.publish($0) },
                 onExpired: { counters.count($0) }, onPushQueues: { pushService.record($0) },
                 onUnconfirmed: { counters.record(unconfirmed: $0) },
@@ -91,7 +95,8 @@ final class FleetService: Sendable {
             guard case .remote(let url, _) = issuer.keys else { return nil }
             return JWKSFetcher(issuer: index, url: url, keyCache: keyCache, hub: hub, log: log)
         }
-        let writer = writer
+        let (writer, intake) = (writer, intake)
+        trips.connect { command in intake.post { writer.post(command) } }
         let confirmMilliseconds = Int64(settings.delivery.confirmSeconds) * 1_000
         pushService.start(
             settings.notifications, report: { writer.post($0) },
@@ -128,14 +133,21 @@ final class FleetService: Sendable {
         keyFetchers[key.issuer]?.fetch(key, for: request, on: loop) ?? false
     }
 
-    /// Logs how many lines were left out in the last second. Call it once a second.
+    /// Logs how many lines were left out in the last second, and does what time makes due for trips. Call it once a
+    /// second.
     func ticked() {
         refusedRequests.flush()
         refusedTransitions.flush()
+        trips.tick()
     }
 
-    /// Whether admins may send notifications of this type.
-    func isCatalogued(_ type: String) -> Bool { catalogue.withLock { $0.entry(for: type) } != nil }
+    /// Whether the catalogue has an entry for this type, or for the event that a moment of a trip is published as.
+    func isCatalogued(_ type: String) -> Bool {
+        catalogue.withLock { catalogue in
+            let names = [type] + (TripMoment(rawValue: type).map { [$0.event] } ?? [])
+            return names.contains { catalogue.entry(for: $0) != nil }
+        }
+    }
 
     /// Replaces the notification catalogue, and the keys, certificates and addresses of push providers: see
     /// ``PushService/use(_:_:withinSeconds:)``. Events and pushes use them from now on.
@@ -191,7 +203,8 @@ final class FleetService: Sendable {
             cumulative += count
             return (bound: bound, count: cumulative)
         }
-        return counters.families(prefix: prefix) + pushService.families(prefix: prefix) + [
+        let trips = counters.tripFamilies(prefix: prefix, followed: trips.count)
+        return counters.families(prefix: prefix) + trips + pushService.families(prefix: prefix) + [
             MetricFamily(
                 "\(prefix)_store_commit_seconds", help: "Commit latency in seconds, including fsync.", buckets: buckets,
                 sum: Double(store.commitNanoseconds) / 1e9, count: store.commits),
@@ -219,7 +232,7 @@ final class FleetService: Sendable {
 }
 
 extension StoreWriter.Options {
-    init(_ settings: Settings, lanes: Set<PushLane>) throws(StoreError) {
+    init(_ settings: Settings, lanes: Set<PushLane>, _ trips: SharedTrips) throws(StoreError) {
         // The configuration is validated, so every entry is a valid key.
         let keys = settings.store.encryptionKeys.compactMap { key in
             Base64.bytes(of: key.key).flatMap(AESGCMKey.init).map { (key.id, $0) }
@@ -232,6 +245,10 @@ extension StoreWriter.Options {
         retentionDays = settings.store.retentionDays
         backlogHours = settings.delivery.backlogHours
         confirmSeconds = settings.delivery.confirmSeconds
+        self.trips = settings.trips
+        track = { trips.track(ofDriver: $0) }
+        takePositions = { trips.takeUnsaved() }
+        returnPositions = { trips.putBack($0) }
         rules = NotificationRules(settings)
         self.lanes = lanes
         staleDays = settings.push.staleDays

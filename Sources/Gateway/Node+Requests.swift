@@ -1,4 +1,6 @@
+import Access
 import FanOut
+import FleetRules
 import HTTP
 import HTTPAPI
 import Observability
@@ -104,6 +106,13 @@ extension Node {
             apply(.terminate(userID: userID, app: app))
             return .emptyObject
         case .command, .fleetQuery: return forward(action, pending, id)
+        case .locate(let positions, let driver):
+            let receipt = fleet.trips.report(positions, by: driver)
+            fleet.counters.count(receipt)
+            drainMailbox()
+            return .json(200, FleetResponses.body(of: receipt))
+        case .tripStatus(let reference, let identity): return tripStatus(reference, identity, pending, id)
+        case .driverPositions: return .json(200, FleetResponses.body(of: fleet.trips.views()))
         case .authorize(let authorization): return authorize(authorization)
         case .authenticate(let user): return authenticate(user)
         case .stats: return .json(200, StatsResponse(metrics: metrics, hub: hub, fleet: fleet, apps: appIDs).json)
@@ -120,6 +129,19 @@ extension Node {
                 metrics.families(hub: hub, threads: threads) + fleet.families(prefix: metrics.prefix)
                     + webhooks.families(prefix: metrics.prefix))
             return HTTPResponse(200, contentType: "text/plain; version=0.0.4; charset=utf-8", body: text.utf8)
+        }
+    }
+
+    /// Answers how a trip stands: from memory if it is followed, otherwise from the store.
+    private func tripStatus(
+        _ reference: String, _ identity: Identity, _ pending: PendingRequest, _ id: RequestID
+    ) -> HTTPResponse? {
+        guard let view = fleet.trips.view(reference: reference) else {
+            return forward(.fleetQuery(.trip(reference: reference, of: identity)), pending, id)
+        }
+        switch view.answer(to: identity) {
+        case .success(let view): return .json(200, FleetResponses.body(of: .trip(view)))
+        case .failure(let error): return APIError(error.status, error.text).response(pending.envelope ?? .success)
         }
     }
 

@@ -141,6 +141,7 @@ final class Node: EventLoopDelegate {
         case .apply(.subscribe(_, let grant)):
             guard permitsCommand(of: socket) else { return }
             subscribe(socket, grant, isDurable: app.rules.policy?.owner(of: grant.channel) != nil)
+            if app.index == fleet.app, fleet.trips.sendLocation(to: socket, on: grant.channel, loop: index) { drainMailbox() }
         case .apply(.unsubscribe(_, let channel)) where delivery.cancelOpening(socket, channel): break
         case .apply(let input):
             if permitsCommand(of: socket) { apply(input) }

@@ -1,6 +1,7 @@
 import Access
 import HTTPAPI
 import Observability
+import Primitives
 import PusherProtocol
 import Threads
 
@@ -11,12 +12,16 @@ final class SubjectRates: Sendable {
 
     private let authorizations: Lock<SubjectLimits>
     private let commands: Lock<SubjectLimits>
+    private let locations: Lock<SubjectLimits>
+    private let counters: FleetCounters
     private let metrics: NodeMetrics
 
     /// - Parameters:
     ///   - limits: those of the fleet's app.
-    ///   - metrics: counts rejected requests.
-    init(_ limits: Limits, _ metrics: NodeMetrics) {
+    ///   - metrics: counts rejected requests, but for positions, which `counters` counts.
+    init(_ limits: Limits, _ metrics: NodeMetrics, _ counters: FleetCounters) {
+        self.counters = counters
+        locations = Lock(SubjectLimits(RateLimit(perSecond: 2, burst: 10), countMax: Self.subjectsMax))
         authorizations = Lock(SubjectLimits(limits.authRequestRate, countMax: Self.subjectsMax))
         commands = Lock(SubjectLimits(limits.fleetCommandRate, countMax: Self.subjectsMax))
         self.metrics = metrics
@@ -32,6 +37,10 @@ final class SubjectRates: Sendable {
         case .command where identity.role == .admin: return true
         case .command:
             return check(commands.withLock { $0.permits(identity.key, now: now) }, .fleetCommandsPerSecond)
+        case .location:
+            let isPermitted = locations.withLock { $0.permits(identity.key, now: now) }
+            if !isPermitted { counters.countLimitedLocation() }
+            return isPermitted
         }
     }
 

@@ -1,3 +1,4 @@
+import Access
 import FanOut
 import FleetRules
 import HTTP
@@ -18,6 +19,12 @@ package enum APIAction {
     indirect case command(Command)
     /// Read the fleet's state. The response is that of the store.
     indirect case fleetQuery(Query)
+    /// Take a driver's positions. Those without a time have `Int64.max`, which counts as the present time.
+    indirect case locate([Position], Identity)
+    /// Answer how a trip stands, for a person who may see it.
+    indirect case tripStatus(reference: String, Identity)
+    /// `GET /api/admin/drivers/positions`.
+    case driverPositions
     /// Sign a channel subscription if the hub permits it.
     indirect case authorize(ChannelAuthorization)
     /// Sign a user's data, and record the user's device.

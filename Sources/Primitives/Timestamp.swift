@@ -47,28 +47,53 @@ package enum Timestamp {
 extension Timestamp {
     /// Whether `text` is a date (`2026-11-21`) or a date with a time (`2026-11-21T09:30:00.123Z`) in ISO 8601's
     /// extended form, and the day exists. Seconds, their fraction, and the offset (`Z` or `±hh:mm`) are optional.
-    package static func isISO8601(_ text: String) -> Bool {
+    package static func isISO8601(_ text: String) -> Bool { milliseconds(iso8601: text) != nil }
+
+    /// The milliseconds since 1970 of a date or time as ``isISO8601(_:)`` describes it. A date is its first moment, a time
+    /// without offset is in UTC, and what is finer than a millisecond is cut off. Nil for any other text.
+    package static func milliseconds(iso8601 text: String) -> Int64? {
         var rest = text.utf8[...]
         guard let year = rest.number(digits: 4), rest.skip("-"), let month = rest.number(digits: 2), rest.skip("-"),
             let day = rest.number(digits: 2), 1...12 ~= month, 1...daysInMonth(month, of: year) ~= day
-        else { return false }
-        return rest.isEmpty || (rest.skip("T") && skipTime(&rest) && skipOffset(&rest) && rest.isEmpty)
+        else { return nil }
+        let midnight = days(since1970: Int64(year), Int64(month), Int64(day)) * 86_400_000
+        if rest.isEmpty { return midnight }
+        guard rest.skip("T"), let time = time(&rest), let offset = offset(&rest), rest.isEmpty else { return nil }
+        return midnight + time - offset
     }
 
-    private static func skipTime(_ rest: inout Substring.UTF8View) -> Bool {
+    /// The days from 1970 to a Gregorian date: the inverse of ``civilDate(daysSince1970:)`` (Hinnant,
+    /// `days_from_civil`).
+    private static func days(since1970 year: Int64, _ month: Int64, _ day: Int64) -> Int64 {
+        let yearFromMarch = month <= 2 ? year - 1 : year
+        let cycle = yearFromMarch.flooredQuotient(400)
+        let yearOfCycle = yearFromMarch.flooredRemainder(400)
+        let dayOfYear = (153 * (month > 2 ? month - 3 : month + 9) + 2) / 5 + day - 1
+        return cycle * 146_097 + yearOfCycle * 365 + yearOfCycle / 4 - yearOfCycle / 100 + dayOfYear - 719_468
+    }
+
+    /// Reads a time of the day, in milliseconds.
+    private static func time(_ rest: inout Substring.UTF8View) -> Int64? {
         guard let hour = rest.number(digits: 2), rest.skip(":"), let minute = rest.number(digits: 2), hour < 24, minute < 60
-        else { return false }
-        guard rest.skip(":") else { return true }
-        guard let second = rest.number(digits: 2), second < 60 else { return false }
-        return !rest.skip(".") || 1...9 ~= rest.skipDigits()
+        else { return nil }
+        let minutes = Int64(hour * 60 + minute) * 60_000
+        guard rest.skip(":") else { return minutes }
+        guard let second = rest.number(digits: 2), second < 60 else { return nil }
+        let seconds = minutes + Int64(second) * 1_000
+        guard rest.skip(".") else { return seconds }
+        let fraction = rest
+        guard 1...9 ~= rest.skipDigits() else { return nil }
+        return seconds + fraction.milliseconds()
     }
 
-    private static func skipOffset(_ rest: inout Substring.UTF8View) -> Bool {
-        if rest.isEmpty || rest.skip("Z") { return true }
-        guard rest.skip("+") || rest.skip("-"), let hour = rest.number(digits: 2), rest.skip(":"),
-            let minute = rest.number(digits: 2)
-        else { return false }
-        return hour < 24 && minute < 60
+    /// Reads the offset from UTC, in milliseconds; 0 if there is none.
+    private static func offset(_ rest: inout Substring.UTF8View) -> Int64? {
+        if rest.isEmpty || rest.skip("Z") { return 0 }
+        let isWest = rest.skip("-")
+        guard isWest || rest.skip("+"), let hour = rest.number(digits: 2), rest.skip(":"), let minute = rest.number(digits: 2),
+            hour < 24, minute < 60
+        else { return nil }
+        return Int64(hour * 60 + minute) * (isWest ? -60_000 : 60_000)
     }
 
     private static func daysInMonth(_ month: Int, of year: Int) -> Int {
@@ -101,6 +126,12 @@ extension Substring.UTF8View {
         let digits = prefix(while: Self.isDigit)
         removeFirst(digits.count)
         return digits.count
+    }
+
+    /// Reads the digits of a fraction of a second, in milliseconds.
+    fileprivate func milliseconds() -> Int64 {
+        let digits = prefix(3).prefix(while: Self.isDigit).map { Int64($0 - UInt8(ascii: "0")) }
+        return (0..<3).reduce(0) { $0 * 10 + ($1 < digits.count ? digits[$1] : 0) }
     }
 
     private static func isDigit(_ byte: UInt8) -> Bool { UInt8(ascii: "0")...UInt8(ascii: "9") ~= byte }

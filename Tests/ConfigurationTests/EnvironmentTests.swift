@@ -23,6 +23,11 @@ import Testing
             "FLEETWIRE_STORE_DURABILITY": "normal",
             "FLEETWIRE_DELIVERY_CONFIRM_SECONDS": "7", "FLEETWIRE_DELIVERY_BACKLOG_HOURS": "8",
             "FLEETWIRE_DELIVERY_BACKLOG_LIMIT": "9", "FLEETWIRE_STORE_RETENTION_DAYS": "1",
+            "FLEETWIRE_TRIPS_ARRIVAL_METRES": "1.5", "FLEETWIRE_TRIPS_NEARBY_MINUTES": "2",
+            "FLEETWIRE_TRIPS_WAITING_SECONDS": "3", "FLEETWIRE_TRIPS_APPROACHING_METRES": "4",
+            "FLEETWIRE_TRIPS_AUTOMATIC_ARRIVAL": "false", "FLEETWIRE_TRIPS_ACCURACY_METRES": "5",
+            "FLEETWIRE_TRIPS_STALE_SECONDS": "6", "FLEETWIRE_TRIPS_POSITION_HOURS": "7",
+            "FLEETWIRE_TRIPS_DEFAULT_SPEED_KMH": "8", "FLEETWIRE_TRIPS_DETOUR_FACTOR": "0.9",
             "FLEETWIRE_NOTIFICATIONS_FILE": "n.yaml",
             "FLEETWIRE_PUSH_MODE": "off", "FLEETWIRE_PUSH_STALE_DAYS": "1", "FLEETWIRE_PUSH_APNS_ENABLED": "true",
             "FLEETWIRE_PUSH_APNS_HOST": "a", "FLEETWIRE_PUSH_APNS_SANDBOX_HOST": "b", "FLEETWIRE_PUSH_APNS_PORT": "1",
@@ -72,6 +77,16 @@ import Testing
         expected.delivery.confirmSeconds = 7
         expected.delivery.backlogHours = 8
         expected.delivery.backlogLimit = 9
+        expected.trips.arrivalMetres = 1.5
+        expected.trips.nearbyMinutes = 2
+        expected.trips.waitingSeconds = 3
+        expected.trips.approachingMetres = 4
+        expected.trips.automaticArrival = false
+        expected.trips.accuracyMetres = 5
+        expected.trips.staleSeconds = 6
+        expected.trips.positionHours = 7
+        expected.trips.defaultSpeedKmh = 8
+        expected.trips.detourFactor = 0.9
         expected.store.path = "/s.db"
         expected.store.durability = .normal
         expected.store.retentionDays = 1

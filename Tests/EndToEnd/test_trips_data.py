@@ -186,10 +186,9 @@ def test_wrong_texts_and_ids_are_400(admin, driver_id):
     admin.expect_error(404, "GET", card_path(driver_id))
     assert admin.expect_ok("PUT", card_path(driver_id), {"name": "é" * 100})
     for method in ("GET", "PUT"):
-        for reserved in ("positions", "%70ositions"):
-            assert "positions is reserved" in admin.expect_error(400, method, card_path(reserved),
-                                                                 {})
         admin.expect_error(400, method, card_path("a%20b"), {})
+    for reserved in ("positions", "%70ositions"):
+        assert "positions is reserved" in admin.expect_error(400, "PUT", card_path(reserved), {})
 
 
 def test_a_card_survives_a_kill_and_is_audited(start_gateway, closing):

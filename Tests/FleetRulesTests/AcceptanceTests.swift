@@ -32,7 +32,8 @@ import Testing
             status: .accepted, driver: .init("42", driver == nil ? "Dan Driver" : "Stored"), version: 6)
         #expect(plan.order == expected)
         let claimed = driver == nil ? ["admin-channel job-assigned", "admin-channel order-assigned"] : []
-        #expect(plan.published == claimed + ["admin-channel job-accepted", "booking-REF-1 job-accepted"])
+        let accepted = ["admin-channel job-accepted", "booking-REF-1 job-accepted", "booking-REF-1 driver-assigned"]
+        #expect(plan.published == claimed + accepted)
         #expect(plan.responseText.contains(#""message":"Job accepted successfully""#))
     }
 

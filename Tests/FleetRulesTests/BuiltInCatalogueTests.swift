@@ -7,7 +7,8 @@ import Testing
         "job-assigned", "job-removed", "order-removed", "schedule-updated", "job-available-again", "job-cancelled",
         "job-removed-from-list", "tracking-stopped", "driver-removed", "route-cancelled", "route-unassigned",
         "route-assigned", "drop-removed", "driver-arrival", "NEW_BATCH_AVAILABLE", "DRIVER_APPROVED", "DRIVER_REJECTED",
-        "BATCH_REASSIGNED", "ORDER_CANCELLED", "driver_arrival",
+        "BATCH_REASSIGNED", "ORDER_CANCELLED", "driver_arrival", "driver-assigned", "driver-en-route", "driver-nearby",
+        "driver-waiting", "trip-started", "destination-near", "trip-completed",
     ]
 
     @Test("Every event for drivers and customers has an entry, and so has every type of announcement")
@@ -28,13 +29,15 @@ import Testing
         #expect(type("driver-arrival") == "driver_arrival")
     }
 
-    @Test("The lifetime is an hour for new jobs, ten minutes for arrivals, and a day for all others")
+    @Test("The lifetime is an hour for new jobs, that of the moment for moments of a trip, and a day for all others")
     func lifetimes() {
         for name in Self.allNames {
             let seconds = NotificationCatalogue.builtIn.entry(for: name)?.lifetimeSeconds
             switch name {
-            case "job-assigned": #expect(seconds == 3_600)
-            case "driver-arrival", "driver_arrival": #expect(seconds == 600)
+            case "job-assigned", "driver-assigned": #expect(seconds == 3_600)
+            case "driver-en-route", "trip-started": #expect(seconds == 1_800)
+            case "driver-arrival", "driver_arrival", "driver-nearby", "driver-waiting", "destination-near":
+                #expect(seconds == 600)
             default: #expect(seconds == 86_400)
             }
         }
@@ -46,7 +49,7 @@ import Testing
         #expect(
             Set(entries.filter(\.urgent).map(\.name)) == [
                 "job-removed", "order-removed", "job-cancelled", "route-cancelled", "route-unassigned", "drop-removed",
-                "BATCH_REASSIGNED", "ORDER_CANCELLED", "driver-arrival", "driver_arrival",
+                "BATCH_REASSIGNED", "ORDER_CANCELLED", "driver-arrival", "driver_arrival", "driver-waiting",
             ])
         #expect(
             Set(entries.filter { $0.push == .off }.map(\.name)) == [

@@ -35,9 +35,25 @@ import Testing
             let plan = try planner.progress(report, of: order, RulesFixture.context(by: RulesFixture.driver))
             var expected = order
             (expected.assignment.status, expected.assignment.version) = (step, 6)
+            expected.trip = TripTimes()
+            var told: [String] = []
+            switch step {
+            case .enRoute:
+                expected.trip.startedAt = RulesFixture.now
+                told = ["tracking-REF-1 tracking-started", "booking-REF-1 driver-en-route"]
+            case .arrived:
+                expected.trip.arrivedAt = RulesFixture.now
+                told = ["booking-REF-1 driver-arrival"]
+            case .inTransit:
+                expected.trip.departedAt = RulesFixture.now
+                told = ["booking-REF-1 trip-started"]
+            case .completed:
+                expected.trip.completedAt = RulesFixture.now
+                told = ["tracking-REF-1 tracking-stopped", "booking-REF-1 trip-completed"]
+            default: break
+            }
             #expect(plan.order == expected)
-            let arrival = step == .arrived ? ["booking-REF-1 driver-arrival"] : []
-            #expect(plan.published == ["admin-channel job-progress", "booking-REF-1 job-progress"] + arrival)
+            #expect(plan.published == ["admin-channel job-progress", "booking-REF-1 job-progress"] + told)
         }
     }
 

@@ -22,7 +22,7 @@ import Testing
         #expect(plan.order?.pickupCoordinates == Self.pickup && plan.order?.dropoffCoordinates == Self.dropoff)
         #expect(
             plan.responseText.contains(
-                #""pickupLatitude":51.5074,"pickupLongitude":-0.12780,"dropoffLatitude":47.3769,"dropoffLongitude":8.5417}"#))
+                #""pickupLatitude":51.5074,"pickupLongitude":-0.12780,"dropoffLatitude":47.3769,"dropoffLongitude":8.5417,"#))
         #expect(plan.notifications.isEmpty == (kind == .update))
         for notification in plan.notifications {
             #expect(!notification.text.contains("itude") && !notification.text.contains("51.5074"), "\(notification.text)")

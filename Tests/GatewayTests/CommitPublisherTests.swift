@@ -36,7 +36,7 @@ import Threads
         let log = Log(level: .info, format: .json) { line in lines.withLock { $0.append(line) } }
         let removed = removed
         publisher = CommitPublisher(
-            hub: hub, app: 1, policy: Self.policy,
+            hub: hub, app: 1, policy: Self.policy, trips: SharedTrips(TripRules(), hub: hub, app: 1, policy: Self.policy),
             pushService: try PushService(
                 Settings.Push(),
                 .init(failed: { _, _ in }, removed: { device in removed.withLock { $0.append(device.id) } }), log: log),

@@ -1,4 +1,7 @@
+import Access
 import Configuration
+import FanOut
+import Server
 import Store
 import TestSupport
 import Testing
@@ -15,11 +18,15 @@ import Testing
         settings.delivery.backlogHours = 7
         settings.delivery.confirmSeconds = 9
         settings.push.staleDays = 11
-        let options = try StoreWriter.Options(settings, lanes: [])
+        settings.trips.arrivalMetres = 13
+        let hub = SharedHub(wakeups: [Wakeup()], apps: [AppRules()])
+        let trips = SharedTrips(settings.trips, hub: hub, app: 0, policy: ChannelPolicy([] as [ChannelPolicy.Rule]))
+        let options = try StoreWriter.Options(settings, lanes: [], trips)
         #expect(options.path == "/nonexistent/fleetwire.db")
         #expect(options.retentionDays == 3)
         #expect(options.backlogHours == 7)
         #expect(options.confirmSeconds == 9)
         #expect(options.staleDays == 11)
+        #expect(options.trips.arrivalMetres == 13)
     }
 }

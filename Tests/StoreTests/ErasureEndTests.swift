@@ -121,7 +121,7 @@ import Testing
         #expect(again.isReplay && again.status == 200)
         #expect(again.text.contains(#""customerId":"7","customerName":null,"pickupAddress":null,"dropoffAddress":null"#))
         #expect(again.text.contains(#""pickupLatitude":null,"pickupLongitude":null,"dropoffLatitude":null,"#))
-        #expect(again.text.contains(#""dropoffLongitude":null}"#))
+        #expect(again.text.contains(#""dropoffLongitude":null,"#))
         #expect(again.text.contains(#""code":"A""#) && again.text.contains(#""notificationIds":[""#))
         #expect(try executor.commit(assign("A", to: "42", key: "a", digest: [2]), at: noon + 3).status == 409)
         #expect(try executor.dump("idempotency").filter { !$0.contains(#""customerId":"7""#) } == before)

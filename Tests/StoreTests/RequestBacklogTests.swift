@@ -141,6 +141,6 @@ import Testing
 extension StoreWriter.Request {
     /// The number of a command; nil for a report.
     fileprivate var number: Int? {
-        if case .command(let request) = self { request.replyTo.request } else { nil }
+        if case .command(let request) = self { request.replyTo?.request } else { nil }
     }
 }

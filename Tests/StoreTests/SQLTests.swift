@@ -169,7 +169,9 @@ import Testing
                 "SEARCH notifications USING INDEX sqlite_autoindex_notifications_2 (channel=? AND sequence>? AND sequence<?)"
             ),
             ("AND created_at < ? ORDER BY sequence DESC", "USING INDEX sqlite_autoindex_notifications_2 (channel=?)"),
-            ("UPDATE audit SET details", "USING INDEX audit_by_actor (actor=?)"),
+            ("UPDATE audit SET details = NULL", "USING INDEX audit_by_actor (actor=?)"),
+            ("SELECT id, details FROM audit WHERE has_position = 1 AND at", "USING INDEX audit_positions (at<?)"),
+            ("COALESCE(booking_reference, code) = ?", "USING INDEX orders_by_reference (<expr>=?)"),
             ("SELECT id, reason, details FROM audit", "USING INDEX sqlite_autoindex_audit_1 (id>?)"),
             (
                 "(notification_id, step, subject) > (",
@@ -239,6 +241,13 @@ import Testing
         try executor.drivers.store(DriverCard(id: "42"), now: noon)
         _ = try executor.drivers.card(ofDriver: "42")
         try executor.drivers.remove(ofDriver: "42")
+        _ = try orders.newest(reference: "A")
+        _ = try orders.hasUnderWay(ofDriver: "42")
+        try executor.positions.store(
+            DriverPosition(driverID: "42", position: Position(latitude: 1, longitude: 2, recordedAt: noon)))
+        try executor.positions.each { _ in }
+        _ = try executor.positions.remove(ofDriver: "42")
+        _ = try executor.positions.deleteExpired(before: 0, most: 1)
     }
 
     private static let logged = LoggedNotification(
@@ -308,6 +317,9 @@ import Testing
         try audit.entries(of: .order("A")) { _ in }
         try audit.entries(of: .route("R")) { _ in }
         _ = try audit.clearDetails(of: "admin:1")
+        _ = try audit.positions(before: noon, most: 1)
+        _ = try audit.arrivals(ofDriver: "42")
+        try audit.removePosition(of: "1", details: nil)
         for row in try audit.rowsToRedact(after: "", most: 1) {
             try audit.replace(reason: nil, details: nil, of: row.id)
         }

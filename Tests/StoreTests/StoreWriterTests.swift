@@ -8,7 +8,7 @@ import Threads
         let harness = try WriterHarness(batchMax: 50)
         for number in 0..<500 { harness.post(assign("A\(number)", to: "\(number % 7)"), request: number) }
         let replies = harness.replies(500)
-        #expect(replies.map(\.request.replyTo.request) == Array(0..<500))
+        #expect(replies.map(\.request.replyTo?.request) == Array(0..<500))
         #expect(replies.allSatisfy { $0.reply.status == 200 })
         harness.stop()
         let batches = harness.batches.withLock { $0 }

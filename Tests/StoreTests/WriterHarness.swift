@@ -110,7 +110,7 @@ func reading(_ wall: Int64, uptime: Int64, bootID: String = "first") -> ClockRea
 /// Blocks the writer's thread after the commit of request 7, so that the test can queue requests that share the next
 /// commit.
 func pause(at barrier: StartBarrier) -> @Sendable (Commit) -> Void {
-    { commit in if commit.replies.first?.request.replyTo.request == 7 { barrier.arriveAndWait() } }
+    { commit in if commit.replies.first?.request.replyTo?.request == 7 { barrier.arriveAndWait() } }
 }
 
 extension CommandReply {

@@ -6,6 +6,7 @@ struct EventFields: ExpressibleByDictionaryLiteral {
         case text(String?)
         case number(JSONNumber?)
         case texts([String])
+        case integer(Int?)
 
         init(stringLiteral text: String) { self = .text(text) }
     }
@@ -41,6 +42,7 @@ extension JSONWriter {
             case .text(let text): optional(text)
             case .number(let number): optional(number)
             case .texts(let texts): array(texts)
+            case .integer(let number): if let number { integer(number) } else { raw("null") }
             }
             return (name, bytes.count - start)
         }

@@ -24,10 +24,11 @@ package struct EventRecipients: Equatable, Sendable {
             (person, areAllDrivers) = (.driver, false)
         case "job-cancelled": (person, areAllDrivers) = (.driver, true)
         case "job-available-again": (person, areAllDrivers) = (nil, true)
-        case "driver-arrival", "driver-removed", "tracking-stopped", "job-accepted", "job-progress":
+        case "driver-removed", "tracking-started", "tracking-stopped", "job-accepted", "job-progress":
             (person, areAllDrivers) = (.customer, false)
         case "order-assigned", "order-unassigned", "order-cancelled", "route-accepted":
             (person, areAllDrivers) = (nil, false)
+        case _ where TripMoment(event: name) != nil: (person, areAllDrivers) = (.customer, false)
         default: (person, areAllDrivers) = (.named, true)
         }
     }

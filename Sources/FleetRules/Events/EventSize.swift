@@ -12,8 +12,9 @@ enum EventSize {
     /// The most bytes that JSON needs for a byte of text: `\u0001`.
     private static let escapedMax = 6
     /// More than the bytes of an event besides the job's texts and the driver's name: the names of its fields, its
-    /// message, the ids of a driver and a drop, the notification's id and the longest correlation id.
-    private static let otherBytesMax = 2_048
+    /// message, the ids of a driver and a drop, the notification's id and the longest correlation id, and the four texts of
+    /// a driver's card.
+    private static let otherBytesMax = 2_048 + 4 * DriverCard.textMax * escapedMax
 
     /// An upper bound of the size of every event of a job. It takes a fraction of the time of building the events, and
     /// almost all jobs are far below the limit.

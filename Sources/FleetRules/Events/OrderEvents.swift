@@ -15,8 +15,19 @@ enum OrderTransition: JobTransition {
     case claimed(by: String, name: String?)
     /// The assigned driver accepted the order.
     case accepted(by: String, name: String?)
-    /// The order's driver reported a step.
+    /// The order's driver reached a step.
     case progressed(to: JobStatus, by: String, name: String?)
+    /// The customer is told of a moment of the trip.
+    case told(TripNews)
+    /// From now on the driver can be followed.
+    case trackingStarted(by: String, name: String?)
+    /// The driver can no longer be followed, although the booking is not cancelled.
+    case trackingStopped(TrackingEnd)
+
+    /// Why a driver can no longer be followed.
+    enum TrackingEnd {
+        case completed, driverChanged
+    }
 }
 
 extension OrderTransition {
@@ -24,7 +35,16 @@ extension OrderTransition {
         [
             .assigned(to: driver, name: name, from: driver), .unassigned(from: driver, reason: nil),
             .cancelled(driver: driver, reason: nil), .driverRemoved(driver, reason: nil), .claimed(by: driver, name: name),
-        ] + [JobStatus.arrived, .inTransit, .completed].map { .progressed(to: $0, by: driver, name: name) }
+            .progressed(to: .inTransit, by: driver, name: name), .trackingStarted(by: driver, name: name),
+            .trackingStopped(.completed), .trackingStopped(.driverChanged),
+        ] + news(driver, name).map(OrderTransition.told)
+    }
+
+    private static func news(_ driver: String, _ name: String?) -> [TripNews] {
+        [TripMoment.enRoute, .nearby, .started, .destinationNear].map { .withETA($0, driver, name, .max) } + [
+            .driverAssigned(driver, name, .largest(id: driver)), TripNews(moment: .arrival, driver: driver, driverName: name),
+            .waiting(driver, name, since: 0, now: .max), .completed(driver, name, at: 0),
+        ]
     }
 
     /// The events that the transition publishes. Apps depend on the event names, the fields and their order.
@@ -58,9 +78,7 @@ extension OrderTransition {
                 EventDraft(
                     .drivers, "job-cancelled",
                     ids + ["reason": .text(reason), "message": "This job has been cancelled and is no longer available"]),
-                EventDraft(
-                    .tracking(order.reference), "tracking-stopped",
-                    ["reason": "booking_cancelled", "message": "Tracking stopped due to booking cancellation"]),
+                trackingStopped("booking_cancelled", "Tracking stopped due to booking cancellation", order),
                 EventDraft(.admin, "order-cancelled", ids + ["driverId": .text(driver), "reason": .text(reason)]),
             ]
 
@@ -85,14 +103,24 @@ extension OrderTransition {
             return reported("job-accepted", .accepted, driver, name, order, now)
 
         case .progressed(let step, let driver, let name):
-            // The customer sees the name that the dispatcher gave the order's driver, not that of the driver's account.
-            let arriving = order.assignment.driver?.name ?? name
-            let arrival = EventDraft(
-                .booking(order.reference), "driver-arrival",
-                ["reference": .text(order.reference), "driver_id": .text(driver), "driverName": .text(arriving)]
-                    + ["timestamp": .text(Timestamp.wholeSeconds(milliseconds: milliseconds))])
-            return reported("job-progress", step, driver, name, order, now) + (step == .arrived ? [arrival] : [])
+            return reported("job-progress", step, driver, name, order, now)
+
+        case .told(let news): return [news.event(of: order, at: milliseconds)]
+
+        case .trackingStarted(let driver, let name):
+            let fields = order.tripFields(driver: driver, name: name, at: milliseconds)
+            return [EventDraft(.tracking(order.reference), "tracking-started", fields)]
+
+        case .trackingStopped(.completed):
+            return [trackingStopped("completed", "Tracking stopped: the trip is complete", order)]
+
+        case .trackingStopped(.driverChanged):
+            return [trackingStopped("driver_changed", "Tracking stopped: your driver has changed", order)]
         }
+    }
+
+    private func trackingStopped(_ reason: String, _ message: String, _ order: Order) -> EventDraft {
+        EventDraft(.tracking(order.reference), "tracking-stopped", ["reason": .text(reason), "message": .text(message)])
     }
 
     /// The event for the former driver; none if the order had no driver.

@@ -21,9 +21,9 @@ protocol AdminAction {
     /// Sets and clears the fields that the request contains.
     func applyChanges(to target: inout Target)
     /// Applies the action.
-    /// - Returns: the response's message, and the transition, which is nil if the action causes no event.
+    /// - Returns: the response's message, and the transitions, none if the action causes no event.
     /// - Throws: `.conflict` (409) if the job's status or driver does not allow the action.
-    func apply(to target: inout Target) throws(RuleError) -> (message: String, transition: Target.Transition?)
+    func apply(to target: inout Target) throws(RuleError) -> (message: String, transitions: [Target.Transition])
     /// For the audit log: the names of the changed fields, the id of a removed drop, and the fallback driver if it was
     /// used. Field values are left out: they may be personal data, and the audit log keeps its rows when a person's
     /// data is erased.

@@ -15,6 +15,19 @@ package struct DriverCard: Equatable, Sendable {
 
     package init(id: String) { self.id = id }
 
+    /// The most characters of a text on a card.
+    package static let textMax = 100
+
+    /// A card whose texts take the most bytes in JSON. ``EventSize`` measures the events that contain them.
+    static func largest(id: String) -> DriverCard {
+        var card = DriverCard(id: id)
+        // A control character takes six bytes, `\u0001`; a character outside the basic plane takes four.
+        let text = String(repeating: "\u{1}", count: textMax)
+        (card.name, card.phoneNumber, card.licensePlate) = (text, text, text)
+        (card.vehicleMake, card.vehicleModel, card.vehicleColor) = (text, text, text)
+        return card
+    }
+
     /// How errors name the driver: `Driver 42`.
     package var label: String { "Driver \(id)" }
 

@@ -24,6 +24,7 @@ extension Order {
         json.member("pickupLongitude", pickupCoordinates?.longitude)
         json.member("dropoffLatitude", dropoffCoordinates?.latitude)
         json.member("dropoffLongitude", dropoffCoordinates?.longitude)
+        json.member("arrivedAt", time: trip.arrivedAt)
     }
 }
 

@@ -18,6 +18,14 @@ package enum JobStatus: String, CaseIterable, Sendable {
     /// Whether the job has ended: its assignment cannot change any more.
     package var isFinal: Bool { self == .completed || self == .cancelled }
 
+    /// Whether the driver is on the way, or at the pickup or the drop-off.
+    package var isUnderWay: Bool {
+        switch self {
+        case .enRoute, .arrived, .loading, .inTransit, .unloading: true
+        case .available, .assigned, .accepted, .completed, .cancelled: false
+        }
+    }
+
     /// The status that follows this one, unless the job is cancelled. Nil if the job has ended.
     package var next: JobStatus? {
         switch self {

@@ -50,28 +50,31 @@ extension OrderAction: AdminAction {
 
     func applyChanges(to order: inout Order) { changes.apply(to: &order) }
 
-    func apply(to order: inout Order) throws(RuleError) -> (message: String, transition: OrderTransition?) {
+    func apply(to order: inout Order) throws(RuleError) -> (message: String, transitions: [OrderTransition]) {
         let change: Assignment.Change
         switch kind {
         case .assign(let driver): change = .assign(driver)
         case .unassign, .removeDriver: change = .unassign(fallback: fallbackDriver)
         case .cancel: change = .cancel(fallback: fallbackDriver)
-        case .update: return ("Order updated", nil)
+        case .update: return ("Order updated", [])
         }
+        // The customers who follow the driver are told that this ends, after all others have been told.
+        let stop: [OrderTransition] = order.isFollowed ? [.trackingStopped(.driverChanged)] : []
         switch try order.assignment.apply(change, label: order.label) {
         case nil:
-            return ("Driver already assigned", nil)
+            return ("Driver already assigned", [])
         case .assigned(let driver, let former):
-            return (
-                former == nil ? "Driver assigned" : "Driver reassigned",
-                .assigned(to: driver.id.text, name: driver.name, from: former?.text)
-            )
+            order.trip = TripTimes()
+            let assigned = OrderTransition.assigned(to: driver.id.text, name: driver.name, from: former?.text)
+            return (former == nil ? "Driver assigned" : "Driver reassigned", [assigned] + stop)
         case .unassigned(let former) where kind == .removeDriver:
-            return ("Driver removed", .driverRemoved(former.text, reason: reason))
+            order.trip = TripTimes()
+            return ("Driver removed", [.driverRemoved(former.text, reason: reason)] + stop)
         case .unassigned(let former):
-            return ("Order unassigned", .unassigned(from: former.text, reason: reason))
+            order.trip = TripTimes()
+            return ("Order unassigned", [.unassigned(from: former.text, reason: reason)] + stop)
         case .cancelled(let driver):
-            return ("Order cancelled", .cancelled(driver: driver?.text, reason: reason))
+            return ("Order cancelled", [.cancelled(driver: driver?.text, reason: reason)])
         }
     }
 

@@ -18,11 +18,27 @@ extension ProgressReport {
     /// Milliseconds in which the report may be repeated.
     private static let repetitionMax: Int64 = 600_000
 
-    /// Whether this is the report that `last`, the order's last audit entry, records: the same driver repeats it,
-    /// because the response got lost. Apps repeat requests by themselves, and not all send an idempotency key.
-    func repeats(_ last: AuditEntry, _ context: CommandContext) -> Bool {
+    /// The time of the step, in milliseconds since 1970, if the driver reports a step that the order has already reached:
+    /// by a position, or by the report that `last`, the order's last audit entry, records. Nil if this is a new report.
+    func repeated(after last: AuditEntry?, of order: Order, _ context: CommandContext) -> Int64? {
+        guard order.assignment.status == step else { return nil }
+        if step == .arrived, order.trip.isArrivedByPosition, let arrivedAt = order.trip.arrivedAt { return arrivedAt }
+        return last.flatMap { repeats($0, context) ? $0.at : nil }
+    }
+
+    /// Whether this is the report that `last` records: the same driver repeats it, because the response got lost. Apps
+    /// repeat requests by themselves, and not all send an idempotency key.
+    private func repeats(_ last: AuditEntry, _ context: CommandContext) -> Bool {
         last.action == "progress" && last.after?.status == step
             && Identifier(last.actor) == Identifier(context.actor.key) && context.now - last.at <= Self.repetitionMax
+    }
+
+    /// The driver's position at a moment; nil if the report does not contain it.
+    /// - Parameter time: milliseconds since 1970.
+    package func position(at time: Int64) -> Position? {
+        guard let latitude = latitude.flatMap({ Double($0.text) }), let longitude = longitude.flatMap({ Double($0.text) })
+        else { return nil }
+        return Position(latitude: latitude, longitude: longitude, recordedAt: time)
     }
 
     /// For the audit log: notes and position, if the report contains them.

@@ -46,7 +46,7 @@ extension RouteAction: AdminAction {
 
     func applyChanges(to route: inout Route) { changes.apply(to: &route) }
 
-    func apply(to route: inout Route) throws(RuleError) -> (message: String, transition: RouteTransition?) {
+    func apply(to route: inout Route) throws(RuleError) -> (message: String, transitions: [RouteTransition]) {
         let change: Assignment.Change
         switch kind {
         case .assign(let driver): change = .assign(driver)
@@ -55,21 +55,21 @@ extension RouteAction: AdminAction {
         case .removeDrop(let drop):
             try route.assignment.status.checkOpen(route.label)
             let driver = route.assignment.driver?.id ?? fallbackDriver
-            return ("Drop removed", .dropRemoved(drop, driver: driver?.text, reason: reason))
-        case .update: return ("Route updated", nil)
+            return ("Drop removed", [.dropRemoved(drop, driver: driver?.text, reason: reason)])
+        case .update: return ("Route updated", [])
         }
         switch try route.assignment.apply(change, label: route.label) {
         case nil:
-            return ("Driver already assigned", nil)
+            return ("Driver already assigned", [])
         case .assigned(let driver, let former):
             return (
                 former == nil ? "Driver assigned" : "Driver reassigned",
-                .assigned(to: driver.id.text, name: driver.name, from: former?.text, reason: reason)
+                [.assigned(to: driver.id.text, name: driver.name, from: former?.text, reason: reason)]
             )
         case .unassigned(let former):
-            return ("Route unassigned", .unassigned(from: former.text, reason: reason))
+            return ("Route unassigned", [.unassigned(from: former.text, reason: reason)])
         case .cancelled(let driver):
-            return ("Route cancelled", .cancelled(driver: driver?.text, reason: reason))
+            return ("Route cancelled", [.cancelled(driver: driver?.text, reason: reason)])
         }
     }
 

@@ -1,7 +1,8 @@
 extension NotificationCatalogue {
     /// The catalogue that the gateway uses if `notifications.file` is not configured. `config/notifications.yaml`
     /// contains the same entries; a test compares them.
-    package static let builtIn = NotificationCatalogue(jobEvents + routeEvents + customerEvents + types)
+    package static let builtIn = NotificationCatalogue(
+        jobEvents + routeEvents + customerEvents + moments + types)
 
     /// Events about orders, for drivers.
     private static let jobEvents = [
@@ -73,6 +74,42 @@ extension NotificationCatalogue {
         entry("tracking-stopped", "Tracking stopped", "{message|Your driver can no longer be followed on the map}") {
             $0.push = .off
         },
+    ]
+
+    /// The moments of a trip, besides the arrival, for the customer.
+    private static let moments = [
+        entry(TripMoment.driverAssigned.event, "Your driver is confirmed", "{driverName|Your driver} will pick you up") {
+            $0.collapse = .order
+        },
+        entry(
+            TripMoment.enRoute.event, "Your driver is on the way",
+            ["{driverName|Your driver} arrives in about {eta_minutes} minutes", "{driverName|Your driver} is on the way to you"]
+        ) {
+            $0.collapse = .order
+        },
+        entry(
+            TripMoment.nearby.event, "Your driver is nearby",
+            ["{driverName|Your driver} is {eta_minutes} minutes away", "{driverName|Your driver} is nearby"]
+        ) {
+            $0.collapse = .order
+        },
+        entry(
+            TripMoment.waiting.event, "Your driver is waiting",
+            "{driverName|Your driver} has been waiting for {waiting_minutes|a few} minutes"
+        ) {
+            $0.collapse = .order
+            $0.urgent = true
+        },
+        entry(
+            TripMoment.started.event, "Your trip has started",
+            ["About {eta_minutes} minutes to your destination", "You are on your way"]
+        ) {
+            $0.collapse = .order
+        },
+        entry(TripMoment.destinationNear.event, "Almost there", "You are close to your destination") {
+            $0.collapse = .order
+        },
+        entry(TripMoment.completed.event, "Trip completed", "Thank you for travelling with us") { $0.collapse = .order },
     ]
 
     /// Types of notifications that admins send (`POST /api/admin/notifications`).

@@ -56,6 +56,11 @@ package struct DeliveryCounts: Equatable, Sendable {
     /// Stored responses that were deleted before their time, because their users have too many.
     package var evictedResponses = 0
 
+    /// The seconds from drivers' arrivals to the first push that a provider has accepted.
+    package var arrivalPushSeconds: [Double] = []
+    /// The seconds from drivers' arrivals until phones have reported the notification as received.
+    package var arrivalReceivedSeconds: [Double] = []
+
     package init() {}
 
     package var isEmpty: Bool { self == DeliveryCounts() }
@@ -75,5 +80,7 @@ package struct DeliveryCounts: Equatable, Sendable {
         repeatedSteps += other.repeatedSteps
         droppedSteps += other.droppedSteps
         evictedResponses += other.evictedResponses
+        arrivalPushSeconds += other.arrivalPushSeconds
+        arrivalReceivedSeconds += other.arrivalReceivedSeconds
     }
 }

@@ -5,7 +5,7 @@ package enum EventNames {
         switch event {
         case "job-assigned": "new_job"
         case "route-assigned": "new_route"
-        case "driver-arrival": "driver_arrival"
+        case _ where TripMoment(event: event) != nil: TripMoment(event: event)?.rawValue ?? event
         default: event.hasPrefix("route-") || event.hasPrefix("drop-") ? "route_update" : "job_update"
         }
     }

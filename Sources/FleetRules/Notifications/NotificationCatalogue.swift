@@ -115,10 +115,7 @@ extension NotificationCatalogue.Entry {
 
     /// The default lifetime of a type, in seconds.
     package static func defaultLifetimeSeconds(ofType dataType: String) -> Int {
-        switch dataType {
-        case "new_job": 3_600  // After an hour, the job usually has another driver.
-        case "driver_arrival": 600  // After ten minutes, the driver has met the customer or left.
-        default: 86_400
-        }
+        if let moment = TripMoment(rawValue: dataType) { return moment.lifetimeSeconds }
+        return dataType == "new_job" ? 3_600 : 86_400  // After an hour, a job usually has another driver.
     }
 }

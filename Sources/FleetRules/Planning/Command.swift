@@ -12,6 +12,8 @@ package struct Command: Equatable, Sendable {
         case acceptRoute(String)
         /// The actor, a driver, reports a step of the order. The string identifies the order as in `acceptJob`.
         case progress(String, ProgressReport)
+        /// The gateway itself, in the name of the actor, a driver, does something for a trip.
+        case trip(TripStep)
         /// The actor, an admin, sends a notification.
         case announce(Announcement)
         /// The actor, an admin, pushes a notification for all drivers to those who have not confirmed it.

@@ -12,6 +12,12 @@ package struct CommandContext: Sendable {
     /// the store does not have counts as version 0.
     package let expectedVersion: Int?
     package let rules: NotificationRules
+    /// For drivers' actions on orders: the driver's card, nil if there is none, and the driver's positions.
+    package var card: DriverCard?
+    package var track = Track()
+    package var trips = TripRules()
+    /// Who acts according to the audit log, if it is not ``actor``.
+    var auditActor: String?
 
     package init(
         actor: Identity, now: Int64, idTime: Int64? = nil, correlationID: String, expectedVersion: Int? = nil,
@@ -32,7 +38,7 @@ extension CommandContext {
         reason: String? = nil, details: EventFields = [:]
     ) -> AuditEntry {
         AuditEntry(
-            at: now, actor: actor.key, action: action, subject: subject, correlationID: correlationID,
+            at: now, actor: auditActor ?? actor.key, action: action, subject: subject, correlationID: correlationID,
             before: before.map(AuditEntry.State.init), after: after.map(AuditEntry.State.init), reason: reason,
             details: details.members.isEmpty ? nil : details.object)
     }

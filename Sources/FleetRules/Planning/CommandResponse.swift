@@ -11,6 +11,8 @@ package enum CommandResponse: Equatable, Sendable {
     case driver(DriverCard)
     /// The reported step, and when it was reported (milliseconds since 1970).
     case progress(JobStatus, at: Int64)
+    /// What the gateway did itself: nobody gets this response.
+    case tripStep
     /// The number of drivers to whom a notification is pushed once more.
     case reminder(Int)
     case telemetry
@@ -25,7 +27,8 @@ package enum CommandResponse: Equatable, Sendable {
         switch self {
         case .order(_, let order, let ids): .order(message, order, notificationIDs: ids)
         case .route(_, let route, let ids): .route(message, route, notificationIDs: ids)
-        case .announcement, .driver, .reminder, .progress, .telemetry, .markedRead, .device, .preferences, .erasure: self
+        case .announcement, .driver, .reminder, .progress, .tripStep, .telemetry, .markedRead, .device, .preferences, .erasure:
+            self
         }
     }
 

@@ -8,16 +8,20 @@ extension DispatchPlanner {
     /// - Throws: ``RuleError``. Checks in this order: 404, 409 (state or driver), 409 (version), 400 (size of the
     ///   events).
     package mutating func accept(order stored: Order?, _ context: CommandContext) throws(RuleError) -> DispatchPlan {
-        try planAcceptance(of: stored, context)
+        try planAcceptance(of: stored, context) { order, driver in
+            let name = order.tripDriverName(context.card, account: driver.name)
+            return [.told(.driverAssigned(driver.id.text, name, context.card))]
+        }
     }
 
     /// Plans the acceptance of a route by the actor, a driver. Conditions and errors are those of ``accept(order:_:)``.
     package mutating func accept(route stored: Route?, _ context: CommandContext) throws(RuleError) -> DispatchPlan {
-        try planAcceptance(of: stored, context)
+        try planAcceptance(of: stored, context) { _, _ in [] }
     }
 
+    /// - Parameter news: what else is told, besides the acceptance.
     private mutating func planAcceptance<Subject: Job>(
-        of stored: Subject?, _ context: CommandContext
+        of stored: Subject?, _ context: CommandContext, news: (Subject, Assignment.Driver) -> [Subject.Transition]
     ) throws(RuleError) -> DispatchPlan {
         guard let stored else { throw RuleError(.unknown, "\(Subject.noun) not found") }
         let driver = Assignment.Driver(id: Identifier(context.actor.id), name: context.actor.name)
@@ -34,7 +38,8 @@ extension DispatchPlanner {
         case .confirmed: transition = .accepted(by: driver.id.text, name: name)
         }
         var plan = try planChange(
-            of: stored, to: job, by: transition, presentFields: ["driverName"], audit: ("accept", nil, [:]), context
+            of: stored, to: job, by: [transition] + news(job, driver), presentFields: ["driverName"], audit: ("accept", nil, [:]),
+            context
         ) { job, notificationIDs in
             job.response("\(Subject.noun) accepted successfully", notificationIDs)
         }
@@ -46,7 +51,7 @@ extension DispatchPlanner {
     /// Plans the actor's report of the next step of an order. The actor must be the order's driver.
     /// - Parameters:
     ///   - stored: nil if the store has no such order.
-    ///   - last: the order's last entry in the audit log. Needed only if the order stands at the reported step.
+    ///   - last: the order's last entry in the audit log. Needed only if the order's status is the reported step.
     /// - Throws: ``RuleError``. Checks in this order: 400 (not a step), 404, 403, 400 (not the next step), 409 (version),
     ///   400 (size of the events).
     package mutating func progress(
@@ -57,22 +62,14 @@ extension DispatchPlanner {
         guard let driver = stored.assignment.driver, driver.id == Identifier(context.actor.id) else {
             throw RuleError(.forbidden, "This job is not yours")
         }
-        if let last, stored.assignment.status == report.step, report.repeats(last, context) {
-            var plan = DispatchPlan(response: .progress(report.step, at: last.at))
+        if let time = report.repeated(after: last, of: stored, context) {
+            var plan = DispatchPlan(response: .progress(report.step, at: time))
             plan.isRepetition = true
             return plan
         }
         try stored.assignment.status.checkProgress(to: report.step)
         try context.checkVersion(of: stored)
 
-        var order = stored
-        order.assignment.status = report.step
-        return try planChange(
-            of: stored, to: order,
-            by: .progressed(to: report.step, by: driver.id.text, name: context.actor.name ?? driver.name),
-            presentFields: ["driverName"], audit: ("progress", nil, report.auditDetails), context
-        ) { _, _ in
-            .progress(report.step, at: context.now)
-        }
+        return try planStep(report.step, of: stored, at: context.now, details: report.auditDetails, context)
     }
 }

@@ -3,8 +3,9 @@ import Primitives
 /// Turns an action into a plan: new state, events, pushes, audit entry, response. The planner performs no I/O: the
 /// store and the gateway carry out the plan.
 ///
-/// `DispatchPlanner+Jobs.swift` plans the drivers' actions, `DispatchPlanner+Drivers.swift` the changes to drivers' cards,
-/// and `DispatchPlanner+Announcements.swift` the notifications that admins send. `OrderEvents.swift` and
+/// `DispatchPlanner+Jobs.swift` plans the drivers' actions, `DispatchPlanner+Trips.swift` what the gateway itself
+/// does for trips, `DispatchPlanner+Drivers.swift` the changes to drivers' cards, and
+/// `DispatchPlanner+Announcements.swift` the notifications that admins send. `OrderEvents.swift` and
 /// `RouteEvents.swift` define the events of each action.
 package struct DispatchPlanner: Sendable {
     private var ids: ULIDSource
@@ -37,15 +38,15 @@ package struct DispatchPlanner: Sendable {
         action.applyChanges(to: &job)
         try action.checkEventSizes(job, context.rules)
         try context.checkVersion(of: job)
-        let (message, transition) = try action.apply(to: &job)
+        let (message, transitions) = try action.apply(to: &job)
         // A new job and a transition are changes. A transition is one even if no field differs: unassigning an order
         // that has no driver stored still notifies the fallback driver. Without a transition, a field must differ;
         // otherwise, the plan is only a response.
-        guard stored.map({ transition != nil || job.differs(from: $0) }) ?? true else {
+        guard stored.map({ !transitions.isEmpty || job.differs(from: $0) }) ?? true else {
             return DispatchPlan(response: job.response(message, []))
         }
         return try planChange(
-            of: stored, to: job, by: transition, presentFields: action.presentFields,
+            of: stored, to: job, by: transitions, presentFields: action.presentFields,
             audit: (action.auditName, action.reason, action.auditDetails(stored: stored)), context
         ) { job, notificationIDs in
             job.response(message, notificationIDs)
@@ -55,18 +56,19 @@ package struct DispatchPlanner: Sendable {
     /// Plans the change of a job to a new state, and increments its version.
     /// - Parameters:
     ///   - stored: nil if the store does not have the job.
-    ///   - transition: nil if only fields change.
+    ///   - transitions: none if only fields change.
     ///   - presentFields: names of the fields that the request contains. An error about an event's size names one of
     ///     them, or a stored field if the event contains none of them.
+    ///   - time: the time in the events, in milliseconds since 1970; nil: the present time.
     mutating func planChange<Subject: Job>(
-        of stored: Subject?, to changed: Subject, by transition: Subject.Transition?, presentFields: [String],
-        audit: (action: String, reason: String?, details: EventFields), _ context: CommandContext,
+        of stored: Subject?, to changed: Subject, by transitions: [Subject.Transition], presentFields: [String],
+        at time: Int64? = nil, audit: (action: String, reason: String?, details: EventFields), _ context: CommandContext,
         response: (Subject, [String]) -> CommandResponse
     ) throws(RuleError) -> DispatchPlan {
         var job = changed
         job.assignment.version += 1
         let (notifications, pushes) = try makeNotifications(
-            transition?.events(of: job, at: context.now) ?? [], of: job.auditSubject, job.pushPolicy,
+            transitions.flatMap { $0.events(of: job, at: time ?? context.now) }, of: job.auditSubject, job.pushPolicy,
             presentFields: presentFields, context)
         var plan = DispatchPlan(response: response(job, notifications.map(\.id)))
         job.place(in: &plan)

@@ -6,6 +6,8 @@ package enum Query: Equatable, Sendable {
     case route(String)
     /// The card of the driver with this id.
     case driver(String)
+    /// The trip with this reference, for a person who may see it.
+    case trip(reference: String, of: Identity)
     /// The driver's orders and routes that are neither completed nor cancelled.
     case jobs(driverID: String)
     /// The person's notifications, newest first: those on the person's own channel, and those of bookings that were pushed
@@ -72,6 +74,7 @@ package enum QueryResult: Equatable, Sendable {
     case order(Order)
     case route(Route)
     case driver(DriverCard)
+    case trip(TripView)
     /// Oldest first.
     case jobs([OpenJob])
     /// Newest first.

@@ -16,12 +16,13 @@ enum PushPolicy {
         }
     }
 
-    /// The pushes of an action's events. Only the first event for each recipient is pushed, so that a device gets one
-    /// push per action.
+    /// The pushes of an action's events. Only one event for each recipient is pushed, so that a device gets one push per
+    /// action: a moment of the trip, which has words for the customer, or else the first event.
     func pushes(of events: [(draft: EventDraft, notification: Notification)], _ rules: NotificationRules) -> [PushIntent] {
         var pushes: [PushIntent] = []
         var audiences: Set<PushIntent.Audience> = []
-        for (draft, notification) in events {
+        let moments = events.filter { TripMoment(event: $0.draft.event) != nil }
+        for (draft, notification) in moments + events {
             let push = rules[draft.event].push
             guard let audience = audience(of: draft.channel, push, alreadyPushedTo: pushes.first?.audience),
                 audiences.insert(audience).inserted

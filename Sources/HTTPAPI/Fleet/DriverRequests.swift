@@ -2,8 +2,6 @@ import FleetRules
 
 /// Parses the bodies of requests about drivers.
 extension JSONBody {
-    /// The maximum length of a text on a driver's card, in characters.
-    private static let cardTextMax = 100
     /// A path below `/api/admin/drivers`, so no driver can have this id.
     private static let reservedDriverID = "positions"
 
@@ -19,12 +17,12 @@ extension JSONBody {
 
     func driverCardChanges() throws(APIError) -> DriverCardChanges {
         var changes = DriverCardChanges()
-        changes.name = try text("name", lengthMax: Self.cardTextMax)
-        changes.phoneNumber = try text("phoneNumber", lengthMax: Self.cardTextMax)
-        changes.vehicleMake = try text("vehicleMake", lengthMax: Self.cardTextMax)
-        changes.vehicleModel = try text("vehicleModel", lengthMax: Self.cardTextMax)
-        changes.vehicleColor = try text("vehicleColor", lengthMax: Self.cardTextMax)
-        changes.licensePlate = try text("licensePlate", lengthMax: Self.cardTextMax)
+        changes.name = try text("name", lengthMax: DriverCard.textMax)
+        changes.phoneNumber = try text("phoneNumber", lengthMax: DriverCard.textMax)
+        changes.vehicleMake = try text("vehicleMake", lengthMax: DriverCard.textMax)
+        changes.vehicleModel = try text("vehicleModel", lengthMax: DriverCard.textMax)
+        changes.vehicleColor = try text("vehicleColor", lengthMax: DriverCard.textMax)
+        changes.licensePlate = try text("licensePlate", lengthMax: DriverCard.textMax)
         return changes
     }
 

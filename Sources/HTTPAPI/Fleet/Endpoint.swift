@@ -64,6 +64,14 @@ struct Endpoint: Sendable {
         Endpoint(method, path, nil, .none, .action(read))
     }
 
+    /// A driver's positions.
+    static func location(_ path: String, _ read: @escaping @Sendable (EndpointRequest) throws -> APIAction) -> Endpoint {
+        Endpoint(.post, path, nil, .object, .action(read), rate: .location)
+    }
+
+    /// Whether the handler of an action gets the body as JSON. The bodies of authorizations are forms as well.
+    var readsBody: Bool { rate == .location }
+
     /// Signs something for a connection of the sender.
     static func authorization(_ path: String, _ read: @escaping @Sendable (EndpointRequest) throws -> APIAction) -> Endpoint {
         Endpoint(.post, path, nil, .object, .action(read), rate: .authorization)
@@ -106,7 +114,7 @@ struct EndpointRequest {
     let identity: Identity
     /// The path's segments that `*` stands for, unchecked.
     let parameters: [String]
-    /// The JSON body of a command; empty for other endpoints.
+    /// The JSON body of a command or of positions; empty for other endpoints.
     let body: JSONBody
     let router: FleetRouter
 
@@ -116,6 +124,12 @@ struct EndpointRequest {
     /// The first segment of the path that `*` stands for, checked to be a code or an id.
     /// - Parameter field: the name of the segment in the error message.
     func id(_ field: String) throws(APIError) -> String { try JSONBody.checkedName(id, field: field) }
+
+    /// The query parameter `reference`: that of a booking.
+    func reference() throws(APIError) -> String {
+        guard let text = http.queryValue("reference"), !text.isEmpty else { throw APIError(400, "Expected reference") }
+        return try JSONBody.checkedName(text, field: "reference")
+    }
 
     private static let limitRange = 1...200
 

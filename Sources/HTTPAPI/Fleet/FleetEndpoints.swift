@@ -39,6 +39,7 @@ enum FleetEndpoints {
                 .command(.post, "/api/admin/routes/*/drops/*/remove") {
                     .route(try $0.body.routeAction($0.id, .removeDrop($0.parameters[1])))
                 },
+                .action(.get, "/api/admin/drivers/positions") { _ in .driverPositions },
                 .query("/api/admin/drivers/*") { .driver(try JSONBody.checkedDriverID($0.id)) },
                 .command(.put, "/api/admin/drivers/*") {
                     .driverCard(driverID: try JSONBody.checkedDriverID($0.id), try $0.body.driverCardChanges())
@@ -60,9 +61,13 @@ enum FleetEndpoints {
                 .command(.put, "/api/driver/jobs/*/progress") {
                     .progress(try $0.id("id"), try $0.body.progressReport())
                 },
+                .location("/api/driver/location") { .locate(try $0.body.positions(), $0.identity) },
                 .command(.post, "/api/driver/routes/*/accept") { .acceptRoute(try $0.id("id")) },
             ] + recipientEndpoints("/api/driver")),
         EndpointGroup("/api/customer", roles: [.customer], recipientEndpoints("/api/customer")),
+        EndpointGroup(
+            "/app-trip-status",
+            [.action(.get, "/app-trip-status") { .tripStatus(reference: try $0.reference(), $0.identity) }]),
         EndpointGroup(
             "/api/auth",
             [

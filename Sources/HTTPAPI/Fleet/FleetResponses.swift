@@ -34,7 +34,7 @@ package enum FleetResponses {
                 data.member("step", step.rawValue)
                 data.member("timestamp", time: milliseconds)
             }
-        case .telemetry: object { $0.member("success", true) }
+        case .telemetry, .tripStep: object { $0.member("success", true) }
         case .markedRead(let count): success(nil, correlationID) { $0.member("read", count) }
         case .device(_, .appDevice): object { $0.member("success", true) }
         case .device(.register, .fcmToken): message("FCM token registered")
@@ -62,6 +62,7 @@ package enum FleetResponses {
                 data.key("driver")
                 card.write(to: &data)
             }
+        case .trip(let view): view.statusBody
         case .jobs(let jobs): success { $0.member("jobs", jobs) { $1.write(to: &$0) } }
         case .notifications(let page):
             success { $0.member("notifications", page) { $1.writeForRecipient(to: &$0) } }

@@ -55,8 +55,7 @@ package struct FleetRouter {
         }
         let endpoint = try endpoint(for: request, path, identity)
         if let rate = endpoint.rate, !permits(identity, rate) {
-            let text = "Too many \(rate.rawValue) of \(identity.key.clipped): try again"
-            throw APIError(429, text, headers: ["Retry-After": "1"])
+            throw APIError(429, rate.refusal(of: identity.key.clipped), headers: ["Retry-After": "1"])
         }
         let route = FleetRoute(endpoint: endpoint, identity: identity, parameters: endpoint.parameters(in: path))
         let envelope = Envelope(rawPath: request.rawPath)
@@ -116,7 +115,9 @@ package struct FleetRouter {
         }
         switch route.endpoint.handler {
         case .query(let read): return .fleetQuery(try APIError.mappingJSONErrors { try read(input()) })
-        case .action(let read): return try APIError.mappingJSONErrors { try read(input()) }
+        case .action(let read):
+            let body = route.endpoint.readsBody ? try JSONBody(request.body) : JSONBody()
+            return try APIError.mappingJSONErrors { try read(input(body)) }
         case .command(let acceptsKey, let read):
             let body = try JSONBody(request.body)
             let action = try APIError.mappingJSONErrors { try read(input(body)) }

@@ -6,6 +6,16 @@ package enum SubjectRate: String, Sendable {
     case authorization = "authorization requests"
     /// Writes to the store.
     case command = "commands"
+    /// Drivers' positions.
+    case location = "location updates"
+
+    /// What a sender who is over the limit is told.
+    func refusal(of subject: String) -> String {
+        switch self {
+        case .authorization, .command: "Too many \(rawValue) of \(subject): try again"
+        case .location: "Too many location updates"  // existing apps' words
+        }
+    }
 }
 
 /// Limits the rate of each sender's requests, by the subject of its token.

@@ -34,6 +34,7 @@ enum SQLValue {
     case blob([UInt8])
 
     static func integer(_ value: Int) -> SQLValue { .integer(Int64(value)) }
+    static func integer(_ value: Int64?) -> SQLValue { value.map { .integer($0) } ?? .null }
     static func string(_ value: String?) -> SQLValue { value.map { .string($0) } ?? .null }
     static func utf8(_ value: [UInt8]?) -> SQLValue { value.map { .utf8($0) } ?? .null }
 }

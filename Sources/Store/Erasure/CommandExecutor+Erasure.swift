@@ -9,7 +9,7 @@ extension CommandExecutor {
     /// 1. In this transaction: deletes the person's devices, preferences and stored responses, the list of the person's
     ///    bookings and what is recorded about deliveries, and cancels unsent pushes. What is on the person's channel is
     ///    not replayed any more; what is sent there later is, because an open order may still need it. Deletes a driver's
-    ///    card. Clears the person's name in orders and routes, the person's notes and positions in the audit log, and the
+    ///    card and positions. Clears the person's name in orders and routes, the person's notes and positions in the audit log, and the
     ///    details of the notification steps that the person's devices reported. All of these rows are found by the
     ///    person's id.
     /// 2. In background slices (``eraseSome()``): searches all notifications, and other people's stored responses,
@@ -42,6 +42,7 @@ extension CommandExecutor {
         }
         try audit(.erasure(of: person, command, now))
         var result = result(.erasure(counts), of: command)
+        result.erased = person
         result.removed = devices.map { $0.removed("erased") }
         return result
     }
@@ -68,6 +69,7 @@ extension CommandExecutor {
             counts.orders = try orders.clearName(ofDriver: person.id)
             counts.routes = try routes.clearName(ofDriver: person.id)
             try drivers.remove(ofDriver: person.id)
+            try removePositions(ofDriver: person.id)
         case .customer: counts.orders = try orders.clearName(ofCustomer: person.id)
         case .admin, .ops: break
         }

@@ -20,9 +20,11 @@ final class QueryExecutor {
     private let confirmTime: Int64
     /// The recipients of a notification for all drivers had subscribed at most so many milliseconds before it.
     private let backlog: Int64
+    private let trips: TripRules
 
-    init(_ database: Database, confirmSeconds: Int = 5, backlogHours: Int = 48) {
+    init(_ database: Database, confirmSeconds: Int = 5, backlogHours: Int = 48, trips: TripRules = TripRules()) {
         self.database = database
+        self.trips = trips
         backlog = Int64(backlogHours) * 3_600_000
         confirmTime = Int64(confirmSeconds) * 1_000
         recipients = RecipientTable(database: database)
@@ -48,6 +50,7 @@ final class QueryExecutor {
             case .order(let code): try order(code)
             case .route(let id): try route(id)
             case .driver(let id): try driver(id)
+            case .trip(let reference, let person): try trip(reference, person, now)
             case .jobs(let driverID): .success(.jobs(try jobs(driverID)))
             case .notifications(let person, let before, let limit):
                 try inboxPage(person, before, limit).map(QueryResult.notifications)
@@ -77,6 +80,16 @@ final class QueryExecutor {
     private func driver(_ id: String) throws(DatabaseError) -> Result<QueryResult, RuleError> {
         guard let card = try drivers.card(ofDriver: id) else { return .failure(RuleError(.unknown, "Driver \(id) not found")) }
         return .success(.driver(card))
+    }
+
+    /// A trip that is not followed: those that are, are in memory. Its driver's position is not kept.
+    private func trip(
+        _ reference: String, _ person: Identity, _ now: Int64
+    ) throws(DatabaseError) -> Result<QueryResult, RuleError> {
+        guard let order = try orders.newest(reference: reference) else { return .failure(.unknownTrip) }
+        let driver = order.assignment.driver
+        let card = try driver.map { driver throws(DatabaseError) in try drivers.card(ofDriver: driver.id.text) } ?? nil
+        return TripView(order, card: card, now: now, trips).answer(to: person).map(QueryResult.trip)
     }
 
     private func jobs(_ driverID: String) throws(DatabaseError) -> [OpenJob] {

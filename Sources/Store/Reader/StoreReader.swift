@@ -25,6 +25,7 @@ package final class StoreReader: Sendable {
     ///   - confirmSeconds: after that time, a notification that no device has confirmed counts as unconfirmed.
     ///   - backlogHours: notifications of people's channels are replayed until they are so old.
     ///   - backlogLimit: the most notifications of a replay.
+    ///   - trips: the configured figures of trips.
     ///   - encode: returns the JSON of a response.
     ///   - onReplies: gets the replies to a batch of queries, in the order of the queries, except
     ///     ``Query/deliveryFigures``, whose replies follow when they are counted.
@@ -38,7 +39,7 @@ package final class StoreReader: Sendable {
     ///   - readClock: reads the clocks that decide what is replayed.
     package init(
         path: String, queueMax: Int = 4096, confirmSeconds: Int = 5, backlogHours: Int = 48, backlogLimit: Int = 1_000,
-        encode: @escaping @Sendable (QueryResult) -> [UInt8],
+        trips: TripRules = TripRules(), encode: @escaping @Sendable (QueryResult) -> [UInt8],
         onReplies: @escaping @Sendable ([(request: QueryRequest, reply: QueryReply)]) -> Void,
         onReplays: @escaping @Sendable ([(request: ReplayRequest, page: ReplayPage?)]) -> Void = { _ in },
         onExpired: @escaping @Sendable (DeliveryCounts) -> Void = { _ in },
@@ -57,7 +58,7 @@ package final class StoreReader: Sendable {
             open: { () throws(StoreError) in
                 let database = try Database.open(readingFrom: path)
                 return (
-                    QueryExecutor(database, confirmSeconds: confirmSeconds, backlogHours: backlogHours),
+                    QueryExecutor(database, confirmSeconds: confirmSeconds, backlogHours: backlogHours, trips: trips),
                     ReplayReader(database, backlogHours: backlogHours, limit: backlogLimit)
                 )
             },

@@ -1,4 +1,5 @@
 import FleetRules
+import JSON
 
 /// The audit log: which user executed which action, and when.
 struct AuditTable {
@@ -28,10 +29,11 @@ struct AuditTable {
             Self.insert, .string(id), .integer(entry.at), .string(entry.actor), .string(entry.action), .string(order),
             .string(route), .string(entry.correlationID), .string(entry.before?.status.rawValue),
             .string(entry.before?.driverID), .string(entry.after?.status.rawValue), .string(entry.after?.driverID),
-            .string(entry.reason), .utf8(entry.details))
+            .string(entry.reason), .utf8(entry.details), .integer(entry.hasPosition ? 1 : 0))
     }
 
-    private static let insert = SQL("INSERT INTO audit (\(columns)) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)")
+    private static let insert = SQL(
+        "INSERT INTO audit (\(columns), has_position) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)")
 
     /// The newest entry of an order, except reminders, which change nothing; nil if there is none.
     func last(ofOrder code: String) throws(DatabaseError) -> AuditEntry? {
@@ -59,8 +61,36 @@ struct AuditTable {
     /// - Returns: the number of reports that had details.
     func clearDetails(of actor: String) throws(DatabaseError) -> Int {
         try database.change(
-            "UPDATE audit SET details = NULL WHERE actor = ? AND action = 'progress' AND details IS NOT NULL",
+            "UPDATE audit SET details = NULL, has_position = 0 WHERE actor = ? AND action = 'progress' AND details IS NOT NULL",
             .string(actor))
+    }
+
+    // MARK: Positions
+
+    /// An entry whose details contain a position.
+    struct PositionRow {
+        let id: String
+        let details: [UInt8]?
+    }
+
+    /// The entries with positions that were written before `cutoff`, the oldest first, at most `most`.
+    func positions(before cutoff: Int64, most: Int) throws(DatabaseError) -> [PositionRow] {
+        try database.all(
+            "SELECT id, details FROM audit WHERE has_position = 1 AND at < ? ORDER BY at LIMIT ?", .integer(cutoff),
+            .integer(most), as: { PositionRow(id: $0.string(0), details: $0.optionalBytes(1)) })
+    }
+
+    /// The entries with positions about a driver whom the gateway itself has found at the pickup.
+    func arrivals(ofDriver id: String) throws(DatabaseError) -> [PositionRow] {
+        try database.all(
+            "SELECT id, details FROM audit WHERE has_position = 1 AND driver_after = ? AND actor = ?", .string(id),
+            .string(DispatchPlanner.actor), as: { PositionRow(id: $0.string(0), details: $0.optionalBytes(1)) })
+    }
+
+    /// Replaces an entry's details by others without a position.
+    func removePosition(of id: String, details: [UInt8]?) throws(DatabaseError) {
+        try database.change(
+            "UPDATE audit SET details = ?, has_position = 0 WHERE id = ?", .utf8(details), .string(id))
     }
 
     // MARK: Redaction
@@ -96,6 +126,19 @@ struct AuditTable {
 }
 
 extension AuditEntry {
+    /// Whether the details contain a position.
+    fileprivate var hasPosition: Bool {
+        guard action == "progress", let details else { return false }
+        var isFound = false
+        details.withUnsafeBytes { bytes in
+            // Cannot fail: the planner has written the details.
+            try? JSONReader.object(bytes) { key, _ in
+                if key.equals("latitude") || key.equals("longitude") { isFound = true }
+            }
+        }
+        return isFound
+    }
+
     fileprivate init(row: Row) throws(DatabaseError) {
         let order = row.optionalString(4).map { Subject.order($0) }
         let route = row.optionalString(5).map { Subject.route($0) }

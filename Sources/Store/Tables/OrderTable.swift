@@ -8,7 +8,8 @@ struct OrderTable {
     private static let columns = """
         code, status, driver_id, driver_name, version, booking_id, booking_reference, customer_id, customer_name, \
         pickup_address, dropoff_address, scheduled_at, total_gbp, pickup_latitude, pickup_longitude, dropoff_latitude, \
-        dropoff_longitude
+        dropoff_longitude, trip_started_at, arrived_at, arrived_by_position, departed_at, completed_at, nearby_told_at, \
+        waiting_told_at, destination_near_told_at
         """
     private static let select = "SELECT \(columns), created_at FROM orders"
 
@@ -48,11 +49,30 @@ struct OrderTable {
     func open(driverID: String) throws(DatabaseError) -> [(order: Order, createdAt: Int64)] {
         try database.all(
             Self.selectOpenByDriver, .string(driverID),
-            as: { row throws(DatabaseError) in (try Order(row: row), row.integer(17)) })
+            as: { row throws(DatabaseError) in (try Order(row: row), row.integer(25)) })
     }
 
     private static let selectOpenByDriver = SQL(
         "\(select) WHERE driver_id = ? AND status NOT IN ('completed', 'cancelled') ORDER BY created_at, code")
+
+    /// The newest order with a reference, that is, the one that was changed last; nil if there is none.
+    func newest(reference: String) throws(DatabaseError) -> Order? {
+        try database.first(Self.selectByReference, .string(reference), as: Order.init(row:))
+    }
+
+    private static let selectByReference = SQL(
+        "\(select) WHERE COALESCE(booking_reference, code) = ? ORDER BY updated_at DESC, code DESC LIMIT 1")
+
+    /// True if the driver has an order under way.
+    func hasUnderWay(ofDriver id: String) throws(DatabaseError) -> Bool {
+        try database.first(Self.selectUnderWay, .string(id), as: { _ in true }) ?? false
+    }
+
+    private static let selectUnderWay = SQL(
+        """
+        SELECT 1 FROM orders WHERE driver_id = ? AND status NOT IN ('completed', 'cancelled') \
+        AND status IN ('en_route', 'arrived', 'loading', 'in_transit', 'unloading') LIMIT 1
+        """)
 
     /// Inserts or updates an order.
     func store(_ order: Order, now: Int64) throws(DatabaseError) {
@@ -64,13 +84,16 @@ struct OrderTable {
             .string(order.dropoffAddress), .string(order.scheduledAt), .string(order.totalGBP?.text),
             .string(order.pickupCoordinates?.latitude.text), .string(order.pickupCoordinates?.longitude.text),
             .string(order.dropoffCoordinates?.latitude.text), .string(order.dropoffCoordinates?.longitude.text),
-            .integer(now), .integer(now))
+            .integer(order.trip.startedAt), .integer(order.trip.arrivedAt),
+            .integer(order.trip.isArrivedByPosition ? 1 : 0), .integer(order.trip.departedAt),
+            .integer(order.trip.completedAt), .integer(order.trip.nearbyToldAt), .integer(order.trip.waitingToldAt),
+            .integer(order.trip.destinationNearToldAt), .integer(now), .integer(now))
     }
 
     private static let upsert = SQL(
         """
         INSERT INTO orders (\(columns), created_at, updated_at) \
-        VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) \
+        VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) \
         ON CONFLICT (code) DO UPDATE SET status = excluded.status, driver_id = excluded.driver_id, \
         driver_name = excluded.driver_name, version = excluded.version, booking_id = excluded.booking_id, \
         booking_reference = excluded.booking_reference, customer_id = excluded.customer_id, \
@@ -78,7 +101,16 @@ struct OrderTable {
         dropoff_address = excluded.dropoff_address, scheduled_at = excluded.scheduled_at, \
         total_gbp = excluded.total_gbp, pickup_latitude = excluded.pickup_latitude, \
         pickup_longitude = excluded.pickup_longitude, dropoff_latitude = excluded.dropoff_latitude, \
-        dropoff_longitude = excluded.dropoff_longitude, updated_at = excluded.updated_at
+        dropoff_longitude = excluded.dropoff_longitude, \
+        trip_started_at = excluded.trip_started_at, \
+        arrived_at = excluded.arrived_at, \
+        arrived_by_position = excluded.arrived_by_position, \
+        departed_at = excluded.departed_at, \
+        completed_at = excluded.completed_at, \
+        nearby_told_at = excluded.nearby_told_at, \
+        waiting_told_at = excluded.waiting_told_at, \
+        destination_near_told_at = excluded.destination_near_told_at, \
+        updated_at = excluded.updated_at
         """)
 
     /// Deletes at most `most` orders that have ended and were not updated since `cutoff`.
@@ -189,6 +221,22 @@ extension Order {
         totalGBP = row.number(12)
         pickupCoordinates = row.coordinates(13)
         dropoffCoordinates = row.coordinates(15)
+        trip = TripTimes(row: row, column: 17)
+    }
+}
+
+extension TripTimes {
+    /// Reads eight columns, from `column` on.
+    fileprivate init(row: Row, column: Int32) {
+        self.init()
+        startedAt = row.optionalInteger(column)
+        arrivedAt = row.optionalInteger(column + 1)
+        isArrivedByPosition = row.integer(column + 2) == 1
+        departedAt = row.optionalInteger(column + 3)
+        completedAt = row.optionalInteger(column + 4)
+        nearbyToldAt = row.optionalInteger(column + 5)
+        waitingToldAt = row.optionalInteger(column + 6)
+        destinationNearToldAt = row.optionalInteger(column + 7)
     }
 }
 

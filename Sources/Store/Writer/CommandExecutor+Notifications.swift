@@ -58,6 +58,11 @@ extension CommandExecutor {
         if notification.channel.isSame(as: actor.channel) || notification.channel.isSame(as: FleetChannel.drivers.name) {
             try acknowledge(notification, by: actor, now: now)
         }
+        if kind == .received,
+            let seconds = try outbox.arrivals.seconds(toldBy: notification.id, event: notification.event, now: now)
+        {
+            counter.counts.arrivalReceivedSeconds.append(seconds)
+        }
         guard kind != .received else { return }
         let wasUnread =
             try notification.channel.isSame(as: actor.channel)

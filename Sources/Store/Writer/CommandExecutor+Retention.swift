@@ -12,6 +12,8 @@ extension CommandExecutor {
         /// The deliveries of notifications, before these: a broadcast has as many as there are drivers.
         case deliveries
         case notifications, steps, audit, orders, routes
+        /// The positions of drivers, also those in the audit log, whose entries are kept longer.
+        case positions
         /// The cursors of devices that have not subscribed for a year.
         case cursors
         /// The sequence numbers of booking and tracking channels.
@@ -54,6 +56,7 @@ extension CommandExecutor {
         case .audit: return try auditTable.deleteExpired(before: cutoff, most: limit)
         case .orders: return try orders.deleteExpired(before: cutoff, most: limit)
         case .routes: return try routes.deleteExpired(before: cutoff, most: limit)
+        case .positions: return try deletePositions(before: now - trips.positionLifetime, limit)
         case .cursors: return try cursors.deleteUnused(since: now - Self.year, most: limit)
         // A channel's last sequence number must be kept longer than all notifications of the channel.
         case .channels: return try sequences.deleteExpired(before: now - max(lifetime * 2, Self.year), most: limit)

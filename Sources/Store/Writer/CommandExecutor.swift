@@ -8,13 +8,15 @@ import Primitives
 /// rolled-back transaction leaves a gap in the ids and turns, which is harmless.
 ///
 /// `+Idempotency` executes a repeated command only once. `+Notifications`, `+Devices` and `+Erasure` execute the
-/// commands that need no plan, `+Delivery` stores confirmations and finds where a replay begins. ``BackgroundTask`` and
+/// commands that need no plan, `+Delivery` stores confirmations and finds where a replay begins, `+Trips`
+/// executes the gateway's own steps and stores positions. ``BackgroundTask`` and
 /// `+Retention` run in slices between batches. ``PushOutbox`` creates push jobs.
 package final class CommandExecutor {
     package let database: Database
     let orders: OrderTable
     let routes: RouteTable
     let drivers: DriverTable
+    let positions: DriverPositionTable
     let notifications: NotificationTable
     let sequences: ChannelSequenceTable
     let steps: NotificationStepTable
@@ -32,6 +34,12 @@ package final class CommandExecutor {
     let backlog: Int64
     /// A notification that no device has confirmed after this time counts as unconfirmed, in milliseconds.
     let confirmTime: Int64
+    /// The configured figures of trips.
+    let trips: TripRules
+    /// Whether positions were deleted that the write-ahead log still contains.
+    var hasRemovedPositions = false
+    /// ``StoreWriter/Options/track``
+    private let track: @Sendable (String) -> Track
     /// Limits and push policy. Changed between transactions only.
     var rules: NotificationRules
     /// The tasks that may have something to do. At the start these are all tasks.
@@ -60,6 +68,9 @@ package final class CommandExecutor {
         orders = OrderTable(database: database)
         routes = RouteTable(database: database)
         drivers = DriverTable(database: database)
+        positions = DriverPositionTable(database: database)
+        trips = options.trips
+        track = options.track
         notifications = NotificationTable(database: database)
         sequences = ChannelSequenceTable(database: database)
         steps = NotificationStepTable(database: database)
@@ -107,9 +118,15 @@ package final class CommandExecutor {
 
     /// Executes a command, whether or not it has an idempotency key.
     func executeOnce(_ command: Command, _ now: Int64) throws(DatabaseError) -> CommandReply {
-        let context = CommandContext(
+        var context = CommandContext(
             actor: command.actor, now: now, idTime: idTime(now), correlationID: command.correlationID,
             expectedVersion: command.expectedVersion, rules: rules)
+        context.trips = trips
+        return try execute(command, context)
+    }
+
+    private func execute(_ command: Command, _ context: CommandContext) throws(DatabaseError) -> CommandReply {
+        let now = context.now
         switch command.action {
         case .remind(let id): return try remind(of: id, command, now)
         case .telemetry(let events): return .committed(try record(events, command, now))
@@ -130,12 +147,17 @@ package final class CommandExecutor {
             }
         case .acceptJob(let id):
             let order = try orders.order(job: id, driverID: command.actor.id)
-            return try execute(command, now) { planner throws(RuleError) in try planner.accept(order: order, context) }
+            var withCard = context
+            withCard.card = try drivers.card(ofDriver: command.actor.id)
+            return try execute(command, now) { [withCard] planner throws(RuleError) in
+                try planner.accept(order: order, withCard)
+            }
         case .acceptRoute(let id):
             let route = try routes.route(id: id)
             return try execute(command, now) { planner throws(RuleError) in try planner.accept(route: route, context) }
         case .progress(let id, let report):
             return try execute(report, ofJob: id, command, context)
+        case .trip(let step): return try execute(step, command, context)
         case .announce(let announcement):
             return try execute(command, now) { planner throws(RuleError) in try planner.announce(announcement, context) }
         }
@@ -147,23 +169,37 @@ package final class CommandExecutor {
         let order = try orders.order(job: id, driverID: command.actor.id)
         var last: AuditEntry?
         if let order, order.assignment.status == report.step { last = try auditTable.last(ofOrder: order.code) }
-        let reply = try execute(command, context.now) { planner throws(RuleError) in
+        var context = context
+        context.card = try drivers.card(ofDriver: command.actor.id)
+        context.track = track(command.actor.id)
+        let position = report.position(at: context.now)
+        if let position, context.track.newest.map({ $0.recordedAt <= position.recordedAt }) ?? true {
+            context.track.add(position)
+        }
+        let reply = try execute(command, context.now) { [context, last] planner throws(RuleError) in
             try planner.progress(report, of: order, after: last, context)
         }
-        guard case .rejected(var error) = reply else { return reply }
-        error.jobStatus = order?.assignment.status
-        return .rejected(error)
+        switch reply {
+        case .rejected(var error):
+            error.jobStatus = order?.assignment.status
+            return .rejected(error)
+        case .committed(var result):
+            result.card = context.card
+            result.position = position.map { DriverPosition(driverID: command.actor.id, position: $0) }
+            return .committed(result)
+        case .replayed, .unavailable, .failed: return reply
+        }
     }
 
     /// Makes a plan and writes it. If a rule forbids the command, replies with the rule's error.
-    private func execute(
+    func execute(
         _ command: Command, _ now: Int64, _ makePlan: (inout DispatchPlanner) throws(RuleError) -> DispatchPlan
     ) throws(DatabaseError) -> CommandReply {
         let plan: DispatchPlan
         do throws(RuleError) { plan = try makePlan(&planner) } catch { return .rejected(error) }
         var result = CommandResult(
             body: encode(plan.response, command.correlationID), notifications: plan.notifications, order: plan.order)
-        (result.audit, result.isRepetition) = (plan.audit, plan.isRepetition)
+        (result.audit, result.isRepetition, result.card) = (plan.audit, plan.isRepetition, plan.driver)
         result.repetitionBody = plan.repetition.map { encode($0, command.correlationID) }
         (result.sequences, result.lanes) = try write(plan, command, now)
         return .committed(result)
@@ -193,6 +229,7 @@ package final class CommandExecutor {
         }
         for push in plan.pushes { try addToInboxes(push, of: plan.notifications, now) }
         if let entry = plan.audit { try audit(entry) }
+        try removePosition(after: plan)
         if plan.pushes.contains(where: \.isForEveryDriver) { backgroundTasks.insert(.broadcasts) }
         return (sequences, try outbox.enqueue(plan.pushes, of: plan.notifications, now: now))
     }

@@ -1,3 +1,4 @@
+import Access
 import FleetRules
 
 /// The result of an executed command: the response, and what to publish after the commit.
@@ -16,6 +17,12 @@ package struct CommandResult: Equatable, Sendable {
     package internal(set) var audit: AuditEntry?
     /// Whether the command repeated the one before it, and changed nothing.
     package internal(set) var isRepetition = false
+    /// A driver's card: the one that the command changed, or that of the driver who reported progress. Nil: none.
+    package internal(set) var card: DriverCard?
+    /// The position in a driver's progress report; nil if it contains none.
+    package internal(set) var position: DriverPosition?
+    /// The person whose data the command has erased.
+    package internal(set) var erased: Identity?
     /// The push lanes for which the command created push jobs.
     package internal(set) var lanes: Set<PushLane> = []
     /// Devices that their former owner lost: the command removed them, or another user registered them.

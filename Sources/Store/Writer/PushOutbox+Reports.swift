@@ -74,6 +74,8 @@ extension PushOutbox {
             switch outcome.result {
             case .accepted where try jobs.isFirstAccepted(job):
                 counter.counts.add(.pushed, of: job.notification.event)
+                let seconds = try arrivals.seconds(toldBy: job.notification.id, event: job.notification.event, now: now)
+                if let seconds { counter.counts.arrivalPushSeconds.append(seconds) }
                 try report(.pushed, job, now)
             case .failed(let reason):
                 count(FailedPush(job, reason: reason), in: reply.lease.lane)

@@ -14,6 +14,7 @@ final class PushOutbox {
     let recipients: RecipientTable
     let preferences: PreferenceTable
     let notifications: NotificationTable
+    let arrivals: ArrivalTimes
     let sequences: ChannelSequenceTable
     let counter: DeliveryCounter
     let keys: DeviceKeys
@@ -42,6 +43,7 @@ final class PushOutbox {
     ) throws(DatabaseError) {
         self.counter = counter
         self.notifications = notifications
+        arrivals = ArrivalTimes(notifications: notifications, orders: OrderTable(database: database))
         self.sequences = sequences
         jobs = PushJobTable(database: database)
         devices = DeviceTable(database: database, unreadableRows: unreadableRows)

@@ -80,7 +80,7 @@ extension Command.Action {
         case .order, .route, .driverCard: .dispatch
         case .announce: rows > RequestPriority.fewRecipients ? .bulk : .dispatch
         case .erase, .remind: .bulk
-        case .acceptJob, .acceptRoute, .progress: .jobs
+        case .acceptJob, .acceptRoute, .progress, .trip: .jobs
         case .telemetry, .markRead, .device, .updatePreferences: .personal
         }
     }
@@ -90,7 +90,7 @@ extension Command.Action {
         case .announce(let announcement):
             if case .drivers(let drivers) = announcement.audience { drivers.count } else { 1 }
         case .telemetry(let events): events.count
-        case .order, .route, .driverCard, .acceptJob, .acceptRoute, .progress, .markRead, .updatePreferences: 5
+        case .order, .route, .driverCard, .acceptJob, .acceptRoute, .progress, .trip, .markRead, .updatePreferences: 5
         case .device: 20
         case .erase, .remind: 500
         }

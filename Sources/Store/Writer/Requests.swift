@@ -16,9 +16,10 @@ package struct ReplyAddress: Equatable, Sendable {
 /// A command for the writer.
 package struct CommandRequest: Equatable, Sendable {
     package let command: Command
-    package let replyTo: ReplyAddress
+    /// Nil for what the gateway does itself.
+    package let replyTo: ReplyAddress?
 
-    package init(_ command: Command, replyTo: ReplyAddress) {
+    package init(_ command: Command, replyTo: ReplyAddress?) {
         self.command = command
         self.replyTo = replyTo
     }

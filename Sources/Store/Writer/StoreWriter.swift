@@ -39,6 +39,15 @@ package final class StoreWriter: Sendable {
         package var queuePerSubjectMax = 32
         /// The most requests of each priority in one transaction.
         package var batchMax = 256
+        /// The configured figures of trips.
+        package var trips = TripRules()
+        /// Returns the positions of a driver. Called on the writer's thread, in a transaction.
+        package var track: @Sendable (_ driverID: String) -> Track = { _ in Track() }
+        /// Returns the positions that are newer than when it was last called. Called on the writer's thread every 15
+        /// seconds, and when it stops.
+        package var takePositions: @Sendable () -> [DriverPosition] = { [] }
+        /// Gets positions that could not be stored.
+        package var returnPositions: @Sendable ([DriverPosition]) -> Void = { _ in }
         /// Reads the clocks. Called on the writer's thread.
         package var readClock: @Sendable () -> ClockReading = ClockReading.current
 

@@ -24,11 +24,14 @@ struct WriterLoop {
     private let onCommit: @Sendable (Commit) -> Void
     private let takePublished: @Sendable () -> Published
     private let onEvent: @Sendable (StoreEvent) -> Void
+    private let takePositions: @Sendable () -> [DriverPosition]
+    private let returnPositions: @Sendable ([DriverPosition]) -> Void
     private let batchMax: Int
     private var clock: ClockKeeper
     private var retention: RetentionSchedule
     /// When to look next for notifications that were not confirmed in time, in milliseconds since 1970.
     private var checkAt: Int64 = 0
+    private var positionSchedule = PositionSchedule()
     private var taskFailures = BackgroundTaskFailures()
     /// What is published and not recorded.
     private var published = Published()
@@ -65,6 +68,7 @@ struct WriterLoop {
         self.takePublished = takePublished
         self.onEvent = onEvent
         batchMax = options.batchMax
+        (takePositions, returnPositions) = (options.takePositions, options.returnPositions)
         retention = RetentionSchedule(days: options.retentionDays)
     }
 
@@ -97,6 +101,7 @@ struct WriterLoop {
             }
             saveClock()
             checkConfirmations()
+            savePositionsIfDue()
             runBackgroundTask()
             if isRetentionDue, batchesSinceRetention >= Self.batchesPerRetention {
                 runRetention()
@@ -132,6 +137,7 @@ struct WriterLoop {
     private mutating func close() {
         recordPublished()
         writeRefusedReceipts()
+        savePositions()
         saveClock()
         checkpointer.stop()
         do throws(DatabaseError) { try executor.database.checkpoint() } catch { onEvent(.checkpointFailed(error)) }
@@ -337,6 +343,31 @@ struct WriterLoop {
             publish(Commit(updates: executor.counter.drainUpdates()))
         } catch {
             record(error, of: Self.checkName, now)
+        }
+    }
+
+    // MARK: Positions
+
+    private mutating func savePositionsIfDue() {
+        let time = Clock.monotonicMilliseconds()
+        if positionSchedule.isSaveDue(at: time) { savePositions() }
+        if executor.hasRemovedPositions, positionSchedule.isCheckpointDue(at: time) {
+            executor.hasRemovedPositions = false
+            executor.backgroundTasks.insert(.checkpoint)
+        }
+    }
+
+    /// Stores the drivers' newest positions in one transaction. They come after the commits that end jobs, and this
+    /// thread has published those, so none is of a driver who is no longer followed.
+    private mutating func savePositions() {
+        let positions = takePositions()
+        guard !positions.isEmpty else { return }
+        do throws(DatabaseError) {
+            try executor.transaction { () throws(DatabaseError) in try executor.save(positions) }
+            taskFailures.remove(PositionSchedule.name)
+        } catch {
+            returnPositions(positions)
+            record(error, of: PositionSchedule.name, readClock().wall)
         }
     }
 

@@ -1,0 +1,148 @@
+import JSON
+import Primitives
+
+/// The steps of a trip, and the moments of which its customer is told.
+extension DispatchPlanner {
+    /// Plans the next step of an order, which its driver has reported, or which a position shows.
+    /// - Parameters:
+    ///   - stored: an order whose driver is the actor, and whose next step is `step`.
+    ///   - time: when the driver reached the step, in milliseconds since 1970.
+    ///   - details: for the audit log.
+    mutating func planStep(
+        _ step: JobStatus, of stored: Order, at time: Int64, details: EventFields, _ context: CommandContext
+    ) throws(RuleError) -> DispatchPlan {
+        var order = stored
+        order.assignment.status = step
+        let trip = order.trip(reaching: step, at: time, context)
+        order.trip = trip.times
+        let driver = context.actor.id
+        let progressed = OrderTransition.progressed(
+            to: step, by: driver, name: context.actor.name ?? stored.assignment.driver?.name)
+        return try planChange(
+            of: stored, to: order, by: [progressed] + trip.transitions, presentFields: ["driverName"], at: time,
+            audit: ("progress", nil, details), context
+        ) { _, _ in
+            .progress(step, at: time)
+        }
+    }
+
+    /// Plans what the gateway itself does for a trip.
+    /// - Parameter stored: nil if the store has no such order.
+    /// - Returns: nil if the step comes too late: the trip has gone on, or has ended.
+    /// - Throws: `.invalid` (400) if an event is too large.
+    package mutating func plan(
+        _ step: TripStep, of stored: Order?, _ context: CommandContext
+    ) throws(RuleError) -> DispatchPlan? {
+        guard let stored, stored.isFollowed, stored.assignment.driver?.id == Identifier(step.driverID),
+            stored.trip.startedAt == step.startedAt
+        else { return nil }
+        if case .arrive(let position) = step.kind { return try planArrival(at: position, of: stored, context) }
+        guard let (times, news) = stored.tell(step, context) else { return nil }
+        var order = stored
+        order.trip = times
+        var plan = DispatchPlan(response: .tripStep)
+        plan.order = order
+        (plan.notifications, plan.pushes) = try makeNotifications(
+            news.map { $0.event(of: order, at: context.now) }.map { [$0] } ?? [], of: order.auditSubject, order.pushPolicy,
+            presentFields: ["driverName"], context)
+        return plan
+    }
+
+    /// - Returns: nil if the driver has arrived, or the position is not at the pickup.
+    private mutating func planArrival(
+        at position: Position, of stored: Order, _ context: CommandContext
+    ) throws(RuleError) -> DispatchPlan? {
+        guard stored.assignment.status == .enRoute, let metres = stored.metresOfArrival(at: position, context.trips) else {
+            return nil
+        }
+        var context = context
+        context.auditActor = Self.actor
+        let details: EventFields = [
+            "latitude": .number(JSONNumber(text: "\(position.latitude)")),
+            "longitude": .number(JSONNumber(text: "\(position.longitude)")),
+            "distanceMetres": .number(JSONNumber(text: "\((metres * 10).rounded() / 10)")),
+        ]
+        var arrived = stored
+        arrived.trip.isArrivedByPosition = true
+        return try planStep(.arrived, of: arrived, at: position.recordedAt, details: details, context)
+    }
+
+    /// Who takes the step `arrived` by position, according to the audit log. No user's key: `system` is no role.
+    package static let actor = "system:trips"
+}
+
+extension Order {
+    /// The distance in metres from a position to the pickup, if the position shows that the driver has arrived; else nil.
+    package func metresOfArrival(at position: Position, _ rules: TripRules) -> Double? {
+        guard rules.automaticArrival, assignment.status == .enRoute, let pickupCoordinates, let startedAt = trip.startedAt,
+            position.recordedAt > startedAt, position.accuracy ?? 0 <= rules.accuracyMetres
+        else { return nil }
+        let metres = position.metres(to: pickupCoordinates)
+        return metres <= rules.arrivalMetres ? metres : nil
+    }
+
+    /// Whether a position shows that the driver, who is in transit, is close to the drop-off.
+    package func isNearDestination(at position: Position, _ rules: TripRules) -> Bool {
+        guard assignment.status == .inTransit, let dropoffCoordinates, let departedAt = trip.departedAt else { return false }
+        return position.recordedAt >= departedAt && position.metres(to: dropoffCoordinates) <= rules.approachingMetres
+    }
+
+    /// The milliseconds after `en_route` in which the customer is not told that the driver is nearby: the moment before
+    /// has said so.
+    private static let nearbyPause: Int64 = 60_000
+
+    /// Whether the customer has just been told the ETA.
+    package func hasJustStarted(now: Int64) -> Bool { trip.startedAt.map { now - $0 <= Self.nearbyPause } ?? false }
+
+    /// The times of a trip that reaches a step, and what is told besides the step.
+    fileprivate func trip(
+        reaching step: JobStatus, at time: Int64, _ context: CommandContext
+    ) -> (times: TripTimes, transitions: [OrderTransition]) {
+        var times = trip
+        let driver = context.actor.id
+        let name = tripDriverName(context.card, account: context.actor.name)
+        let eta = etaMinutes(context.track, now: context.now, context.trips)
+        switch step {
+        case .enRoute:
+            times = TripTimes()
+            times.startedAt = time
+            if let eta, eta <= context.trips.nearbyMinutes { times.nearbyToldAt = time }
+            return (times, [.trackingStarted(by: driver, name: name), .told(.withETA(.enRoute, driver, name, eta))])
+        case .arrived:
+            times.arrivedAt = time
+            return (times, [.told(TripNews(moment: .arrival, driver: driver, driverName: name))])
+        case .inTransit:
+            times.departedAt = time
+            return (times, [.told(.withETA(.started, driver, name, eta))])
+        case .completed:
+            times.completedAt = time
+            return (times, [.trackingStopped(.completed), .told(.completed(driver, name, at: time))])
+        case .available, .assigned, .accepted, .loading, .unloading, .cancelled: return (times, [])
+        }
+    }
+
+    /// The times of a trip after a moment, and what the customer is told, which is nothing for a moment that only counts
+    /// as told. Nil if the moment has passed.
+    fileprivate func tell(_ step: TripStep, _ context: CommandContext) -> (TripTimes, TripNews?)? {
+        var times = trip
+        let driver = context.actor.id
+        let name = tripDriverName(context.card, account: context.actor.name)
+        switch step.kind {
+        case .arrive: return nil  // the caller plans it
+        case .tellNearby, .skipNearby:
+            guard assignment.status == .enRoute, trip.nearbyToldAt == nil else { return nil }
+            times.nearbyToldAt = context.now
+            guard case .tellNearby(let eta) = step.kind else { return (times, nil) }
+            return (times, .withETA(.nearby, driver, name, eta))
+        case .tellWaiting:
+            guard let arrivedAt = trip.arrivedAt, trip.waitingToldAt == nil, isWaiting(now: context.now, context.trips)
+            else { return nil }
+            times.waitingToldAt = context.now
+            return (times, .waiting(driver, name, since: arrivedAt, now: context.now))
+        case .tellDestinationNear(let position, let eta):
+            guard trip.destinationNearToldAt == nil, isNearDestination(at: position, context.trips) else { return nil }
+            times.destinationNearToldAt = context.now
+            return (times, .withETA(.destinationNear, driver, name, eta))
+        }
+    }
+}

@@ -1,0 +1,39 @@
+/// What the gateway itself wants to do for a trip, because of a position or of time. The positions are in memory only, so
+/// it decides there; the store checks the step against the order and takes it once.
+package struct TripStep: Equatable, Sendable {
+    package enum Kind: Equatable, Sendable {
+        /// The driver is at the pickup: take the step `arrived`.
+        case arrive(at: Position)
+        /// Tell the customer that the driver is nearby.
+        case tellNearby(etaMinutes: Int)
+        /// The driver is nearby so soon after `en_route` that the customer knows: tell nothing, now or later.
+        case skipNearby
+        /// Tell the customer that the driver is waiting.
+        case tellWaiting
+        /// The driver is close to the drop-off: tell the customer.
+        case tellDestinationNear(from: Position, etaMinutes: Int?)
+    }
+
+    package let orderCode: String
+    package let driverID: String
+    /// ``TripTimes/startedAt`` of the trip. If the order has another one, the step comes too late.
+    package let startedAt: Int64
+    package let kind: Kind
+
+    package init(orderCode: String, driverID: String, startedAt: Int64, _ kind: Kind) {
+        self.orderCode = orderCode
+        self.driverID = driverID
+        self.startedAt = startedAt
+        self.kind = kind
+    }
+
+    /// Whether two steps are of the same kind, whatever made them due.
+    package func isSameKind(as other: TripStep) -> Bool {
+        switch (kind, other.kind) {
+        case (.arrive, .arrive), (.tellNearby, .tellNearby), (.tellNearby, .skipNearby), (.skipNearby, .tellNearby),
+            (.skipNearby, .skipNearby), (.tellWaiting, .tellWaiting), (.tellDestinationNear, .tellDestinationNear):
+            true
+        default: false
+        }
+    }
+}

@@ -1,0 +1,184 @@
+import Access
+import FanOut
+import FleetRules
+import HTTPAPI
+import PusherProtocol
+import Store
+import Threads
+import Trips
+
+/// The followed trips, protected by a lock, and what follows from their changes. Any thread may use it.
+///
+/// Effects are performed while the lock is held: positions reach the hub in order, none after the event that ends the
+/// trip. So this lock is taken before those of the hub and of the store's queue, never after.
+final class SharedTrips: Sendable {
+    private struct State {
+        var trips: LiveTrips
+        /// Queues a command; nil until the store is open.
+        var post: (@Sendable (CommandRequest) -> PostResult?)?
+    }
+
+    private let state: Lock<State>
+    private let hub: SharedHub
+    private let app: AppIndex
+    private let policy: ChannelPolicy
+    /// `admin-channel` and its mirror; none unless they are for admins only.
+    private let adminChannels: [ChannelName]
+
+    init(_ rules: TripRules, hub: SharedHub, app: AppIndex, policy: ChannelPolicy) {
+        state = Lock(State(trips: LiveTrips(rules)))
+        self.hub = hub
+        self.app = app
+        self.policy = policy
+        adminChannels = Self.channels(FleetChannel.admin, policy).filter(policy.isForAdminsOnly)
+    }
+
+    /// Sets where steps go. Call it once the store is open.
+    func connect(post: @escaping @Sendable (CommandRequest) -> PostResult?) { state.withLock { $0.post = post } }
+
+    // MARK: Commits
+
+    /// Publishes a commit.
+    /// - Parameter publish: publishes the events. No position of the order is published meanwhile.
+    func committing(_ result: CommandResult, publish: () -> Void) {
+        let isErased = result.erased?.role == .driver
+        state.withLock { state in
+            let order = result.order.flatMap { state.trips.isConcerned(by: $0) ? $0 : nil }
+            guard order != nil || result.card != nil || result.position != nil || isErased else { return publish() }
+            if let order { state.trips.beginUpdate(order) }
+            publish()
+            if let order { state.trips.update(order, card: result.card) }
+            if let card = result.card { state.trips.update(card) }
+            if let person = result.erased, isErased { state.trips.erase(driverID: person.id) }
+            if let position = result.position {
+                let driver = Identity(role: .driver, id: position.driverID)
+                change(&state) { _ = $0.report([position.position], by: driver, now: .now, &$1) }
+            }
+        }
+    }
+
+    /// Records the store's answer to a step.
+    func answered(_ step: TripStep, _ reply: CommandReply) {
+        state.withLock { if case .unavailable = reply { $0.trips.failed(step) } else { $0.trips.finished(step) } }
+    }
+
+    /// Follows the orders that were under way when the process before ended, from where their drivers were.
+    func restore(from executor: CommandExecutor) throws(DatabaseError) {
+        var followed: [Order] = []
+        try executor.openOrders { if $0.isFollowed { followed.append($0) } }
+        for order in followed {
+            guard let driver = order.assignment.driver?.id.text else { continue }
+            let card = try executor.card(ofDriver: driver)
+            state.withLock { $0.trips.update(order, card: card) }
+        }
+        try executor.eachDriverPosition { position in state.withLock { $0.trips.restore(position) } }
+    }
+
+    // MARK: Positions
+
+    /// Takes positions of a driver.
+    func report(_ positions: [Position], by driver: Identity) -> LocationReceipt {
+        state.withLock { state in
+            change(&state) { $0.report(positions, by: driver, now: .now, &$1) }
+        }
+    }
+
+    /// Does what time makes due. Call it once a second.
+    func tick() { state.withLock { state in change(&state) { $0.tick(.now, &$1) } } }
+
+    /// Sends a new subscriber of a tracking channel the driver's position. Call it on the loop of the connection, then
+    /// drain that loop's mailbox.
+    /// - Returns: whether there is one.
+    func sendLocation(to socket: SocketID, on channel: ChannelName, loop: Int) -> Bool {
+        guard let reference = policy.reference(of: channel),
+            ChannelPolicy.plainName(of: channel).utf8.elementsEqual(FleetChannel.tracking(reference).name.utf8)
+        else { return false }
+        return state.withLock { state in
+            guard let view = state.trips.view(reference: reference, now: Clock.unixMilliseconds()), view.position != nil,
+                hub.read({ $0.isSubscribed(socket, to: channel) })
+            else { return false }
+            let frame = ServerMessage.event(LocationEvents.location, channel, data: view.locationData)
+            hub.post(.instruction(.send(frame, to: socket)), to: loop)
+            return true
+        }
+    }
+
+    // MARK: Reading
+
+    /// The trip with this reference; nil if no order with it is followed.
+    func view(reference: String) -> TripView? {
+        state.withLock { $0.trips.view(reference: reference, now: Clock.unixMilliseconds()) }
+    }
+
+    /// The positions of all drivers that have one.
+    func views() -> [TripView] { state.withLock { $0.trips.views(now: Clock.unixMilliseconds()) } }
+
+    func track(ofDriver id: String) -> Track { state.withLock { $0.trips.track(ofDriver: id) } }
+
+    func takeUnsaved() -> [DriverPosition] { state.withLock { $0.trips.takeUnsaved() } }
+
+    func putBack(_ positions: [DriverPosition]) { state.withLock { $0.trips.putBack(positions) } }
+
+    /// The number of orders that are followed.
+    var count: Int { state.withLock { $0.trips.count } }
+
+    // MARK: Effects
+
+    private func change<Result>(
+        _ state: inout State, _ body: (inout LiveTrips, inout [LiveTrips.Effect]) -> Result
+    ) -> Result {
+        var effects: [LiveTrips.Effect] = []
+        let result = body(&state.trips, &effects)
+        for effect in effects { perform(effect, &state) }
+        return result
+    }
+
+    private func perform(_ effect: LiveTrips.Effect, _ state: inout State) {
+        switch effect {
+        case .take(let step, let name):
+            // The step's events will be published even to full mailboxes.
+            guard hub.hasRoom, state.post?(CommandRequest(Command(step, driverName: name), replyTo: nil)) == .queued else {
+                return state.trips.failed(step)
+            }
+        case .showLocation(let view):
+            let reference = view.order.reference
+            let channels = Self.channels(.tracking(reference), policy).filter {
+                policy.reference(of: $0)?.utf8.elementsEqual(reference.utf8) == true
+            }
+            if !publish(LocationEvents.location, on: channels, view.locationData) {
+                state.trips.delayLocation(of: reference)
+            }
+        case .showDriver(let view):
+            // If a mailbox is full, the next position follows soon.
+            _ = publish(LocationEvents.driver, on: adminChannels, view.driverLocationData)
+        }
+    }
+
+    /// - Returns: false if a mailbox was full.
+    private func publish(_ event: String, on channels: [ChannelName], _ data: @autoclosure () -> [UInt8]) -> Bool {
+        channels.allSatisfy { channel in
+            hub.publish(on: channel, app: app) { [ServerMessage.event(event, channel, data: data())] }
+        }
+    }
+
+    /// A channel and its mirror.
+    private static func channels(_ channel: FleetChannel, _ policy: ChannelPolicy) -> [ChannelName] {
+        guard let name = ChannelName(channel.name, lengthMax: 256) else { return [] }
+        return [name] + (policy.mirror(of: name).map { [$0] } ?? [])
+    }
+}
+
+extension LiveTrips.Time {
+    fileprivate static var now: LiveTrips.Time {
+        LiveTrips.Time(wall: Clock.unixMilliseconds(), monotonic: Clock.monotonicMilliseconds())
+    }
+}
+
+extension Command {
+    /// The driver is the actor, so that the command counts as one of the driver's; the audit log names the gateway.
+    fileprivate init(_ step: TripStep, driverName: String?) {
+        self.init(
+            actor: Identity(role: .driver, id: step.driverID, name: driverName), action: .trip(step),
+            correlationID: "trips-" + String(UInt64.random(in: .min ... .max), radix: 16))
+    }
+}

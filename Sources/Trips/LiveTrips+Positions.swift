@@ -1,0 +1,142 @@
+import Access
+import FleetRules
+
+/// What new positions and time make due.
+extension LiveTrips {
+    /// Older positions say nothing about the present, in milliseconds.
+    private static let ageMax: Int64 = 600_000
+    /// A phone's clock may be ahead by so many milliseconds.
+    private static let aheadMax: Int64 = 60_000
+    /// Milliseconds between two positions that are shown to the followers of one booking.
+    private static let bookingInterval: Int64 = 1_000
+    /// Milliseconds between two positions of one driver that are shown to dispatchers.
+    private static let driverInterval: Int64 = 2_000
+
+    /// Takes positions of a driver, in any order.
+    package mutating func report(
+        _ positions: [Position], by identity: Identity, now: Time, _ effects: inout [Effect]
+    ) -> LocationReceipt {
+        let id = identity.id
+        guard let driver = drivers[id] else { return LocationReceipt(ignored: positions.count) }
+        if let name = identity.name { drivers[id]?.account = name }
+        // After the clock was set back, the newest position must not outdate those that follow.
+        if let newest = driver.track.newest, newest.recordedAt - now.wall > Self.aheadMax { drivers[id]?.track = Track() }
+        var receipt = LocationReceipt(sharing: driver.codes.compactMap { trips[$0]?.order.reference })
+        for position in oldestFirst(positions, now: now.wall) {
+            let newest = drivers[id]?.track.newest?.recordedAt ?? .min
+            guard now.wall - position.recordedAt <= Self.ageMax, position.recordedAt >= newest else {
+                receipt.ignored += 1
+                continue
+            }
+            receipt.accepted += 1
+            drivers[id]?.track.add(position)
+            for code in driver.codes { examine(position, for: code, now: now, &effects) }
+        }
+        guard receipt.accepted > 0 else { return receipt }
+        drivers[id]?.isUnsaved = true
+        for code in driver.codes {
+            examineETA(of: code, now: now, &effects)
+            if let reference = trips[code]?.order.reference, bookings[reference]?.codes.last == code {
+                unshownBookings.insert(reference)
+                showLocation(of: reference, now: now, &effects)
+            }
+        }
+        unshownDrivers.insert(id)
+        showDriver(id, now: now, &effects)
+        return receipt
+    }
+
+    private func oldestFirst(_ positions: [Position], now: Int64) -> [Position] {
+        let dated = positions.map { position in
+            var position = position
+            if position.recordedAt - now > Self.aheadMax { position.recordedAt = now }
+            return position
+        }
+        return dated.enumerated().sorted { ($0.element.recordedAt, $0.offset) < ($1.element.recordedAt, $1.offset) }
+            .map(\.element)
+    }
+
+    /// Once a second: what time makes due, and what could not be done before.
+    package mutating func tick(_ now: Time, _ effects: inout [Effect]) {
+        let retries = failed
+        failed = []
+        for code in retries {
+            for step in trips[code]?.pending ?? [] { effects.append(take(step)) }
+        }
+        for code in waiting where trips[code]?.order.isWaiting(now: now.wall, rules) == true {
+            propose(.tellWaiting, for: code, &effects)
+        }
+        for reference in unshownBookings { showLocation(of: reference, now: now, &effects) }
+        for id in unshownDrivers { showDriver(id, now: now, &effects) }
+        forgetOld(now)
+    }
+
+    // MARK: Steps
+
+    private mutating func examine(_ position: Position, for code: String, now: Time, _ effects: inout [Effect]) {
+        guard let order = trips[code]?.order else { return }
+        if order.metresOfArrival(at: position, rules) != nil {
+            propose(.arrive(at: position), for: code, &effects)
+        } else if order.trip.destinationNearToldAt == nil, order.isNearDestination(at: position, rules) {
+            let eta = view(code: code, now: now.wall)?.etaMinutes
+            propose(.tellDestinationNear(from: position, etaMinutes: eta), for: code, &effects)
+        }
+    }
+
+    /// A driver who is found at the pickup is not announced as nearby.
+    private mutating func examineETA(of code: String, now: Time, _ effects: inout [Effect]) {
+        guard let trip = trips[code], trip.order.assignment.status == .enRoute, trip.order.trip.nearbyToldAt == nil,
+            !trip.pending.contains(where: { if case .arrive = $0.kind { true } else { false } }),
+            let eta = view(code: code, now: now.wall)?.etaMinutes, eta <= rules.nearbyMinutes
+        else { return }
+        propose(trip.order.hasJustStarted(now: now.wall) ? .skipNearby : .tellNearby(etaMinutes: eta), for: code, &effects)
+    }
+
+    private mutating func propose(_ kind: TripStep.Kind, for code: String, _ effects: inout [Effect]) {
+        guard let trip = trips[code], let driver = trip.order.assignment.driver, let startedAt = trip.order.trip.startedAt
+        else { return }
+        let step = TripStep(orderCode: code, driverID: driver.id.text, startedAt: startedAt, kind)
+        guard !trip.pending.contains(where: step.isSameKind) else { return }
+        trips[code]?.pending.append(step)
+        effects.append(take(step))
+    }
+
+    private func take(_ step: TripStep) -> Effect { .take(step, driverName: drivers[step.driverID]?.account) }
+
+    /// The store has answered: it has taken the step, or refused it for good.
+    package mutating func finished(_ step: TripStep) {
+        trips[step.orderCode]?.pending.removeAll { $0.startedAt != step.startedAt || $0.isSameKind(as: step) }
+    }
+
+    /// The store cannot take the step now. The next ``tick(_:_:)`` tries again.
+    package mutating func failed(_ step: TripStep) {
+        if trips[step.orderCode] != nil { failed.insert(step.orderCode) }
+    }
+
+    // MARK: Showing positions
+
+    /// The position could not be published. The next ``tick(_:_:)`` tries again.
+    package mutating func delayLocation(of reference: String) {
+        if bookings[reference] != nil { unshownBookings.insert(reference) }
+    }
+
+    private mutating func showLocation(of reference: String, now: Time, _ effects: inout [Effect]) {
+        guard let booking = bookings[reference], isDue(booking.shownAt, Self.bookingInterval, now) else { return }
+        unshownBookings.remove(reference)
+        guard let view = view(reference: reference, now: now.wall), view.position != nil else { return }
+        bookings[reference]?.shownAt = now.monotonic
+        effects.append(.showLocation(view))
+    }
+
+    private mutating func showDriver(_ id: String, now: Time, _ effects: inout [Effect]) {
+        guard let driver = drivers[id], isDue(driver.shownAt, Self.driverInterval, now) else { return }
+        unshownDrivers.remove(id)
+        guard let view = driver.codes.last.flatMap({ view(code: $0, now: now.wall) }), view.position != nil else { return }
+        drivers[id]?.shownAt = now.monotonic
+        effects.append(.showDriver(view))
+    }
+
+    private func isDue(_ shownAt: Int64?, _ interval: Int64, _ now: Time) -> Bool {
+        shownAt.map { now.monotonic - $0 >= interval } ?? true
+    }
+}

@@ -1,0 +1,194 @@
+import Access
+import FleetRules
+import JSON
+import Primitives
+import Testing
+
+@testable import Trips
+
+/// What positions and time make due. Distances are along a meridian, where a degree is 111,195.08 m.
+@Suite struct LiveTripsTests {
+    private static let start: Int64 = 1_795_253_400_000
+    private static let metresPerDegree = 6_371_008.8 * Double.pi / 180
+    private var trips = LiveTrips()
+    private let driver = Identity(role: .driver, id: "42", name: "Dan")
+
+    private func order(_ status: JobStatus = .enRoute, _ code: String = "A", startedAt: Int64 = start) -> Order {
+        var order = Order(code: code)
+        order.assignment = Assignment(status: status, driver: .init(id: Identifier("42")), version: 3)
+        order.pickupCoordinates = Coordinates(latitude: JSONNumber(text: "50"), longitude: JSONNumber(text: "8"))
+        order.dropoffCoordinates = Coordinates(latitude: JSONNumber(text: "51"), longitude: JSONNumber(text: "8"))
+        order.trip.startedAt = startedAt
+        if status == .arrived { order.trip.arrivedAt = startedAt + 60_000 }
+        if status == .inTransit { order.trip.departedAt = startedAt + 60_000 }
+        return order
+    }
+
+    /// A position so many metres south of the pickup, so many seconds after the start.
+    private func position(_ metres: Double, at seconds: Double, accuracy: Double? = nil) -> Position {
+        Position(
+            latitude: 50 - metres / Self.metresPerDegree, longitude: 8, accuracy: accuracy,
+            recordedAt: Self.start + Int64(seconds * 1_000))
+    }
+
+    private func time(_ seconds: Double) -> LiveTrips.Time {
+        LiveTrips.Time(wall: Self.start + Int64(seconds * 1_000), monotonic: Int64(seconds * 1_000))
+    }
+
+    private mutating func report(_ positions: Position..., at seconds: Double) -> [LiveTrips.Effect] {
+        var effects: [LiveTrips.Effect] = []
+        _ = trips.report(positions, by: driver, now: time(seconds), &effects)
+        return effects
+    }
+
+    private func steps(_ effects: [LiveTrips.Effect]) -> [TripStep.Kind] {
+        effects.compactMap { if case .take(let step, _) = $0 { step.kind } else { nil } }
+    }
+
+    @Test mutating func keepsNothingOfADriverWithoutATrip() {
+        var effects: [LiveTrips.Effect] = []
+        let receipt = trips.report([position(0, at: 1)], by: driver, now: time(1), &effects)
+        #expect(receipt == LocationReceipt(accepted: 0, ignored: 1, sharing: []) && effects.isEmpty)
+        #expect(trips.takeUnsaved().isEmpty)
+    }
+
+    @Test(arguments: [(99.0, true), (99.99, true), (100.01, false), (101, false)])
+    mutating func arrivesWithinTheConfiguredDistance(_ metres: Double, _ arrives: Bool) {
+        trips.update(order(), card: nil)
+        let arrived = position(metres, at: 70)
+        #expect(steps(report(arrived, at: 70)).contains(.arrive(at: arrived)) == arrives)
+    }
+
+    @Test mutating func arrivesOnceAndAnnouncesNoNearbyThen() {
+        trips.update(order(), card: nil)
+        let first = position(50, at: 71)
+        #expect(steps(report(position(900, at: 70), first, position(40, at: 72), at: 72)) == [.arrive(at: first)])
+        #expect(steps(report(position(30, at: 73), at: 73)).isEmpty)
+    }
+
+    @Test mutating func ignoresInaccuratePositionsAndThoseBeforeTheReport() {
+        trips.update(order(), card: nil)
+        for position in [position(0, at: -1), position(0, at: 0), position(0, at: 1, accuracy: 100.1)] {
+            #expect(steps(report(position, at: 1)) == (position.recordedAt < Self.start ? [.skipNearby] : []))
+        }
+        let accurate = position(0, at: 2, accuracy: 100)
+        #expect(steps(report(accurate, at: 2)) == [.arrive(at: accurate)])
+    }
+
+    @Test mutating func examinesAListOldestFirstAndIgnoresWhatIsTooOld() {
+        trips.update(order(startedAt: Self.start - 3_600_000), card: nil)
+        var effects: [LiveTrips.Effect] = []
+        let list = [position(10, at: 20), position(5_000, at: 30), position(20, at: 10), position(0, at: -601)]
+        let receipt = trips.report(list, by: driver, now: time(30), &effects)
+        #expect(receipt == LocationReceipt(accepted: 3, ignored: 1, sharing: ["A"]))
+        #expect(steps(effects) == [.arrive(at: list[2])])
+        #expect(trips.report([position(1, at: 29)], by: driver, now: time(31), &effects).ignored == 1)
+        #expect(trips.report([position(1, at: 30)], by: driver, now: time(31), &effects).accepted == 1)
+    }
+
+    @Test mutating func aFutureTimeCountsAsNow() {
+        trips.update(order(), card: nil)
+        var fast = position(3_000, at: 0)
+        fast.recordedAt = .max
+        _ = report(fast, at: 5)
+        #expect(trips.track(ofDriver: "42").newest?.recordedAt == Self.start + 5_000)
+        _ = report(position(3_000, at: 65), at: 5)  // 60 s ahead: a phone's clock
+        #expect(trips.track(ofDriver: "42").newest?.recordedAt == Self.start + 65_000)
+        // The gateway's clock is set back: what is known lies in the future.
+        _ = report(position(2_000, at: -100), at: -100)
+        #expect(trips.track(ofDriver: "42").newest?.recordedAt == Self.start - 100_000)
+    }
+
+    /// 3 km at 30 km/h with the detour take 7.8 minutes; 1.9 km take 4.94.
+    @Test mutating func tellsNearbyOnceAndNotInTheFirstMinute() {
+        trips.update(order(), card: nil)
+        #expect(steps(report(position(1_900, at: 60), at: 60)) == [.skipNearby])
+        trips = LiveTrips()
+        trips.update(order(), card: nil)
+        #expect(steps(report(position(3_000, at: 10), at: 10)).isEmpty)
+        #expect(steps(report(position(1_900, at: 75), at: 75)) == [.tellNearby(etaMinutes: 5)])
+        #expect(steps(report(position(1_899, at: 76), at: 76)).isEmpty)
+    }
+
+    @Test mutating func tellsWaitingAfterTheConfiguredTime() {
+        trips.update(order(.arrived), card: nil)
+        var effects: [LiveTrips.Effect] = []
+        trips.tick(time(179), &effects)
+        #expect(effects.isEmpty)
+        trips.tick(time(180), &effects)
+        trips.tick(time(181), &effects)
+        #expect(steps(effects) == [.tellWaiting])
+    }
+
+    @Test mutating func triesAStepAgainUntilTheStoreAnswers() throws {
+        trips.update(order(.arrived), card: nil)
+        var effects: [LiveTrips.Effect] = []
+        trips.tick(time(200), &effects)
+        guard case .take(let step, _) = try #require(effects.first) else { return }
+        trips.failed(step)
+        trips.tick(time(201), &effects)
+        #expect(steps(effects) == [.tellWaiting, .tellWaiting])
+        trips.finished(step)
+        effects = []
+        var told = order(.arrived)
+        told.trip.waitingToldAt = Self.start + 201_000
+        trips.update(told, card: nil)
+        trips.tick(time(202), &effects)
+        #expect(effects.isEmpty)
+    }
+
+    @Test mutating func tellsThatTheDestinationIsNear() {
+        var inTransit = order(.inTransit)
+        inTransit.dropoffCoordinates = inTransit.pickupCoordinates
+        trips.update(inTransit, card: nil)
+        #expect(steps(report(position(400, at: 59), position(500.5, at: 61), at: 61)).isEmpty)
+        let near = position(499.5, at: 62)
+        let told = steps(report(near, position(450, at: 63), at: 63))
+        // The positions before are of the last minute: 101.5 m in 3 s, more than the highest speed of 90 km/h.
+        #expect(told == [.tellDestinationNear(from: near, etaMinutes: 1)])
+    }
+
+    @Test mutating func showsTheFirstPositionAtOnceAndThenOneASecond() {
+        trips.update(order(), card: nil)
+        func shown(_ effects: [LiveTrips.Effect]) -> [Int64] {
+            effects.compactMap { effect -> Int64? in
+                guard case .showLocation(let view) = effect, let position = view.position else { return nil }
+                return (position.recordedAt - Self.start) / 100
+            }
+        }
+        #expect(shown(report(position(9_000, at: 10), at: 10)) == [100])
+        #expect(shown(report(position(8_990, at: 10.5), at: 10.5)).isEmpty)
+        #expect(shown(report(position(8_980, at: 10.9), at: 10.9)).isEmpty)
+        var effects: [LiveTrips.Effect] = []
+        trips.tick(time(11), &effects)
+        trips.tick(time(12), &effects)
+        #expect(shown(effects) == [109])
+    }
+
+    @Test mutating func forgetsADriverWhoseLastTripEnds() {
+        trips.update(order(), card: nil)
+        trips.update(order(.enRoute, "B", startedAt: Self.start + 1_000), card: nil)
+        _ = report(position(9_000, at: 10), at: 10)
+        #expect(trips.views(now: Self.start).map(\.order.code) == ["B"])
+        for (code, count) in [("B", 1), ("A", 0)] {
+            let ended = order(.completed, code)
+            trips.beginUpdate(ended)
+            trips.update(ended, card: nil)
+            #expect(trips.count == count && trips.views(now: Self.start).count == count)
+        }
+        #expect(trips.takeUnsaved().isEmpty && trips.track(ofDriver: "42").newest == nil)
+    }
+
+    @Test mutating func givesTheStoreEachPositionOnce() {
+        trips.update(order(), card: nil)
+        _ = report(position(9_000, at: 10), position(8_000, at: 20), at: 20)
+        let unsaved = trips.takeUnsaved()
+        #expect(unsaved == [DriverPosition(driverID: "42", position: position(8_000, at: 20))])
+        #expect(trips.takeUnsaved().isEmpty)
+        trips.putBack(unsaved)
+        #expect(trips.takeUnsaved() == unsaved)
+        trips.erase(driverID: "42")
+        trips.putBack(unsaved)
+        #expect(trips.takeUnsaved().isEmpty && trips.count == 1)
+    }
+}
