@@ -110,7 +110,9 @@ let package = Package(
         tests("Trips", ["Access", "FleetRules", "JSON", "Primitives"]),
         tests("Crypto", ["TestSupport"]),
         tests("JWT", ["Access", "Crypto", "TestSupport", "Threads"]),
-        tests("Store", ["Access", "Crypto", "CSQLite", "FleetRules", "HTTPAPI", "JSON", "Primitives", "TestSupport", "Threads"]),
+        tests(
+            "Store",
+            ["Access", "Crypto", "CSQLite", "FleetRules", "HTTPAPI", "JSON", "Primitives", "TestSupport", "Threads", "Trips"]),
         tests("Threads"),
         tests("Observability", ["Primitives", "TestSupport", "Threads"]),
         tests("Configuration", ["Access", "FleetRules", "TestSupport", "Yams"]),

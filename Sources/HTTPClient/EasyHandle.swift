@@ -113,7 +113,7 @@ final class EasyHandle {
     ) throws(HTTPClientError) {
         // libcurl would read the URL only up to a NUL, but callers have checked the whole string.
         guard !request.url.utf8.contains(0) else { throw .notSent("the URL contains a NUL byte") }
-        bodyBytes = request.method == .post ? request.body.count : 0
+        bodyBytes = request.method == .get ? 0 : request.body.count
         requestBytes = SendBufferBudget.overheadBytes + request.url.utf8.count + bodyBytes
         for header in request.headers { try append(header) }
         self.tag = tag
@@ -132,7 +132,7 @@ final class EasyHandle {
         ccurl_set_number(easy, CURLOPT_PIPEWAIT, isPlain ? 0 : 1)
         ccurl_set_headers(easy, headers)
         setMethod(request.method)
-        if request.method == .post { setBody(request.body) }
+        if request.method != .get { setBody(request.body) }
     }
 
     /// Whether libcurl has written the request, or was about to. If false, the server cannot have processed it.
@@ -182,6 +182,12 @@ final class EasyHandle {
         guard method != self.method else { return }
         self.method = method
         ccurl_set_number(easy, method == .get ? CURLOPT_HTTPGET : CURLOPT_POST, 1)
+        // A PUT is sent as a POST with another name: libcurl's own upload would read the body from a file.
+        if method == .put {
+            ccurl_set_text(easy, CURLOPT_CUSTOMREQUEST, "PUT")
+        } else {
+            ccurl_set_pointer(easy, CURLOPT_CUSTOMREQUEST, nil)
+        }
     }
 
     private func setBody(_ bytes: [UInt8]) {

@@ -2,7 +2,7 @@
 package struct HTTPClientRequest: Sendable {
     /// An absolute http or https URL.
     package var url: String
-    /// GET or POST.
+    /// GET, POST or PUT.
     package var method: Method
     /// The headers in the order in which they are sent. A request with a body needs `Content-Type`: without it, libcurl
     /// would declare the body to be an HTML form.
@@ -14,6 +14,7 @@ package struct HTTPClientRequest: Sendable {
     package enum Method: String, Sendable {
         case get = "GET"
         case post = "POST"
+        case put = "PUT"
     }
 
     package init(_ method: Method, _ url: String, headers: [(name: String, value: String)] = [], body: [UInt8] = []) {
