@@ -52,7 +52,7 @@ final class SharedTrips: Sendable {
             if let person = result.erased, isErased { state.trips.erase(driverID: person.id) }
             if let position = result.position {
                 let driver = Identity(role: .driver, id: position.driverID)
-                change(&state) { _ = $0.report([position.position], by: driver, now: .now, &$1) }
+                change(&state) { _ = $0.report([position.position], by: driver, isPartOfProgress: true, now: .now, &$1) }
             }
         }
     }

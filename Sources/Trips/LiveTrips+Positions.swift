@@ -13,8 +13,9 @@ extension LiveTrips {
     private static let driverInterval: Int64 = 2_000
 
     /// Takes positions of a driver, in any order.
+    /// - Parameter isPartOfProgress: whether it is the position in a progress report, which is not later than the report.
     package mutating func report(
-        _ positions: [Position], by identity: Identity, now: Time, _ effects: inout [Effect]
+        _ positions: [Position], by identity: Identity, isPartOfProgress: Bool = false, now: Time, _ effects: inout [Effect]
     ) -> LocationReceipt {
         let id = identity.id
         guard let driver = drivers[id] else { return LocationReceipt(ignored: positions.count) }
@@ -30,7 +31,9 @@ extension LiveTrips {
             }
             receipt.accepted += 1
             drivers[id]?.track.add(position)
-            for code in driver.codes { examine(position, for: code, now: now, &effects) }
+            for code in driver.codes where !isPartOfProgress || trips[code]?.order.trip.startedAt != position.recordedAt {
+                examine(position, for: code, now: now, &effects)
+            }
         }
         guard receipt.accepted > 0 else { return receipt }
         drivers[id]?.isUnsaved = true

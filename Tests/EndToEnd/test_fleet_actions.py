@@ -7,7 +7,7 @@ import json
 import pytest
 
 from harness.apps import SECOND
-from harness.fleet import (ANY_TIME, SETTINGS as FLEET, ULID, Caller, Fleet, expect_event,
+from harness.fleet import (ANY_SECOND, ANY_TIME, SETTINGS as FLEET, ULID, Caller, Fleet, expect_event,
                            expect_no_events, join, unique_id)
 from harness.pysher_client import PysherClient
 
@@ -284,11 +284,21 @@ def test_accept_sends_its_events(scenario, state):
                     *(scenario.assigned(scenario.old, "Dan")[1:] if state == "unassigned" else []),
                     ("admin-channel", "job-accepted",
                      scenario.ids | {"driverId": scenario.old} | fields),
-                    (f"booking-{scenario.reference}", "job-accepted", scenario.ids | fields))
+                    (f"booking-{scenario.reference}", "job-accepted", scenario.ids | fields),
+                    (f"booking-{scenario.reference}", "driver-assigned", {
+                        "reference": scenario.reference, "driver_id": scenario.old,
+                        "driverName": "Dan", "timestamp": ANY_SECOND, "vehicle_make": None,
+                        "vehicle_model": None, "vehicle_color": None, "license_plate": None}))
+
+
+MOMENTS = {"en_route": [("tracking", "tracking-started"), ("booking", "driver-en-route")],
+           "arrived": [("booking", "driver-arrival")], "in_transit": [("booking", "trip-started")],
+           "completed": [("tracking", "tracking-stopped"), ("booking", "trip-completed")]}
 
 
 def test_progress_sends_its_events(scenario):
-    """The dashboard and the customer get an event for each step; the customer gets two on arrival.
+    """The dashboard and the customer get an event for each step, the customer also the moments of
+    the trip.
     """
     scenario.assign(scenario.old, driverName="Dan")
     driver = scenario.fleet.driver(scenario.old, name="Dan")
@@ -296,8 +306,10 @@ def test_progress_sends_its_events(scenario):
     for client, channels in scenario.listeners:
         for channel in sorted({"admin-channel", f"booking-{scenario.reference}"} & set(channels)):
             client.expect("job-accepted", channel=f"private-{channel}")
+        if f"booking-{scenario.reference}" in channels:
+            client.expect("driver-assigned")
     for step in ("en_route", "arrived", "loading", "in_transit", "unloading", "completed"):
-        response = driver.progress(scenario.code, step, notes="n", latitude=51.5, longitude=-0.12)
+        response = driver.progress(scenario.code, step, notes="n")
         assert (response["message"] == "Progress updated"
                 and response["data"] == {"step": step, "timestamp": ANY_TIME}), response
         fields = {"driverName": "Dan", "step": step, "timestamp": response["data"]["timestamp"]}
@@ -308,11 +320,12 @@ def test_progress_sends_its_events(scenario):
             if f"booking-{scenario.reference}" in channels:
                 expect_event(client, f"private-booking-{scenario.reference}", "job-progress",
                              **scenario.ids, **fields)
-                if step == "arrived":
-                    arrival = client.expect_data("driver-arrival",
-                                                 channel=f"private-booking-{scenario.reference}")
-                    assert (arrival["reference"] == scenario.reference
-                            and ULID.fullmatch(arrival["notificationId"]))
+            for kind, event in MOMENTS.get(step, []):
+                channel = f"{kind}-{scenario.reference}"
+                if channel in channels:
+                    moment = client.expect_data(event, channel=f"private-{channel}")
+                    assert ULID.fullmatch(moment["notificationId"])
+                    assert kind == "tracking" or moment["reference"] == scenario.reference
         expect_no_events(scenario.api, *(client for client, _ in scenario.listeners))
 
 

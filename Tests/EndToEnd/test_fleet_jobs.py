@@ -177,12 +177,13 @@ def test_repeated_report_gets_the_first_response_and_does_nothing(admin, driver,
     dashboard = fleet.listen(admin, "admin-channel", f"booking-{code}")
     for step in STEPS:
         first = driver.progress(code, step)
-        arrival = ["driver-arrival"] if step == "arrived" else []
-        for event in ["job-progress", "job-progress", *arrival]:
+        moment = {"en_route": ["driver-en-route"], "arrived": ["driver-arrival"],
+                  "in_transit": ["trip-started"], "completed": ["trip-completed"]}.get(step, [])
+        for event in ["job-progress", "job-progress", *moment]:
             dashboard.expect_data(event)
         version = admin.get_order(code)["version"]
         before = scrape(admin).total("fleetwire_failed_transitions_total")
-        for more in ({}, {"notes": "again", "latitude": 1, "longitude": 2}):
+        for more in ({}, {"notes": "again"}):
             assert driver.progress(code, step, **more) == first
         assert driver.request("PUT", path, {"step": step},
                               headers={"If-Match": "1"}).json() == first

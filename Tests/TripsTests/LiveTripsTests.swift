@@ -68,11 +68,21 @@ import Testing
 
     @Test mutating func ignoresInaccuratePositionsAndThoseBeforeTheReport() {
         trips.update(order(), card: nil)
-        for position in [position(0, at: -1), position(0, at: 0), position(0, at: 1, accuracy: 100.1)] {
+        for position in [position(0, at: -1), position(0, at: 1, accuracy: 100.1)] {
             #expect(steps(report(position, at: 1)) == (position.recordedAt < Self.start ? [.skipNearby] : []))
         }
         let accurate = position(0, at: 2, accuracy: 100)
         #expect(steps(report(accurate, at: 2)) == [.arrive(at: accurate)])
+    }
+
+    /// The position in the report itself is not later than the report; one of the same millisecond may be.
+    @Test mutating func aPositionOfTheSameMillisecondIsAnArrivalUnlessItIsPartOfTheReport() {
+        trips.update(order(), card: nil)
+        let same = position(0, at: 0)
+        var effects: [LiveTrips.Effect] = []
+        _ = trips.report([same], by: driver, isPartOfProgress: true, now: time(0), &effects)
+        #expect(steps(effects) == [.skipNearby])
+        #expect(steps(report(same, at: 0)) == [.arrive(at: same)])
     }
 
     @Test mutating func examinesAListOldestFirstAndIgnoresWhatIsTooOld() {

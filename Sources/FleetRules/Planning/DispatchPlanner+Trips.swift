@@ -73,9 +73,10 @@ extension DispatchPlanner {
 
 extension Order {
     /// The distance in metres from a position to the pickup, if the position shows that the driver has arrived; else nil.
+    /// A position of the same millisecond as the report of `en_route` counts as later: it may have come right after.
     package func metresOfArrival(at position: Position, _ rules: TripRules) -> Double? {
         guard rules.automaticArrival, assignment.status == .enRoute, let pickupCoordinates, let startedAt = trip.startedAt,
-            position.recordedAt > startedAt, position.accuracy ?? 0 <= rules.accuracyMetres
+            position.recordedAt >= startedAt, position.accuracy ?? 0 <= rules.accuracyMetres
         else { return nil }
         let metres = position.metres(to: pickupCoordinates)
         return metres <= rules.arrivalMetres ? metres : nil

@@ -30,16 +30,20 @@ ORDER_FIELDS = {"bookingId": "b-1", "bookingReference": "r-1", "customerName": "
 
 
 class AnyTimestamp:
-    """Equals any timestamp in the gateway's format."""
+    """Equals any timestamp in one of the gateway's formats."""
+
+    def __init__(self, pattern: re.Pattern = TIMESTAMP):
+        self.pattern = pattern
 
     def __eq__(self, other) -> bool:
-        return isinstance(other, str) and bool(TIMESTAMP.fullmatch(other))
+        return isinstance(other, str) and bool(self.pattern.fullmatch(other))
 
     def __repr__(self) -> str:
         return "<a time>"
 
 
 ANY_TIME = AnyTimestamp()
+ANY_SECOND = AnyTimestamp(re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ"))
 
 
 def unique_id(prefix: str = "") -> str:
