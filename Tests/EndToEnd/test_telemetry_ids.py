@@ -180,4 +180,4 @@ def test_customers_list_and_read_what_they_are_pushed(fleet):
     assert devices[0].next(fleet.announce(people[0])).badge == 4, "the greeting, and this"
     assert devices[1].next(fleet.announce(people[1])).badge == 5
     assert people[1].expect_ok("POST", "/api/customer/notifications/read",
-                               {"all": True})["data"] == {"read": 3}
+                               {"all": True})["data"] == {"read": 5}
