@@ -211,8 +211,8 @@ def test_arrival_of_a_driver_without_a_name_is_pushed(scenario):
     scenario.old.accept(scenario.code)
     for step in ("en_route", "arrived"):
         scenario.old.progress(scenario.code, step)
-    assert scenario.devices[scenario.customer.subject][
-        0].next().text == "Your driver is waiting for you"
+    push = next_arrival(scenario.devices[scenario.customer.subject][0])
+    assert push.text == "Your driver is waiting for you"
 
 
 # Routes
