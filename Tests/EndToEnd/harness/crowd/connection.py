@@ -85,20 +85,22 @@ class Connection:
             self.socket.close()
 
 
-class Authorizer(Connection):
-    """Asks the gateway to authorize subscriptions; many requests may be under way."""
+class Requester(Connection):
+    """HTTP. Many requests may be under way; an answer gets the status and the body of the response."""
 
     def __init__(self, port: int, ended: Callable[[], None]):
         super().__init__(port, ended)
-        self.waiting: deque[Callable[[dict], None]] = deque()
+        self.waiting: deque[Callable[[int, bytes], None]] = deque()
         self.unsent = b""
 
-    def ask(self, bearer: str, form: dict, answer: Callable[[dict], None]) -> None:
-        body = json.dumps(form).encode()
-        request = (f"POST /pusher/auth HTTP/1.1\r\nHost: crowd\r\nAuthorization: Bearer {bearer}\r\n"
-                   f"Content-Type: application/json\r\nContent-Length: {len(body)}\r\n\r\n").encode() + body
+    def request(self, method: str, path: str, bearer: str, body: dict | None, answer: Callable[[int, bytes], None],
+                **headers: str) -> None:
+        content = b"" if body is None else json.dumps(body).encode()
+        lines = [f"{method} {path} HTTP/1.1", "Host: crowd", f"Authorization: Bearer {bearer}",
+                 "Content-Type: application/json", f"Content-Length: {len(content)}",
+                 *(f"{name.replace('_', '-')}: {value}" for name, value in headers.items()), "", ""]
         self.waiting.append(answer)
-        self.send(request)
+        self.send("\r\n".join(lines).encode() + content)
 
     def send(self, data: bytes) -> bool:
         """Keeps what the kernel does not take until the next response."""
@@ -123,11 +125,19 @@ class Authorizer(Connection):
                 break
             body = bytes(self.buffer[end + 4:end + 4 + size])
             del self.buffer[:end + 4 + size]
-            answer = self.waiting.popleft()
-            if head.startswith(b"http/1.1 200"):
-                answer(json.loads(body))
+            self.waiting.popleft()(int(head[9:12]), body)
         if self.unsent:
             self.send(b"")
+
+
+class Authorizer(Requester):
+    """Asks the gateway to authorize subscriptions."""
+
+    def ask(self, bearer: str, form: dict, answer: Callable[[dict], None]) -> None:
+        def answered(status: int, body: bytes) -> None:
+            if status == 200:
+                answer(json.loads(body))
+        self.request("POST", "/pusher/auth", bearer, form, answered)
 
 
 class Socket(Connection):
@@ -189,7 +199,11 @@ class Socket(Connection):
             self.pinged(payload)
         elif opcode == CLOSE:
             self.closing(payload)
-        elif match := NOTIFICATION.search(payload):
+        else:
+            self.message(payload)
+
+    def message(self, payload: bytes) -> None:
+        if match := NOTIFICATION.search(payload):
             self.notified(match[1].decode(), match[2].decode())
         elif b'"pusher:connection_established"' in payload:
             self.established(SOCKET_ID.search(payload)[1].decode())

@@ -3,19 +3,17 @@ and on `drivers-channel`, answer pings or not, leave and come back, and record w
 """
 
 import contextlib
-import heapq
-import itertools
 import multiprocessing
 import random
 import resource
 import select
 import time
-from collections.abc import Callable
 from multiprocessing.connection import Connection as Pipe
 
 from ..fleet import token
-from .connection import NORMAL, Authorizer, Connection, Socket
+from .connection import NORMAL, Authorizer, Socket
 from .judge import Session
+from .loop import Loop
 
 AUTHORIZERS = 8
 # What drivers do while the gateway is under load, with their shares: answer all pings; answer some, which
@@ -127,57 +125,31 @@ class Driver:
             self.connect()
 
 
-class Crowd:
+class Crowd(Loop):
     """What runs in the process."""
 
     def __init__(self, commands: Pipe, drivers: int, seed: int):
+        super().__init__()
         self.commands, self.dice = commands, random.Random(seed)
-        self.poll, self.connections = select.epoll(), {}
         self.port, self.process, self.authorizers = 0, -1, []
         self.sessions: list[Session] = []
         self.surprises: list[str] = []
         self.drivers = [Driver(self, number) for number in range(drivers)]
-        # (when, a number that makes the order total, what)
-        self.timers: list[tuple[float, int, Callable[[], None]]] = []
-        self.numbers = itertools.count()
         self.poll.register(commands.fileno(), select.EPOLLIN)
-
-    def register(self, connection: Connection):
-        self.connections[connection.socket.fileno()] = connection
-        self.poll.register(connection.socket.fileno(), select.EPOLLIN | select.EPOLLOUT)
-        return connection
 
     def authorizer(self) -> Authorizer:
         return self.dice.choice(self.authorizers)
 
-    def after(self, seconds: float, what: Callable[[], None]) -> None:
-        heapq.heappush(self.timers, (time.monotonic() + seconds, next(self.numbers), what))
-
     def run(self) -> None:
-        while True:
-            wait = max(0.0, self.timers[0][0] - time.monotonic()) if self.timers else None
-            # A descriptor may be closed and used again while its events are handled.
-            ready = [(self.connections.get(descriptor), events) for descriptor, events in self.poll.poll(wait, 256)]
-            for connection, events in ready:
-                if connection is None:
-                    name, *arguments = self.commands.recv()
-                    if name == "end":
-                        return
-                    self.commands.send(getattr(self, name)(*arguments))
-                elif connection.is_open:
-                    self.serve(connection, events)
-            while self.timers and self.timers[0][0] <= time.monotonic():
-                heapq.heappop(self.timers)[2]()
+        while self.turn():
+            pass
 
-    def serve(self, connection: Connection, events: int) -> None:
-        if not connection.is_connected:
-            if events & (select.EPOLLERR | select.EPOLLHUP):
-                return connection.end()
-            connection.writable()
-            if connection.is_open:
-                self.poll.modify(connection.socket.fileno(), select.EPOLLIN)
-        else:
-            connection.readable()
+    def called(self) -> bool:
+        name, *arguments = self.commands.recv()
+        if name == "end":
+            return False
+        self.commands.send(getattr(self, name)(*arguments))
+        return True
 
     # Commands
 
