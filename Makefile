@@ -12,12 +12,14 @@ STOPS ?= 20
 SEEDS ?= 10000
 MINUTES ?= 30
 DRIVERS ?= 10000
-# The seed of `make hostile` and `make soak`; empty: a random one, which they print.
+CARS ?= 1000
+KILLS ?= 20
+# The seed of `make city`, `make hostile` and `make soak`; empty: a random one, which they print.
 SEED ?=
 
 RELEASE := swift build -c release --static-swift-stdlib
 
-.PHONY: run build test unit e2e check lint format bench bench-base sim crash storm hostile soak fuzz conformance tsan asan packages clean
+.PHONY: run build test unit e2e check lint format bench bench-base sim crash city storm hostile soak fuzz conformance tsan asan packages clean
 
 run: build ## Start the gateway with the development configuration.
 	@echo "Try it from another terminal:"
@@ -64,6 +66,9 @@ sim: build ## Run the simulation with SEEDS seeds.
 crash: build $(PYTHON_READY) ## Kill the gateway under load ROUNDS times, stop it STOPS times; check that nothing answered 200 is lost, or not delivered.
 	cd Tests/EndToEnd && $(abspath $(PYTHON)) crash.py --rounds $(ROUNDS) --stops $(STOPS)
 	cd Tests/EndToEnd && $(abspath $(PYTHON)) crash_delivery.py --rounds $(ROUNDS) --stops $(STOPS)
+
+city: build $(PYTHON_READY) ## Let CARS drivers drive past their pickups while the gateway is killed KILLS times; check what customers are told.
+	cd Tests/EndToEnd && $(abspath $(PYTHON)) city.py --drivers $(CARS) --kills $(KILLS) $(SEED:%=--seed %)
 
 storm: build $(PYTHON_READY) ## Let DRIVERS come back at once while notifications wait for them; print how fast they get them.
 	cd Tests/EndToEnd && $(abspath $(PYTHON)) storm.py --drivers $(DRIVERS)
