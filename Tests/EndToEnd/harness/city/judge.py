@@ -155,11 +155,10 @@ class Judge:
         if start is None or case.car.is_blind:
             return False, False
         until = min(case.first("arrived", "cancel"), arrived, case.at("driver-arrival") or NEVER)
-        followed = [each for each in case.reports() if each.name == "positions" and each.sent > case.first("en_route")]
         arrivals = self.places(case, case.car.pickup, ARRIVAL, start, ACCURACY)
         # The position that makes the job arrived says nothing else. If the report is sent again after a kill, the
         # gateway may know the newest position only, and not the one at the pickup.
-        near = [each for index, each in enumerate(case.reports()) if each in followed
+        near = [each for index, each in enumerate(case.reports()) if each.sent >= case.first("en_route")
                 and (index not in arrivals or self.was_sent_before(case, each)) and metres_to_go(case.car, each) < FAR]
         sure = [each for each in near if metres_to_go(case.car, each) <= NEAR and self.was_taken(case, each, until)]
         early = [each for each in near if each.sent <= start + MINUTE]
