@@ -46,6 +46,11 @@ class City:
         self.gateway: Gateway | None = None
         self.lines = 0
 
+    @property
+    def cut_off(self) -> int:
+        """How many requests got no answer; they were sent again."""
+        return sum(each.answered is None for driver in self.town.drivers for each in driver.attempts)
+
     def start(self) -> None:
         self.gateway = Gateway(self.folder, loops=2, sections=SECTIONS | {"trips": TRIPS, "log": {"level": "debug"}})
         self.judge.begins.append(now())
@@ -149,7 +154,8 @@ def main() -> int:
             if city.gateway and not city.gateway.stopped:
                 city.gateway.kill()
     counts = city.judge.counts
-    print(f"city: {options.drivers} drivers, {len(city.judge.kills)} kills, {city.town.count} requests answered; "
+    print(f"city: {options.drivers} drivers, {len(city.judge.kills)} kills, {city.town.count} requests answered, "
+          f"{city.cut_off} cut off; "
           f"{counts['moments']} moments, each once and in order: {counts['received']} received live, "
           f"{counts['only listed']} listed because the customer was away, {counts['repeated']} events repeated after a kill "
           f"(at most {city.judge.oldest_repeated} ms before it), "
