@@ -21,7 +21,7 @@ struct Endpoint: Sendable {
 
     let method: HTTPRequest.Method
     /// The path's segments; `*` matches any one segment.
-    private let path: [String]
+    let path: [String]
     /// The roles that may use this path. Nil if all roles of the group may.
     let roles: [Role]?
     let bodyLimit: BodyLimit
