@@ -1,4 +1,6 @@
+import FleetRules
 import Testing
+import Trips
 
 @testable import Store
 
@@ -167,6 +169,61 @@ import Testing
         order.dropoffCoordinates = coordinates("1.5", "-2")
         try orders.store(order, now: 2)
         #expect(try orders.order(code: "A") == order)
+    }
+
+    /// Version 11 lets trips go on that were under way: it sets the times that only it could have stored.
+    @Test(arguments: JobStatus.allCases) func tripsOfVersion10GoOn(status: JobStatus) throws {
+        let updated = noon - 5_000
+        let driverID = status == .available ? "NULL" : "'42'"
+        do {
+            let database = try open(Migrations(Schema.migrations.filter { $0.version <= 10 }))
+            try database.run(
+                """
+                INSERT INTO orders (code, status, driver_id, driver_name, version, booking_reference, created_at, updated_at) \
+                VALUES ('A', '\(status.rawValue)', \(driverID), 'Dan', 3, 'BK-7', 1, \(updated))
+                """)
+            try database.run(
+                """
+                INSERT INTO audit (id, at, actor, action, order_code, correlation_id, details) VALUES \
+                ('1', 1, 'driver:42', 'progress', 'A', 'c', '{"notes":"n","latitude":51.5,"longitude":-0.1}'), \
+                ('2', 1, 'driver:42', 'progress', 'A', 'c', NULL), ('3', 1, 'admin:1', 'order_update', 'A', 'c', '{}')
+                """)
+        }
+        let executor = try store.executor()
+        let order = try #require(try executor.orders.order(code: "A"))
+        #expect(order.assignment.status == status && order.assignment.version == 3)
+        var times = TripTimes()
+        if status.isUnderWay { times.startedAt = updated }
+        // The driver may have arrived long ago: the customer is not told of the waiting.
+        if status.isUnderWay && status != .enRoute { (times.arrivedAt, times.waitingToldAt) = (updated, updated) }
+        if status == .inTransit { times.departedAt = updated }
+        if status == .completed { times.completedAt = updated }
+        #expect(order.trip == times)
+        var trips = LiveTrips()
+        try executor.openOrders { trips.update($0, card: nil) }
+        #expect(trips.count == (status.isUnderWay ? 1 : 0))
+        #expect((trips.view(reference: "BK-7", now: noon) != nil) == status.isUnderWay)
+        #expect(try executor.database.dump("SELECT id FROM audit WHERE has_position = 1") == ["1"])
+
+        guard let next = status.next else { return }
+        let isAccepting = !JobStatus.reportable.contains(next)
+        let step: Command.Action = isAccepting ? .acceptJob("A") : .progress("A", ProgressReport(step: next))
+        #expect(try executor.commit(command(step, by: driver("42"))).status == 200)
+        switch next {
+        case .enRoute: times.startedAt = noon
+        case .arrived: times.arrivedAt = noon
+        case .inTransit: times.departedAt = noon
+        case .completed: times.completedAt = noon
+        default: break
+        }
+        let after = try #require(try executor.orders.order(code: "A"))
+        #expect(after.assignment.status == (isAccepting ? .accepted : next) && after.trip == times)
+        let told: [JobStatus: String] = [
+            .assigned: "driver-assigned", .accepted: "driver-assigned", .enRoute: "driver-en-route", .arrived: "driver-arrival",
+            .inTransit: "trip-started", .completed: "trip-completed",
+        ]
+        let events = try executor.database.dump("SELECT event FROM notifications WHERE channel = 'booking-BK-7' ORDER BY id")
+        #expect(events.filter { !$0.hasPrefix("job-") } == [told[next]].compactMap { $0 })
     }
 
     /// The schema contains no words that PostgreSQL rejects or interprets differently.
