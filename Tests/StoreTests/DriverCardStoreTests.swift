@@ -114,6 +114,44 @@ import Testing
         #expect(others.isReplay && others.text.contains(#""id":"43","name":"Zeb Quix","phoneNumber":"+41 79 43""#))
     }
 
+    /// The moment `driver_assigned` shows the card to the booking's customer.
+    @Test func erasureClearsTheCardInTheMomentsOfTrips() throws {
+        let executor = try store.pushing()
+        // The other driver has the same name, and drives the same car.
+        for (id, code) in [("42", "A"), ("43", "B")] {
+            _ = try executor.commit(
+                put(id) {
+                    ($0.name, $0.licensePlate) = (.set("Zeb Quix"), .set("ZH 777"))
+                    ($0.vehicleMake, $0.vehicleModel, $0.vehicleColor) = (.set("Skoda"), .set("Octavia"), .set("blue"))
+                })
+            _ = try executor.commit(assign(code, to: id))
+            _ = try executor.commit(command(.acceptJob(code), by: driver(id)))
+        }
+        var note = OrderAction(code: "C", .assign(.init(id: Identifier("43"))))
+        note.reason = "take the blue Skoda, not ZH 777"
+        _ = try executor.commit(command(.order(note)))
+        func data(_ code: String) throws -> [String] {
+            try executor.database.dump(
+                "SELECT data FROM notifications WHERE event = 'driver-assigned' AND channel = 'booking-\(code)'")
+        }
+        let card =
+            #""driverName":"Zeb Quix","timestamp":"2026-11-21T12:00:00Z","vehicle_make":"Skoda","vehicle_model":"Octavia","#
+            + #""vehicle_color":"blue","license_plate":"ZH 777""#
+        let before = (try data("A"), try data("B"))
+        #expect(before.0.count == 1 && before.0[0].contains(card) && before.1.count == 1 && before.1[0].contains(card))
+        _ = try executor.commit(command(.erase(.driver, id: "42")))
+        try executor.runBackgroundTasks()
+        let cleared =
+            #""driverName":null,"timestamp":"2026-11-21T12:00:00Z","vehicle_make":null,"vehicle_model":null,"#
+            + #""vehicle_color":null,"license_plate":null"#
+        #expect(try data("A") == [before.0[0].replacing(card, with: cleared)])
+        #expect(try data("B") == before.1, "the other driver's card is unchanged")
+        // A make and a color are words that everybody uses.
+        #expect(
+            try executor.database.dump("SELECT reason FROM audit WHERE order_code = 'C'")
+                == ["take the blue Skoda, not [erased]"])
+    }
+
     @Test func erasingACustomerWithTheSameIDKeepsTheCard() throws {
         let executor = try store.pushing()
         _ = try executor.commit(putAll("42", name: "Zeb Quix", plate: "ZH 777", key: "a"))

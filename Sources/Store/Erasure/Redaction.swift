@@ -17,7 +17,9 @@ import Primitives
 ///
 /// Correlation ids are not used: a dispatcher's tool may send one id with actions that concern different people.
 struct Redaction {
-    private static let driverFields: [StaticString] = ["driverName"]
+    private static let driverFields: [StaticString] = ["driverName", "license_plate"]
+    /// Cleared together with a driver's fields. They are words that everybody uses, so they are not searched for elsewhere.
+    private static let vehicleFields: [StaticString] = ["vehicle_make", "vehicle_model", "vehicle_color"]
     private static let customerFields: [StaticString] = ["customerName", "pickupAddress", "dropoffAddress"]
     /// The members of a driver's card in a stored response.
     private static let cardFields: [StaticString] = [
@@ -75,8 +77,9 @@ struct Redaction {
     private func redactedForOthers(_ row: NotificationTable.RedactionRow, _ facts: Facts) -> [UInt8]? {
         // Most notifications contain none of the texts. Without escapes, their bytes show it.
         if !row.data.contains(UInt8(ascii: "\\")), search.replacing(in: row.data, wholeWords: true) == nil { return nil }
-        var skipped = person.role == .driver ? Self.customerFields : Self.driverFields
-        if identifiesAnother(row, facts) { skipped += person.role == .driver ? Self.driverFields : Self.customerFields }
+        let ofDrivers = Self.driverFields + Self.vehicleFields
+        var skipped = person.role == .driver ? Self.customerFields : ofDrivers
+        if identifiesAnother(row, facts) { skipped += person.role == .driver ? ofDrivers : Self.customerFields }
         return JSONRedaction.apply(to: row.data, search, JSONRedaction.Rules(skipped: skipped, wholeWords: true))
     }
 
@@ -96,7 +99,7 @@ struct Redaction {
         case .driver:
             let concernsPerson =
                 facts.driverID.map { $0.isSame(as: person.id) } ?? (isOwnChannel || row.actor.isSame(as: person.key))
-            return concernsPerson ? Self.driverFields : []
+            return concernsPerson ? Self.driverFields + Self.vehicleFields : []
         case .customer:
             if let id = facts.customerID {
                 return id.isSame(as: person.id) ? Self.customerFields(hasEnded: hasEnded(row, facts) ?? false) : []
