@@ -83,6 +83,7 @@ private func checkBodies(_ bytes: UnsafeRawBufferPointer) {
         invariant(report.latitude.flatMap { Double($0.text) }.map { abs($0) <= 90 } ?? true, "a latitude is from -90 to 90")
         invariant(report.longitude.flatMap { Double($0.text) }.map { abs($0) <= 180 } ?? true, "a longitude is from -180 to 180")
     }
+    if let positions = read({ () throws(APIError) in try body.positions() }) { check(positions) }
     if let announcement = read({ () throws(APIError) in try body.announcement { $0 == "T" } }) { check(announcement) }
     if let events = read({ () throws(APIError) in try body.telemetry { $0 == "T" } }) { check(events) }
     if let marks = read({ () throws(APIError) in try body.readMarks() }) { for mark in marks ?? [] { checkName(mark) } }
@@ -152,6 +153,19 @@ private func check(_ device: DeviceRegistration, _ method: HTTPRequest.Method) {
         "a device token is printable ASCII of 1 to 4,096 bytes")
     invariant(token.environment == nil || token.provider == .apns, "only APNs tokens have an environment")
     invariant(device.deviceID.map { (1...150).contains($0.unicodeScalars.count) } ?? true, "a device id has 1 to 150 characters")
+}
+
+private func check(_ positions: [Position]) {
+    invariant((1...100).contains(positions.count), "a request has 1 to 100 positions")
+    for position in positions {
+        invariant((-90...90).contains(position.latitude), "a latitude is from -90 to 90")
+        invariant((-180...180).contains(position.longitude), "a longitude is from -180 to 180")
+        invariant(position.heading.map { (0..<360).contains($0) } ?? true, "a heading is below 360 degrees")
+        invariant(position.accuracy.map { (0...10_000).contains($0) } ?? true, "an accuracy is from 0 to 10,000 metres")
+        for number in [position.latitude, position.longitude, position.heading ?? 0] {
+            invariant(isJSON(Array("\(number)".utf8)), "a position is shown as JSON")
+        }
+    }
 }
 
 private func check(_ announcement: Announcement) {
@@ -246,7 +260,12 @@ private func checkRequests(_ bytes: UnsafeRawBufferPointer) {
         head: RequestHead(), bytes: UnsafeRawBufferPointer(start: nil, count: 0),
         body: UnsafeRawBufferPointer(rebasing: lines[2]),
         correlationID: "", isLoopback: false)
-    guard case .command(let command) = router.action(of: route, request: body) else { return }
+    let action = router.action(of: route, request: body)
+    if case .locate(let positions, let identity) = action {
+        invariant(authorization != nil && identity.role == .driver, "only drivers send positions")
+        check(positions)
+    }
+    guard case .command(let command) = action else { return }
     invariant(authorization != nil, "a command requires an authorization")
     invariant(isPermitted(command), "a command is permitted for the role")
     if case .device = command.action {
