@@ -107,7 +107,7 @@ extension Node {
             return .emptyObject
         case .command, .fleetQuery: return forward(action, pending, id)
         case .locate(let positions, let driver):
-            let receipt = fleet.trips.report(positions, by: driver)
+            let receipt = fleet.trips.report(positions, ofDriver: driver.id)
             fleet.counters.count(receipt)
             drainMailbox()
             return .json(200, FleetResponses.body(of: receipt))

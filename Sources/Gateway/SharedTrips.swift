@@ -51,8 +51,10 @@ final class SharedTrips: Sendable {
             if let card = result.card { state.trips.update(card) }
             if let person = result.erased, isErased { state.trips.erase(driverID: person.id) }
             if let position = result.position {
-                let driver = Identity(role: .driver, id: position.driverID)
-                change(&state) { _ = $0.report([position.position], by: driver, isPartOfProgress: true, now: .now, &$1) }
+                change(&state) {
+                    _ = $0.report(
+                        [position.position], ofDriver: position.driverID, isPartOfProgress: true, now: .now, &$1)
+                }
             }
         }
     }
@@ -77,9 +79,9 @@ final class SharedTrips: Sendable {
     // MARK: Positions
 
     /// Takes positions of a driver.
-    func report(_ positions: [Position], by driver: Identity) -> LocationReceipt {
+    func report(_ positions: [Position], ofDriver id: String) -> LocationReceipt {
         state.withLock { state in
-            change(&state) { $0.report(positions, by: driver, now: .now, &$1) }
+            change(&state) { $0.report(positions, ofDriver: id, now: .now, &$1) }
         }
     }
 
@@ -135,9 +137,9 @@ final class SharedTrips: Sendable {
 
     private func perform(_ effect: LiveTrips.Effect, _ state: inout State) {
         switch effect {
-        case .take(let step, let name):
+        case .take(let step):
             // The step's events will be published even to full mailboxes.
-            guard hub.hasRoom, state.post?(CommandRequest(Command(step, driverName: name), replyTo: nil)) == .queued else {
+            guard hub.hasRoom, state.post?(CommandRequest(Command(step), replyTo: nil)) == .queued else {
                 return state.trips.failed(step)
             }
         case .showLocation(let view):
@@ -176,9 +178,9 @@ extension LiveTrips.Time {
 
 extension Command {
     /// The driver is the actor, so that the command counts as one of the driver's; the audit log names the gateway.
-    fileprivate init(_ step: TripStep, driverName: String?) {
+    fileprivate init(_ step: TripStep) {
         self.init(
-            actor: Identity(role: .driver, id: step.driverID, name: driverName), action: .trip(step),
+            actor: Identity(role: .driver, id: step.driverID), action: .trip(step),
             correlationID: "trips-" + String(UInt64.random(in: .min ... .max), radix: 16))
     }
 }

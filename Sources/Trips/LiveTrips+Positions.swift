@@ -15,11 +15,9 @@ extension LiveTrips {
     /// Takes positions of a driver, in any order.
     /// - Parameter isPartOfProgress: whether it is the position in a progress report, which is not later than the report.
     package mutating func report(
-        _ positions: [Position], by identity: Identity, isPartOfProgress: Bool = false, now: Time, _ effects: inout [Effect]
+        _ positions: [Position], ofDriver id: String, isPartOfProgress: Bool = false, now: Time, _ effects: inout [Effect]
     ) -> LocationReceipt {
-        let id = identity.id
         guard let driver = drivers[id] else { return LocationReceipt(ignored: positions.count) }
-        if let name = identity.name { drivers[id]?.account = name }
         // After the clock was set back, the newest position must not outdate those that follow.
         if let newest = driver.track.newest, newest.recordedAt - now.wall > Self.aheadMax { drivers[id]?.track = Track() }
         var receipt = LocationReceipt(sharing: driver.codes.compactMap { trips[$0]?.order.reference })
@@ -64,7 +62,7 @@ extension LiveTrips {
         let retries = failed
         failed = []
         for code in retries {
-            for step in trips[code]?.pending ?? [] { effects.append(take(step)) }
+            for step in trips[code]?.pending ?? [] { effects.append(.take(step)) }
         }
         for code in waiting where trips[code]?.order.isWaiting(now: now.wall, rules) == true {
             propose(.tellWaiting, for: code, &effects)
@@ -101,10 +99,8 @@ extension LiveTrips {
         let step = TripStep(orderCode: code, driverID: driver.id.text, startedAt: startedAt, kind)
         guard !trip.pending.contains(where: step.isSameKind) else { return }
         trips[code]?.pending.append(step)
-        effects.append(take(step))
+        effects.append(.take(step))
     }
-
-    private func take(_ step: TripStep) -> Effect { .take(step, driverName: drivers[step.driverID]?.account) }
 
     /// The store has answered: it has taken the step, or refused it for good.
     package mutating func finished(_ step: TripStep) {

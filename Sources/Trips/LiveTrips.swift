@@ -23,9 +23,8 @@ package struct LiveTrips {
 
     /// What is to be done. The caller performs the effects in order, before it calls another method.
     package enum Effect: Equatable, Sendable {
-        /// Let the store take a step, in the name of the driver with this name. The store's answer is due:
-        /// ``finished(_:)`` or ``failed(_:)``.
-        case take(TripStep, driverName: String?)
+        /// Let the store take a step. The store's answer is due: ``finished(_:)`` or ``failed(_:)``.
+        case take(TripStep)
         /// Publish the driver's position to those who follow the booking; if that is not possible, call
         /// ``delayLocation(of:)``.
         case showLocation(TripView)
@@ -46,8 +45,6 @@ package struct LiveTrips {
         var codes: [String] = []
         var track = Track()
         var card: DriverCard?
-        /// The name in the driver's token. Nil: not known.
-        var account: String?
         /// Whether the newest position was not yet given to the store.
         var isUnsaved = false
         /// When the position was last shown to dispatchers, in monotonic milliseconds.
@@ -148,6 +145,7 @@ package struct LiveTrips {
         unshownDrivers.remove(driverID)
         for code in driver.codes {
             trips[code]?.order.assignment.driver?.name = nil
+            trips[code]?.order.trip.driverName = nil
             if let reference = trips[code]?.order.reference { unshownBookings.remove(reference) }
         }
     }
@@ -178,7 +176,7 @@ package struct LiveTrips {
         guard let order = trips[code]?.order, let id = order.assignment.driver?.id.text, let driver = drivers[id] else {
             return nil
         }
-        return TripView(order, card: driver.card, track: driver.track, account: driver.account, now: now, rules)
+        return TripView(order, card: driver.card, track: driver.track, now: now, rules)
     }
 
     // MARK: Positions for the store

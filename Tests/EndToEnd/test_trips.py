@@ -272,7 +272,7 @@ def test_the_status_of_each_step(fleet, admin, step):
     status = body.pop("status")
     assert status == STATUSES[step] or (step, status) == ("arrived", "waiting_for_pickup")
     assert body == {"reference": trip.reference, "driver_info": {
-        "driver_id": trip.driver.subject, "name": "Dan" if not is_over else None,
+        "driver_id": trip.driver.subject, "name": "Dan",
         "vehicle_make": None, "vehicle_model": None, "vehicle_color": "blue",
         "license_plate": None, "phone_number": None if is_over else "+41"}}
 
@@ -338,7 +338,6 @@ def test_a_killed_gateway_tells_each_moment_once(start_gateway):
         trip.locate(position(50))
         trip.wait_for("arrived")
         gateway = kill_and_go_on()
-        trip.locate(position(50))
         wait_until(lambda: "driver-waiting" in trip.events(), "the customer is told of the waiting")
         gateway = kill_and_go_on()
         for step in ("loading", "in_transit"):
@@ -352,6 +351,10 @@ def test_a_killed_gateway_tells_each_moment_once(start_gateway):
             trip.driver.progress(trip.code, step)
         gateway = kill_and_go_on()
         assert trip.events() == MOMENTS
+        moments = gateway.query(
+            "SELECT data FROM notifications WHERE channel = ?", f"booking-{trip.reference}")
+        names = {json.loads(data).get("driverName", "Dan") for data, in moments}
+        assert names == {"Dan"}, "the name in the driver's token is stored"
 
 
 def test_positions_survive_a_stop_and_go_with_the_trip(start_gateway):

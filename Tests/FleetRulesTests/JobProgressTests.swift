@@ -35,7 +35,8 @@ import Testing
             let plan = try planner.progress(report, of: order, RulesFixture.context(by: RulesFixture.driver))
             var expected = order
             (expected.assignment.status, expected.assignment.version) = (step, 6)
-            expected.trip = TripTimes()
+            expected.trip = TripRecord()
+            expected.trip.driverName = "Dan Driver"
             var told: [String] = []
             switch step {
             case .enRoute:

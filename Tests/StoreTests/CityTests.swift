@@ -163,14 +163,14 @@ private struct City {
     }
 
     private mutating func execute(positions: [Position], _ car: Car) throws {
-        try perform { [now] in _ = $0.report(positions, by: car.identity, now: Self.time(now), &$1) }
+        try perform { [now] in _ = $0.report(positions, ofDriver: car.identity.id, now: Self.time(now), &$1) }
     }
 
     /// Changes the trips and performs the effects, as `SharedTrips` does. The process may die before each.
     private mutating func perform(_ body: (inout LiveTrips, inout [LiveTrips.Effect]) -> Void) throws {
         var effects: [LiveTrips.Effect] = []
         body(&trips, &effects)
-        for case .take(let step, _) in effects {
+        for case .take(let step) in effects {
             switch Int.random(in: 0..<40, using: &random) {
             case 0: return try kill()  // before the commit
             case 1: trips.failed(step)

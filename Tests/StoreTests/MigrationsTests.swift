@@ -192,7 +192,7 @@ import Trips
         let executor = try store.executor()
         let order = try #require(try executor.orders.order(code: "A"))
         #expect(order.assignment.status == status && order.assignment.version == 3)
-        var times = TripTimes()
+        var times = TripRecord()
         if status.isUnderWay { times.startedAt = updated }
         // The driver may have arrived long ago: the customer is not told of the waiting.
         if status.isUnderWay && status != .enRoute { (times.arrivedAt, times.waitingToldAt) = (updated, updated) }

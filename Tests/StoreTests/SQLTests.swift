@@ -110,6 +110,7 @@ import Testing
                 "SEARCH idempotency USING INDEX idempotency_by_subject (subject=?)"
             ),
             ("UPDATE orders SET driver_name = NULL", "USING INDEX orders_by_named_driver (driver_id=?)"),
+            ("UPDATE orders SET driver_name = NULL", "USING INDEX orders_by_named_trip (driver_id=?)"),
             (
                 "INSERT INTO unpublished (notification_id) SELECT",
                 "SEARCH notifications USING COVERING INDEX sqlite_autoindex_notifications_1 (id>?)"

@@ -11,7 +11,7 @@ import Testing
     private static let start: Int64 = 1_795_253_400_000
     private static let metresPerDegree = 6_371_008.8 * Double.pi / 180
     private var trips = LiveTrips()
-    private let driver = Identity(role: .driver, id: "42", name: "Dan")
+    private let driver = "42"
 
     private func order(_ status: JobStatus = .enRoute, _ code: String = "A", startedAt: Int64 = start) -> Order {
         var order = Order(code: code)
@@ -37,17 +37,17 @@ import Testing
 
     private mutating func report(_ positions: Position..., at seconds: Double) -> [LiveTrips.Effect] {
         var effects: [LiveTrips.Effect] = []
-        _ = trips.report(positions, by: driver, now: time(seconds), &effects)
+        _ = trips.report(positions, ofDriver: driver, now: time(seconds), &effects)
         return effects
     }
 
     private func steps(_ effects: [LiveTrips.Effect]) -> [TripStep.Kind] {
-        effects.compactMap { if case .take(let step, _) = $0 { step.kind } else { nil } }
+        effects.compactMap { if case .take(let step) = $0 { step.kind } else { nil } }
     }
 
     @Test mutating func keepsNothingOfADriverWithoutATrip() {
         var effects: [LiveTrips.Effect] = []
-        let receipt = trips.report([position(0, at: 1)], by: driver, now: time(1), &effects)
+        let receipt = trips.report([position(0, at: 1)], ofDriver: driver, now: time(1), &effects)
         #expect(receipt == LocationReceipt(accepted: 0, ignored: 1, sharing: []) && effects.isEmpty)
         #expect(trips.takeUnsaved().isEmpty)
     }
@@ -80,7 +80,7 @@ import Testing
         trips.update(order(), card: nil)
         let same = position(0, at: 0)
         var effects: [LiveTrips.Effect] = []
-        _ = trips.report([same], by: driver, isPartOfProgress: true, now: time(0), &effects)
+        _ = trips.report([same], ofDriver: driver, isPartOfProgress: true, now: time(0), &effects)
         #expect(steps(effects) == [.skipNearby])
         #expect(steps(report(same, at: 0)) == [.arrive(at: same)])
     }
@@ -89,11 +89,11 @@ import Testing
         trips.update(order(startedAt: Self.start - 3_600_000), card: nil)
         var effects: [LiveTrips.Effect] = []
         let list = [position(10, at: 20), position(5_000, at: 30), position(20, at: 10), position(0, at: -601)]
-        let receipt = trips.report(list, by: driver, now: time(30), &effects)
+        let receipt = trips.report(list, ofDriver: driver, now: time(30), &effects)
         #expect(receipt == LocationReceipt(accepted: 3, ignored: 1, sharing: ["A"]))
         #expect(steps(effects) == [.arrive(at: list[2])])
-        #expect(trips.report([position(1, at: 29)], by: driver, now: time(31), &effects).ignored == 1)
-        #expect(trips.report([position(1, at: 30)], by: driver, now: time(31), &effects).accepted == 1)
+        #expect(trips.report([position(1, at: 29)], ofDriver: driver, now: time(31), &effects).ignored == 1)
+        #expect(trips.report([position(1, at: 30)], ofDriver: driver, now: time(31), &effects).accepted == 1)
     }
 
     @Test mutating func aFutureTimeCountsAsNow() {
@@ -134,7 +134,7 @@ import Testing
         trips.update(order(.arrived), card: nil)
         var effects: [LiveTrips.Effect] = []
         trips.tick(time(200), &effects)
-        guard case .take(let step, _) = try #require(effects.first) else { return }
+        guard case .take(let step) = try #require(effects.first) else { return }
         trips.failed(step)
         trips.tick(time(201), &effects)
         #expect(steps(effects) == [.tellWaiting, .tellWaiting])

@@ -19,7 +19,7 @@ package struct Order: Equatable, Sendable {
     /// Shown to apps, but not in the order's events, whose fields are fixed. The same applies to the drop-off.
     package var pickupCoordinates: Coordinates?
     package var dropoffCoordinates: Coordinates?
-    package var trip = TripTimes()
+    package var trip = TripRecord()
 
     package init(code: String) { self.code = code }
 

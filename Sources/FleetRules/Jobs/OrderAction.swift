@@ -64,14 +64,14 @@ extension OrderAction: AdminAction {
         case nil:
             return ("Driver already assigned", [])
         case .assigned(let driver, let former):
-            order.trip = TripTimes()
+            order.trip = TripRecord()
             let assigned = OrderTransition.assigned(to: driver.id.text, name: driver.name, from: former?.text)
             return (former == nil ? "Driver assigned" : "Driver reassigned", [assigned] + stop)
         case .unassigned(let former) where kind == .removeDriver:
-            order.trip = TripTimes()
+            order.trip = TripRecord()
             return ("Driver removed", [.driverRemoved(former.text, reason: reason)] + stop)
         case .unassigned(let former):
-            order.trip = TripTimes()
+            order.trip = TripRecord()
             return ("Order unassigned", [.unassigned(from: former.text, reason: reason)] + stop)
         case .cancelled(let driver):
             return ("Order cancelled", [.cancelled(driver: driver?.text, reason: reason)])

@@ -14,10 +14,10 @@ extension DispatchPlanner {
         var order = stored
         order.assignment.status = step
         let trip = order.trip(reaching: step, at: time, context)
-        order.trip = trip.times
+        order.trip = trip.record
         let driver = context.actor.id
         let progressed = OrderTransition.progressed(
-            to: step, by: driver, name: context.actor.name ?? stored.assignment.driver?.name)
+            to: step, by: driver, name: trip.record.driverName ?? stored.assignment.driver?.name)
         return try planChange(
             of: stored, to: order, by: [progressed] + trip.transitions, presentFields: ["driverName"], at: time,
             audit: ("progress", nil, details), context
@@ -37,9 +37,9 @@ extension DispatchPlanner {
             stored.trip.startedAt == step.startedAt
         else { return nil }
         if case .arrive(let position) = step.kind { return try planArrival(at: position, of: stored, context) }
-        guard let (times, news) = stored.tell(step, context) else { return nil }
+        guard let (record, news) = stored.tell(step, context) else { return nil }
         var order = stored
-        order.trip = times
+        order.trip = record
         var plan = DispatchPlan(response: .tripStep)
         plan.order = order
         (plan.notifications, plan.pushes) = try makeNotifications(
@@ -95,55 +95,55 @@ extension Order {
     /// Whether the customer has just been told the ETA.
     package func hasJustStarted(now: Int64) -> Bool { trip.startedAt.map { now - $0 <= Self.nearbyPause } ?? false }
 
-    /// The times of a trip that reaches a step, and what is told besides the step.
+    /// The record of a trip that reaches a step, and what is told besides the step.
     fileprivate func trip(
         reaching step: JobStatus, at time: Int64, _ context: CommandContext
-    ) -> (times: TripTimes, transitions: [OrderTransition]) {
-        var times = trip
+    ) -> (record: TripRecord, transitions: [OrderTransition]) {
+        var record = step == .enRoute ? TripRecord() : trip
+        record.driverName = context.actor.name ?? record.driverName
         let driver = context.actor.id
-        let name = tripDriverName(context.card, account: context.actor.name)
+        let name = tripDriverName(context.card, account: context.actor.name ?? trip.driverName)
         let eta = etaMinutes(context.track, now: context.now, context.trips)
         switch step {
         case .enRoute:
-            times = TripTimes()
-            times.startedAt = time
-            if let eta, eta <= context.trips.nearbyMinutes { times.nearbyToldAt = time }
-            return (times, [.trackingStarted(by: driver, name: name), .told(.withETA(.enRoute, driver, name, eta))])
+            record.startedAt = time
+            if let eta, eta <= context.trips.nearbyMinutes { record.nearbyToldAt = time }
+            return (record, [.trackingStarted(by: driver, name: name), .told(.withETA(.enRoute, driver, name, eta))])
         case .arrived:
-            times.arrivedAt = time
-            return (times, [.told(TripNews(moment: .arrival, driver: driver, driverName: name))])
+            record.arrivedAt = time
+            return (record, [.told(TripNews(moment: .arrival, driver: driver, driverName: name))])
         case .inTransit:
-            times.departedAt = time
-            return (times, [.told(.withETA(.started, driver, name, eta))])
+            record.departedAt = time
+            return (record, [.told(.withETA(.started, driver, name, eta))])
         case .completed:
-            times.completedAt = time
-            return (times, [.trackingStopped(.completed), .told(.completed(driver, name, at: time))])
-        case .available, .assigned, .accepted, .loading, .unloading, .cancelled: return (times, [])
+            record.completedAt = time
+            return (record, [.trackingStopped(.completed), .told(.completed(driver, name, at: time))])
+        case .available, .assigned, .accepted, .loading, .unloading, .cancelled: return (record, [])
         }
     }
 
-    /// The times of a trip after a moment, and what the customer is told, which is nothing for a moment that only counts
+    /// The record of a trip after a moment, and what the customer is told, which is nothing for a moment that only counts
     /// as told. Nil if the moment has passed.
-    fileprivate func tell(_ step: TripStep, _ context: CommandContext) -> (TripTimes, TripNews?)? {
-        var times = trip
+    fileprivate func tell(_ step: TripStep, _ context: CommandContext) -> (TripRecord, TripNews?)? {
+        var record = trip
         let driver = context.actor.id
-        let name = tripDriverName(context.card, account: context.actor.name)
+        let name = tripDriverName(context.card, account: context.actor.name ?? trip.driverName)
         switch step.kind {
         case .arrive: return nil  // the caller plans it
         case .tellNearby, .skipNearby:
             guard assignment.status == .enRoute, trip.nearbyToldAt == nil else { return nil }
-            times.nearbyToldAt = context.now
-            guard case .tellNearby(let eta) = step.kind else { return (times, nil) }
-            return (times, .withETA(.nearby, driver, name, eta))
+            record.nearbyToldAt = context.now
+            guard case .tellNearby(let eta) = step.kind else { return (record, nil) }
+            return (record, .withETA(.nearby, driver, name, eta))
         case .tellWaiting:
             guard let arrivedAt = trip.arrivedAt, trip.waitingToldAt == nil, isWaiting(now: context.now, context.trips)
             else { return nil }
-            times.waitingToldAt = context.now
-            return (times, .waiting(driver, name, since: arrivedAt, now: context.now))
+            record.waitingToldAt = context.now
+            return (record, .waiting(driver, name, since: arrivedAt, now: context.now))
         case .tellDestinationNear(let position, let eta):
             guard trip.destinationNearToldAt == nil, isNearDestination(at: position, context.trips) else { return nil }
-            times.destinationNearToldAt = context.now
-            return (times, .withETA(.destinationNear, driver, name, eta))
+            record.destinationNearToldAt = context.now
+            return (record, .withETA(.destinationNear, driver, name, eta))
         }
     }
 }

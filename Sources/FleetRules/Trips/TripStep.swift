@@ -16,7 +16,7 @@ package struct TripStep: Equatable, Sendable {
 
     package let orderCode: String
     package let driverID: String
-    /// ``TripTimes/startedAt`` of the trip. If the order has another one, the step comes too late.
+    /// ``TripRecord/startedAt`` of the trip. If the order has another one, the step comes too late.
     package let startedAt: Int64
     package let kind: Kind
 

@@ -19,15 +19,14 @@ package struct TripView: Equatable, Sendable {
 
     /// - Parameters:
     ///   - track: the driver's positions; empty if they are not known.
-    ///   - account: the driver's name in the driver's token; nil if it is not known.
     package init(
-        _ order: Order, card: DriverCard?, track: Track = Track(), account: String? = nil, now: Int64, _ rules: TripRules
+        _ order: Order, card: DriverCard?, track: Track = Track(), now: Int64, _ rules: TripRules
     ) {
         self.order = order
         self.card = card
         self.now = now
         status = order.tripStatus(now: now, rules)
-        driverName = order.tripDriverName(card, account: account)
+        driverName = order.tripDriverName(card, account: order.trip.driverName)
         position = order.isFollowed ? track.newest : nil
         etaMinutes = order.etaMinutes(track, now: now, rules)
     }

@@ -20,6 +20,13 @@ extension Schema {
             "CREATE INDEX audit_positions ON audit (at) WHERE has_position = 1",
         ]
 
+    /// Version 12: the driver's name in the token of the driver's reports (`TripRecord`).
+    static let tripDriverName = [
+        "ALTER TABLE orders ADD COLUMN trip_driver_name TEXT",
+        // For erasure.
+        "CREATE INDEX orders_by_named_trip ON orders (driver_id) WHERE trip_driver_name IS NOT NULL",
+    ]
+
     private static let orderColumns = [
         // The coordinates of the pickup and the drop-off, in degrees: JSON numbers as requests wrote them. Both of a pair
         // are NULL, or neither.
@@ -27,7 +34,7 @@ extension Schema {
         "ALTER TABLE orders ADD COLUMN pickup_longitude TEXT",
         "ALTER TABLE orders ADD COLUMN dropoff_latitude TEXT",
         "ALTER TABLE orders ADD COLUMN dropoff_longitude TEXT",
-        // The trip of the present driver, in milliseconds since 1970 (`TripTimes`).
+        // The trip of the present driver, in milliseconds since 1970 (`TripRecord`).
         "ALTER TABLE orders ADD COLUMN trip_started_at BIGINT",
         "ALTER TABLE orders ADD COLUMN arrived_at BIGINT",
         "ALTER TABLE orders ADD COLUMN arrived_by_position BIGINT NOT NULL DEFAULT 0",

@@ -9,7 +9,7 @@ struct OrderTable {
         code, status, driver_id, driver_name, version, booking_id, booking_reference, customer_id, customer_name, \
         pickup_address, dropoff_address, scheduled_at, total_gbp, pickup_latitude, pickup_longitude, dropoff_latitude, \
         dropoff_longitude, trip_started_at, arrived_at, arrived_by_position, departed_at, completed_at, nearby_told_at, \
-        waiting_told_at, destination_near_told_at
+        waiting_told_at, destination_near_told_at, trip_driver_name
         """
     private static let select = "SELECT \(columns), created_at FROM orders"
 
@@ -49,7 +49,7 @@ struct OrderTable {
     func open(driverID: String) throws(DatabaseError) -> [(order: Order, createdAt: Int64)] {
         try database.all(
             Self.selectOpenByDriver, .string(driverID),
-            as: { row throws(DatabaseError) in (try Order(row: row), row.integer(25)) })
+            as: { row throws(DatabaseError) in (try Order(row: row), row.integer(26)) })
     }
 
     private static let selectOpenByDriver = SQL(
@@ -87,13 +87,13 @@ struct OrderTable {
             .integer(order.trip.startedAt), .integer(order.trip.arrivedAt),
             .integer(order.trip.isArrivedByPosition ? 1 : 0), .integer(order.trip.departedAt),
             .integer(order.trip.completedAt), .integer(order.trip.nearbyToldAt), .integer(order.trip.waitingToldAt),
-            .integer(order.trip.destinationNearToldAt), .integer(now), .integer(now))
+            .integer(order.trip.destinationNearToldAt), .string(order.trip.driverName), .integer(now), .integer(now))
     }
 
     private static let upsert = SQL(
         """
         INSERT INTO orders (\(columns), created_at, updated_at) \
-        VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) \
+        VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) \
         ON CONFLICT (code) DO UPDATE SET status = excluded.status, driver_id = excluded.driver_id, \
         driver_name = excluded.driver_name, version = excluded.version, booking_id = excluded.booking_id, \
         booking_reference = excluded.booking_reference, customer_id = excluded.customer_id, \
@@ -110,6 +110,7 @@ struct OrderTable {
         nearby_told_at = excluded.nearby_told_at, \
         waiting_told_at = excluded.waiting_told_at, \
         destination_near_told_at = excluded.destination_near_told_at, \
+        trip_driver_name = excluded.trip_driver_name, \
         updated_at = excluded.updated_at
         """)
 
@@ -129,7 +130,11 @@ struct OrderTable {
     /// - Returns: the number of orders that contained it.
     func clearName(ofDriver id: String) throws(DatabaseError) -> Int {
         try database.change(
-            "UPDATE orders SET driver_name = NULL WHERE driver_id = ? AND driver_name IS NOT NULL", .string(id))
+            """
+            UPDATE orders SET driver_name = NULL, trip_driver_name = NULL WHERE code IN (\
+            SELECT code FROM orders WHERE driver_id = ? AND driver_name IS NOT NULL \
+            UNION ALL SELECT code FROM orders WHERE driver_id = ? AND trip_driver_name IS NOT NULL)
+            """, .string(id), .string(id))
     }
 
     /// Clears a customer's name, and the addresses and coordinates of those of the customer's orders that have ended.
@@ -150,8 +155,10 @@ struct OrderTable {
     func names(of person: Identity) throws(DatabaseError) -> [String] {
         if person.role == .driver {
             return try database.all(
-                "SELECT DISTINCT driver_name FROM orders WHERE driver_id = ? AND driver_name IS NOT NULL",
-                .string(person.id), as: { $0.string(0) })
+                """
+                SELECT driver_name FROM orders WHERE driver_id = ? AND driver_name IS NOT NULL \
+                UNION SELECT trip_driver_name FROM orders WHERE driver_id = ? AND trip_driver_name IS NOT NULL
+                """, .string(person.id), .string(person.id), as: { $0.string(0) })
         }
         return try database.all(
             "SELECT DISTINCT customer_name FROM orders WHERE customer_id = ? AND customer_name IS NOT NULL",
@@ -221,12 +228,12 @@ extension Order {
         totalGBP = row.number(12)
         pickupCoordinates = row.coordinates(13)
         dropoffCoordinates = row.coordinates(15)
-        trip = TripTimes(row: row, column: 17)
+        trip = TripRecord(row: row, column: 17)
     }
 }
 
-extension TripTimes {
-    /// Reads eight columns, from `column` on.
+extension TripRecord {
+    /// Reads nine columns, from `column` on.
     fileprivate init(row: Row, column: Int32) {
         self.init()
         startedAt = row.optionalInteger(column)
@@ -237,6 +244,7 @@ extension TripTimes {
         nearbyToldAt = row.optionalInteger(column + 5)
         waitingToldAt = row.optionalInteger(column + 6)
         destinationNearToldAt = row.optionalInteger(column + 7)
+        driverName = row.optionalString(column + 8)
     }
 }
 

@@ -258,16 +258,9 @@ class Judge:
             for (process, channel), begun in case.sessions.items())]
 
     def is_of(self, case: Case, moment: Logged) -> bool:
-        """Whether a moment names the trip. The gateway knows the name in a driver's token from the positions that the
-        present process has got.
-        """
+        """Whether a moment names the trip and the driver."""
         car, data = case.car, moment.data
-        began = max(begin for begin in self.begins if begin <= moment.at)
-        is_unknown = not car.has_card and moment.event == "driver-waiting" and not any(
-            began <= (each.answered or 0) <= moment.at for each in case.reports())
-        self.counts["without a name"] += data["driverName"] is None
-        names = (car.name, None) if is_unknown else (car.name,)
-        return (data["reference"], data["driver_id"]) == (car.reference, car.driver) and data["driverName"] in names
+        return (data["reference"], data["driver_id"], data["driverName"]) == (car.reference, car.driver, car.name)
 
     def check_positions(self, case: Case, check) -> None:
         own = {(each["latitude"], each["longitude"]) for report in case.reports() for each in report.positions}

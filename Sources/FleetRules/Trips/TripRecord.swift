@@ -1,6 +1,6 @@
-/// When the trip of an order's present driver reached its steps, and which moments its customer has been told. All times
-/// are milliseconds since 1970; nil: not yet.
-package struct TripTimes: Equatable, Sendable {
+/// When the trip of an order's present driver reached its steps, which moments its customer has been told, and how the
+/// driver's token names the driver. All times are milliseconds since 1970; nil: not yet.
+package struct TripRecord: Equatable, Sendable {
     /// When the driver reported `en_route`. Identifies the trip: a reassignment starts a new one.
     package var startedAt: Int64?
     package var arrivedAt: Int64?
@@ -15,6 +15,8 @@ package struct TripTimes: Equatable, Sendable {
     package var waitingToldAt: Int64?
     /// When the customer was told that the destination is near.
     package var destinationNearToldAt: Int64?
+    /// The driver's name in the token of the latest report of a step. Nil: no token had one.
+    package var driverName: String?
 
     package init() {}
 }
