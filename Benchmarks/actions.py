@@ -8,74 +8,43 @@ Usage: actions.py PORT PID TOKEN. Prints one JSON object:
 """
 
 import base64
+import itertools
 import json
 import os
 import re
 import selectors
-import socket
 import statistics
 import sys
 import time
+
+from client import Connections, connect, cpu_seconds, request
 
 PORT, PID, TOKEN = int(sys.argv[1]), int(sys.argv[2]), sys.argv[3]
 ADMINS, SECONDS = 64, 4.0
 RATE, RATE_SECONDS = 500, 6.0
 
 
-def connect():
-    connection = socket.create_connection(("127.0.0.1", PORT))
-    connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-    return connection
-
-
-def request(path, body, correlation_id, kind="application/json"):
-    body = body.encode()
-    return (f"POST {path} HTTP/1.1\r\nHost: bench\r\nAuthorization: Bearer {TOKEN}\r\nContent-Type: {kind}\r\n"
-            f"X-Correlation-ID: {correlation_id}\r\nContent-Length: {len(body)}\r\n\r\n").encode() + body
-
-
 def assignment(number):
     body = {"driverId": str(number % 1000), "driverName": "Dana Driver",
             "customerName": "Chris Customer", "pickupAddress": "1 High Street, London",
             "dropoffAddress": "2 Low Road, Leeds", "totalGBP": 42.5}
-    return request(f"/api/admin/orders/order-{number}/assign-driver", json.dumps(body),
+    return request(f"/api/admin/orders/order-{number}/assign-driver", TOKEN, json.dumps(body),
                    f"bench-{number}")
-
-
-class Admin:
-    """A connection with at most one request in flight."""
-
-    def __init__(self):
-        self.socket, self.buffer = connect(), b""
-
-    def send(self, number):
-        self.socket.sendall(assignment(number))
-
-    def receive_response(self):
-        """Reads once. Returns whether the response is complete; it must be 200."""
-        self.buffer += self.socket.recv(65536)
-        head, found, rest = self.buffer.partition(b"\r\n\r\n")
-        if not found or len(rest) < int(re.search(rb"Content-Length: (\d+)", head)[1]):
-            return False
-        assert head.startswith(b"HTTP/1.1 200"), self.buffer
-        self.buffer = b""
-        return True
 
 
 class Dashboard:
     """A WebSocket on private-admin-channel. Records when each action's event arrives."""
 
     def __init__(self):
-        self.socket, self.buffer, self.arrivals = connect(), b"", {}
+        self.socket, self.buffer, self.arrivals = connect(PORT), b"", {}
         key = base64.b64encode(os.urandom(16)).decode()
         self.socket.sendall((f"GET /app/key1?protocol=7 HTTP/1.1\r\nHost: bench\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n"
                              f"Sec-WebSocket-Key: {key}\r\nSec-WebSocket-Version: 13\r\n\r\n").encode())
         established = self.read_until(b"socket_id")
         socket_id = re.search(rb'socket_id\\":\\"([\d.]+)', established)[1].decode()
-        with connect() as other:
+        with connect(PORT) as other:
             form = f"socket_id={socket_id}&channel_name=private-admin-channel"
-            other.sendall(
-                request("/pusher/auth", form, "bench", "application/x-www-form-urlencoded"))
+            other.sendall(request("/pusher/auth", TOKEN, form, kind="application/x-www-form-urlencoded"))
             auth = json.loads(other.recv(65536).partition(b"\r\n\r\n")[2])["auth"]
         data = {"channel": "private-admin-channel", "auth": auth}
         self.send(json.dumps({"event": "pusher:subscribe", "data": data}).encode())
@@ -93,62 +62,38 @@ class Dashboard:
             self.buffer += self.socket.recv(65536)
         return self.buffer
 
-    def receive_events(self):
-        """Reads once. Records the arrival of the first event of each action."""
+    def receive_response(self):
+        """Reads once. Records the arrival of the first event of each action, which is no response."""
         self.buffer += self.socket.recv(1 << 20)
         now = time.perf_counter()
         for number in re.findall(rb'correlationId\\":\\"bench-(\d+)\\"', self.buffer):
             self.arrivals.setdefault(int(number), now)
         # An id may be split between reads; finding one twice is harmless.
         self.buffer = self.buffer[-64:]
-
-
-def cpu_seconds():
-    fields = open(f"/proc/{PID}/stat").read().rpartition(")")[2].split()
-    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+        return False
 
 
 def throughput(first):
-    admins, selector = [Admin() for _ in range(ADMINS)], selectors.DefaultSelector()
-    number, completed = first, 0
-    for admin in admins:
-        selector.register(admin.socket, selectors.EVENT_READ, admin)
-        admin.send(number)
-        number += 1
-    cpu, start = cpu_seconds(), time.perf_counter()
-    while time.perf_counter() - start < SECONDS:
-        for key, _ in selector.select(1):
-            if key.data.receive_response():
-                completed += 1
-                key.data.send(number)
-                number += 1
-    elapsed, cpu = time.perf_counter() - start, cpu_seconds() - cpu
-    for admin in admins:
-        while not admin.receive_response():
-            pass
-    return number, {"per_second": completed / elapsed, "cpu_us": cpu / completed * 1e6}
+    number = itertools.count(first)
+    cpu = cpu_seconds(PID)
+    completed, elapsed = Connections(PORT, ADMINS).run(map(assignment, number), SECONDS)
+    cpu = cpu_seconds(PID) - cpu
+    return next(number), {"per_second": completed / elapsed, "cpu_us": cpu / completed * 1e6}
 
 
 def latency(first):
-    dashboard, selector = Dashboard(), selectors.DefaultSelector()
-    idle = [Admin() for _ in range(ADMINS)]
-    selector.register(dashboard.socket, selectors.EVENT_READ, dashboard)
-    for admin in idle:
-        selector.register(admin.socket, selectors.EVENT_READ, admin)
+    dashboard, admins = Dashboard(), Connections(PORT, ADMINS)
+    admins.selector.register(dashboard.socket, selectors.EVENT_READ, dashboard)
     count, due_at, start = int(RATE * RATE_SECONDS), {}, time.perf_counter()
     while len(dashboard.arrivals) < count:
         # Open loop: send by the clock, not when responses arrive. The wait for an idle connection
         # counts as latency.
         due = min(count, int((time.perf_counter() - start) * RATE))
-        while len(due_at) < due and idle:
+        while len(due_at) < due and admins.idle:
             number = first + len(due_at)
             due_at[number] = start + len(due_at) / RATE
-            idle.pop().send(number)
-        for key, _ in selector.select(0.0005):
-            if key.data is dashboard:
-                dashboard.receive_events()
-            elif key.data.receive_response():
-                idle.append(key.data)
+            admins.send(assignment(number))
+        admins.receive(0.0005)
         assert time.perf_counter() - start < RATE_SECONDS + 30, "not all events arrived"
     times = sorted((dashboard.arrivals[number] - due) * 1000 for number, due in due_at.items())
     return {"p50_ms": statistics.median(times), "p99_ms": times[int(len(times) * 0.99)]}

@@ -116,6 +116,18 @@ if reports("confirmed.fleetwire"):
                 zip(reports("confirmations"), reports("confirmed.fleetwire")))
     row("confirmed: least part of the delivered notifications that was confirmed",
         f"{least:.2%}", least == 1, "100 %")
+if reports("trips-polls"):
+    bounded("trips: p99 of fanout-open beside 2,000 positions a second, relative to 2,000 of /healthz",
+            ratio("trips-positions.fleetwire", "trips-healthz.fleetwire", p99), "≤", 1.2,
+            note=f" ({median('trips-positions.fleetwire', p99):.1f} ms)")
+    least = min(report["per_second"] for name in ("positions", "healthz")
+                for report in reports(f"trips-{name}-rate"))
+    bounded("trips: least rate of these requests", least, "≥", 1_990, form="{:,.0f}")
+    bounded("trips: polls of the trip status per second by 64 customers",
+            median("trips-polls", lambda report: report["per_second"]), "≥", 1_000, form="{:,.0f}",
+            note=f" ({median('trips-polls', lambda report: report['cpu_us']):.0f} µs of CPU time each)")
+    bounded("trips: resident bytes per followed trip, one position in 10 s",
+            median("trips-memory", lambda report: report["bytes"]), "≤", 2_048, form="{:,.0f}")
 for load, counted, count in (("fanout-1", "CPU time per delivery", deliveries),
                              ("direct", "CPU time per publish", publishes),
                              ("fleet", "CPU time per publish", publishes)):
