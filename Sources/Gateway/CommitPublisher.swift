@@ -172,7 +172,7 @@ final class CommitPublisher: Sendable {
             "action",
             [
                 "action": .text(command.action.name), "subject": .text(command.action.subject),
-                "actor": .text(command.actorInLog), "outcome": .text(outcome), "from": .optional(reply.from?.rawValue),
+                "actor": .text(command.actorInLog), "outcome": .text(outcome), "from": .optional(reply.from),
                 "to": .optional(reply.result?.audit?.after?.status.rawValue),
                 "driver": .optional(reply.driverID), "refusal": .optional(reply.refusal),
                 "notifications": .number(reply.result?.notifications.count ?? 0),
@@ -186,7 +186,7 @@ final class CommitPublisher: Sendable {
         guard error.kind == .invalid || error.kind == .forbidden, let from = error.jobStatus else { return }
         refusedTransitions.write {
             [
-                "subject": .text(command.action.subject), "actor": .text(command.actor.key), "from": .text(from.rawValue),
+                "subject": .text(command.action.subject), "actor": .text(command.actor.key), "from": .text(from),
                 "wanted": .text(report.step.rawValue), "correlation_id": .text(command.correlationID),
             ]
         }
@@ -208,8 +208,8 @@ extension CommandReply {
     fileprivate var result: CommandResult? { if case .committed(let result) = self { result } else { nil } }
 
     /// The job's status before the command, if it concerns one.
-    fileprivate var from: JobStatus? {
-        if case .rejected(let error) = self { error.jobStatus } else { result?.audit?.before?.status }
+    fileprivate var from: String? {
+        if case .rejected(let error) = self { error.jobStatus } else { result?.audit?.before?.status.rawValue }
     }
 
     /// The job's driver after the command or, if it has none, the one before.

@@ -141,7 +141,7 @@ extension Node {
         }
         switch view.answer(to: identity) {
         case .success(let view): return .json(200, FleetResponses.body(of: .trip(view)))
-        case .failure(let error): return APIError(error.status, error.text).response(pending.envelope ?? .success)
+        case .failure(let error): return APIError(error).response(pending.envelope ?? .success)
         }
     }
 

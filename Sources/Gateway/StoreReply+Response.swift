@@ -9,7 +9,7 @@ extension CommandReply {
         case .committed(let result): .json(200, result.body)
         case .replayed(let status, let body):
             HTTPResponse.json(status, body).adding(["Idempotency-Replayed": "true"])
-        case .rejected(let error): envelope.error(error.status, error.text)
+        case .rejected(let error): envelope.error(APIError(error))
         case .unavailable(let text): envelope.unavailable(text)
         case .failed(let text): envelope.error(500, text)
         }
@@ -21,7 +21,7 @@ extension QueryReply {
     func response(in envelope: Envelope) -> HTTPResponse {
         switch self {
         case .found(let body): .json(200, body)
-        case .rejected(let error): envelope.error(error.status, error.text)
+        case .rejected(let error): envelope.error(APIError(error))
         case .unavailable(let text): envelope.unavailable(text)
         }
     }

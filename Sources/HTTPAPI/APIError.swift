@@ -1,6 +1,7 @@
 import Access
 import HTTP
 import JSON
+import Primitives
 
 /// An error response: a status and a line of text.
 package struct APIError: Error, Equatable {
@@ -30,6 +31,14 @@ package struct APIError: Error, Equatable {
         self.headers = headers
         self.fields = fields
         self.summary = summary
+    }
+
+    /// The response to a request that a rule rejects.
+    package init(_ error: RuleError) {
+        self.init(
+            error.status, error.text,
+            headers: error.retryAfterSeconds.map { ["Retry-After": "\($0)"] } ?? [:],
+            fields: error.fields.map { InvalidField(path: $0.path, text: $0.text) }, summary: error.summary)
     }
 
     /// 400: one field is wrong.

@@ -33,7 +33,7 @@ package enum Envelope: Sendable {
 
     /// The response for an error. `/api/auth/*` and `/api/delivery/*` list all wrong fields by name, because apps display
     /// each text beside its field.
-    func error(_ error: APIError) -> HTTPResponse {
+    package func error(_ error: APIError) -> HTTPResponse {
         guard case .message = self, !error.fields.isEmpty else {
             return self.error(error.status, error.text, summary: error.summary, headers: error.headers)
         }

@@ -246,7 +246,7 @@ import Threads
 
     @Test func logsRefusalsWithTheClientsText() throws {
         var error = RuleError(.invalid, "Cannot go there")
-        error.jobStatus = .loading
+        error.jobStatus = "loading"
         let report = Command.Action.progress("A1", ProgressReport(step: .arrived))
         publish([makeReply(.rejected(error), action: report), makeReply(.unavailable("full"))])
         let lines = lines.withLock { $0 }

@@ -181,7 +181,7 @@ package final class CommandExecutor {
         }
         switch reply {
         case .rejected(var error):
-            error.jobStatus = order?.assignment.status
+            error.jobStatus = order?.assignment.status.rawValue
             return .rejected(error)
         case .committed(var result):
             result.card = context.card

@@ -86,15 +86,3 @@ package enum QueryReply: Equatable, Sendable {
     /// 503.
     case unavailable(String)
 }
-
-extension RuleError {
-    /// The HTTP status of the error's kind.
-    package var status: Int {
-        switch kind {
-        case .invalid: 400
-        case .forbidden: 403
-        case .unknown: 404
-        case .conflict: 409
-        }
-    }
-}

@@ -8,7 +8,7 @@ package enum Change<Value: Equatable & Sendable>: Equatable, Sendable {
     case set(Value)
 
     /// Whether the request contains the field.
-    var isPresent: Bool { self != .keep }
+    package var isPresent: Bool { self != .keep }
 
     /// Applies the change to the field's value.
     package func apply(to value: inout Value?) {
