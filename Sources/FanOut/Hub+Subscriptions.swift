@@ -7,7 +7,11 @@ extension Hub {
         let app = self[socket].app
         let name = grant.channel
         let limits = apps[app].rules.limits
-        if let reason = denialReason(for: socket, joining: name) { return sendError(socket, reason, code: 4009, &effects) }
+        if let reason = denialReason(for: socket, joining: name) {
+            // At a code from 4000 to 4099, some stock clients close the connection, which ends their other subscriptions. As
+            // the hosted service has no plain channels that refuse, it has no code to imitate.
+            return sendError(socket, reason, code: name.access == .open ? nil : 4009, &effects)
+        }
         let occupied = apps[app].slots[name]
         if let slot = occupied {
             guard !self[socket].subscriptions.contains(slot) else {

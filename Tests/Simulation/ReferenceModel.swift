@@ -92,7 +92,9 @@ struct ReferenceModel {
         let key = ChannelKey(app: connection.app, channel: grant.channel)
         let isKnown = members[key, default: []].contains { $0.id == grant.member?.id }
         let limits = rules[key.app].limits
-        if let reason = denialReason(to: socket, key) { return sendError(socket, reason, code: 4009) }
+        if let reason = denialReason(to: socket, key) {
+            return sendError(socket, reason, code: key.channel.access == .open ? nil : 4009)
+        }
         if connection.subscriptions.contains(where: { $0.channel == grant.channel }) {
             return sendError(socket, "Existing subscription to channel \(grant.channel.text)")
         }
