@@ -177,7 +177,7 @@ extension LiveTrips.Time {
 }
 
 extension Command {
-    /// The driver is the actor, so that the command counts as one of the driver's; the audit log names the gateway.
+    /// The driver is the actor, whose job it is; the audit log names the gateway.
     fileprivate init(_ step: TripStep) {
         self.init(
             actor: Identity(role: .driver, id: step.driverID), action: .trip(step),

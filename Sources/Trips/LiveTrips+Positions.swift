@@ -20,7 +20,7 @@ extension LiveTrips {
         guard let driver = drivers[id] else { return LocationReceipt(ignored: positions.count) }
         // After the clock was set back, the newest position must not outdate those that follow.
         if let newest = driver.track.newest, newest.recordedAt - now.wall > Self.aheadMax { drivers[id]?.track = Track() }
-        var receipt = LocationReceipt(sharing: driver.codes.compactMap { trips[$0]?.order.reference })
+        var receipt = LocationReceipt(sharing: references(of: driver))
         for position in oldestFirst(positions, now: now.wall) {
             let newest = drivers[id]?.track.newest?.recordedAt ?? .min
             guard now.wall - position.recordedAt <= Self.ageMax, position.recordedAt >= newest else {
@@ -45,6 +45,15 @@ extension LiveTrips {
         unshownDrivers.insert(id)
         showDriver(id, now: now, &effects)
         return receipt
+    }
+
+    /// The references of a driver's jobs, each once.
+    private func references(of driver: Driver) -> [String] {
+        var references: [String] = []
+        for case let reference? in driver.codes.map({ trips[$0]?.order.reference }) where !references.contains(reference) {
+            references.append(reference)
+        }
+        return references
     }
 
     private func oldestFirst(_ positions: [Position], now: Int64) -> [Position] {

@@ -86,14 +86,17 @@ package struct LiveTrips {
     /// ``update(_:card:now:)`` after.
     package func isConcerned(by order: Order) -> Bool { order.isFollowed || trips[order.code] != nil }
 
-    /// Ends the trip of an order that is no longer followed, or has another driver or reference: no position is shown any
-    /// more.
+    /// Ends the trip of an order that is no longer followed, or has another driver: no position is shown any more. With
+    /// another reference, none is shown under the old one.
     package mutating func beginUpdate(_ order: Order) {
-        guard let trip = trips[order.code],
-            !order.isFollowed || trip.order.trip.startedAt != order.trip.startedAt || trip.order.reference != order.reference
-                || trip.order.assignment.driver?.id != order.assignment.driver?.id
-        else { return }
-        remove(trip.order)
+        guard let trip = trips[order.code] else { return }
+        if !order.isFollowed || trip.order.trip.startedAt != order.trip.startedAt
+            || trip.order.assignment.driver?.id != order.assignment.driver?.id
+        {
+            remove(trip.order)
+        } else if trip.order.reference != order.reference {
+            removeFromBooking(trip.order)
+        }
     }
 
     /// Follows an order, or changes what is known of it.
@@ -104,15 +107,16 @@ package struct LiveTrips {
         trips[order.code, default: Trip(order: order)].order = order
         let isWaiting = order.assignment.status == .arrived && order.trip.waitingToldAt == nil
         if isWaiting { waiting.insert(order.code) } else { waiting.remove(order.code) }
-        guard isNew else { return }
-        if drivers[driver] == nil { drivers[driver] = Driver(card: card) }
+        if isNew, drivers[driver] == nil { drivers[driver] = Driver(card: card) }
         let startedAt = order.trip.startedAt ?? 0
         func insert(into codes: inout [String]) {
             let index = codes.firstIndex { (trips[$0]?.order.trip.startedAt ?? 0) > startedAt } ?? codes.endIndex
             codes.insert(order.code, at: index)
         }
-        insert(into: &drivers[driver, default: Driver()].codes)
-        insert(into: &bookings[order.reference, default: Booking()].codes)
+        if isNew { insert(into: &drivers[driver, default: Driver()].codes) }
+        if bookings[order.reference]?.codes.contains(order.code) != true {
+            insert(into: &bookings[order.reference, default: Booking()].codes)
+        }
     }
 
     private mutating func remove(_ order: Order) {
@@ -126,6 +130,10 @@ package struct LiveTrips {
                 unshownDrivers.remove(driver)
             }
         }
+        removeFromBooking(order)
+    }
+
+    private mutating func removeFromBooking(_ order: Order) {
         bookings[order.reference]?.codes.removeAll { $0 == order.code }
         if bookings[order.reference]?.codes.isEmpty == true {
             bookings[order.reference] = nil

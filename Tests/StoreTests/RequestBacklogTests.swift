@@ -50,6 +50,18 @@ import Testing
         for _ in 0..<10 { #expect(post(Self.accept(by: "42")) == .queued) }
     }
 
+    /// A position may show the arrival of many orders at once.
+    @Test mutating func stepsThatTheGatewayTakesDoNotCountAsTheDrivers() {
+        for number in 0..<50 {
+            let step = TripStep(orderCode: "A\(number)", driverID: "42", startedAt: 0, .tellWaiting)
+            #expect(post(command(.trip(step), by: driver("42"))) == .queued)
+        }
+        #expect(post(Self.accept(by: "42")) == .queued)
+        #expect(take().count == 51)
+        for _ in 0..<10 { #expect(post(Self.accept(by: "42")) == .queued) }
+        #expect(post(Self.accept(by: "42")) == .subjectFull)
+    }
+
     @Test mutating func anAdminMayHaveHalfOfTheQueue() {
         for number in 0..<50 { #expect(post(assign("A\(number)", to: "42")) == .queued) }
         #expect(post(assign("A", to: "42")) == .subjectFull)

@@ -189,6 +189,35 @@ import Testing
         #expect(trips.takeUnsaved().isEmpty && trips.track(ofDriver: "42").newest == nil)
     }
 
+    /// The backend may correct a booking's reference while the driver is on the way.
+    @Test mutating func anotherReferenceKeepsTheDriversPositionAndCard() {
+        var card = DriverCard(id: "42")
+        card.vehicleMake = "VW"
+        trips.update(order(), card: card)
+        let before = trips.view(reference: "A", now: Self.start)
+        _ = report(position(9_000, at: 10), at: 10)
+        var moved = order()
+        moved.bookingReference = "N"
+        trips.beginUpdate(moved)
+        #expect(before != nil && trips.view(reference: "A", now: Self.start) == nil)
+        trips.update(moved, card: nil)
+        let view = trips.view(reference: "N", now: Self.start)
+        #expect(view?.position != nil && view?.card == card)
+        #expect(trips.views(now: Self.start).count == 1)
+    }
+
+    @Test mutating func namesEachReferenceOnce() {
+        for code in ["A", "B"] {
+            var order = order(.enRoute, code)
+            order.bookingReference = "R"
+            trips.update(order, card: nil)
+        }
+        trips.update(order(.enRoute, "C"), card: nil)
+        var effects: [LiveTrips.Effect] = []
+        let receipt = trips.report([position(9_000, at: 1)], ofDriver: driver, now: time(1), &effects)
+        #expect(receipt.sharing == ["R", "C"])
+    }
+
     @Test mutating func givesTheStoreEachPositionOnce() {
         trips.update(order(), card: nil)
         _ = report(position(9_000, at: 10), position(8_000, at: 20), at: 20)

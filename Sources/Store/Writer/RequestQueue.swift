@@ -40,9 +40,8 @@ struct RequestBacklog {
     }
 
     mutating func append(_ request: Request) -> PostResult {
-        if case .command(let request) = request {
-            let subject = request.command.actor
-            guard waiting[subject.key, default: 0] < limit(for: subject.role) else { return .subjectFull }
+        if let subject = subject(of: request), waiting[subject.key, default: 0] >= limit(for: subject.role) {
+            return .subjectFull
         }
         guard count < countMax(for: request) else { return .queueFull }
         changeWaiting(by: 1, for: request)
@@ -88,10 +87,17 @@ struct RequestBacklog {
     }
 
     private mutating func changeWaiting(by change: Int, for request: Request) {
-        guard case .command(let request) = request else { return }
-        let subject = request.command.actor.key
+        guard let subject = subject(of: request)?.key else { return }
         let count = waiting[subject, default: 0] + change
         waiting[subject] = count == 0 ? nil : count
+    }
+
+    /// Whose limit a request counts towards. Nil also for the steps of trips that the gateway takes: their driver has not
+    /// sent them, and a trip has at most one of each kind.
+    private func subject(of request: Request) -> Identity? {
+        guard case .command(let request) = request else { return nil }
+        if case .trip = request.command.action { return nil }
+        return request.command.actor
     }
 }
 
