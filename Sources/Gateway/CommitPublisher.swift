@@ -94,8 +94,8 @@ final class CommitPublisher: Sendable {
         }
     }
 
-    /// Restores what the hub and the trips knew: the assignments of open orders, who is under way where, and the notifications that the process before did not
-    /// publish. Call it at the start.
+    /// Restores what the hub and the trips knew: the assignments of open orders, who is under way where, and the
+    /// notifications that the process before did not publish. Call it at the start.
     func restore(from executor: CommandExecutor) throws(DatabaseError) {
         try executor.openOrders { restore($0) }
         try trips.restore(from: executor)

@@ -73,7 +73,9 @@ final class SharedTrips: Sendable {
             let card = try executor.card(ofDriver: driver)
             state.withLock { $0.trips.update(order, card: card) }
         }
-        try executor.eachDriverPosition { position in state.withLock { $0.trips.restore(position) } }
+        try executor.eachDriverPosition { position in
+            state.withLock { state in change(&state) { $0.restore(position, now: .now, &$1) } }
+        }
     }
 
     // MARK: Positions

@@ -68,17 +68,34 @@ extension LiveTrips {
 
     /// Once a second: what time makes due, and what could not be done before.
     package mutating func tick(_ now: Time, _ effects: inout [Effect]) {
-        let retries = failed
-        failed = []
-        for code in retries {
-            for step in trips[code]?.pending ?? [] { effects.append(.take(step)) }
-        }
-        for code in waiting where trips[code]?.order.isWaiting(now: now.wall, rules) == true {
+        retry(now, &effects)
+        for code in waiting.sorted() where trips[code]?.order.isWaiting(now: now.wall, rules) == true {
             propose(.tellWaiting, for: code, &effects)
         }
-        for reference in unshownBookings { showLocation(of: reference, now: now, &effects) }
-        for id in unshownDrivers { showDriver(id, now: now, &effects) }
+        for reference in unshownBookings.sorted() { showLocation(of: reference, now: now, &effects) }
+        for id in unshownDrivers.sorted() { showDriver(id, now: now, &effects) }
         forgetOld(now)
+    }
+
+    /// Proposes the steps again that the store could not take. That the driver is nearby is examined anew: the ETA has
+    /// changed, and the driver may have arrived meanwhile.
+    private mutating func retry(_ now: Time, _ effects: inout [Effect]) {
+        let codes = failed.sorted()
+        failed = []
+        for code in codes {
+            trips[code]?.pending.removeAll { $0.isNearby }
+            for step in trips[code]?.pending ?? [] { effects.append(.take(step)) }
+            examineETA(of: code, now: now, &effects)
+        }
+    }
+
+    /// Restores a stored position at the start, after the orders. It may show an arrival that the process before could not
+    /// store.
+    package mutating func restore(_ stored: DriverPosition, now: Time, _ effects: inout [Effect]) {
+        guard let driver = drivers[stored.driverID] else { return }
+        drivers[stored.driverID]?.track.add(stored.position)
+        guard now.wall - stored.position.recordedAt <= Self.ageMax else { return }
+        for code in driver.codes { examine(stored.position, for: code, now: now, &effects) }
     }
 
     // MARK: Steps

@@ -158,11 +158,6 @@ package struct LiveTrips {
         }
     }
 
-    /// Restores a stored position at the start, after the orders.
-    package mutating func restore(_ stored: DriverPosition) {
-        drivers[stored.driverID]?.track.add(stored.position)
-    }
-
     // MARK: What is known
 
     /// The driver's positions; empty if the driver has no trip.
@@ -173,9 +168,9 @@ package struct LiveTrips {
         bookings[reference]?.codes.last.flatMap { view(code: $0, now: now) }
     }
 
-    /// The position of every driver that has one, with the job that is followed last.
+    /// The position of every driver that has one, by the driver's id, with the job that is followed last.
     package func views(now: Int64) -> [TripView] {
-        drivers.values.compactMap { driver in
+        drivers.sorted { $0.key < $1.key }.compactMap { _, driver in
             driver.track.newest == nil ? nil : driver.codes.last.flatMap { view(code: $0, now: now) }
         }
     }

@@ -401,24 +401,3 @@ def test_erasing_a_driver_removes_the_positions(fleet, admin, trip):
         "SELECT details FROM audit WHERE actor = 'system:trips' AND order_code = ?", trip.code)
     assert json.loads(details) == {"distanceMetres": 7.5}
     assert trip.trip_status().json()["driver_location"] is None
-
-
-def test_metrics(fleet, admin, trip):
-    def metric(text: str) -> float:
-        lines = admin.request("GET", "/metrics").body.decode().splitlines()
-        [line] = [line for line in lines if line.startswith(f"fleetwire_{text} ")]
-        return float(line.split()[-1])
-    before = {name: metric(name) for name in (
-        'locations_total{outcome="accepted"}', 'arrivals_total{by="position"}',
-        'arrivals_total{by="driver"}', 'trip_moments_total{type="driver_arrival"}',
-        'trip_moments_total{type="driver_nearby"}', 'locations_total{outcome="limited"}',
-        "followed_jobs", "arrival_to_push_seconds_count", "arrival_to_received_seconds_count")}
-    trip.go_to("en_route")
-    trip.locate(position(1))
-    trip.wait_for("arrived")
-    wait_until(lambda: metric('arrivals_total{by="position"}')
-               == before['arrivals_total{by="position"}'] + 1, "the arrival is counted")
-    after = {name: metric(name) - value for name, value in before.items()}
-    assert after == dict.fromkeys(before, 0) | {
-        'locations_total{outcome="accepted"}': 1, 'arrivals_total{by="position"}': 1,
-        'trip_moments_total{type="driver_arrival"}': 1, "followed_jobs": 1}

@@ -204,7 +204,7 @@ private struct City {
         for order in open { trips.update(order, card: nil) }
         var positions: [DriverPosition] = []
         try executor.eachDriverPosition { positions.append($0) }
-        for position in positions { trips.restore(position) }
+        for position in positions { try perform { [now] in $0.restore(position, now: Self.time(now), &$1) } }
     }
 
     private static func time(_ wall: Int64) -> LiveTrips.Time { LiveTrips.Time(wall: wall, monotonic: wall) }

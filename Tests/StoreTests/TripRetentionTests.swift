@@ -77,6 +77,32 @@ import Testing
         #expect(try executor.database.dump("SELECT COUNT(*) FROM audit WHERE has_position = 1") == ["0"])
     }
 
+    @Test func erasingADriverDeletesTheStoredPosition() throws {
+        let executor = try store.executor()
+        try arriveTwice(executor)
+        #expect(try executor.count("driver_positions") == 1)
+        _ = try executor.commit(command(.erase(.driver, id: "42")))
+        try executor.runBackgroundTasks()
+        #expect(try executor.count("driver_positions") == 0)
+        #expect(try positionsInFiles() == (file: false, log: false))
+    }
+
+    /// A driver's app sends a report again if it has not got the answer.
+    @Test func aRepeatedReportIsNoPosition() throws {
+        let executor = try store.executor()
+        _ = try executor.commit(assign("A", to: "42"))
+        _ = try executor.commit(command(.acceptJob("A"), by: driver("42")))
+        var report = ProgressReport(step: .enRoute)
+        (report.latitude, report.longitude) = (Self.report.latitude, Self.report.longitude)
+        let first = try executor.commit(command(.progress("A", report), by: driver("42")))
+        let again = try executor.commit(command(.progress("A", report), by: driver("42")), at: noon + 60_000)
+        guard case .committed(let one) = first, case .committed(let other) = again else {
+            Issue.record("\(first) \(again)")
+            return
+        }
+        #expect(one.position != nil && other.isRepetition && other.position == nil)
+    }
+
     /// - Parameter isCopied: whether the positions are in the database file, or still in the log, when they are deleted.
     @Test(arguments: [true, false]) func deletedPositionsAreInNoFile(isCopied: Bool) throws {
         let executor = try store.executor()

@@ -147,6 +147,69 @@ import Testing
         #expect(effects.isEmpty)
     }
 
+    /// During an outage of the store, the driver comes nearby, and arrives.
+    @Test mutating func doesNotTellNearbyLate() {
+        trips.update(order(), card: nil)
+        _ = report(position(3_000, at: 10), at: 10)
+        guard case .take(let nearby)? = report(position(1_900, at: 75), at: 75).first else {
+            Issue.record("nothing was proposed")
+            return
+        }
+        trips.failed(nearby)
+        #expect(steps(report(position(50, at: 77), at: 77)).count == 1)
+        var effects: [LiveTrips.Effect] = []
+        trips.tick(time(78), &effects)
+        #expect(steps(effects) == [.arrive(at: position(50, at: 77))])
+    }
+
+    @Test mutating func withoutAutomaticArrivalOnlyTheDriverReportsIt() {
+        for isAutomatic in [true, false] {
+            var rules = TripRules()
+            rules.automaticArrival = isAutomatic
+            trips = LiveTrips(rules)
+            trips.update(order(), card: nil)
+            #expect(steps(report(position(1, at: 1), at: 1)).contains(.arrive(at: position(1, at: 1))) == isAutomatic)
+        }
+    }
+
+    /// The process before has stored the position, but could not store the arrival.
+    @Test(arguments: [(50.0, 600.0, 1), (50, 601, 0), (101, 10, 0)])
+    mutating func aRestoredPositionMayShowAnArrival(metres: Double, age: Double, count: Int) {
+        trips.update(order(), card: nil)
+        var effects: [LiveTrips.Effect] = []
+        trips.restore(DriverPosition(driverID: "42", position: position(metres, at: 5)), now: time(5 + age), &effects)
+        #expect(steps(effects).count == count && trips.track(ofDriver: "42").newest != nil)
+        trips.restore(DriverPosition(driverID: "43", position: position(1, at: 5)), now: time(6), &effects)
+        #expect(steps(effects).count == count, "driver 43 has no trip")
+    }
+
+    @Test mutating func showsDispatchersADriverEveryTwoSeconds() {
+        trips.update(order(), card: nil)
+        func shown(_ effects: [LiveTrips.Effect]) -> Int {
+            effects.count { if case .showDriver = $0 { true } else { false } }
+        }
+        #expect(shown(report(position(9_000, at: 10), at: 10)) == 1)
+        #expect(shown(report(position(8_990, at: 11.9), at: 11.9)) == 0)
+        var effects: [LiveTrips.Effect] = []
+        trips.tick(time(11.95), &effects)
+        #expect(shown(effects) == 0)
+        trips.tick(time(12), &effects)
+        trips.tick(time(15), &effects)
+        #expect(shown(effects) == 1, "the newest position, once")
+    }
+
+    @Test mutating func showsAPositionAgainThatCouldNotBePublished() {
+        trips.update(order(), card: nil)
+        _ = report(position(9_000, at: 10), at: 10)
+        trips.delayLocation(of: "A")
+        var effects: [LiveTrips.Effect] = []
+        trips.tick(time(10.5), &effects)
+        #expect(effects.isEmpty)
+        trips.tick(time(11), &effects)
+        trips.tick(time(12), &effects)
+        #expect(effects.count { if case .showLocation = $0 { true } else { false } } == 1)
+    }
+
     @Test mutating func tellsThatTheDestinationIsNear() {
         var inTransit = order(.inTransit)
         inTransit.dropoffCoordinates = inTransit.pickupCoordinates

@@ -2,7 +2,7 @@ import Access
 
 /// The inputs of a plan besides the action and the stored job.
 package struct CommandContext: Sendable {
-    package let actor: Identity
+    package var actor: Identity
     /// Milliseconds since 1970.
     package let now: Int64
     /// The time in the ids of notifications, in milliseconds since 1970.

@@ -1,3 +1,4 @@
+import Access
 import JSON
 import Primitives
 
@@ -17,7 +18,7 @@ extension DispatchPlanner {
         order.trip = trip.record
         let driver = context.actor.id
         let progressed = OrderTransition.progressed(
-            to: step, by: driver, name: trip.record.driverName ?? stored.assignment.driver?.name)
+            to: step, by: driver, name: context.actor.name ?? stored.assignment.driver?.name)
         return try planChange(
             of: stored, to: order, by: [progressed] + trip.transitions, presentFields: ["driverName"], at: time,
             audit: ("progress", nil, details), context
@@ -36,6 +37,8 @@ extension DispatchPlanner {
         guard let stored, stored.isFollowed, stored.assignment.driver?.id == Identifier(step.driverID),
             stored.trip.startedAt == step.startedAt
         else { return nil }
+        var context = context
+        context.actor = Identity(role: .driver, id: step.driverID, name: stored.trip.driverName)
         if case .arrive(let position) = step.kind { return try planArrival(at: position, of: stored, context) }
         guard let (record, news) = stored.tell(step, context) else { return nil }
         var order = stored
@@ -93,7 +96,7 @@ extension Order {
     private static let nearbyPause: Int64 = 60_000
 
     /// Whether the customer has just been told the ETA.
-    package func hasJustStarted(now: Int64) -> Bool { trip.startedAt.map { now - $0 <= Self.nearbyPause } ?? false }
+    package func hasJustStarted(now: Int64) -> Bool { trip.startedAt.map { (0...Self.nearbyPause).contains(now - $0) } ?? false }
 
     /// The record of a trip that reaches a step, and what is told besides the step.
     fileprivate func trip(

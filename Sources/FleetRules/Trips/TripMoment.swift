@@ -91,8 +91,8 @@ extension Order {
             + ["timestamp": .text(Timestamp.wholeSeconds(milliseconds: milliseconds))]
     }
 
-    /// The name of the driver in events and answers for customers: the one that the dispatcher gave the order's driver,
-    /// else that of the driver's card, else that of the driver's account.
+    /// The name of the driver in events and answers for customers: that of the order's driver, which the dispatcher gave, or
+    /// the token of a driver who claimed the order; else that of the driver's card, else that in the driver's token.
     package func tripDriverName(_ card: DriverCard?, account name: String?) -> String? {
         assignment.driver?.name ?? card?.name ?? name
     }

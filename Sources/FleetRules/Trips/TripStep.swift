@@ -27,13 +27,20 @@ package struct TripStep: Equatable, Sendable {
         self.kind = kind
     }
 
+    /// Whether the step is about the driver being nearby.
+    package var isNearby: Bool {
+        switch kind {
+        case .tellNearby, .skipNearby: true
+        case .arrive, .tellWaiting, .tellDestinationNear: false
+        }
+    }
+
     /// Whether two steps are of the same kind, whatever made them due.
     package func isSameKind(as other: TripStep) -> Bool {
         switch (kind, other.kind) {
-        case (.arrive, .arrive), (.tellNearby, .tellNearby), (.tellNearby, .skipNearby), (.skipNearby, .tellNearby),
-            (.skipNearby, .skipNearby), (.tellWaiting, .tellWaiting), (.tellDestinationNear, .tellDestinationNear):
+        case (.arrive, .arrive), (.tellWaiting, .tellWaiting), (.tellDestinationNear, .tellDestinationNear):
             true
-        default: false
+        default: isNearby && other.isNearby
         }
     }
 }

@@ -185,7 +185,9 @@ package final class CommandExecutor {
             return .rejected(error)
         case .committed(var result):
             result.card = context.card
-            result.position = position.map { DriverPosition(driverID: command.actor.id, position: $0) }
+            // A report that is sent again, up to ten minutes later, says nothing about where the driver is now.
+            result.position =
+                result.isRepetition ? nil : position.map { DriverPosition(driverID: command.actor.id, position: $0) }
             return .committed(result)
         case .replayed, .unavailable, .failed: return reply
         }
