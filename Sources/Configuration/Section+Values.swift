@@ -117,10 +117,13 @@ extension Section {
     }
 
     /// Strings that must not appear in errors: a single string under the key `one`, or a list of at most `countMax`
-    /// strings under the key `list`. Exactly one of the two keys is required.
-    func secrets(_ one: String, or list: String, into target: inout [String], countMax: Int, _ rule: StringRule) {
+    /// strings under the key `list`. Not both, and one of them if `areRequired`.
+    func secrets(
+        _ one: String, or list: String, into target: inout [String], countMax: Int, _ rule: StringRule,
+        areRequired: Bool = true
+    ) {
         let count = unread.count { $0.key == one || $0.key == list }
-        if count != 1 {
+        if count > 1 || count == 0 && areRequired {
             let found = count == 0 ? "neither" : "both"
             reader.report("expected either \(one) or \(list), found \(found)", at: reader.location(path, line))
         }

@@ -8,6 +8,8 @@ extension Settings {
         package var jwt = [JWT()]
         /// Firebase Authentication.
         package var firebase = Firebase()
+        /// The encrypted session cookie of a dashboard.
+        package var session = Session()
         /// Whether a signed request to Pusher's HTTP API is accepted only once.
         package var replayProtection = false
 
@@ -37,6 +39,24 @@ extension Settings {
 
         /// Whether there is a key, so that tokens can be accepted.
         package var isEnabled: Bool { !(secret.isEmpty && publicKey.isEmpty && jwksURL.isEmpty) }
+    }
+
+    /// The session cookie of a dashboard that signs in with NextAuth.js or Auth.js.
+    package struct Session: Equatable, Sendable {
+        /// The cookies' names.
+        package var cookies = ["next-auth.session-token", "__Secure-next-auth.session-token"]
+        /// The dashboard's secrets: any of them may have encrypted a cookie. Empty: cookies are not read.
+        package var secrets: [String] = []
+        /// How the cookie is made.
+        package var scheme = SessionScheme.v4
+        /// The claim that names the user's role in the dashboard.
+        package var roleClaim = "role"
+        /// The values of the claim whose users are admins, in any case.
+        package var adminRoles = ["ADMIN"]
+        /// The values of the claim whose users have the role ops, in any case.
+        package var opsRoles: [String] = []
+
+        package init() {}
     }
 
     /// The Firebase project whose ID tokens are accepted.

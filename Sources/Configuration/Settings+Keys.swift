@@ -35,6 +35,17 @@ extension Settings {
                 $0.choice("role", into: &auth.firebase.role)
                 $0.text("require_claim", into: &auth.firebase.requireClaim, .claimName)
             }
+            $0.section("session") {
+                $0.texts("cookies", into: &auth.session.cookies, .sessionCookieName)
+                $0.secrets("secret", or: "secrets", into: &auth.session.secrets, countMax: 10, .any, areRequired: false)
+                auth.session.secrets.removeAll(where: \.isEmpty)
+                $0.choice("scheme", into: &auth.session.scheme)
+                $0.section("roles") {
+                    $0.text("claim", into: &auth.session.roleClaim, .nonEmpty)
+                    $0.texts("admin", into: &auth.session.adminRoles, .nonEmpty, mayBeEmpty: true)
+                    $0.texts("ops", into: &auth.session.opsRoles, .nonEmpty, mayBeEmpty: true)
+                }
+            }
             $0.flag("replay_protection", into: &auth.replayProtection)
         }
         root.section("store") {

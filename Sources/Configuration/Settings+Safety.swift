@@ -54,7 +54,7 @@ extension Settings {
         return errors
     }
 
-    /// The secrets of apps and token issuers, with their keys.
+    /// The secrets of apps, token issuers and session cookies, with their keys.
     private var signingSecrets: [(key: String, value: String)] {
         let ofApps = apps.enumerated().flatMap { index, app in
             app.secrets.enumerated().map { number, secret in
@@ -64,7 +64,10 @@ extension Settings {
         let ofIssuers = auth.jwt.enumerated().map { index, issuer in
             (key: auth.jwt.count == 1 ? "auth.jwt.secret" : "auth.jwt[\(index)].secret", value: issuer.secret)
         }
-        return ofApps + ofIssuers.filter { !$0.value.isEmpty }
+        let ofSessions = auth.session.secrets.enumerated().map { number, secret in
+            (key: "auth.session." + (auth.session.secrets.count == 1 ? "secret" : "secrets[\(number)]"), value: secret)
+        }
+        return ofApps + ofIssuers.filter { !$0.value.isEmpty } + ofSessions
     }
 
     /// The rules that let anybody subscribe, unless that is allowed. Without any rule, every channel is open.

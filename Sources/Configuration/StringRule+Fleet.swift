@@ -36,6 +36,8 @@ extension StringRule {
     }
 
     /// Empty, or a cookie's name, which is an HTTP token (RFC 6265): printable ASCII without separators.
+    static let sessionCookieName = StringRule("a cookie's name") { !$0.isEmpty && cookieName.accepts($0) }
+
     static let cookieName = StringRule("a cookie's name, or \"\"") {
         $0.utf8.allSatisfy { (0x21...0x7E).contains($0) && !"()<>@,;:\\\"/[]?={}".utf8.contains($0) }
     }

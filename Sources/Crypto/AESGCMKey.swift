@@ -8,7 +8,9 @@ package final class AESGCMKey: @unchecked Sendable {  // immutable; each call cr
     private let cipher: OpaquePointer
     private let secret: [UInt8]
 
-    private static let (secretBytes, nonceBytes, tagBytes) = (32, 12, 16)
+    private static let secretBytes = 32
+    /// The bytes of a nonce and of a tag.
+    package static let (nonceBytes, tagBytes) = (12, 16)
 
     /// - Parameter bytes: the secret itself, not a passphrase. If it does not have 32 bytes, the initialiser returns
     ///   nil.

@@ -138,7 +138,10 @@ final class Assembly: Sendable {
             let verifier = try TokenVerifier(issuers: fleet.issuers, keyCache: fleet.keyCache)
             let cookies = settings.auth.jwt.map(\.cookie).filter { !$0.isEmpty }
             return FleetRouter(
-                app: app, authenticator: Authenticator(verifier: verifier, cookies: cookies, origins: app.origins),
+                app: app,
+                authenticator: Authenticator(
+                    verifier: verifier, cookies: cookies, sessions: SessionCookies(settings.auth.session),
+                    origins: app.origins),
                 metricsToken: settings.metrics.token, isCatalogued: { fleet.isCatalogued($0) }, isTimeZone: LocalTime.isKnown,
                 permits: { subjectRates.permits($0, $1) })
         } catch {

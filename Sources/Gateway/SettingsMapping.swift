@@ -21,6 +21,14 @@ extension Settings.Auth {
     }
 }
 
+extension SessionCookies {
+    init(_ session: Settings.Session) {
+        self.init(
+            names: session.cookies, secrets: session.secrets, scheme: session.scheme,
+            roles: Roles(claim: session.roleClaim, admin: session.adminRoles, ops: session.opsRoles))
+    }
+}
+
 extension TokenIssuer {
     fileprivate init(_ jwt: Settings.JWT) {
         let keys: Keys =

@@ -16,6 +16,17 @@ package enum VerificationResult: Equatable, Sendable {
     case needsKey(MissingKey)
 }
 
+extension VerificationResult {
+    init(_ error: TokenError) {
+        self =
+            switch error.kind {
+            case .invalid: .refused(error.reason)
+            case .expired: .expired(error.reason)
+            case .withoutRole: .withoutRole(error.reason)
+            }
+    }
+}
+
 /// Verifies tokens (RFC 7519).
 ///
 /// A token's `iss` selects one of the configured issuers. Only this issuer determines the algorithm and the keys: a
@@ -95,11 +106,7 @@ package final class TokenVerifier {
             }
             return .identity(identity)
         } catch {
-            return switch error.kind {
-            case .invalid: .refused(error.reason)
-            case .expired: .expired(error.reason)
-            case .withoutRole: .withoutRole(error.reason)
-            }
+            return VerificationResult(error)
         }
     }
 

@@ -51,13 +51,14 @@ import Yams
     @Test("The commented-out alternatives are valid")
     func alternative() throws {
         let text = try TextFile.content(of: Self.path)
-        let yaml = withAlternative(text.replacing(/\ +secret: secret1[^\n]*\n/, with: ""))
+        let yaml = withAlternative(text.replacing(/\ +secret: (secret1|"" {6}.*dashboard)[^\n]*\n/, with: ""))
         var expected = Settings()
         expected.apps[0].secrets = ["new", "old"]
         expected.apps[0].webhooks = [Settings.Webhook(url: "https://example.com/w")]
         expected.store.encryptionKeys = [Settings.Store.EncryptionKey(id: "2026", key: Self.storeKey)]
         expected.fleet.app = "1001"
         expected.auth.jwt[0].secret = Self.secret
+        expected.auth.session.secrets = ["new", "old"]
         let settings = try read(yaml, ["STORE_KEY": Self.storeKey], files: ["notifications.yaml": ""]).get()
         #expect(settings == expected)
     }

@@ -11,7 +11,8 @@ import Testing
             "FLEETWIRE_SERVER_WATCHDOG_SECONDS": "0", "FLEETWIRE_SERVER_CONNECTIONS": "500",
             "FLEETWIRE_SERVER_CONNECTIONS_PER_IP": "20", "FLEETWIRE_SERVER_HANDSHAKES_PER_IP_PER_SECOND": "10",
             "FLEETWIRE_SERVER_PROXY_PROTOCOL": "true", "FLEETWIRE_SERVER_BUFFER_BYTES": "16777216",
-            "FLEETWIRE_AUTH_REPLAY_PROTECTION": "true",
+            "FLEETWIRE_AUTH_REPLAY_PROTECTION": "true", "FLEETWIRE_AUTH_SESSION_SECRET": "e",
+            "FLEETWIRE_AUTH_SESSION_SCHEME": "v5", "FLEETWIRE_AUTH_SESSION_ROLES_CLAIM": "r",
             "FLEETWIRE_SERVER_BEHIND_PROXY": "true", "FLEETWIRE_SERVER_TLS_CERTIFICATE": "a.pem",
             "FLEETWIRE_SERVER_TLS_KEY": "/b.pem", "FLEETWIRE_METRICS_PREFIX": "gate",
             "FLEETWIRE_FLEET_APP": "1001", "FLEETWIRE_AUTH_JWT_ALGORITHM": "HS256", "FLEETWIRE_AUTH_JWT_SECRET": "s",
@@ -62,6 +63,9 @@ import Testing
         expected.server.proxyProtocol = true
         expected.server.bufferBytes = 16_777_216
         expected.auth.replayProtection = true
+        expected.auth.session.secrets = ["e"]
+        expected.auth.session.scheme = .v5
+        expected.auth.session.roleClaim = "r"
         expected.server.behindProxy = true
         expected.server.tls = [Settings.TLS(certificate: "a.pem", key: "/b.pem")]
         expected.fleet.app = "1001"

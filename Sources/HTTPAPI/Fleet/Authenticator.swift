@@ -2,18 +2,23 @@ import Access
 import HTTP
 import JWT
 
-/// Authenticates requests by their JWT, which is in the `Authorization` header or, without this header, in a cookie.
+/// Authenticates requests by their JWT, which is in the `Authorization` header or, without this header, in a cookie; or by
+/// the encrypted session cookie of a dashboard.
 /// One instance per thread.
 package struct Authenticator {
     private let verifier: TokenVerifier
-    /// The names of the cookies that may contain a token.
     private let cookies: [String]
+    private let sessions: SessionCookies
     private let origins: AllowedOrigins
 
-    /// - Parameter origins: the web origins whose pages may use the cookie.
-    package init(verifier: TokenVerifier, cookies: [String], origins: AllowedOrigins) {
+    /// - Parameters:
+    ///   - cookies: the names of the cookies that may contain a token.
+    ///   - sessions: verifies the dashboard's session cookies.
+    ///   - origins: the web origins whose pages may use the cookies.
+    package init(verifier: TokenVerifier, cookies: [String], sessions: SessionCookies = .none, origins: AllowedOrigins) {
         self.verifier = verifier
         self.cookies = cookies
+        self.sessions = sessions
         self.origins = origins
     }
 
@@ -26,7 +31,7 @@ package struct Authenticator {
     /// - Parameter now: seconds since 1970.
     /// - Throws: ``APIError`` with 401, or with 403 if the token is valid, but its user has no role.
     func authenticate(on request: HTTPRequest, now: Int64) throws(APIError) -> Result {
-        switch verifier.verify(try token(in: request), now: now) {
+        switch try verify(request, now: now) {
         case .identity(let identity): return .identity(identity)
         case .needsKey(let key): return .needsKey(key)
         case .expired(let text): throw .unauthorized(text, isExpired: true)
@@ -35,34 +40,38 @@ package struct Authenticator {
         }
     }
 
-    private func token(in request: HTTPRequest) throws(APIError) -> String {
+    /// Verifies the token in `Authorization` or, only without this header, the cookie.
+    private func verify(_ request: HTTPRequest, now: Int64) throws(APIError) -> VerificationResult {
         if let authorization = request.authorization {
             let parts = authorization.utf8.split(separator: UInt8(ascii: " "), maxSplits: 1)
             guard parts.count == 2, parts[0].elementsEqual("bearer".utf8, by: { $0 | 0x20 == $1 }) else {
                 throw .unauthorized("Expected Authorization: Bearer and a JWT")
             }
-            return String(Substring(parts[1]))
+            return verifier.verify(String(Substring(parts[1])), now: now)
         }
-        guard let token = cookie(in: request) else { throw .unauthorized("Missing Authorization: expected Bearer and a JWT") }
+        guard let result = verifyCookies(of: request, now: now) else {
+            throw .unauthorized("Missing Authorization: expected Bearer and a JWT")
+        }
         guard acceptsCookies(of: request) else {
             throw .unauthorized("Cookies are not accepted from this origin: add it to allowed_origins, or send Authorization")
         }
-        return token
+        return result
     }
 
-    /// The value of the first cookie in the header whose name is configured. The header contains `name=value` pairs
-    /// separated by `; `, where a value may be in quotes (RFC 6265 section 4).
-    private func cookie(in request: HTTPRequest) -> String? {
-        guard !cookies.isEmpty, let header = request.field(.cookie) else { return nil }
-        for pair in header.utf8.split(separator: UInt8(ascii: ";")) {
-            let parts = pair.split(separator: UInt8(ascii: "="), maxSplits: 1)
-            guard parts.count == 2 else { continue }
-            let (name, value) = (parts[0].drop { $0 == UInt8(ascii: " ") }, parts[1])
-            guard cookies.contains(where: { $0.utf8.elementsEqual(name) }) else { continue }
-            let isQuoted = value.count > 1 && value.first == UInt8(ascii: "\"") && value.last == UInt8(ascii: "\"")
-            return String(Substring(isQuoted ? value.dropFirst().dropLast() : value))
+    /// - Returns: nil if the request has none of the configured cookies.
+    private func verifyCookies(of request: HTTPRequest, now: Int64) -> VerificationResult? {
+        guard !cookies.isEmpty || !sessions.names.isEmpty else { return nil }
+        let received = RequestCookies(request.field(.cookie))
+        if let token = received.value(named: cookies) { return verifier.verify(token, now: now) }
+        var refusal: VerificationResult?
+        for name in sessions.names {
+            guard let value = received.joinedValue(named: name) else { continue }
+            let result = sessions.verify(value, name: name, now: now)
+            if case .identity = result { return result }
+            // A browser may still have a cookie of another name from before, such as from before TLS.
+            refusal = refusal ?? result
         }
-        return nil
+        return refusal
     }
 
     /// Whether the request's cookies are accepted. A browser sends cookies with the requests of any web page, so they

@@ -1,0 +1,101 @@
+import Crypto
+import JSON
+
+/// A JWE in compact form (RFC 7516 section 7.1) whose content is encrypted directly with a shared key (`dir`), parsed but
+/// not verified.
+///
+/// Parsing never fails: what is wrong makes a value that no key opens, and that takes as long to refuse as a wrong tag.
+/// So the time of a refusal does not tell what was wrong.
+struct JWE {
+    /// The ciphers of the content (RFC 7518 section 5.1).
+    enum Cipher: String, CaseIterable {
+        case aes256GCM = "A256GCM"
+        case aes256CBCHMAC = "A256CBC-HS512"
+    }
+
+    /// The cipher that the header names. Nil: no key may open the content.
+    let cipher: Cipher?
+    /// The encoded header, which the tag covers.
+    let authenticated: [UInt8]
+    let vector: [UInt8]
+    let ciphertext: [UInt8]
+    let tag: [UInt8]
+
+    private enum HeaderName: String, CaseIterable {
+        case alg, enc, zip, crit
+    }
+
+    /// - Parameter value: at most ``JWT/bytesMax`` bytes are read; a longer value is not opened.
+    init(_ value: String) {
+        let bytes = Array(value.utf8.prefix(JWT.bytesMax))
+        let parts = bytes.split(separator: UInt8(ascii: "."), maxSplits: 5, omittingEmptySubsequences: false)
+        let decoded = parts.map { Base64URL.bytes($0) }
+        guard value.utf8.count <= JWT.bytesMax, parts.count == 5, parts[1].isEmpty, let header = decoded[0],
+            let vector = decoded[2], let ciphertext = decoded[3], let tag = decoded[4]
+        else {
+            (cipher, authenticated, vector, ciphertext, tag) = (nil, [], [], bytes, [])
+            return
+        }
+        cipher = Self.cipher(header)
+        authenticated = Array(parts[0])
+        (self.vector, self.ciphertext, self.tag) = (vector, ciphertext, tag)
+    }
+
+    /// The cipher of a header without compression and without critical extensions. `kid` is ignored: it only names a key.
+    private static func cipher(_ header: [UInt8]) -> Cipher? {
+        guard let members = try? JSONMembers<HeaderName>(of: header), members[.zip] == nil, members[.crit] == nil,
+            members[.alg] == .text("dir"), case .text(let name) = members[.enc]
+        else { return nil }
+        return Cipher.allCases.first { $0.rawValue.utf8.elementsEqual(name.utf8) }
+    }
+}
+
+/// A key that opens the content of a ``JWE``.
+struct JWEKey: Sendable {
+    private enum Key: Sendable {
+        case gcm(AESGCMKey)
+        case cbc(AESCBCHMACKey)
+    }
+
+    private let key: Key
+
+    /// - Parameter derive: derives so many bytes from the secret.
+    init?(_ cipher: JWE.Cipher, derive: (Int) -> [UInt8]) {
+        switch cipher {
+        case .aes256GCM:
+            guard let key = AESGCMKey(derive(32)) else { return nil }
+            self.key = .gcm(key)
+        case .aes256CBCHMAC:
+            guard let key = AESCBCHMACKey(derive(AESCBCHMACKey.keyBytes)) else { return nil }
+            self.key = .cbc(key)
+        }
+    }
+
+    private var cipher: JWE.Cipher {
+        switch key {
+        case .gcm: .aes256GCM
+        case .cbc: .aes256CBCHMAC
+        }
+    }
+
+    /// Decrypts the content. Returns nil if the tag is wrong or the JWE names another cipher. Computes the tag in any case.
+    func open(_ jwe: JWE) -> [UInt8]? {
+        let content: [UInt8]?
+        switch key {
+        case .gcm(let key):
+            let isWhole = jwe.vector.count == AESGCMKey.nonceBytes && jwe.tag.count == AESGCMKey.tagBytes
+            let (vector, tag) =
+                isWhole
+                ? (jwe.vector, jwe.tag)
+                : ([UInt8](repeating: 0, count: AESGCMKey.nonceBytes), [UInt8](repeating: 0, count: AESGCMKey.tagBytes))
+            let opened = key.open(vector + jwe.ciphertext + tag, authenticating: jwe.authenticated)
+            content = isWhole ? opened : nil
+        case .cbc(let key):
+            let isWhole = jwe.vector.count == AESCBCHMACKey.vectorBytes
+            let vector = isWhole ? jwe.vector : [UInt8](repeating: 0, count: AESCBCHMACKey.vectorBytes)
+            let opened = key.open(jwe.ciphertext, vector: vector, tag: jwe.tag, authenticating: jwe.authenticated)
+            content = isWhole ? opened : nil
+        }
+        return jwe.cipher == cipher ? content : nil
+    }
+}
