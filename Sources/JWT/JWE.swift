@@ -50,52 +50,37 @@ struct JWE {
     }
 }
 
-/// A key that opens the content of a ``JWE``.
-struct JWEKey: Sendable {
-    private enum Key: Sendable {
-        case gcm(AESGCMKey)
-        case cbc(AESCBCHMACKey)
-    }
-
-    private let key: Key
-
+extension JWE.Cipher {
     /// - Parameter derive: derives so many bytes from the secret.
-    init?(_ cipher: JWE.Cipher, derive: (Int) -> [UInt8]) {
-        switch cipher {
-        case .aes256GCM:
-            guard let key = AESGCMKey(derive(32)) else { return nil }
-            self.key = .gcm(key)
-        case .aes256CBCHMAC:
-            guard let key = AESCBCHMACKey(derive(AESCBCHMACKey.keyBytes)) else { return nil }
-            self.key = .cbc(key)
+    func key(derive: (Int) -> [UInt8]) -> (any JWEKey)? {
+        switch self {
+        case .aes256GCM: AESGCMKey(derive(32))
+        case .aes256CBCHMAC: AESCBCHMACKey(derive(AESCBCHMACKey.keyBytes))
         }
     }
+}
 
-    private var cipher: JWE.Cipher {
-        switch key {
-        case .gcm: .aes256GCM
-        case .cbc: .aes256CBCHMAC
-        }
-    }
-
+/// A key that opens the content of a ``JWE``.
+protocol JWEKey: Sendable {
     /// Decrypts the content. Returns nil if the tag is wrong or the JWE names another cipher. Computes the tag in any case.
+    func open(_ jwe: JWE) -> [UInt8]?
+}
+
+extension AESGCMKey: JWEKey {
     func open(_ jwe: JWE) -> [UInt8]? {
-        let content: [UInt8]?
-        switch key {
-        case .gcm(let key):
-            let isWhole = jwe.vector.count == AESGCMKey.nonceBytes && jwe.tag.count == AESGCMKey.tagBytes
-            let (vector, tag) =
-                isWhole
-                ? (jwe.vector, jwe.tag)
-                : ([UInt8](repeating: 0, count: AESGCMKey.nonceBytes), [UInt8](repeating: 0, count: AESGCMKey.tagBytes))
-            let opened = key.open(vector + jwe.ciphertext + tag, authenticating: jwe.authenticated)
-            content = isWhole ? opened : nil
-        case .cbc(let key):
-            let isWhole = jwe.vector.count == AESCBCHMACKey.vectorBytes
-            let vector = isWhole ? jwe.vector : [UInt8](repeating: 0, count: AESCBCHMACKey.vectorBytes)
-            let opened = key.open(jwe.ciphertext, vector: vector, tag: jwe.tag, authenticating: jwe.authenticated)
-            content = isWhole ? opened : nil
-        }
-        return jwe.cipher == cipher ? content : nil
+        let isWhole = jwe.vector.count == Self.nonceBytes && jwe.tag.count == Self.tagBytes
+        let vector = isWhole ? jwe.vector : [UInt8](repeating: 0, count: Self.nonceBytes)
+        let tag = isWhole ? jwe.tag : [UInt8](repeating: 0, count: Self.tagBytes)
+        let content = open(vector + jwe.ciphertext + tag, authenticating: jwe.authenticated)
+        return isWhole && jwe.cipher == .aes256GCM ? content : nil
+    }
+}
+
+extension AESCBCHMACKey: JWEKey {
+    func open(_ jwe: JWE) -> [UInt8]? {
+        let isWhole = jwe.vector.count == Self.vectorBytes
+        let vector = isWhole ? jwe.vector : [UInt8](repeating: 0, count: Self.vectorBytes)
+        let content = open(jwe.ciphertext, vector: vector, tag: jwe.tag, authenticating: jwe.authenticated)
+        return isWhole && jwe.cipher == .aes256CBCHMAC ? content : nil
     }
 }

@@ -23,7 +23,7 @@ package struct SessionCookies: Sendable {
     package let names: [String]
     private let roles: Roles
     /// By name of the cookie.
-    private let keys: [String: [JWEKey]]
+    private let keys: [String: [any JWEKey]]
 
     /// Accepts no cookie.
     package static let none = SessionCookies(
@@ -33,11 +33,11 @@ package struct SessionCookies: Sendable {
     package init(names: [String], secrets: [String], scheme: SessionScheme, roles: Roles) {
         self.names = secrets.isEmpty ? [] : names
         self.roles = roles
-        var keys: [String: [JWEKey]] = [:]
+        var keys: [String: [any JWEKey]] = [:]
         for name in self.names {
             keys[name] = secrets.flatMap { secret in
                 scheme.ciphers.compactMap { cipher in
-                    JWEKey(cipher) { scheme.key(secret: Array(secret.utf8), cookie: name, count: $0) }
+                    cipher.key { scheme.key(secret: Array(secret.utf8), cookie: name, count: $0) }
                 }
             }
         }

@@ -2,8 +2,8 @@ import Access
 import Crypto
 import JWT
 
-/// Handles any bytes as a token, as header and payload of a token with a valid signature, and as an issuer's key
-/// document. Invariants: nothing crashes, no token is accepted without a signature, and an accepted identity has a
+/// Handles any bytes as a token, as header and payload of a token with a valid signature, as an issuer's key document,
+/// and as a session cookie and its content. Invariants: nothing crashes, no token is accepted without a signature, and an accepted identity has a
 /// valid id and valid bookings.
 @_cdecl("LLVMFuzzerTestOneInput")
 public func fuzzTokens(_ start: UnsafePointer<UInt8>?, _ count: Int) -> CInt {
@@ -11,6 +11,7 @@ public func fuzzTokens(_ start: UnsafePointer<UInt8>?, _ count: Int) -> CInt {
     checkToken(bytes)
     checkSigned(bytes)
     checkKeys(bytes)
+    checkSession(bytes)
     return 0
 }
 
@@ -74,6 +75,33 @@ private func checkKeys(_ bytes: [UInt8]) {
             fatalError("invariant violated: an accepted document has a key")
         }
     }
+}
+
+private let sessions = [SessionScheme.v4, .v5].map {
+    SessionCookies(names: ["session"], secrets: [secret], scheme: $0, roles: .init(claim: "role", admin: ["ADMIN"], ops: ["OPS"]))
+}
+
+private let sessionKey: AESGCMKey = {
+    let info = Array("NextAuth.js Generated Encryption Key".utf8)
+    guard let key = AESGCMKey(HKDF.key(secret: Array(secret.utf8), salt: [], info: info, count: 32)) else { fatalError("no key") }
+    return key
+}()
+
+/// Verifies the bytes as a session cookie, which no key opens, and as the content of a genuine one.
+private func checkSession(_ bytes: [UInt8]) {
+    for cookies in sessions {
+        let result = cookies.verify(String(decoding: bytes, as: UTF8.self), name: "session", now: now)
+        invariant(result == .refused("The session cookie is invalid"), "no cookie is accepted without a tag")
+    }
+    let header = Base64URL.text(Array(#"{"alg":"dir","enc":"A256GCM"}"#.utf8))
+    let sealed = sessionKey.seal(bytes, authenticating: Array(header.utf8))
+    let parts = [sealed.prefix(12), sealed.dropFirst(12).dropLast(16), sealed.suffix(16)].map { Base64URL.text(Array($0)) }
+    let cookie = ([header, ""] + parts).joined(separator: ".")
+    let result = sessions[0].verify(cookie, name: "session", now: now)
+    checkText(result)
+    guard case .identity(let identity) = result else { return }
+    invariant(identity.role == .admin || identity.role == .ops, "a session has no other role")
+    invariant(identity.role.accepts(id: identity.id), "an id is valid for its role")
 }
 
 private func checkText(_ result: VerificationResult) {
