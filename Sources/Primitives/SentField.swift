@@ -8,6 +8,9 @@ package enum SentField<Value: Equatable & Sendable>: Equatable, Sendable {
     case unreadable
     case value(Value)
 
+    /// Whether the request contains no value.
+    package var isMissing: Bool { self == .absent || self == .null }
+
     /// Nil if the field is absent or null, or has another type.
     package var value: Value? { if case .value(let value) = self { value } else { nil } }
 }

@@ -1,0 +1,31 @@
+/// The wrong codes for one order. Five in 15 minutes lock the codes until those minutes are over; other proofs and
+/// reports stay possible.
+package struct OTPAttempts: Equatable, Sendable {
+    /// So many wrong codes lock.
+    package static let wrongMax = 5
+    /// In milliseconds.
+    package static let window: Int64 = 900_000
+
+    /// The times of the newest wrong codes, oldest first, at most ``wrongMax``. Milliseconds since 1970.
+    package private(set) var wrongAt: [Int64] = []
+
+    /// - Parameter wrongAt: the times of wrong codes, in any order.
+    package init(wrongAt: [Int64] = []) { self.wrongAt = Array(wrongAt.sorted().suffix(Self.wrongMax)) }
+
+    /// Records a wrong code: one that was refused with ``RuleError/wrongOTP``. A code that came during a lock was not
+    /// compared, so it does not prolong the lock.
+    package mutating func recordWrong(at now: Int64) { self = OTPAttempts(wrongAt: wrongAt + [now]) }
+
+    /// The seconds until the next code is looked at, rounded up, at most 15 minutes. Nil: codes are not locked.
+    package func lockedSeconds(at now: Int64) -> Int? {
+        guard wrongAt.count == Self.wrongMax, let first = wrongAt.first, now - first < Self.window else { return nil }
+        return Int((min(first + Self.window - now, Self.window) + 999) / 1_000)
+    }
+
+    /// The verdict about a code.
+    /// - Parameter isRight: compares the code with the order's; not called while codes are locked.
+    package func verdict(at now: Int64, isRight: () -> Bool) -> OTPVerdict {
+        if let seconds = lockedSeconds(at: now) { return .locked(seconds: seconds) }
+        return isRight() ? .matches : .wrong
+    }
+}
