@@ -1,0 +1,137 @@
+import Primitives
+
+/// A sign-in by a code that was sent to a phone. The code itself is not here: the caller compares digests. Times are
+/// milliseconds since 1970.
+package struct CodeSession: Equatable, Sendable {
+    package enum Delivery: String, Sendable {
+        /// The code is on its way to the operator's SMS adapter.
+        case sending
+        case sent
+        /// The adapter did not take the code, so it is good for nothing, and the next may be sent at once.
+        case failed
+    }
+
+    /// `temp_user_id`.
+    package let id: String
+    /// See ``PhoneNumber/text``.
+    package let phone: String
+    package var delivery = Delivery.sending
+    /// When the present code was made.
+    package var sentAt: Int64
+    package var triesLeft = CodeSession.triesMax
+    /// When the right code came. The session is over then.
+    package var verifiedAt: Int64?
+
+    /// Wrong codes after which the right one is refused, too.
+    package static let triesMax = 5
+    /// Milliseconds for which a code is good.
+    static let lifetime: Int64 = 300_000
+    /// Milliseconds between two codes.
+    static let cooldown: Int64 = 60_000
+    /// Milliseconds after the end of the code for which another one may be sent in this session.
+    static let resendTime: Int64 = 3_600_000
+    /// Milliseconds for which a repeated request gets the stored answer.
+    static let repetitionTime: Int64 = 60_000
+    /// Milliseconds for which a session must be kept.
+    package static let keptTime = lifetime + resendTime
+
+    /// A session whose first code is to be sent.
+    package init(id: String, phone: String, now: Int64) {
+        self.id = id
+        self.phone = phone
+        sentAt = now
+    }
+
+    /// The seconds for which the code is good, 0 to 300.
+    package func secondsLeft(now: Int64) -> Int { Self.seconds(sentAt + Self.lifetime - now, most: Self.lifetime) }
+
+    /// The seconds until another code may be sent, 0 to 60.
+    package func cooldownSeconds(now: Int64) -> Int {
+        isCoolingDown(now) ? Self.seconds(sentAt + Self.cooldown - now, most: Self.cooldown) : 0
+    }
+
+    private static func seconds(_ milliseconds: Int64, most: Int64) -> Int {
+        Int((min(max(milliseconds, 0), most) + 999) / 1_000)
+    }
+
+    /// After the clock was set back, a time in the future holds nobody up.
+    private func isCoolingDown(_ now: Int64) -> Bool {
+        delivery != .failed && verifiedAt == nil && (0..<Self.cooldown).contains(now - sentAt)
+    }
+
+    private func isExpired(_ now: Int64) -> Bool { delivery == .failed || now - sentAt >= Self.lifetime }
+
+    private func isOver(_ now: Int64) -> Bool { verifiedAt != nil || now - sentAt >= Self.keptTime }
+}
+
+// MARK: Calls
+
+extension CodeSession {
+    /// Whether a login gets the present session again, without another SMS.
+    package func answersLogin(now: Int64) -> Bool { isCoolingDown(now) && triesLeft > 0 }
+
+    /// Starts another code in a session.
+    /// - Parameters:
+    ///   - stored: nil if there is no such session.
+    ///   - refusal: as ``CodeLimits/refusal(sent:sentToAll:now:)`` returns it.
+    /// - Throws: `.invalid` (400) if the session is over; `.limited` (429) while the last code is too fresh, and as
+    ///   `refusal` says.
+    package static func resending(
+        _ stored: CodeSession?, refusal: RuleError?, now: Int64
+    ) throws(RuleError) -> CodeSession {
+        guard var session = stored, !session.isOver(now) else { throw .sessionOver }
+        let wait = session.cooldownSeconds(now: now)
+        guard wait == 0 else {
+            throw RuleError(
+                .limited, "Please wait before requesting another code", retryAfterSeconds: wait,
+                figures: [.init("cooldown_remaining", wait)])
+        }
+        if let refusal { throw refusal }
+        session.sentAt = now
+        session.triesLeft = Self.triesMax
+        session.delivery = .sending
+        return session
+    }
+
+    /// What a code leads to.
+    package enum Verdict: Equatable, Sendable {
+        /// The customer is signed in. The caller stores the session and the answer.
+        case verified(CodeSession)
+        /// The same request again: the caller sends the stored answer.
+        case repeated
+        /// The caller stores the session with one try less, and sends the error.
+        case wrong(CodeSession, RuleError)
+    }
+
+    /// Judges a code.
+    /// - Parameters:
+    ///   - stored: nil if there is no such session.
+    ///   - isRight: whether the digests are equal, compared in constant time.
+    /// - Throws: `.invalid` (400) if no code can be right any more; nothing is to be stored then.
+    package static func verifying(
+        _ stored: CodeSession?, isRight: Bool, now: Int64
+    ) throws(RuleError) -> Verdict {
+        guard var session = stored else { throw .sessionOver }
+        if let verifiedAt = session.verifiedAt {
+            guard isRight, (0..<repetitionTime).contains(now - verifiedAt) else { throw .sessionOver }
+            return .repeated
+        }
+        guard !session.isOver(now) else { throw .sessionOver }
+        guard session.triesLeft > 0 else { throw .noTriesLeft }
+        guard !session.isExpired(now) else { throw RuleError(.invalid, "OTP expired") }
+        if isRight {
+            session.verifiedAt = now
+            return .verified(session)
+        }
+        session.triesLeft -= 1
+        let left = session.triesLeft
+        let error =
+            left == 0 ? .noTriesLeft : RuleError(.invalid, "Invalid OTP", figures: [.init("attempts_remaining", left)])
+        return .wrong(session, error)
+    }
+}
+
+extension RuleError {
+    fileprivate static let sessionOver = RuleError(.invalid, "Invalid or expired session. Please log in again")
+    fileprivate static let noTriesLeft = RuleError(.invalid, "Too many wrong attempts. Please request a new code")
+}

@@ -1,0 +1,61 @@
+import Primitives
+
+/// A customer's name and e-mail address.
+package struct BasicDetails: Equatable, Sendable {
+    package let name: String
+    package let email: String
+    /// Two addresses with the same key belong to one person: upper and lower case of ASCII letters are the same.
+    package var emailKey: String {
+        String(decoding: email.utf8.map { UInt8(ascii: "A")...UInt8(ascii: "Z") ~= $0 ? $0 | 0x20 : $0 }, as: UTF8.self)
+    }
+
+    /// - Throws: `.invalid` (400), naming the field.
+    package init(name: SentField<String>, email: SentField<String>) throws(RuleError) {
+        guard let name = name.value, (2...100).contains(name.unicodeScalars.count), !name.utf8.allSatisfy({ $0 <= 0x20 }) else {
+            throw RuleError(.invalid, "Expected name to be a text of 2 to 100 characters")
+        }
+        guard let email = email.value, email.isEmailAddress else {
+            throw RuleError(.invalid, "Expected email to be an e-mail address")
+        }
+        self.name = name
+        self.email = email
+    }
+}
+
+/// A means of payment: the token of a payment provider, never a card's number.
+package struct PaymentMethod: Equatable, Sendable {
+    package let token: String
+    package let brand: String?
+    package let last4: String?
+    /// 1 to 12.
+    package let expiryMonth: Int?
+    /// 2000 to 2999.
+    package let expiryYear: Int?
+
+    /// - Throws: `.invalid` (400), naming the field.
+    package init(
+        token: SentField<String>, brand: SentField<String>, last4: SentField<String>, expiryMonth: SentField<Int>,
+        expiryYear: SentField<Int>
+    ) throws(RuleError) {
+        guard let token = token.value, (1...255).contains(token.utf8.count) else {
+            throw RuleError(.invalid, "Expected payment_token to be a text of 1 to 255 bytes")
+        }
+        guard brand.isMissing || brand.value.map({ $0.utf8.count <= 50 }) == true else {
+            throw RuleError(.invalid, "Expected brand to be a text of at most 50 bytes")
+        }
+        guard last4.isMissing || last4.value.map({ $0.utf8.areDigits(4...4) }) == true else {
+            throw RuleError(.invalid, "Expected last4 to be 4 digits")
+        }
+        guard expiryMonth.isMissing || expiryMonth.value.map({ (1...12).contains($0) }) == true else {
+            throw RuleError(.invalid, "Expected expiry_month to be from 1 to 12")
+        }
+        guard expiryYear.isMissing || expiryYear.value.map({ (2_000...2_999).contains($0) }) == true else {
+            throw RuleError(.invalid, "Expected expiry_year to be from 2000 to 2999")
+        }
+        self.token = token
+        self.brand = brand.value
+        self.last4 = last4.value
+        self.expiryMonth = expiryMonth.value
+        self.expiryYear = expiryYear.value
+    }
+}

@@ -1,0 +1,73 @@
+import Primitives
+
+/// A customer's phone number.
+package struct PhoneNumber: Equatable, Sendable {
+    /// The country's calling code, such as `+44`.
+    package let callingCode: String
+    /// Two lower-case letters, such as `gb`.
+    package let country: String
+    /// The number in E.164, such as `+442071838750`.
+    package let text: String
+}
+
+/// The body of a login, before it is checked.
+package struct LoginForm: Equatable, Sendable {
+    /// `phone_isd`.
+    package var callingCode = SentField<String>.absent
+    /// `phone_country`.
+    package var country = SentField<String>.absent
+    package var phone = SentField<String>.absent
+    /// `user_type`.
+    package var userType = SentField<String>.absent
+
+    package init() {}
+
+    /// The only `user_type`.
+    private static let customer = "customer"
+
+    /// - Parameter countries: the calling codes that may sign in; empty: all.
+    /// - Throws: `.invalid` (400), for the first field that is wrong.
+    package func number(countries: [String]) throws(RuleError) -> PhoneNumber {
+        guard let code = callingCode.value, code.utf8.first == UInt8(ascii: "+"), code.utf8.dropFirst().areDigits(1...3) else {
+            throw RuleError(.invalid, "Expected phone_isd to be + and 1 to 3 digits")
+        }
+        guard let country = country.value, country.utf8.count == 2, country.utf8.allSatisfy(\.isLetter) else {
+            throw RuleError(.invalid, "Expected phone_country to be two letters")
+        }
+        guard let phone = phone.value, phone.utf8.areDigits(4...14), code.utf8.count - 1 + phone.utf8.count <= 15 else {
+            throw RuleError(.invalid, "Invalid phone number format")
+        }
+        guard let type = userType.value, type.utf8.elementsEqual(Self.customer.utf8) else {
+            throw RuleError(.invalid, "Unsupported user type")
+        }
+        guard countries.isEmpty || countries.contains(where: { $0.utf8.elementsEqual(code.utf8) }) else {
+            throw RuleError(.invalid, "Phone numbers of this country are not supported")
+        }
+        return PhoneNumber(callingCode: code, country: country.lowercased(), text: code + phone)
+    }
+}
+
+/// The code that a customer has typed.
+package enum TypedCode {
+    /// - Throws: `.invalid` (400) if it is not six digits, which costs no try.
+    package static func read(_ field: SentField<String>) throws(RuleError) -> String {
+        guard let code = field.value, code.utf8.areDigits(6...6) else { throw RuleError(.invalid, "OTP must be 6 digits") }
+        return code
+    }
+}
+
+extension Sequence<UInt8> {
+    /// Whether these are so many ASCII digits, and nothing else.
+    func areDigits(_ count: ClosedRange<Int>) -> Bool {
+        var number = 0
+        for byte in self {
+            guard UInt8(ascii: "0")...UInt8(ascii: "9") ~= byte else { return false }
+            number += 1
+        }
+        return count.contains(number)
+    }
+}
+
+extension UInt8 {
+    fileprivate var isLetter: Bool { UInt8(ascii: "a")...UInt8(ascii: "z") ~= self | 0x20 }
+}

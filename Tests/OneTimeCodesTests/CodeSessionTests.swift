@@ -1,0 +1,111 @@
+import OneTimeCodes
+import Primitives
+import Testing
+
+@Suite struct CodeSessionTests {
+    private static let start: Int64 = 1_795_253_400_000
+    private static let over = RuleError(.invalid, "Invalid or expired session. Please log in again")
+    private static let noTries = RuleError(.invalid, "Too many wrong attempts. Please request a new code")
+    private var session = CodeSession(id: "temp_1", phone: "+4912345", now: start)
+
+    private func time(_ seconds: Double) -> Int64 { Self.start + Int64(seconds * 1_000) }
+
+    private func verify(_ isRight: Bool, at seconds: Double) throws(RuleError) -> CodeSession.Verdict {
+        try CodeSession.verifying(session, isRight: isRight, now: time(seconds))
+    }
+
+    @Test mutating func countsDown() {
+        #expect(session.secondsLeft(now: time(0)) == 300 && session.cooldownSeconds(now: time(0)) == 60)
+        #expect(session.secondsLeft(now: time(59.5)) == 241 && session.cooldownSeconds(now: time(59.5)) == 1)
+        #expect(session.secondsLeft(now: time(60)) == 240 && session.cooldownSeconds(now: time(60)) == 0)
+        #expect(session.secondsLeft(now: time(301)) == 0)
+        #expect(session.secondsLeft(now: time(-3_600)) == 300, "the clock was set back")
+        #expect(session.cooldownSeconds(now: time(-1)) == 0, "the clock was set back")
+    }
+
+    @Test mutating func aLoginGetsTheSessionAgainWithinAMinute() {
+        #expect(session.answersLogin(now: time(0)) && session.answersLogin(now: time(59.999)))
+        #expect(!session.answersLogin(now: time(60)))
+        session.delivery = .failed
+        #expect(!session.answersLogin(now: time(1)), "a failed SMS has no cooldown")
+        session.delivery = .sent
+        session.verifiedAt = time(5)
+        #expect(!session.answersLogin(now: time(10)), "the session is over")
+    }
+
+    @Test mutating func theFifthWrongCodeEndsTheCode() throws {
+        for left in [4, 3, 2, 1, 0] {
+            guard case .wrong(let changed, let error) = try verify(false, at: 10) else {
+                Issue.record("\(left)")
+                return
+            }
+            let wrong = RuleError(.invalid, "Invalid OTP", figures: [.init("attempts_remaining", left)])
+            #expect(error == (left == 0 ? Self.noTries : wrong))
+            session = changed
+        }
+        #expect(throws: Self.noTries) { try verify(true, at: 11) }
+        session = try CodeSession.resending(session, refusal: nil, now: time(60))
+        #expect(session.triesLeft == 5 && session.sentAt == time(60) && session.delivery == .sending)
+    }
+
+    @Test mutating func aCodeIsGoodOnce() throws {
+        guard case .verified(let verified) = try verify(true, at: 299.999) else {
+            Issue.record("refused")
+            return
+        }
+        session = verified
+        #expect(try verify(true, at: 359.998) == .repeated)
+        #expect(throws: Self.over) { try verify(false, at: 300) }
+        #expect(throws: Self.over) { try verify(true, at: 360) }
+        #expect(throws: Self.over) { try CodeSession.resending(session, refusal: nil, now: time(400)) }
+    }
+
+    @Test mutating func codesExpire() throws {
+        #expect(throws: RuleError(.invalid, "OTP expired")) { try verify(true, at: 300) }
+        #expect(throws: Self.over) { try verify(true, at: 3_900) }
+        #expect(throws: Self.over) { try CodeSession.verifying(nil, isRight: true, now: time(1)) }
+        session.delivery = .failed
+        #expect(throws: RuleError(.invalid, "OTP expired")) { try verify(true, at: 1) }
+    }
+
+    @Test mutating func resendsAfterTheCooldown() throws {
+        let wait = RuleError(
+            .limited, "Please wait before requesting another code", retryAfterSeconds: 1,
+            figures: [.init("cooldown_remaining", 1)])
+        let limited = RuleError(.limited, "Too many requests", retryAfterSeconds: 9)
+        #expect(throws: wait) { try CodeSession.resending(session, refusal: limited, now: time(59.001)) }
+        #expect(throws: limited) { try CodeSession.resending(session, refusal: limited, now: time(60)) }
+        #expect(throws: Self.over) { try CodeSession.resending(nil, refusal: nil, now: time(60)) }
+        #expect(throws: Self.over) { try CodeSession.resending(session, refusal: nil, now: time(3_900)) }
+        #expect(try CodeSession.resending(session, refusal: nil, now: time(3_899)).id == "temp_1")
+        session.delivery = .failed
+        #expect(try CodeSession.resending(session, refusal: nil, now: time(1)).delivery == .sending)
+    }
+
+    // MARK: Limits
+
+    private func limited(_ seconds: Int) -> RuleError { RuleError(.limited, "Too many requests", retryAfterSeconds: seconds) }
+
+    @Test func fiveCodesInAnHour() {
+        let limits = CodeLimits()
+        let sent = [0.0, 60, 120, 180, 240].map(time)
+        #expect(limits.refusal(sent: Array(sent.dropLast()), sentToAll: 0, now: time(300)) == nil)
+        #expect(limits.refusal(sent: sent, sentToAll: 0, now: time(300)) == limited(3_300))
+        #expect(limits.refusal(sent: sent.reversed(), sentToAll: 0, now: time(3_599.999)) == limited(1))
+        #expect(limits.refusal(sent: sent, sentToAll: 0, now: time(3_600)) == nil)
+        #expect(limits.refusal(sent: sent, sentToAll: 0, now: time(-9_000)) == limited(3_600), "the clock was set back")
+    }
+
+    @Test func tenCodesInADay() {
+        let sent = (0..<10).map { time(Double($0) * 4_000) }
+        #expect(CodeLimits().refusal(sent: sent, sentToAll: 0, now: time(40_000)) == limited(46_400))
+        #expect(CodeLimits().refusal(sent: sent, sentToAll: 0, now: time(86_400)) == nil)
+        #expect(CodeLimits().refusal(sent: Array(sent.dropFirst()), sentToAll: 0, now: time(40_000)) == nil)
+    }
+
+    @Test func theDailyMaximumOfAllPhones() {
+        let limits = CodeLimits(dailyMax: 3)
+        #expect(limits.refusal(sent: [], sentToAll: 2, now: Self.start) == nil)
+        #expect(limits.refusal(sent: [], sentToAll: 3, now: Self.start)?.kind == .unavailable)
+    }
+}
