@@ -108,7 +108,7 @@ let package = Package(
         tests("PusherProtocol", ["JSON", "TestSupport"]),
         tests("Access", ["PusherProtocol"]),
         tests("Accounts", ["Primitives"]),
-        tests("OneTimeCodes", ["JSON", "Primitives"]),
+        tests("OneTimeCodes", ["Primitives"]),
         tests("Batches", ["JSON", "Primitives", "TestSupport"]),
         tests("FleetRules", ["Access", "HTTPAPI", "JSON", "Primitives", "TestSupport"], exclude: ["Golden"]),
         tests("FanOut", ["Access", "JSON", "PusherProtocol", "TestSupport"]),
