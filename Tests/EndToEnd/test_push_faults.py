@@ -109,10 +109,9 @@ def check_results(fleet, devices, ends: dict[str, str], invalid: set[str]) -> No
     removals = fleet.metric("push_token_removals_total")
     assert removals == len(invalid), f"{removals} devices removed, {len(invalid)} were invalid"
     assert len(fleet.apns.provider_tokens) == 1
-    # One access token at first, one when it has expired. A fault may end the connection before a response has arrived;
-    # then the token is fetched again.
+    # One access token at first, one when it has expired; not one for each request that FCM refuses. A fault may end the
+    # connection before a response has arrived; then the token is fetched again.
     fetches = fleet.fcm.token_requests
-    answered = [each for each in fetches if not each.response_may_be_lost]
-    assert len(answered) <= 2 <= len(fetches), fetches
+    assert 2 <= len(fetches) <= 4, fetches
     assert fleet.metric("push_total", outcome="expired") == 0
     assert json.dumps(fleet.dispatcher.expect_ok("GET", "/api/ops/push")).count('"running"') == 3
