@@ -48,7 +48,7 @@ let package = Package(
         module("Accounts", ["Primitives"]),
         module("Batches", ["JSON", "Primitives"]),
         module("OneTimeCodes", ["JSON", "Primitives"]),
-        module("FleetRules", ["Access", "JSON", "Primitives"]),
+        module("FleetRules", ["Access", "Accounts", "JSON", "Primitives"]),
         module("Delivery", ["FleetRules"]),
         module("Trips", ["Access", "FleetRules"]),
 
@@ -57,12 +57,14 @@ let package = Package(
         module("Threads", ["CLinux"]),
         module("Observability", ["Primitives", "Threads"]),
         module("JWT", ["Access", "Crypto", "JSON", "Primitives", "Threads"]),
-        module("Configuration", ["Access", "Addresses", "FleetRules", "JSON", "PusherProtocol", "Yams"]),
+        module("Configuration", ["Access", "Accounts", "Addresses", "FleetRules", "JSON", "PusherProtocol", "Yams"]),
         module("HTTPClient", ["CCurl"]),
-        module("Store", ["Access", "Crypto", "CSQLite", "FleetRules", "JSON", "Primitives", "Threads"]),
+        module("Store", ["Access", "Accounts", "Crypto", "CSQLite", "FleetRules", "JSON", "Primitives", "Threads"]),
         module("Push", ["Access", "Crypto", "FleetRules", "HTTPClient", "JSON", "JWT", "Threads"]),
         module("Webhooks", ["Crypto", "HTTPClient", "JSON", "Primitives", "PusherProtocol", "Threads"]),
-        module("HTTPAPI", ["Access", "Crypto", "FanOut", "FleetRules", "HTTP", "JSON", "JWT", "Primitives", "PusherProtocol"]),
+        module(
+            "HTTPAPI",
+            ["Access", "Accounts", "Crypto", "FanOut", "FleetRules", "HTTP", "JSON", "JWT", "Primitives", "PusherProtocol"]),
         module(
             "Server",
             [
@@ -74,7 +76,8 @@ let package = Package(
         module(
             "Gateway",
             [
-                "Access", "Addresses", "Configuration", "Crypto", "Delivery", "FanOut", "FleetRules", "HTTP", "HTTPAPI",
+                "Access", "Accounts", "Addresses", "Configuration", "Crypto", "Delivery", "FanOut", "FleetRules", "HTTP",
+                "HTTPAPI",
                 "HTTPClient", "JSON", "JWT", "Observability", "Primitives", "Push", "PusherProtocol", "Server", "Store",
                 "Threads", "Trips", "Webhooks",
             ]),
@@ -110,7 +113,7 @@ let package = Package(
         tests("Accounts", ["Primitives"]),
         tests("OneTimeCodes", ["Primitives"]),
         tests("Batches", ["JSON", "Primitives", "TestSupport"]),
-        tests("FleetRules", ["Access", "HTTPAPI", "JSON", "Primitives", "TestSupport"], exclude: ["Golden"]),
+        tests("FleetRules", ["Access", "Accounts", "HTTPAPI", "JSON", "Primitives", "TestSupport"], exclude: ["Golden"]),
         tests("FanOut", ["Access", "JSON", "PusherProtocol", "TestSupport"]),
         tests("Delivery", ["FleetRules", "TestSupport"]),
         tests("Trips", ["Access", "FleetRules", "JSON", "Primitives"]),
@@ -118,7 +121,10 @@ let package = Package(
         tests("JWT", ["Access", "Crypto", "TestSupport", "Threads"]),
         tests(
             "Store",
-            ["Access", "Crypto", "CSQLite", "FleetRules", "HTTPAPI", "JSON", "Primitives", "TestSupport", "Threads", "Trips"]),
+            [
+                "Access", "Accounts", "Crypto", "CSQLite", "FleetRules", "HTTPAPI", "JSON", "Primitives", "TestSupport",
+                "Threads", "Trips",
+            ]),
         tests("Threads"),
         tests("Observability", ["Primitives", "TestSupport", "Threads"]),
         tests("Configuration", ["Access", "FleetRules", "TestSupport", "Yams"]),

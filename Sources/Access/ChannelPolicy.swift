@@ -104,6 +104,12 @@ package struct ChannelPolicy: Equatable, Sendable {
         return match(channel).map { $0.access == .open } ?? true
     }
 
+    /// Whether the channel is one of the fleet's: a rule matches it.
+    package func hasRule(for channel: ChannelName) -> Bool { match(channel) != nil }
+
+    /// Whether the channel is a driver's own.
+    package func isOfOneDriver(_ channel: ChannelName) -> Bool { match(channel)?.access == .ownDriver }
+
     /// Whether only admins may subscribe to the channel.
     package func isForAdminsOnly(_ channel: ChannelName) -> Bool { match(channel)?.access == .admin }
 

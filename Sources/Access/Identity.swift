@@ -24,6 +24,28 @@ package enum Role: String, CaseIterable, Sendable {
     }
 }
 
+/// The user of a Firebase ID token.
+package struct FirebaseUser: Equatable, Sendable {
+    /// The token's `sub`, to which a driver's account belongs.
+    package let uid: String
+    /// The user's id as a driver: the token's `driver_id`, else the uid.
+    package let driverID: String
+    /// The token's `phone_number` (E.164); nil if it has none.
+    package let phone: String?
+    /// Whether the token itself names the role.
+    package let namesRole: Bool
+    /// Whether a user without account has the role that the configuration gives to users of the project.
+    package let hasDefaultRole: Bool
+
+    package init(uid: String, driverID: String, phone: String?, namesRole: Bool, hasDefaultRole: Bool) {
+        self.uid = uid
+        self.driverID = driverID
+        self.phone = phone
+        self.namesRole = namesRole
+        self.hasDefaultRole = hasDefaultRole
+    }
+}
+
 /// A verified user: those claims of the user's token that Fleetwire uses.
 package struct Identity: Equatable, Sendable {
     package let role: Role
@@ -35,6 +57,8 @@ package struct Identity: Equatable, Sendable {
     package let bookings: [String]
     /// When the token was issued (`iat`), in milliseconds since 1970; nil if it does not say.
     package let tokenIssuedAt: Int64?
+    /// Of a Firebase token, while the gateway keeps drivers' accounts; nil of other tokens.
+    package var firebase: FirebaseUser?
 
     /// The maximum length of an id or a booking's reference, in bytes.
     package static let idLengthMax = 150
@@ -45,6 +69,13 @@ package struct Identity: Equatable, Sendable {
         self.name = name
         self.bookings = bookings
         self.tokenIssuedAt = tokenIssuedAt
+    }
+
+    /// The user of this Firebase token as a driver.
+    package func asDriver(_ user: FirebaseUser) -> Identity {
+        var driver = Identity(role: .driver, id: user.driverID, name: name, tokenIssuedAt: tokenIssuedAt)
+        driver.firebase = user
+        return driver
     }
 
     /// `role:id`, used as Pusher's `user_id`. It is unique among all users; an id alone is unique only within its role.

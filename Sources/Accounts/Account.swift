@@ -62,6 +62,23 @@ package struct Registration: Equatable, Sendable {
     package var vehicleNumber: String
     package var vehicleType: VehicleType
     package var vehicleDocuments: [VehicleDocument]
+
+    package init(
+        name: String, email: String?, profileImage: String?, licenseNumber: String, licenseImageURL: String,
+        licenseExpiryDate: String?, vehicleName: String, vehicleNumber: String, vehicleType: VehicleType,
+        vehicleDocuments: [VehicleDocument]
+    ) {
+        self.name = name
+        self.email = email
+        self.profileImage = profileImage
+        self.licenseNumber = licenseNumber
+        self.licenseImageURL = licenseImageURL
+        self.licenseExpiryDate = licenseExpiryDate
+        self.vehicleName = vehicleName
+        self.vehicleNumber = vehicleNumber
+        self.vehicleType = vehicleType
+        self.vehicleDocuments = vehicleDocuments
+    }
 }
 
 package enum VehicleType: String, CaseIterable, Sendable {

@@ -73,6 +73,7 @@ extension Settings {
             $0.number("default_speed_kmh", into: &trips.defaultSpeedKmh, 0...1_000, mayBeZero: false)
             $0.number("detour_factor", into: &trips.detourFactor, 0...100, mayBeZero: false)
         }
+        root.section("accounts") { accounts.read($0) }
         root.section("metrics") {
             $0.text("prefix", into: &metrics.prefix, .metricsPrefix)
             $0.secret("token", into: &metrics.token, .token)

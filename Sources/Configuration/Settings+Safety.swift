@@ -44,9 +44,11 @@ extension Settings {
             }
         }
         for (key, problem) in openChannels { refuse(key, problem) }
-        if auth.firebase.isEnabled, auth.firebase.requireClaim.isEmpty {
+        if auth.firebase.isEnabled, auth.firebase.requireClaim.isEmpty, !accounts.isEnabled {
             let role = auth.firebase.role.rawValue
-            refuse("auth.firebase.require_claim", "expected a claim, because otherwise every user of the project is a \(role)")
+            refuse(
+                "auth.firebase.require_claim",
+                "expected a claim, or accounts.enabled: true, because otherwise every user of the project is a \(role)")
         }
         if store.encryptionKeys.isEmpty {
             refuse("store.encryption_keys", "expected a key, because the development key lies beside the database")

@@ -16,6 +16,8 @@ package struct Settings: Equatable, Sendable {
     package var auth = Auth()
     package var delivery = Delivery()
     package var trips = TripRules()
+    /// Drivers' accounts.
+    package var accounts = Accounts()
     package var store = Store()
     package var push = Push()
     /// Texts and push options of notifications.

@@ -30,7 +30,7 @@ extension Hub {
     /// Whether an identity may subscribe to a channel now. False if the application does not carry the fleet's
     /// channels.
     package func mayJoin(_ identity: Identity, _ channel: ChannelName, app: AppIndex) -> Bool {
-        guard let policy = apps[app].rules.policy else { return false }
+        guard let policy = apps[app].rules.policy, !isRestricted(identity, channel, policy, app: app) else { return false }
         return switch policy.permission(for: identity, on: channel) {
         case .granted: true
         case .denied: false
@@ -54,7 +54,7 @@ extension Hub {
         guard oldest.role == .driver else { return }
         let jobs = apps[self[socket].app].jobs
         let reason = "more than \(Self.identitiesMax) identities were authorized on this connection"
-        endSubscriptions(of: socket, because: reason, &effects) { jobs.isAssigned(oldest.id, reference: $0) }
+        endJobSubscriptions(of: socket, because: reason, &effects) { jobs.isAssigned(oldest.id, reference: $0) }
     }
 
     /// Removes one entry of the connection from ``AppState/socketsByIdentity``. The connection may have several entries
@@ -85,8 +85,12 @@ extension Hub {
             // suffices. The gateway's own endpoint adds an identity to the connection when it signs. A connection with
             // identities is checked again on job channels, because the driver may have lost the job since the endpoint
             // signed.
-            guard !self[socket].identities.isEmpty, policy.reference(of: channel) != nil else { return nil }
-            return isPermitted(socket, on: channel) ? nil : "Access to \(channel.text) has ended: \(Self.jobLost)"
+            guard !self[socket].identities.isEmpty else { return nil }
+            let isOfJob = policy.reference(of: channel) != nil
+            guard isOfJob || (hasRestrictedDriver(socket) && policy.hasRule(for: channel)) else { return nil }
+            guard !isPermitted(socket, on: channel) else { return nil }
+            let reason = hasRestrictedDriver(socket) ? Self.accountRestricted : Self.jobLost
+            return "Access to \(channel.text) has ended: \(reason)"
         }
     }
 

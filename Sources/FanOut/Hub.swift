@@ -1,4 +1,5 @@
 import Access
+import Primitives
 import PusherProtocol
 
 /// The fan-out core of the gateway: connections, subscriptions, presence, signed-in users. ``apply(_:_:)`` takes an
@@ -27,6 +28,8 @@ package struct Hub {
         case authorized(SocketID, Identity, device: String, channel: ChannelName?)
         /// A job's driver or reference has changed, or the job has ended.
         case assignment(JobAssignment, app: AppIndex)
+        /// The state of a driver's account; nil if it is approved, or has no longer to be.
+        case restrict(driverID: String, Restriction?, app: AppIndex)
         case closed(SocketID)
         /// The current time in milliseconds of a monotonic clock; sent once a second.
         case tick(Int64)
@@ -122,6 +125,7 @@ package struct Hub {
             if channel != nil { identify(socket, as: identity, &effects) }
             record(socket, identity.key, device: device, for: channel)
         case .assignment(let assignment, let app): record(assignment, app, &effects)
+        case .restrict(let id, let restriction, let app): restrict(id, to: restriction, app, &effects)
         case .closed(let socket): close(socket, &effects)
         case .tick(let now): tick(now, &effects)
         }
@@ -233,6 +237,8 @@ struct AppState {
     var cache: EventCache
     var users = UserDirectory()
     var jobs = JobAssignments()
+    /// By the driver's id.
+    var restrictions: [Identifier: Hub.Restriction] = [:]
     /// Notifications that wait for a subscriber, by their own channel, in commit order.
     var recovered: [ChannelName: [Hub.Notification]] = [:]
     /// The connections of each identity, by ``Identity/key``. A connection may occur more than once under one key.

@@ -134,6 +134,7 @@ final class Assembly: Sendable {
     func makeFleetRouter(_ apps: [Application]) throws(StartError) -> FleetRouter {
         let app = apps[fleet.app]
         let (fleet, subjectRates) = (fleet, subjectRates)
+        let accounts = fleet.accounts
         do throws(TokenIssuerError) {
             let verifier = try TokenVerifier(issuers: fleet.issuers, keyCache: fleet.keyCache)
             let cookies = settings.auth.jwt.map(\.cookie).filter { !$0.isEmpty }
@@ -143,6 +144,8 @@ final class Assembly: Sendable {
                     verifier: verifier, cookies: cookies, sessions: SessionCookies(settings.auth.session),
                     origins: app.origins),
                 metricsToken: settings.metrics.token, isCatalogued: { fleet.isCatalogued($0) }, isTimeZone: LocalTime.isKnown,
+                accounts: settings.accounts.isEnabled
+                    ? AccountCheck(countryCode: settings.accounts.countryCode) { accounts.entry(ofUser: $0) } : nil,
                 permits: { subjectRates.permits($0, $1) })
         } catch {
             throw StartError("use auth.jwt: \(error)", isConfiguration: true)

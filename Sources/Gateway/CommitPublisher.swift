@@ -15,6 +15,7 @@ final class CommitPublisher: Sendable {
     private let app: AppIndex
     private let policy: ChannelPolicy
     private let trips: SharedTrips
+    private let accounts: AccountDirectory
     private let pushService: PushService
     private let counters: FleetCounters
     private let intake: CommandIntake
@@ -25,15 +26,15 @@ final class CommitPublisher: Sendable {
     /// - Parameter onDroppedUpdates: gets the number of events `delivery-updated` that were not published, because a
     ///   mailbox was full.
     init(
-        hub: SharedHub, app: AppIndex, policy: ChannelPolicy, trips: SharedTrips, pushService: PushService,
-        counters: FleetCounters,
-        intake: CommandIntake, log: Log, refusedTransitions: RateLimitedLog,
+        hub: SharedHub, app: AppIndex, policy: ChannelPolicy, trips: SharedTrips, accounts: AccountDirectory,
+        pushService: PushService, counters: FleetCounters, intake: CommandIntake, log: Log, refusedTransitions: RateLimitedLog,
         onDroppedUpdates: @escaping @Sendable (Int) -> Void = { _ in }
     ) {
         self.hub = hub
         self.app = app
         self.policy = policy
         self.trips = trips
+        self.accounts = accounts
         self.pushService = pushService
         self.counters = counters
         self.intake = intake
@@ -99,6 +100,7 @@ final class CommitPublisher: Sendable {
     func restore(from executor: CommandExecutor) throws(DatabaseError) {
         try executor.openOrders { restore($0) }
         try trips.restore(from: executor)
+        try executor.eachAccount { record(AccountChange($0)) }
         let recovered = try executor.recover(now: Clock.unixMilliseconds())
         for notification in recovered { restore(notification) }
         guard !recovered.isEmpty else { return }
@@ -120,7 +122,16 @@ final class CommitPublisher: Sendable {
         }
     }
 
+    /// Puts the new state of an account into force.
+    private func record(_ change: AccountChange) {
+        accounts.record(change)
+        if let former = change.formerDriverID { hub.restrict(former, to: nil, app: app) }
+        hub.restrict(change.driverID, to: change.restriction, app: app)
+    }
+
     private func publish(_ result: CommandResult) {
+        // Before the events: a driver may subscribe as soon as the approval has arrived.
+        if let change = result.account { record(change) }
         let monotonicMinusWall = Clock.monotonicMilliseconds() - Clock.unixMilliseconds()
         let notifications = zip(result.notifications, result.sequences).compactMap { notification, sequence in
             hubNotification(notification, sequence, expiresAt: notification.publishUntil + monotonicMinusWall)
@@ -173,7 +184,7 @@ final class CommitPublisher: Sendable {
             [
                 "action": .text(command.action.name), "subject": .text(command.action.subject),
                 "actor": .text(command.actorInLog), "outcome": .text(outcome), "from": .optional(reply.from),
-                "to": .optional(reply.result?.audit?.after?.status.rawValue),
+                "to": .optional(reply.result?.audit?.after?.status),
                 "driver": .optional(reply.driverID), "refusal": .optional(reply.refusal),
                 "notifications": .number(reply.result?.notifications.count ?? 0),
                 "correlation_id": .text(command.correlationID),
@@ -209,7 +220,7 @@ extension CommandReply {
 
     /// The job's status before the command, if it concerns one.
     fileprivate var from: String? {
-        if case .rejected(let error) = self { error.jobStatus } else { result?.audit?.before?.status.rawValue }
+        if case .rejected(let error) = self { error.jobStatus } else { result?.audit?.before?.status }
     }
 
     /// The job's driver after the command or, if it has none, the one before.
@@ -221,6 +232,17 @@ extension CommandReply {
         case .committed, .replayed: nil
         case .rejected(let error): error.text
         case .unavailable(let text), .failed(let text): text
+        }
+    }
+}
+
+extension AccountChange {
+    /// What the driver may subscribe to; nil: as the channel rules say.
+    fileprivate var restriction: Hub.Restriction? {
+        switch entry?.status {
+        case .active?: nil
+        case .pending?, .rejected?: .ownChannel
+        case .suspended?, nil: .nothing
         }
     }
 }
@@ -254,6 +276,7 @@ extension Command.Action {
         case .markRead, .updatePreferences: ""
         case .device(let registration): registration.token.masked
         case .erase(let role, let id): Identity(role: role, id: id).key
+        case .account(let request): Identity(role: .driver, id: request.driverID).key
         }
     }
 }

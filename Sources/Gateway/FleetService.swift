@@ -1,4 +1,5 @@
 import Access
+import Accounts
 import Configuration
 import Crypto
 import FanOut
@@ -23,6 +24,7 @@ final class FleetService: Sendable {
     let keyCache: IssuerKeyCache
     let pushService: PushService
     let trips: SharedTrips
+    let accounts = AccountDirectory()
     /// Requests that are refused before they reach the store.
     let refusedRequests: RateLimitedLog
 
@@ -45,7 +47,7 @@ final class FleetService: Sendable {
         self.hub = hub
         catalogue = Lock(settings.notifications)
         app = settings.fleetAppIndex
-        issuers = settings.auth.issuers
+        issuers = settings.issuers
         keyCache = IssuerKeyCache(issuers: issuers)
         let app = app
         let pushService = try PushService(
@@ -61,9 +63,9 @@ final class FleetService: Sendable {
         let trips = SharedTrips(settings.trips, hub: hub, app: app, policy: policy)
         self.trips = trips
         let publisher = CommitPublisher(
-            hub: hub, app: app, policy: policy, trips: trips, pushService: pushService, counters: counters, intake: intake,
-            log: log,
-            refusedTransitions: refusedTransitions, onDroppedUpdates: { metrics.countLimited(.deliveryUpdates, $0) })
+            hub: hub, app: app, policy: policy, trips: trips, accounts: accounts, pushService: pushService,
+            counters: counters, intake: intake, log: log, refusedTransitions: refusedTransitions,
+            onDroppedUpdates: { metrics.countLimited(.deliveryUpdates, $0) })
         do throws(StoreError) {
             writer = try StoreWriter(
                 StoreWriter.Options(settings, lanes: pushService.lanes, trips),
@@ -245,6 +247,7 @@ extension StoreWriter.Options {
         retentionDays = settings.store.retentionDays
         backlogHours = settings.delivery.backlogHours
         confirmSeconds = settings.delivery.confirmSeconds
+        if let pattern = VehicleNumberPattern(settings.accounts.vehicleNumberPattern) { vehicleNumbers = pattern }
         self.trips = settings.trips
         track = { trips.track(ofDriver: $0) }
         takePositions = { trips.takeUnsaved() }

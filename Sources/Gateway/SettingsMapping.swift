@@ -7,15 +7,16 @@ import Server
 
 // Maps the configuration's values to those of the modules: tokens and channels here, the rest in `+Push`, `+Webhooks`.
 
-extension Settings.Auth {
+extension Settings {
     /// The trusted issuers that are configured, Firebase last.
     package var issuers: [TokenIssuer] {
-        var issuers = jwt.filter(\.isEnabled).map(TokenIssuer.init)
+        var issuers = auth.jwt.filter(\.isEnabled).map(TokenIssuer.init)
+        let firebase = auth.firebase
         if firebase.isEnabled {
             issuers.append(
                 .firebase(
                     projectID: firebase.projectID, certificatesURL: firebase.certificatesURL, role: firebase.role,
-                    requiredClaim: firebase.requireClaim))
+                    requiredClaim: firebase.requireClaim, hasAccounts: accounts.isEnabled))
         }
         return issuers
     }
@@ -81,7 +82,7 @@ extension Settings {
             report("server.tls", "cannot \(error)")
         }
         do throws(TokenIssuerError) {
-            _ = try TokenVerifier(issuers: auth.issuers, keyCache: IssuerKeyCache(issuers: auth.issuers))
+            _ = try TokenVerifier(issuers: issuers, keyCache: IssuerKeyCache(issuers: issuers))
         } catch {
             report("auth.jwt", error.description)
         }

@@ -87,6 +87,13 @@ final class SharedHub: Sendable {
         wake(woken)
     }
 
+    /// Restricts a driver whose account is not approved, or lifts the restriction. Any thread may call it.
+    func restrict(_ driverID: String, to restriction: Hub.Restriction?, app: AppIndex) {
+        var woken = ThreadsToWake()
+        state.withLock { distribute(.restrict(driverID: driverID, restriction, app: app), &$0, &woken) }
+        wake(woken)
+    }
+
     /// Publishes all events, or none if a mailbox that they need is full. Call it on a loop's thread and drain that
     /// loop's mailbox next.
     /// - Parameter woken: the threads to wake at the end of the turn are added.

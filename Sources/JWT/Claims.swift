@@ -8,6 +8,7 @@ struct Claims {
         case iss, aud, exp, nbf, iat, sub, role, name, bookings
         case authTime = "auth_time"
         case driverID = "driver_id"
+        case phoneNumber = "phone_number"
     }
 
     /// The end of the year 9999 in seconds since 1970. A larger value is a mistake, usually a time in milliseconds.
@@ -45,9 +46,10 @@ struct Claims {
         guard role.accepts(id: id) else {
             throw TokenError("The token's \(claim.rawValue) \(id.clipped) is not a valid \(role.rawValue) id: \(Self.rule(role))")
         }
-        let identity = Identity(
+        var identity = Identity(
             role: role, id: id, name: try name(), bookings: role == .customer ? try bookings() : [],
             tokenIssuedAt: try date(.iat).map { Int64($0 * 1_000) })
+        identity.firebase = try firebaseUser(subject, issuer.profile)
         return (identity, validity)
     }
 
@@ -99,8 +101,10 @@ struct Claims {
 
     private func role(_ profile: TokenIssuer.Profile) throws(TokenError) -> Role {
         guard let text = try string(.role) else {
-            guard case .firebase(let role, let requiredClaim) = profile else { throw TokenError("The token lacks role") }
-            guard requiredClaim.isEmpty || grants(requiredClaim) else {
+            guard case .firebase(let role, let requiredClaim, let hasAccounts) = profile else {
+                throw TokenError("The token lacks role")
+            }
+            guard hasAccounts || requiredClaim.isEmpty || grants(requiredClaim) else {
                 throw TokenError("The user has no role: the token lacks role and \(requiredClaim)", kind: .withoutRole)
             }
             return role
@@ -109,6 +113,28 @@ struct Claims {
             throw TokenError("The token's role \(text.clipped) is unknown: expected driver, admin, customer or ops")
         }
         return role
+    }
+
+    /// - Returns: nil unless the token is Firebase's and the gateway keeps accounts.
+    private func firebaseUser(_ subject: String, _ profile: TokenIssuer.Profile) throws(TokenError) -> FirebaseUser? {
+        guard case .firebase(_, let requiredClaim, hasAccounts: true) = profile else { return nil }
+        let driverID = try driverID() ?? subject
+        guard Role.admin.accepts(id: subject), Role.driver.accepts(id: driverID) else {
+            throw TokenError("The token's driver id \(driverID.clipped) is not valid: \(Self.rule(.driver))")
+        }
+        return FirebaseUser(
+            uid: subject, driverID: driverID, phone: try phoneNumber(), namesRole: try string(.role) != nil,
+            hasDefaultRole: requiredClaim.isEmpty || grants(requiredClaim))
+    }
+
+    /// The phone number in E.164: `+` and up to 15 digits.
+    private func phoneNumber() throws(TokenError) -> String? {
+        guard members[.phoneNumber] != .null, let text = try string(.phoneNumber) else { return nil }
+        let digits = text.utf8.dropFirst()
+        guard text.utf8.first == UInt8(ascii: "+"), (4...15).contains(digits.count),
+            digits.allSatisfy((UInt8(ascii: "0")...UInt8(ascii: "9")).contains)
+        else { throw TokenError("The token: expected phone_number in E.164, such as +919179621765") }
+        return text
     }
 
     /// Whether the token has this claim with a value other than null, false and "": with these, an administrator takes the

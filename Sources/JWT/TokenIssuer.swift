@@ -26,8 +26,8 @@ package struct TokenIssuer: Equatable, Sendable {
         case standard
         /// Firebase ID tokens. `role` is the role of a token that has no `role` claim, provided that it has the claim
         /// `requiredClaim`, unless that is "". A driver's id is the claim `driver_id` or, if the token does not have it,
-        /// `sub`.
-        case firebase(role: Role, requiredClaim: String = "")
+        /// `sub`. With accounts, a token without the claim is accepted too: the user's account decides.
+        case firebase(role: Role, requiredClaim: String = "", hasAccounts: Bool = false)
     }
 
     /// The only algorithm that this issuer's tokens may use, whatever a token's header contains.
@@ -54,12 +54,12 @@ package struct TokenIssuer: Equatable, Sendable {
 
     /// The issuer of a Firebase project's ID tokens.
     package static func firebase(
-        projectID: String, certificatesURL: String, role: Role, requiredClaim: String = ""
+        projectID: String, certificatesURL: String, role: Role, requiredClaim: String = "", hasAccounts: Bool = false
     ) -> TokenIssuer {
         TokenIssuer(
             algorithm: .rs256, keys: .remote(url: certificatesURL, .certificates),
             issuer: "https://securetoken.google.com/" + projectID, audience: projectID,
-            profile: .firebase(role: role, requiredClaim: requiredClaim))
+            profile: .firebase(role: role, requiredClaim: requiredClaim, hasAccounts: hasAccounts))
     }
 }
 

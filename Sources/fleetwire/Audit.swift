@@ -6,10 +6,10 @@ import Observability
 import Primitives
 import Store
 
-/// `fleetwire audit`: prints the audit log of an order or a route. It works whether or not a gateway is running.
+/// `fleetwire audit`: prints the audit log of an order, a route or a driver's account. It works whether or not a gateway is running.
 struct Audit: ParsableCommand {
     static let configuration = CommandConfiguration(
-        abstract: "Print the audit log of an order or a route, oldest entry first.")
+        abstract: "Print the audit log of an order, a route or a driver's account, oldest entry first.")
 
     @OptionGroup var configuration: ConfigurationOption
 
@@ -19,13 +19,25 @@ struct Audit: ParsableCommand {
     @Option(help: "The route's id.")
     var route: String?
 
+    @Option(help: "The _id of a driver's account.")
+    var account: String?
+
     func validate() throws {
-        guard (order == nil) != (route == nil) else { throw ValidationError("Expected either --order CODE or --route ID") }
+        guard [order, route, account].count(where: { $0 != nil }) == 1 else {
+            throw ValidationError("Expected one of --order CODE, --route ID and --account ID")
+        }
+    }
+
+    /// What the log is about, and how a message names it.
+    private var subject: (AuditEntry.Subject, name: String) {
+        if let order { return (.order(order), "order \(order)") }
+        if let account { return (.account(account), "account \(account)") }
+        return (.route(route ?? ""), "route \(route ?? "")")
     }
 
     func run() throws {
         let settings = try configuration.load()
-        let subject: AuditEntry.Subject = order.map { .order($0) } ?? .route(route ?? "")
+        let (subject, name) = subject
         do throws(StoreError) {
             var count = 0
             try AuditTrail(path: settings.store.path).entries(of: subject) { entry in
@@ -33,7 +45,7 @@ struct Audit: ParsableCommand {
                 print(Self.line(entry))
             }
             if count == 0 {
-                StandardError.print("fleetwire: no audit entries for \(order.map { "order \($0)" } ?? "route \(route ?? "")")")
+                StandardError.print("fleetwire: no audit entries for \(name)")
             }
         } catch {
             StandardError.print("fleetwire: cannot \(error)")
@@ -54,6 +66,6 @@ struct Audit: ParsableCommand {
     }
 
     private static func text(_ state: AuditEntry.State) -> String {
-        state.driverID.map { "\(state.status.rawValue), driver \($0)" } ?? state.status.rawValue
+        state.driverID.map { "\(state.status), driver \($0)" } ?? state.status
     }
 }

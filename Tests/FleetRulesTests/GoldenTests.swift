@@ -126,6 +126,7 @@ import Testing
             switch audit.subject {
             case .order(let code): "order \(code)"
             case .route(let id): "route \(id)"
+            case .account(let id): "account \(id)"
             case .fleet: "fleet"
             }
         let details = audit.details.map { String(decoding: $0, as: UTF8.self) } ?? "nil"
@@ -134,6 +135,6 @@ import Testing
     }
 
     private func describe(_ state: AuditEntry.State?) -> String {
-        state.map { "\($0.status.rawValue), driver \($0.driverID ?? "nil")" } ?? "nil"
+        state.map { "\($0.status), driver \($0.driverID ?? "nil")" } ?? "nil"
     }
 }

@@ -37,6 +37,7 @@ import Threads
         let removed = removed
         publisher = CommitPublisher(
             hub: hub, app: 1, policy: Self.policy, trips: SharedTrips(TripRules(), hub: hub, app: 1, policy: Self.policy),
+            accounts: AccountDirectory(),
             pushService: try PushService(
                 Settings.Push(),
                 .init(failed: { _, _ in }, removed: { device in removed.withLock { $0.append(device.id) } }), log: log),

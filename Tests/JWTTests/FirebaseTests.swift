@@ -54,6 +54,31 @@ import Testing
             try TestTokens.refusal(TestKeys.firebase, issuers) == "Unknown issuer https://securetoken.google.com/fleet-test")
     }
 
+    /// The Firebase user of a token, for a gateway that keeps accounts.
+    private static func user(
+        _ changes: [(String, String?)], requiredClaim: String = "", hasAccounts: Bool = true
+    ) throws -> FirebaseUser? {
+        let profile = TokenIssuer.Profile.firebase(role: .driver, requiredClaim: requiredClaim, hasAccounts: hasAccounts)
+        let issuer = TokenIssuer(algorithm: .hs256, keys: .secret(TestTokens.secret), profile: profile)
+        return try TestTokens.identity(TestTokens.token(TestTokens.claims([("role", nil)] + changes)), [issuer])?.firebase
+    }
+
+    @Test func theUserOfAnAccountIsTheSubject() throws {
+        #expect(
+            try Self.user([("phone_number", #""+919179621765""#)])
+                == FirebaseUser(uid: "42", driverID: "42", phone: "+919179621765", namesRole: false, hasDefaultRole: true))
+        #expect(
+            try Self.user([("driver_id", #""D7""#), ("role", #""driver""#)], requiredClaim: "fleet")
+                == FirebaseUser(uid: "42", driverID: "D7", phone: nil, namesRole: true, hasDefaultRole: false))
+        #expect(try Self.user([("phone_number", "null")])?.phone == nil)
+        #expect(try Self.user([], hasAccounts: false) == nil)
+    }
+
+    @Test(arguments: [#""919179621765""#, #""+12a45678""#, #""+1234567890123456""#, "12345", #""""#])
+    func aPhoneNumberIsInE164(_ number: String) throws {
+        #expect(try Self.user([("phone_number", number)]) == nil)
+    }
+
     @Test func usesTheConfiguredRoleOnlyIfTheTokenHasNoRole() throws {
         #expect(try Self.identity([]) == Identity(role: .driver, id: "42"))
         #expect(try Self.identity([], role: .customer) == Identity(role: .customer, id: "42"))

@@ -50,6 +50,9 @@ extension ReferenceModel {
     func mayJoin(_ identity: Identity, _ key: ChannelKey) -> Bool {
         guard fleetRules[key.app] != nil, identity.role != .ops else { return false }
         guard identity.role != .admin else { return true }
+        let restriction = identity.role == .driver ? restriction(of: identity.id, key.app) : nil
+        guard restriction != .nothing else { return false }
+        if restriction == .ownChannel, rule(for: key)?.rule.access != .ownDriver { return false }
         let text = key.channel.text
         guard !text.hasPrefix("presence-"), !text.hasPrefix("#") else { return false }
         guard let (rule, name) = rule(for: key) else { return !text.hasPrefix("private-") }
@@ -89,10 +92,13 @@ extension ReferenceModel {
         let text = key.channel.text
         guard fleetRules[key.app] != nil, !text.hasPrefix("#") else { return nil }
         if text.hasPrefix("private-") || text.hasPrefix("presence-") {
-            guard isJobChannel(key), identified.contains(where: { $0.socket == socket }), !isPermitted(socket, key) else {
+            let own = identified.filter { $0.socket == socket }.map(\.identity)
+            let isRestricted = own.contains { $0.role == .driver && restriction(of: $0.id, key.app) != nil }
+            guard isJobChannel(key) || (isRestricted && rule(for: key) != nil), !own.isEmpty, !isPermitted(socket, key) else {
                 return nil
             }
-            return "Access to \(text) has ended: the job is no longer assigned to you"
+            let reason = isRestricted ? "the driver's account is not approved" : "the job is no longer assigned to you"
+            return "Access to \(text) has ended: \(reason)"
         }
         guard let (rule, _) = rule(for: key), rule.access != .open else { return nil }
         guard let user = user(of: socket) else {
@@ -139,6 +145,29 @@ extension ReferenceModel {
                 let key = ChannelKey(app: app, channel: channel)
                 guard isJobChannel(key, reference: before.reference), !isPermitted(socket, key) else { continue }
                 end(socket, channel, "the job is no longer assigned to you")
+            }
+        }
+    }
+
+    private func restriction(of driverID: String, _ app: AppIndex) -> Hub.Restriction? {
+        restrictions.first { $0.app == app && $0.driverID == driverID }?.restriction
+    }
+
+    mutating func restrict(_ driverID: String, _ restriction: Hub.Restriction?, _ app: AppIndex) {
+        restrictions.removeAll { $0.app == app && $0.driverID == driverID }
+        guard let restriction else { return }
+        restrictions.append((app, driverID, restriction))
+        let identityKey = "driver:\(driverID)"
+        let sockets =
+            signins.filter { user(of: $0)?.id == identityKey }
+            + identified.filter { $0.identity.key == identityKey }.map(\.socket)
+        for socket in sockets where connections[socket]?.app == app {
+            for channel in channels(of: socket) {
+                let key = ChannelKey(app: app, channel: channel)
+                guard let (rule, name) = rule(for: key), !(rule.access == .open && name == channel.text),
+                    !isPermitted(socket, key)
+                else { continue }
+                end(socket, channel, "the driver's account is not approved")
             }
         }
     }

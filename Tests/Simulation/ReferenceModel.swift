@@ -53,6 +53,8 @@ struct ReferenceModel {
     private(set) var signins: [SocketID] = []
     /// The number of subscriptions that the server ended, because a job was lost or an identity was displaced.
     var revocations = 0
+    /// What drivers whose account is not approved may join.
+    var restrictions: [(app: AppIndex, driverID: String, restriction: Hub.Restriction)] = []
     /// The webhook events of the last input.
     private(set) var webhookEvents: [AppWebhookEvent] = []
 
@@ -82,6 +84,7 @@ struct ReferenceModel {
         case .identify(let socket, let identity): identify(socket, identity)
         case .authorized: break  // concerns durable channels only, which the simulated fleet does not have
         case .assignment(let assignment, let app): record(assignment, app)
+        case .restrict(let driverID, let restriction, let app): restrict(driverID, restriction, app)
         }
     }
 

@@ -61,6 +61,8 @@ extension Step: CustomStringConvertible {
         case .assignment(let assignment, let app):
             let driver = assignment.driverID ?? "no driver"
             return "assignment(\(assignment.orderCode), \(assignment.reference), \(driver)) in app \(app)"
+        case .restrict(let driverID, let restriction, let app):
+            return "restrict(\(driverID), \(restriction.map { "\($0)" } ?? "lifted")) in app \(app)"
         case .tick(let now): return "tick(\(now))"
         }
     }

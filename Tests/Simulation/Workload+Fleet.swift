@@ -16,6 +16,11 @@ extension Workload {
         case .identifyDriver: return identifyDriver(in: world, using: &dice)
         case .assign:
             let app = app(using: &dice)
+            if dice.chance(percent: 15) {
+                let restriction = dice.pick([nil, nil, .ownChannel, Hub.Restriction.nothing]) ?? nil
+                let driverID = dice.pick(SimulatedFleet.driverIDs) ?? ""
+                return .input(.restrict(driverID: driverID, restriction, app: app), on: loop(using: &dice))
+            }
             let assignment = SimulatedFleet.assignment(of: world.model.jobs.filter { $0.app == app }, using: &dice)
             return .input(.assignment(assignment, app: app), on: loop(using: &dice))
         case .endJob:

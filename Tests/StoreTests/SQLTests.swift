@@ -1,4 +1,5 @@
 import Access
+import Accounts
 import FleetRules
 import Foundation
 import Testing
@@ -194,6 +195,7 @@ import Testing
     private func runAll(_ executor: CommandExecutor) throws {
         try executor.database.transaction { () throws(DatabaseError) in
             try runJobs(executor)
+            try runAccounts(executor.accounts)
             try runNotifications(executor)
             try runDelivery(executor)
             try runDevices(executor)
@@ -214,6 +216,16 @@ import Testing
         published.position = "N"
         published.recovered = ["N"]
         try publication.record(published)
+    }
+
+    private func runAccounts(_ accounts: AccountTable) throws(DatabaseError) {
+        let account = Account.sample()
+        try accounts.store(account)
+        _ = try (accounts.account(uid: "U"), accounts.account(ofDriver: "D"), accounts.account(id: account.id))
+        _ = try (accounts.account(phone: "1"), accounts.newest(nil, before: nil, limit: 1))
+        _ = try accounts.newest(.pending, before: account, limit: 1)
+        try accounts.each { _ in }
+        try accounts.remove(id: account.id)
     }
 
     private func runJobs(_ executor: CommandExecutor) throws(DatabaseError) {
@@ -317,6 +329,7 @@ import Testing
         _ = try audit.last(ofOrder: "A")
         try audit.entries(of: .order("A")) { _ in }
         try audit.entries(of: .route("R")) { _ in }
+        try audit.entries(of: .account("A")) { _ in }
         _ = try audit.clearDetails(of: "admin:1")
         _ = try audit.positions(before: noon, most: 1)
         _ = try audit.arrivals(ofDriver: "42")

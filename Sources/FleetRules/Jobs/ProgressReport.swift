@@ -29,7 +29,7 @@ extension ProgressReport {
     /// Whether this is the report that `last` records: the same driver repeats it, because the response got lost. Apps
     /// repeat requests by themselves, and not all send an idempotency key.
     private func repeats(_ last: AuditEntry, _ context: CommandContext) -> Bool {
-        last.action == "progress" && last.after?.status == step
+        last.action == "progress" && last.after?.jobStatus == step
             && Identifier(last.actor) == Identifier(context.actor.key) && context.now - last.at <= Self.repetitionMax
     }
 

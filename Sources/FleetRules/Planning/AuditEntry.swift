@@ -1,25 +1,37 @@
+import Accounts
+
 /// An entry of the audit log.
 package struct AuditEntry: Equatable, Sendable {
-    /// The order or route that the action concerns.
+    /// The order, route or account that the action concerns.
     package enum Subject: Equatable, Sendable {
         case order(String)
         case route(String)
+        /// A driver's account.
+        case account(String)
         /// No order or route: the action is an announcement (a notification that an admin sends), the reminder of one, an
         /// erasure, or a change of a driver's card. `details` has the recipients or the person.
         case fleet
     }
 
-    /// A job's status and driver at one moment.
+    /// The status and the driver of a job or an account at one moment.
     package struct State: Equatable, Sendable {
-        package let status: JobStatus
+        /// A ``JobStatus`` or an `AccountStatus`.
+        package let status: String
         package let driverID: String?
 
-        package init(status: JobStatus, driverID: String?) {
+        package init(status: String, driverID: String?) {
             self.status = status
             self.driverID = driverID
         }
 
+        package init(status: JobStatus, driverID: String?) { self.init(status: status.rawValue, driverID: driverID) }
+
         init(_ assignment: Assignment) { self.init(status: assignment.status, driverID: assignment.driver?.id.text) }
+
+        init(_ account: Account) { self.init(status: account.status.rawValue, driverID: account.personID) }
+
+        /// Nil if the entry concerns no job.
+        package var jobStatus: JobStatus? { JobStatus(rawValue: status) }
     }
 
     /// Milliseconds since 1970.

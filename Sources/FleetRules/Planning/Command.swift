@@ -28,6 +28,7 @@ package struct Command: Equatable, Sendable {
         case updatePreferences(PreferenceChanges)
         /// Deletes a person's data: devices, preferences, a driver's card, positions, name.
         case erase(Role, id: String)
+        case account(AccountCommand)
     }
 
     package let actor: Identity

@@ -37,9 +37,20 @@ extension CommandContext {
         _ action: String, _ subject: AuditEntry.Subject, before: Assignment? = nil, after: Assignment? = nil,
         reason: String? = nil, details: EventFields = [:]
     ) -> AuditEntry {
+        makeAuditEntry(
+            action, subject, from: before.map(AuditEntry.State.init), to: after.map(AuditEntry.State.init), reason: reason,
+            details: details)
+    }
+
+    /// - Parameters:
+    ///   - before: the state of the subject before the action; nil if it did not exist, or has none.
+    ///   - after: the state after the action; nil if the subject has none.
+    func makeAuditEntry(
+        _ action: String, _ subject: AuditEntry.Subject, from before: AuditEntry.State?, to after: AuditEntry.State?,
+        reason: String? = nil, details: EventFields = [:]
+    ) -> AuditEntry {
         AuditEntry(
             at: now, actor: auditActor ?? actor.key, action: action, subject: subject, correlationID: correlationID,
-            before: before.map(AuditEntry.State.init), after: after.map(AuditEntry.State.init), reason: reason,
-            details: details.members.isEmpty ? nil : details.object)
+            before: before, after: after, reason: reason, details: details.members.isEmpty ? nil : details.object)
     }
 }

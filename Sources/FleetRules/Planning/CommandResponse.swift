@@ -21,13 +21,15 @@ package enum CommandResponse: Equatable, Sendable {
     case device(DeviceRegistration.Kind, DeviceRegistration.Endpoint)
     case preferences(Preferences)
     case erasure(ErasureCounts)
+    case account(AccountResponse)
 
     /// The same response with another message. Only responses with an order or a route have a message.
     func withMessage(_ message: String) -> CommandResponse {
         switch self {
         case .order(_, let order, let ids): .order(message, order, notificationIDs: ids)
         case .route(_, let route, let ids): .route(message, route, notificationIDs: ids)
-        case .announcement, .driver, .reminder, .progress, .tripStep, .telemetry, .markedRead, .device, .preferences, .erasure:
+        case .announcement, .driver, .reminder, .progress, .tripStep, .telemetry, .markedRead, .device, .preferences, .erasure,
+            .account:
             self
         }
     }

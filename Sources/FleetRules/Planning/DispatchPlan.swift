@@ -1,3 +1,5 @@
+import Accounts
+
 /// The effects of an action. The store writes them in one transaction; the gateway publishes the notifications after
 /// the commit.
 package struct DispatchPlan: Equatable, Sendable {
@@ -7,6 +9,8 @@ package struct DispatchPlan: Equatable, Sendable {
     package var route: Route?
     /// The driver's new card; nil if no card changes.
     package var driver: DriverCard?
+    /// The account's new state; nil if no account changes.
+    package var account: Account?
     /// In the order in which they are published. Apps depend on this order.
     package var notifications: [Notification] = []
     /// The notifications that are pushed to devices as well.

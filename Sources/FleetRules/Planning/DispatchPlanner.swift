@@ -4,8 +4,8 @@ import Primitives
 /// store and the gateway carry out the plan.
 ///
 /// `DispatchPlanner+Jobs.swift` plans the drivers' actions, `DispatchPlanner+Trips.swift` what the gateway itself
-/// does for trips, `DispatchPlanner+Drivers.swift` the changes to drivers' cards, and
-/// `DispatchPlanner+Announcements.swift` the notifications that admins send. `OrderEvents.swift` and
+/// does for trips, `DispatchPlanner+Drivers.swift` the changes to drivers' cards, `DispatchPlanner+Accounts.swift` those
+/// to drivers' accounts, and `DispatchPlanner+Announcements.swift` the notifications that admins send. `OrderEvents.swift` and
 /// `RouteEvents.swift` define the events of each action.
 package struct DispatchPlanner: Sendable {
     private var ids: ULIDSource
@@ -118,7 +118,7 @@ extension AuditEntry.Subject {
         switch self {
         case .order(let code): "order:\(code)"
         case .route(let id): "route:\(id)"
-        case .fleet: nil
+        case .account, .fleet: nil
         }
     }
 

@@ -26,6 +26,7 @@ package enum Query: Equatable, Sendable {
     /// The devices that the person has registered.
     case devices(Identity)
     case preferences(Identity)
+    case account(AccountQuery)
 }
 
 /// What a client asks of the log of notifications.
@@ -89,6 +90,7 @@ package enum QueryResult: Equatable, Sendable {
     /// In the order of registration.
     case devices([StoredDevice])
     case preferences(Preferences)
+    case account(AccountResult)
 }
 
 /// An order or route that is neither completed nor cancelled: an element of ``QueryResult/jobs(_:)``.

@@ -7,12 +7,14 @@ enum PushPolicy {
     /// A notification that an admin sends. If it is for all drivers, it is pushed to all their devices even without
     /// ``NotificationRules/Rule/Push/broadcast``.
     case announcement
+    /// What becomes of a driver's account.
+    case account
 
     private var entity: PushIntent.Entity? {
         switch self {
         case .order(let order): .job(order.bookingID ?? order.code)
         case .route(let id): .route(id)
-        case .announcement: nil
+        case .announcement, .account: nil
         }
     }
 

@@ -1,4 +1,5 @@
 import Access
+import Accounts
 import FleetRules
 import HTTP
 import PusherProtocol
@@ -28,6 +29,8 @@ struct Endpoint: Sendable {
     /// The limit of each sender's rate; nil if there is none.
     let rate: SubjectRate?
     let handler: Handler
+    /// Which drivers' accounts may use the endpoint.
+    private(set) var need = AccountNeed.approved
 
     private init(
         _ method: HTTPRequest.Method, _ path: String, _ roles: [Role]?, _ bodyLimit: BodyLimit, _ handler: Handler,
@@ -77,6 +80,13 @@ struct Endpoint: Sendable {
         Endpoint(.post, path, nil, .object, .action(read), rate: .authorization)
     }
 
+    /// The same endpoint for other accounts than approved ones.
+    func admitting(_ need: AccountNeed) -> Endpoint {
+        var endpoint = self
+        endpoint.need = need
+        return endpoint
+    }
+
     /// Whether the path matches. The method is not compared.
     func matches(_ path: [PathSegment]) -> Bool {
         path.count == self.path.count && zip(self.path, path).allSatisfy { $0 == "*" || $1 == $0 }
@@ -90,6 +100,8 @@ struct Endpoint: Sendable {
 
 /// The endpoints below one path prefix, and the roles that may use them.
 struct EndpointGroup: Sendable {
+    /// The prefix of the group's paths.
+    let path: String
     private let prefix: [String]
     /// The roles that may use the group. Checked before the path, so that other roles do not learn which paths exist.
     /// Nil if any role may, unless the endpoint lists its own roles.
@@ -97,10 +109,14 @@ struct EndpointGroup: Sendable {
     let endpoints: [Endpoint]
 
     init(_ prefix: String, roles: [Role]? = nil, _ endpoints: [Endpoint]) {
+        path = prefix
         self.prefix = prefix.split(separator: "/").map(String.init)
         self.roles = roles
         self.endpoints = endpoints
     }
+
+    /// The group with further endpoints.
+    func adding(_ more: [Endpoint]) -> EndpointGroup { EndpointGroup(path, roles: roles, endpoints + more) }
 
     func contains(_ path: [PathSegment]) -> Bool {
         path.count >= prefix.count && zip(prefix, path).allSatisfy { $1 == $0 }

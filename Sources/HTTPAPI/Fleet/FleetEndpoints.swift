@@ -9,16 +9,24 @@ enum FleetEndpoints {
     /// Roles that have devices and notifications of their own.
     private static let recipientRoles: [Role] = [.driver, .customer]
 
+    static let groupsWithAccounts = groups.map { group in
+        switch group.path {
+        case "/api/auth": group.adding(AccountEndpoints.ofDrivers)
+        case "/api/admin": group.adding(AccountEndpoints.ofAdmins)
+        default: group
+        }
+    }
+
     static let groups: [EndpointGroup] = [
         EndpointGroup(
             "/pusher",
             [
                 .authorization("/pusher/auth") {
-                    .authorize(try ChannelAuthorization($0.http, $0.identity, $0.router.app))
-                },
+                    .authorize(try ChannelAuthorization($0.http, $0.identity, $0.router))
+                }.admitting(.any),
                 .authorization("/pusher/user-auth") {
                     .authenticate(try UserAuthentication($0.http, $0.identity, $0.router.app))
-                },
+                }.admitting(.any),
             ]),
         EndpointGroup(
             "/api/admin", roles: [.admin],
@@ -75,20 +83,20 @@ enum FleetEndpoints {
                 // response would claim that a device is registered that was removed since.
                 .command(.post, "/api/auth/fcm-token", roles: recipientRoles, acceptsKey: false) {
                     .device(try $0.body.fcmDevice($0.http))
-                },
+                }.admitting(.any),
                 .command(.delete, "/api/auth/fcm-token", roles: recipientRoles, acceptsKey: false) {
                     .device(try $0.body.fcmDevice($0.http))
-                },
+                }.admitting(.removal),
             ]),
         EndpointGroup(
             "/app-register-device",
             [
                 .command(.post, "/app-register-device", roles: recipientRoles, acceptsKey: false) {
                     .device(try $0.body.appDevice($0.http))
-                },
+                }.admitting(.any),
                 .command(.delete, "/app-register-device", roles: recipientRoles, acceptsKey: false) {
                     .device(try $0.body.appDevice($0.http))
-                },
+                }.admitting(.any),
             ]),
         EndpointGroup(
             "/api/ops", roles: opsRoles,
@@ -113,16 +121,16 @@ enum FleetEndpoints {
         [
             .query(prefix + "/notifications") {
                 .notifications(of: $0.identity, before: try $0.before(), limit: try $0.limit())
-            },
+            }.admitting(.any),
             .command(.post, prefix + "/notifications/read", body: .list) { .markRead(try $0.body.readMarks()) },
             .command(.post, prefix + "/notifications/log", body: .list) {
                 .telemetry(try $0.body.telemetry(isKnown: $0.router.isCatalogued))
             },
-            .query(prefix + "/devices") { .devices($0.identity) },
-            .query(prefix + "/preferences") { .preferences($0.identity) },
+            .query(prefix + "/devices") { .devices($0.identity) }.admitting(.any),
+            .query(prefix + "/preferences") { .preferences($0.identity) }.admitting(.any),
             .command(.put, prefix + "/preferences") {
                 .updatePreferences(try $0.body.preferenceChanges(isTimeZone: $0.router.isTimeZone))
-            },
+            }.admitting(.any),
         ]
     }
 }

@@ -40,6 +40,7 @@ package enum FleetResponses {
         case .device(.register, .fcmToken): message("FCM token registered")
         case .device(.unregister, .fcmToken): message("FCM token removed")
         case .preferences(let preferences): body(of: preferences)
+        case .account(let response): body(of: response, correlationID: correlationID)
         case .erasure(let counts): success("Person erased", correlationID) { counts.writeMembers(to: &$0) }
         }
     }
@@ -83,13 +84,14 @@ package enum FleetResponses {
         case .deliveryFigures(let figures): object { figures.writeMembers(to: &$0) }
         case .devices(let devices): success { $0.member("devices", devices) { $1.write(to: &$0) } }
         case .preferences(let preferences): body(of: preferences)
+        case .account(let result): body(of: result)
         }
     }
 
     // MARK: Shapes
 
     /// `{"success":true,"message":…,"data":{…},"correlationId":…}`. A nil `message` or `correlationId` is left out.
-    private static func success(
+    static func success(
         _ message: String? = nil, _ correlationID: String? = nil, _ data: (inout JSONWriter) -> Void
     ) -> [UInt8] {
         object {
@@ -105,6 +107,15 @@ package enum FleetResponses {
         object {
             $0.member("message", text)
             $0.member("data", nil as String?)
+            $0.member("error", nil as String?)
+        }
+    }
+
+    /// `{"message":…,"data":{…},"error":null}`: `/api/auth/*`.
+    static func message(_ text: String, _ data: (inout JSONWriter) -> Void) -> [UInt8] {
+        object {
+            $0.member("message", text)
+            $0.member("data") { data(&$0) }
             $0.member("error", nil as String?)
         }
     }

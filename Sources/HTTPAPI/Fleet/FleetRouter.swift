@@ -1,8 +1,10 @@
 import Access
+import Accounts
 import Crypto
 import FleetRules
 import HTTP
 import JSON
+import Primitives
 
 /// Authenticates requests to the fleet's API, and maps them to actions by the table in ``FleetEndpoints``. One instance
 /// per thread.
@@ -12,6 +14,9 @@ package struct FleetRouter {
     private let metricsToken: String
     let isCatalogued: @Sendable (String) -> Bool
     let isTimeZone: @Sendable (String) -> Bool
+    /// Nil if the gateway keeps no accounts.
+    let accounts: AccountCheck?
+    private let groups: [EndpointGroup]
     private let permits: @Sendable (Identity, SubjectRate) -> Bool
 
     /// - Parameters:
@@ -20,17 +25,20 @@ package struct FleetRouter {
     ///     from this machine may read the statistics and the push report.
     ///   - isCatalogued: returns whether the catalogue contains a notification type.
     ///   - isTimeZone: returns whether a time zone exists. Called with 1 to 64 characters of `[A-Za-z0-9_+\-/]`.
+    ///   - accounts: decides by the states of drivers' accounts; nil if the gateway keeps no accounts.
     ///   - permits: counts a request, and returns whether its sender may make it now.
     package init(
         app: Application, authenticator: Authenticator, metricsToken: String,
         isCatalogued: @escaping @Sendable (String) -> Bool, isTimeZone: @escaping @Sendable (String) -> Bool,
-        permits: @escaping @Sendable (Identity, SubjectRate) -> Bool = { _, _ in true }
+        accounts: AccountCheck? = nil, permits: @escaping @Sendable (Identity, SubjectRate) -> Bool = { _, _ in true }
     ) {
         self.app = app
         self.authenticator = authenticator
         self.metricsToken = metricsToken
         self.isCatalogued = isCatalogued
         self.isTimeZone = isTimeZone
+        self.accounts = accounts
+        groups = accounts == nil ? FleetEndpoints.groups : FleetEndpoints.groupsWithAccounts
         self.permits = permits
     }
 
@@ -44,16 +52,16 @@ package struct FleetRouter {
             }
             return .respond(CORS.preflight)
         }
-        let identity: Identity
+        let sender: Identity
         if permitsOpsWithoutJWT(request, path) {
-            identity = Identity(role: .ops, id: "")  // No endpoint of /api/ops reads the id.
+            sender = Identity(role: .ops, id: "")  // No endpoint of /api/ops reads the id.
         } else {
             switch try authenticator.authenticate(on: request, now: now) {
             case .needsKey(let key): return .needsKey(key)
-            case .identity(let sender): identity = sender
+            case .identity(let identity): sender = identity
             }
         }
-        let endpoint = try endpoint(for: request, path, identity)
+        let (endpoint, identity) = try endpoint(for: request, path, sender)
         if let rate = endpoint.rate, !permits(identity, rate) {
             throw APIError(429, rate.refusal(of: identity.key.clipped), headers: ["Retry-After": "1"])
         }
@@ -75,22 +83,40 @@ package struct FleetRouter {
     }
 
     /// Finds the endpoint of a request.
+    /// - Returns: the endpoint, and the sender with the role and the id that count there.
     /// - Throws: ``APIError`` with 403, 404 or 405 if there is none that the sender may use.
     private func endpoint(
-        for request: HTTPRequest, _ path: [PathSegment], _ identity: Identity
-    ) throws(APIError) -> Endpoint {
-        let group = FleetEndpoints.groups.first { $0.contains(path) }
-        try Self.checkRole(of: identity, group?.roles)
+        for request: HTTPRequest, _ path: [PathSegment], _ sender: Identity
+    ) throws(APIError) -> (Endpoint, Identity) {
+        let group = groups.first { $0.contains(path) }
         let endpoints = (group?.endpoints ?? []).filter { $0.matches(path) }
+        let method = request.method == .head ? .get : request.method
+        let endpoint = endpoints.first { $0.method == method }
+        // Before the path: a driver who may do nothing does not learn which paths exist.
+        let identity = try admit(sender, to: (endpoint ?? endpoints.first)?.need ?? .approved, request)
+        try Self.checkRole(of: identity, group?.roles)
         guard let first = endpoints.first else { throw Router.unknown(request) }
         try Self.checkRole(of: identity, first.roles)
-        let method = request.method == .head ? .get : request.method
-        guard let endpoint = endpoints.first(where: { $0.method == method }) else {
+        guard let endpoint else {
             var allowed = endpoints.map(\.method.rawValue)
             if allowed.contains("GET") { allowed.append("HEAD") }
             throw .methodNotAllowed(allowed.joined(separator: ", "))
         }
-        return endpoint
+        return (endpoint, identity)
+    }
+
+    /// Checks the state of the sender's account.
+    private func admit(
+        _ sender: Identity, to need: AccountNeed, _ request: HTTPRequest
+    ) throws(APIError) -> Identity {
+        guard let accounts else { return sender }
+        do throws(RuleError) {
+            return try accounts.admit(sender, to: need)
+        } catch {
+            // An envelope without `message` shows the short text.
+            if case .message? = Envelope(rawPath: request.rawPath) { throw APIError(error) }
+            throw APIError(error.status, error.summary ?? error.text)
+        }
     }
 
     private static func checkRole(of identity: Identity, _ roles: [Role]?) throws(APIError) {

@@ -36,6 +36,16 @@ struct JSONBody {
     /// The member's value. Nil if absent or null.
     subscript(name: String) -> JSONSlice? { members[name].flatMap { $0.kind == .null ? nil : $0 } }
 
+    /// Whether the body has a member, which may be null.
+    func has(_ name: String) -> Bool { members[name] != nil }
+
+    /// A string member, before it is checked. A text with NUL, which PostgreSQL cannot store, is unreadable.
+    func sentText(_ name: String) -> SentField<String> {
+        guard has(name) else { return .absent }
+        guard let value = self[name] else { return .null }
+        return value.string.flatMap { $0.utf8.contains(0) ? nil : .value($0) } ?? .unreadable
+    }
+
     /// A string member.
     func text(_ name: String) throws(APIError) -> Change<String> {
         try change(name) { value throws(APIError) in

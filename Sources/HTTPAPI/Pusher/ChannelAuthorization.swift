@@ -17,12 +17,17 @@ package struct ChannelAuthorization: Sendable {
     /// The response if the identity may subscribe.
     package let granted: HTTPResponse
 
+    /// Why the state of a driver's account refuses all but the driver's own channel; nil if it does not.
+    private let restriction: String?
+
     /// The response if the identity may not subscribe.
     package var refused: HTTPResponse {
-        Envelope.error.error(403, "\(identity.key.clipped) may not subscribe to \(channel.text)")
+        Envelope.error.error(403, restriction ?? "\(identity.key.clipped) may not subscribe to \(channel.text)")
     }
 
-    init(_ request: HTTPRequest, _ identity: Identity, _ app: Application) throws(APIError) {
+    init(_ request: HTTPRequest, _ identity: Identity, _ router: FleetRouter) throws(APIError) {
+        let app = router.app
+        restriction = router.accounts?.restriction(of: identity)?.summary
         let form = try AuthorizationForm(request)
         guard let text = form.channelName else { throw .missing("channel_name", "a string") }
         guard let channel = ChannelName(text, lengthMax: app.limits.nameLength) else {

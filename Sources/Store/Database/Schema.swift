@@ -10,7 +10,7 @@ enum Schema {
         Migration(version: 7, statements: clock + erasureSearch), Migration(version: 8, statements: load),
         Migration(version: 9, statements: delivery), Migration(version: 10, statements: reminders),
         Migration(version: 11, statements: trips),
-        Migration(version: 12, statements: tripDriverName),
+        Migration(version: 12, statements: tripDriverName), Migration(version: 13, statements: accounts),
     ]
 
     private static let bookkeeping = [

@@ -9,7 +9,7 @@ extension CommandExecutor {
     /// 1. In this transaction: deletes the person's devices, preferences and stored responses, the list of the person's
     ///    bookings and what is recorded about deliveries, and cancels unsent pushes. What is on the person's channel is
     ///    not replayed any more; what is sent there later is, because an open order may still need it. Deletes a driver's
-    ///    card and positions. Clears the person's name in orders and routes, the person's notes and positions in the audit log, and the
+    ///    card, account and positions. Clears the person's name in orders and routes, the person's notes and positions in the audit log, and the
     ///    details of the notification steps that the person's devices reported. All of these rows are found by the
     ///    person's id.
     /// 2. In background slices (``eraseSome()``): searches all notifications, and other people's stored responses,
@@ -22,7 +22,9 @@ extension CommandExecutor {
     ///
     /// The audit log keeps the person's actions under the person's id. For admins and ops only step 1 and the
     /// checkpoint apply: notifications do not contain their names.
-    func erase(_ person: Identity, _ command: Command, _ now: Int64) throws(DatabaseError) -> CommandResult {
+    func erase(_ named: Identity, _ command: Command, _ now: Int64) throws(DatabaseError) -> CommandResult {
+        let account = named.role == .driver ? try accounts.account(ofDriver: named.id) : nil
+        let person = account.map { Identity(role: .driver, id: $0.personID) } ?? named
         let key = person.key
         let devices = try outbox.devices.devices(of: key)
         for device in devices { try outbox.devices.remove(id: device.id) }
@@ -32,7 +34,8 @@ extension CommandExecutor {
         counts.preferences = try outbox.preferences.remove(of: key)
         counts.pushes = try outbox.cancel(of: key, reason: "erased", now: now)
         try removeDeliveries(to: person)
-        let texts = try texts(of: person)
+        let texts = try texts(of: person) + (account?.identifyingTexts ?? [])
+        if let account { try accounts.remove(id: account.id) }
         try clearRows(of: person, &counts)
         if person.role == .driver || person.role == .customer {
             try erasures.add(person, texts: texts, lastID: try notifications.lastID() ?? "", now: now)
@@ -43,6 +46,7 @@ extension CommandExecutor {
         try audit(.erasure(of: person, command, now))
         var result = result(.erasure(counts), of: command)
         result.erased = person
+        result.account = account.map { AccountChange(ended: $0) }
         result.removed = devices.map { $0.removed("erased") }
         return result
     }

@@ -1,5 +1,7 @@
 import Access
+import Accounts
 import FleetRules
+import Primitives
 import Threads
 
 /// Executes queries on a connection that only reads.
@@ -8,6 +10,7 @@ final class QueryExecutor {
     private let orders: OrderTable
     private let routes: RouteTable
     private let drivers: DriverTable
+    private let accounts: AccountTable
     private let notifications: NotificationTable
     private let inbox: InboxTable
     private let deliveries: DeliveryTable
@@ -31,6 +34,7 @@ final class QueryExecutor {
         orders = OrderTable(database: database)
         routes = RouteTable(database: database)
         drivers = DriverTable(database: database)
+        accounts = AccountTable(database: database)
         notifications = NotificationTable(database: database)
         inbox = InboxTable(database: database)
         deliveries = DeliveryTable(database: database)
@@ -61,6 +65,7 @@ final class QueryExecutor {
             case .deliveryFigures: .success(.deliveryFigures(try figures(now: now)))
             case .devices(let person): .success(.devices(try devices(person)))
             case .preferences(let person): .success(.preferences(try preferences(person)))
+            case .account(let query): try account(query).map(QueryResult.account)
             }
         }
     }
@@ -97,6 +102,24 @@ final class QueryExecutor {
         let openRoutes = try routes.open(driverID: driverID).map { (OpenJob.route($0.route), $0.createdAt) }
         // The sort is stable: of jobs created in the same millisecond, orders come before routes.
         return (openOrders + openRoutes).sorted { $0.1 < $1.1 }.map(\.0)
+    }
+
+    // MARK: Accounts
+
+    private func account(_ query: AccountQuery) throws(DatabaseError) -> Result<AccountResult, RuleError> {
+        switch query {
+        case .own(let caller):
+            guard let account = try accounts.account(uid: caller.uid) else { return .failure(.unknownAccount) }
+            return .success(.own(account, maskedTokens: try devices.maskedFCMTokens(ofDriver: account.personID)))
+        case .one(let id): return try accounts.account(ofDriver: id).map { .success(.one($0)) } ?? .failure(.unknownAccount)
+        case .list(let status, let before, let limit):
+            var last: Account?
+            if let before {
+                last = try ObjectID(before).flatMap { id throws(DatabaseError) in try accounts.account(id: id) }
+                guard last != nil else { return .failure(RuleError(.invalid, "before: no such account")) }
+            }
+            return .success(.list(try accounts.newest(status, before: last, limit: Self.clamped(limit))))
+        }
     }
 
     // MARK: Notifications

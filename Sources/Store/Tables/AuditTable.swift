@@ -7,7 +7,7 @@ struct AuditTable {
 
     private static let columns = """
         id, at, actor, action, order_code, route_id, correlation_id, status_before, driver_before, status_after, \
-        driver_after, reason, details
+        driver_after, reason, details, account_id
         """
 
     /// The greatest id; nil if the table is empty.
@@ -20,20 +20,23 @@ struct AuditTable {
     func append(_ entry: AuditEntry, id: String) throws(DatabaseError) {
         var order: String?
         var route: String?
+        var account: String?
         switch entry.subject {
         case .order(let code): order = code
         case .route(let id): route = id
+        case .account(let id): account = id
         case .fleet: break
         }
         try database.change(
             Self.insert, .string(id), .integer(entry.at), .string(entry.actor), .string(entry.action), .string(order),
-            .string(route), .string(entry.correlationID), .string(entry.before?.status.rawValue),
-            .string(entry.before?.driverID), .string(entry.after?.status.rawValue), .string(entry.after?.driverID),
-            .string(entry.reason), .utf8(entry.details), .integer(entry.hasPosition ? 1 : 0))
+            .string(route), .string(entry.correlationID), .string(entry.before?.status),
+            .string(entry.before?.driverID), .string(entry.after?.status), .string(entry.after?.driverID),
+            .string(entry.reason), .utf8(entry.details), .string(account),
+            .integer(entry.hasPosition ? 1 : 0))
     }
 
     private static let insert = SQL(
-        "INSERT INTO audit (\(columns), has_position) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)")
+        "INSERT INTO audit (\(columns), has_position) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)")
 
     /// The newest entry of an order, except reminders, which change nothing; nil if there is none.
     func last(ofOrder code: String) throws(DatabaseError) -> AuditEntry? {
@@ -43,17 +46,19 @@ struct AuditTable {
     private static let selectLastByOrder = SQL(
         "SELECT \(columns) FROM audit WHERE order_code = ? AND action <> 'remind' ORDER BY id DESC LIMIT 1")
 
-    /// Calls `each` for every entry of an order or route, oldest first. Does nothing for `.fleet`, which is
+    /// Calls `each` for every entry of an order, a route or an account, oldest first. Does nothing for `.fleet`, which is
     /// neither.
     func entries(of subject: AuditEntry.Subject, _ each: (AuditEntry) -> Void) throws(DatabaseError) {
-        let body: (Row) throws(DatabaseError) -> Void = { row throws(DatabaseError) in each(try AuditEntry(row: row)) }
+        let body: (Row) throws(DatabaseError) -> Void = { row throws(DatabaseError) in each(AuditEntry(row: row)) }
         switch subject {
         case .order(let code): try database.each(Self.selectByOrder, .string(code), body: body)
         case .route(let id): try database.each(Self.selectByRoute, .string(id), body: body)
+        case .account(let id): try database.each(Self.selectByAccount, .string(id), body: body)
         case .fleet: break
         }
     }
 
+    private static let selectByAccount = SQL("SELECT \(columns) FROM audit WHERE account_id = ? ORDER BY id")
     private static let selectByOrder = SQL("SELECT \(columns) FROM audit WHERE order_code = ? ORDER BY id")
     private static let selectByRoute = SQL("SELECT \(columns) FROM audit WHERE route_id = ? ORDER BY id")
 
@@ -139,20 +144,21 @@ extension AuditEntry {
         return isFound
     }
 
-    fileprivate init(row: Row) throws(DatabaseError) {
+    fileprivate init(row: Row) {
         let order = row.optionalString(4).map { Subject.order($0) }
         let route = row.optionalString(5).map { Subject.route($0) }
+        let account = row.optionalString(13).map { Subject.account($0) }
         self.init(
-            at: row.integer(1), actor: row.string(2), action: row.string(3), subject: order ?? route ?? .fleet,
-            correlationID: row.string(6), before: try State(row: row, column: 7), after: try State(row: row, column: 9),
+            at: row.integer(1), actor: row.string(2), action: row.string(3), subject: order ?? route ?? account ?? .fleet,
+            correlationID: row.string(6), before: State(row: row, column: 7), after: State(row: row, column: 9),
             reason: row.optionalString(11), details: row.optionalBytes(12))
     }
 }
 
 extension AuditEntry.State {
     /// Reads the status at `column` and the driver in the next column. Nil if the status is NULL.
-    fileprivate init?(row: Row, column: Int32) throws(DatabaseError) {
-        guard let status = try row.optionalStatus(column) else { return nil }
+    fileprivate init?(row: Row, column: Int32) {
+        guard let status = row.optionalString(column) else { return nil }
         self.init(status: status, driverID: row.optionalString(column + 1))
     }
 }

@@ -265,8 +265,6 @@ extension Row {
             version: Int(integer(column + 3)))
     }
 
-    func optionalStatus(_ column: Int32) throws(DatabaseError) -> JobStatus? { isNull(column) ? nil : try status(column) }
-
     /// Reads a number that is stored as JSON text.
     func number(_ column: Int32) -> JSONNumber? { optionalString(column).map(JSONNumber.init) }
 

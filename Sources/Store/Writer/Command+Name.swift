@@ -19,6 +19,7 @@ extension Command.Action {
         case .device(let action): action.kind == .register ? "device_register" : "device_unregister"
         case .updatePreferences: "preferences"
         case .erase: "erase"
+        case .account(let request): request.name
         }
     }
 }

@@ -32,7 +32,7 @@ extension CommandExecutor {
 
     /// Deletes the position of a driver whose last job under way has ended, or has another driver now.
     func removePosition(after plan: DispatchPlan) throws(DatabaseError) {
-        guard let order = plan.order, let before = plan.audit?.before, before.status.isUnderWay,
+        guard let order = plan.order, let before = plan.audit?.before, before.jobStatus?.isUnderWay == true,
             let driver = before.driverID,
             !(order.isFollowed && order.assignment.driver?.id == Identifier(driver)),
             try !orders.hasUnderWay(ofDriver: driver)

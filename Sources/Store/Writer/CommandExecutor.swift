@@ -1,4 +1,5 @@
 import Access
+import Accounts
 import FleetRules
 import Primitives
 
@@ -9,13 +10,14 @@ import Primitives
 ///
 /// `+Idempotency` executes a repeated command only once. `+Notifications`, `+Devices` and `+Erasure` execute the
 /// commands that need no plan, `+Delivery` stores confirmations and finds where a replay begins, `+Trips`
-/// executes the gateway's own steps and stores positions. ``BackgroundTask`` and
+/// executes the gateway's own steps and stores positions, `+Accounts` what concerns drivers' accounts. ``BackgroundTask`` and
 /// `+Retention` run in slices between batches. ``PushOutbox`` creates push jobs.
 package final class CommandExecutor {
     package let database: Database
     let orders: OrderTable
     let routes: RouteTable
     let drivers: DriverTable
+    let accounts: AccountTable
     let positions: DriverPositionTable
     let notifications: NotificationTable
     let sequences: ChannelSequenceTable
@@ -36,6 +38,8 @@ package final class CommandExecutor {
     let confirmTime: Int64
     /// The configured figures of trips.
     let trips: TripRules
+    /// The numbers that vehicles may have.
+    let vehicleNumbers: VehicleNumberPattern
     /// Whether positions were deleted that the write-ahead log still contains.
     var hasRemovedPositions = false
     /// ``StoreWriter/Options/track``
@@ -68,8 +72,10 @@ package final class CommandExecutor {
         orders = OrderTable(database: database)
         routes = RouteTable(database: database)
         drivers = DriverTable(database: database)
+        accounts = AccountTable(database: database)
         positions = DriverPositionTable(database: database)
         trips = options.trips
+        vehicleNumbers = options.vehicleNumbers
         track = options.track
         notifications = NotificationTable(database: database)
         sequences = ChannelSequenceTable(database: database)
@@ -134,6 +140,7 @@ package final class CommandExecutor {
         case .device(let registration): return .committed(try execute(registration, command, now))
         case .updatePreferences(let changes): return try updatePreferences(changes, command, now)
         case .erase(let role, let id): return .committed(try erase(Identity(role: role, id: id), command, now))
+        case .account(let request): return try execute(request, command, context)
         case .order(let action):
             let order = try orders.order(code: action.code)
             return try execute(command, now) { planner throws(RuleError) in try planner.plan(action, for: order, context) }
@@ -202,6 +209,7 @@ package final class CommandExecutor {
         var result = CommandResult(
             body: encode(plan.response, command.correlationID), notifications: plan.notifications, order: plan.order)
         (result.audit, result.isRepetition, result.card) = (plan.audit, plan.isRepetition, plan.driver)
+        result.account = plan.account.map { AccountChange($0) }
         result.repetitionBody = plan.repetition.map { encode($0, command.correlationID) }
         (result.sequences, result.lanes) = try write(plan, command, now)
         return .committed(result)
@@ -220,6 +228,7 @@ package final class CommandExecutor {
         if let order = plan.order { try orders.store(order, now: now) }
         if let route = plan.route { try routes.store(route, now: now) }
         if let card = plan.driver { try drivers.store(card, now: now) }
+        if let account = plan.account { try accounts.store(account) }
         for notification in plan.notifications {
             let sequence = try self.sequences.next(channel: notification.channel, now: now)
             sequences.append(sequence)

@@ -21,6 +21,8 @@ package struct CommandResult: Equatable, Sendable {
     package internal(set) var card: DriverCard?
     /// The position in a driver's progress report; nil if it contains none.
     package internal(set) var position: DriverPosition?
+    /// The change of a driver's account; nil if the command changed none.
+    package internal(set) var account: AccountChange?
     /// The person whose data the command has erased.
     package internal(set) var erased: Identity?
     /// The push lanes for which the command created push jobs.

@@ -81,7 +81,8 @@ extension Command.Action {
         case .announce: rows > RequestPriority.fewRecipients ? .bulk : .dispatch
         case .erase, .remind: .bulk
         case .acceptJob, .acceptRoute, .progress, .trip: .jobs
-        case .telemetry, .markRead, .device, .updatePreferences: .personal
+        case .account(.decide): .dispatch
+        case .telemetry, .markRead, .device, .updatePreferences, .account: .personal
         }
     }
 
@@ -90,7 +91,9 @@ extension Command.Action {
         case .announce(let announcement):
             if case .drivers(let drivers) = announcement.audience { drivers.count } else { 1 }
         case .telemetry(let events): events.count
-        case .order, .route, .driverCard, .acceptJob, .acceptRoute, .progress, .trip, .markRead, .updatePreferences: 5
+        case .order, .route, .driverCard, .acceptJob, .acceptRoute, .progress, .trip, .markRead, .updatePreferences,
+            .account:
+            5
         case .device: 20
         case .erase, .remind: 500
         }

@@ -1,3 +1,4 @@
+import Accounts
 import FleetRules
 import Primitives
 import Threads
@@ -41,6 +42,8 @@ package final class StoreWriter: Sendable {
         package var batchMax = 256
         /// The configured figures of trips.
         package var trips = TripRules()
+        /// The numbers that vehicles may have.
+        package var vehicleNumbers = VehicleNumberPattern.standard
         /// Returns the positions of a driver. Called on the writer's thread, in a transaction.
         package var track: @Sendable (_ driverID: String) -> Track = { _ in Track() }
         /// Returns the positions that are newer than when it was last called. Called on the writer's thread every 15

@@ -1,0 +1,33 @@
+import Accounts
+
+extension Settings {
+    /// Drivers' accounts: registration by the drivers themselves, and approval by dispatchers.
+    package struct Accounts: Equatable, Sendable {
+        /// False: the gateway keeps no accounts, and their paths are 404.
+        package var isEnabled = false
+        /// The fleet's country code, which phone numbers of accounts do not have: `+` and 1 to 3 digits, or "".
+        package var countryCode = "+91"
+        /// The regular expression that the numbers of vehicles match, in upper case and without spaces and hyphens.
+        package var vehicleNumberPattern = VehicleNumberPattern.standard.text
+
+        package init() {}
+
+        mutating func read(_ section: Section) {
+            section.flag("enabled", into: &isEnabled)
+            section.text("country_code", into: &countryCode, .countryCode)
+            section.text("vehicle_number_pattern", into: &vehicleNumberPattern, .vehicleNumberPattern)
+        }
+    }
+}
+
+extension StringRule {
+    fileprivate static let countryCode = StringRule("+ and 1 to 3 digits, or \"\"") { code in
+        let digits = code.utf8.dropFirst()
+        return code.isEmpty
+            || (code.utf8.first == UInt8(ascii: "+") && (1...3).contains(digits.count) && digits.allSatisfy(\.isDigit))
+    }
+
+    fileprivate static let vehicleNumberPattern = StringRule("a regular expression") {
+        !$0.isEmpty && VehicleNumberPattern($0) != nil
+    }
+}

@@ -1,0 +1,50 @@
+import Access
+import Accounts
+import FleetRules
+import Primitives
+
+/// Decides what a driver may do by the state of the driver's account. It concerns only Firebase users: other issuers
+/// decide themselves to whom they give tokens.
+package struct AccountCheck: Sendable {
+    private let countryCode: String
+    private let entry: @Sendable (_ uid: String) -> AccountEntry?
+
+    /// - Parameters:
+    ///   - countryCode: of the fleet's phone numbers, such as `+91`.
+    ///   - entry: the account of a Firebase user, from memory. Called on the loops' threads.
+    package init(countryCode: String, entry: @escaping @Sendable (_ uid: String) -> AccountEntry?) {
+        self.countryCode = countryCode
+        self.entry = entry
+    }
+
+    /// The identity with which a sender may use an endpoint. A `role` claim of the token decides the role, otherwise the
+    /// account does, otherwise the configuration.
+    /// - Throws: `.forbidden` (403), or `.unknown` (404), if the account's state does not allow it.
+    func admit(_ identity: Identity, to need: AccountNeed) throws(RuleError) -> Identity {
+        guard let user = identity.firebase else { return identity }
+        if user.namesRole, identity.role != .driver { return identity }
+        let entry = entry(user.uid)
+        if entry == nil, identity.role != .driver, need != .anyOrNone, need != .own {
+            guard user.hasDefaultRole else { throw RuleError(.forbidden, "The user has no role and no account") }
+            return identity
+        }
+        if let refusal = AccountGate.refusal(need, entry) { throw refusal }
+        return identity.asDriver(user)
+    }
+
+    /// Why the sender may subscribe to no other than the own channel; nil for all others.
+    func restriction(of identity: Identity) -> RuleError? {
+        guard let user = identity.firebase, identity.role == .driver else { return nil }
+        return AccountGate.refusal(.approved, entry(user.uid))
+    }
+
+    /// The sender of a request about the own account.
+    /// - Throws: ``APIError`` with 403 if the token is not Firebase's, or gives another role than driver.
+    func caller(_ identity: Identity) throws(APIError) -> AccountCaller {
+        guard let user = identity.firebase else { throw APIError(403, "Requires a Firebase token") }
+        guard identity.role == .driver else { throw .wrongRole(identity.role, required: [.driver]) }
+        return AccountCaller(
+            uid: user.uid, personID: user.driverID,
+            phone: user.phone.map { DriverPhone.local($0, countryCode: countryCode) })
+    }
+}
