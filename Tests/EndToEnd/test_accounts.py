@@ -178,6 +178,23 @@ def test_decisions_are_pushed(start_push_fleet, server, closing):
                               else "Registration Update")
 
 
+def test_admins_may_name_a_driver_by_the_account(fleet, driver, admin):
+    subject = driver("ACTIVE")
+    account, code, route = stored(admin, subject)["_id"], unique_id("O"), unique_id("T")
+    assert admin.assign(code, account)["data"]["order"]["driverId"] == subject.uid
+    admin.route(route, "assign-driver", driverId=account)
+    assert admin.get_route(route)["driverId"] == subject.uid
+    admin.expect_ok("PUT", f"/api/admin/drivers/{account}", {"name": "Rahul"})
+    assert admin.expect_ok("GET", f"/api/admin/drivers/{subject.uid}") == admin.expect_ok(
+        "GET", f"/api/admin/drivers/{account}")
+    client = fleet.listen(subject, f"driver-{subject.uid}")
+    for event in ("driver-approved", "job-assigned", "route-assigned"):
+        client.expect_data(event)
+    admin.expect_ok("POST", "/api/admin/notifications", {
+        "type": "DRIVER_APPROVED", "to": {"drivers": [account]}, "data": {"message": "Hello"}})
+    assert client.expect_data("driver-approved")["message"] == "Hello"
+
+
 # Every state and every decision
 
 ALLOWED, ALREADY, CONFLICT = 200, "already", 409

@@ -233,7 +233,8 @@ nonisolated(unsafe) private let router: Router = {
             index: 0, id: "1", key: "k", secrets: [secret], encryptionMasterKey: [UInt8](repeating: 7, count: 32))
         let authenticator = Authenticator(verifier: verifier, cookies: ["session"], origins: app.origins)
         let fleet = FleetRouter(
-            app: app, authenticator: authenticator, metricsToken: "t", isCatalogued: { $0 == "T" }, isTimeZone: checkZone)
+            app: app, authenticator: authenticator, metricsToken: "t", isCatalogued: { $0 == "T" }, isTimeZone: checkZone,
+            accounts: AccountCheck(countryCode: "+91") { _ in nil })
         return Router(apps: [app], metricsToken: "t", fleet: fleet)
     } catch {
         fatalError("\(error)")

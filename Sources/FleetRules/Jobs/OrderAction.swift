@@ -15,7 +15,7 @@ package struct OrderAction: Equatable, Sendable {
     }
 
     package let code: String
-    package let kind: Kind
+    package var kind: Kind
     /// The driver to notify if no driver is stored; ignored by `assign` and `update`.
     package var fallbackDriver: Identifier?
     /// Free text for the events and the audit log.

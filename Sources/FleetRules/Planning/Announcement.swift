@@ -15,7 +15,7 @@ package struct Announcement: Equatable, Sendable {
 
     /// The name of an entry of the catalogue: `NEW_BATCH_AVAILABLE`, `job-assigned`.
     package let type: String
-    package let audience: Audience
+    package var audience: Audience
     /// A JSON object.
     package let data: [UInt8]
 

@@ -82,7 +82,8 @@ final class QueryExecutor {
         return .success(.route(route))
     }
 
-    private func driver(_ id: String) throws(DatabaseError) -> Result<QueryResult, RuleError> {
+    private func driver(_ name: String) throws(DatabaseError) -> Result<QueryResult, RuleError> {
+        let id = try accounts.channelID(ofDriver: name)
         guard let card = try drivers.card(ofDriver: id) else { return .failure(RuleError(.unknown, "Driver \(id) not found")) }
         return .success(.driver(card))
     }

@@ -37,6 +37,12 @@ struct AccountTable {
         return try account(personID: name)
     }
 
+    /// The id in channels of a driver whom an admin names by the account's id or by the id in channels.
+    func channelID(ofDriver name: String) throws(DatabaseError) -> String {
+        guard let id = ObjectID(name), let account = try account(id: id) else { return name }
+        return account.personID
+    }
+
     private static let selectByUser = SQL("SELECT \(columns) FROM accounts WHERE uid = ?")
     private static let selectByID = SQL("SELECT \(columns) FROM accounts WHERE id = ?")
     private static let selectByPerson = SQL("SELECT \(columns) FROM accounts WHERE person_id = ?")

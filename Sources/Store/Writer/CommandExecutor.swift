@@ -133,7 +133,7 @@ package final class CommandExecutor {
 
     private func execute(_ command: Command, _ context: CommandContext) throws(DatabaseError) -> CommandReply {
         let now = context.now
-        switch command.action {
+        switch try withChannelIDs(command.action) {
         case .remind(let id): return try remind(of: id, command, now)
         case .telemetry(let events): return .committed(try record(events, command, now))
         case .markRead(let ids): return .committed(try markRead(ids, command, now))
