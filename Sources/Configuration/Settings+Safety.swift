@@ -44,17 +44,21 @@ extension Settings {
             }
         }
         for (key, problem) in openChannels { refuse(key, problem) }
-        if auth.firebase.isEnabled, auth.firebase.requireClaim.isEmpty, !accounts.isEnabled {
+        if auth.firebase.isEnabled, auth.firebase.requireClaim.isEmpty, !isGatedByAccounts {
             let role = auth.firebase.role.rawValue
             refuse(
                 "auth.firebase.require_claim",
-                "expected a claim, or accounts.enabled: true, because otherwise every user of the project is a \(role)")
+                "expected a claim, because otherwise every user of the project is a \(role)")
         }
         if store.encryptionKeys.isEmpty {
             refuse("store.encryption_keys", "expected a key, because the development key lies beside the database")
         }
         return errors
     }
+
+    /// Whether users of the Firebase project are drivers only once an account of theirs is approved. Other roles need no
+    /// account.
+    private var isGatedByAccounts: Bool { accounts.isEnabled && auth.firebase.role == .driver }
 
     /// The secrets of apps, token issuers and session cookies, with their keys.
     private var signingSecrets: [(key: String, value: String)] {

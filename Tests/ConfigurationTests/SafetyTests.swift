@@ -85,6 +85,25 @@ import Testing
         #expect(server.connectionsPerIP == connections && server.handshakesPerIPPerSecond == handshakes)
     }
 
+    /// With accounts, drivers need an approval instead of a claim; the other roles need no account.
+    @Test(arguments: [("driver", 0), ("customer", 1), ("admin", 1)])
+    func accountsReplaceTheClaimOfDriversOnly(role: String, count: Int) throws {
+        let auth = "{jwt: {secret: \(Self.secret)}, firebase: {project_id: p, role: \(role)}}"
+        let found = try refusals(["auth": auth, "accounts": "{enabled: true}"])
+        #expect(found.filter { $0.hasPrefix("c.yaml: auth.firebase.require_claim: ") }.count == count && found.count == count)
+    }
+
+    @Test func accountsAreConfigured() throws {
+        #expect(try !read("").get().accounts.isEnabled)
+        let settings = try read("accounts: {enabled: true, country_code: '', vehicle_number_pattern: '^[0-9]+$'}").get()
+        #expect(settings.accounts.isEnabled && settings.accounts.countryCode.isEmpty)
+        #expect(
+            problems("accounts: {country_code: 91, vehicle_number_pattern: '['}") == [
+                "c.yaml:1: accounts.country_code: expected + and 1 to 3 digits, or \"\", found \"91\"",
+                "c.yaml:1: accounts.vehicle_number_pattern: expected a regular expression, found \"[\"",
+            ])
+    }
+
     @Test func requiredClaimIsAName() throws {
         #expect(try read("auth: {firebase: {require_claim: driver_id}}").get().auth.firebase.requireClaim == "driver_id")
         #expect(

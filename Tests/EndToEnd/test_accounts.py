@@ -178,6 +178,24 @@ def test_decisions_are_pushed(start_push_fleet, server, closing):
                               else "Registration Update")
 
 
+def test_a_decision_survives_a_kill(start_push_fleet, server, closing):
+    """Killed right after the answer, the gateway pushes the approval when it starts again."""
+    settings = account_settings(server, JWT)
+    settings = {"auth": settings["auth"], "accounts": settings["accounts"]}
+    fleet = start_push_fleet("kept", **settings)
+    driver = closing(FirebaseUser(fleet.gateway))
+    driver.register()
+    device = fleet.android(driver)
+    notification = decide(fleet.dispatcher, driver, "approve")["data"]["notificationIds"][0]
+    fleet.gateway.kill()
+    fleet = start_push_fleet("kept", **settings)
+    assert device.next(notification).data["type"] == "DRIVER_APPROVED"
+    again = closing(FirebaseUser(fleet.gateway, driver.uid, phone=driver.phone))
+    assert again.sync()["message"] == "User authenticated"
+    client = fleet.listen(again, f"driver-{driver.uid}")
+    assert client.expect_data("driver-approved")["notificationId"] == notification
+
+
 def test_admins_may_name_a_driver_by_the_account(fleet, driver, admin):
     subject = driver("ACTIVE")
     account, code, route = stored(admin, subject)["_id"], unique_id("O"), unique_id("T")
@@ -365,6 +383,40 @@ def test_states_survive_a_restart(start_gateway, server, closing):
     join(client, again, f"private-driver-{again.uid}")
 
 
+def test_a_driver_who_registers_anew_may_have_a_new_id(fleet, driver, user, admin):
+    """The operator gave the user a `driver_id` after the rejection."""
+    rejected = driver("REJECTED")
+    renamed = user(rejected.uid, phone=rejected.phone, driver_id=unique_id("d"))
+    renamed.register()
+    assert refusal(renamed, "GET /api/driver/jobs") == (403, PENDING[0], PENDING[0])
+    decide(admin, renamed, "approve")
+    fleet.listen(renamed, "drivers-channel")
+    # The former id is nobody's account any more.
+    fleet.listen(fleet.driver(rejected.uid), "drivers-channel")
+
+
+def test_users_of_another_default_role_need_no_account(start_gateway, server, closing):
+    """A project of customers, some of whom are drivers."""
+    gateway = start_gateway(sections=account_settings(server, JWT, role="customer",
+                                                      require_claim="known"))
+    known = closing(FirebaseUser(gateway, known=True))
+    unknown = closing(FirebaseUser(gateway))
+    assert known.request("GET", "/api/customer/notifications").status == 200
+    assert unknown.request("GET", "/api/customer/notifications").status == 403
+    assert unknown.sync()["message"] == "User not found"
+    unknown.register()
+    assert refusal(unknown, "GET /api/driver/jobs") == (403, PENDING[0], PENDING[0])
+    assert unknown.request("GET", "/api/driver/notifications").status == 200
+
+
+def test_a_repeated_registration_gets_the_stored_answer(user):
+    driver, key = user(), unique_id()
+    first, second = [driver.post("/api/auth/register-driver", REGISTRATION, key=key)
+                     for _ in range(2)]
+    assert (first.status, second.status) == (200, 200) and first.json() == second.json()
+    assert second.headers.get("idempotency-replayed") == "true"
+
+
 # The profile
 
 
@@ -402,6 +454,7 @@ def test_profile(driver, admin):
 def test_the_account_and_the_claims_decide_the_role(user, driver, fleet):
     admin = user(role="admin")
     assert admin.request("GET", "/api/admin/drivers").status == 200
+    assert admin.sync()["message"] == "User not found"
     assert admin.post("/api/auth/register-driver", REGISTRATION).status == 403
     claimed = user(role="driver")
     assert refusal(claimed, "GET /api/driver/jobs") == (403, NONE[0], NONE[0])

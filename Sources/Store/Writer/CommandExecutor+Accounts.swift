@@ -14,9 +14,10 @@ package struct AccountChange: Equatable, Sendable {
     /// Nil: the account has ended.
     package let entry: AccountEntry?
 
+    /// - Parameter formerDriverID: the driver as in channels before; nil if there was no account.
     package init(_ account: Account, formerDriverID: String? = nil) {
         (uid, driverID, entry) = (account.uid, account.personID, account.entry)
-        self.formerDriverID = formerDriverID
+        self.formerDriverID = formerDriverID.flatMap { $0.isSame(as: account.personID) ? nil : $0 }
     }
 
     /// The account has ended.

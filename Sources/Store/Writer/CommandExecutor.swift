@@ -209,7 +209,7 @@ package final class CommandExecutor {
         var result = CommandResult(
             body: encode(plan.response, command.correlationID), notifications: plan.notifications, order: plan.order)
         (result.audit, result.isRepetition, result.card) = (plan.audit, plan.isRepetition, plan.driver)
-        result.account = plan.account.map { AccountChange($0) }
+        result.account = plan.account.map { AccountChange($0, formerDriverID: plan.audit?.before?.driverID) }
         result.repetitionBody = plan.repetition.map { encode($0, command.correlationID) }
         (result.sequences, result.lanes) = try write(plan, command, now)
         return .committed(result)

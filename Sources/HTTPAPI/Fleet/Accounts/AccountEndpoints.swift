@@ -9,11 +9,11 @@ enum AccountEndpoints {
     static let ofDrivers: [Endpoint] = [
         .command(.post, "/api/auth/sync", acceptsKey: false) { .account(.sync(try $0.caller())) }.admitting(.anyOrNone),
         .command(.post, "/api/auth/register-driver") {
-            .account(.register(try $0.caller(), try $0.body.registrationForm()))
+            .account(.register(try $0.driver(), try $0.body.registrationForm()))
         }.admitting(.anyOrNone),
-        .query("/api/auth/me") { .account(.own(try $0.caller())) }.admitting(.own),
+        .query("/api/auth/me") { .account(.own(try $0.driver())) }.admitting(.own),
         .command(.put, "/api/auth/profile") {
-            .account(.changeProfile(try $0.caller(), try $0.body.profileForm()))
+            .account(.changeProfile(try $0.driver(), try $0.body.profileForm()))
         }.admitting(.own),
     ]
 
@@ -39,6 +39,13 @@ enum AccountEndpoints {
 }
 
 extension EndpointRequest {
+    /// The sender of a request about the own account, who may be a driver: the token gives no other role.
+    fileprivate func driver() throws(APIError) -> AccountCaller {
+        let caller = try caller()
+        guard identity.role == .driver else { throw .wrongRole(identity.role, required: [.driver]) }
+        return caller
+    }
+
     /// The sender of a request about the own account.
     fileprivate func caller() throws(APIError) -> AccountCaller {
         guard let accounts = router.accounts else { preconditionFailure("an endpoint of accounts without accounts") }
