@@ -133,6 +133,18 @@ def test_all_wrong_fields_are_listed_at_once(user):
                            "vehicleNumber", "vehicleType", "vehicleDocuments[1].type"}
 
 
+@pytest.mark.parametrize("body", [
+    b"[]", b"{", b'{"name":"\xff\xfe"}', b'{"name":"a\\u0000b"}', {"name": 5, "email": []},
+    b'{"name":' + b"[" * 200 + b"]" * 200 + b"}", REGISTRATION | {"name": "x" * 101},
+    REGISTRATION | {"vehicleDocuments": REGISTRATION["vehicleDocuments"] * 6},
+    REGISTRATION | {"vehicleDocuments": {"0": 1}},
+    REGISTRATION | {"licenseExpiryDate": "2099-13-45"},
+    REGISTRATION | {"profileImage": "javascript:alert(1)"}])
+def test_hostile_registrations_are_refused(user, body):
+    response = user().post("/api/auth/register-driver", body)
+    assert response.status == 400 and response.json()["data"] is None, response
+
+
 def test_of_20_registrations_of_one_phone_one_succeeds(gateway, user):
     phone = unique_phone()
     users = [user(phone=phone) for _ in range(20)]
@@ -357,6 +369,16 @@ def test_suspension_ends_subscriptions(fleet, driver, admin):
     fleet.listen(subject, "drivers-channel")
     admin.order(code, "unassign")
     assert other.expect_data("job-available-again")
+
+
+def test_suspensions_and_reinstatements_take_effect_at_once(fleet, driver, admin):
+    subject = driver("ACTIVE")
+    for _ in range(20):
+        client = fleet.listen(subject, "drivers-channel")
+        decide(admin, subject, "suspend")
+        client.expect_error()
+        assert subject.channel_auth(client.socket_id, "private-drivers-channel").status == 403
+        decide(admin, subject, "reinstate")
 
 
 def test_an_old_signature_does_not_help_a_suspended_driver(driver, admin, gateway, closing):
