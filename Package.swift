@@ -136,8 +136,9 @@ let package = Package(
         tests(
             "HTTPAPI",
             [
-                "Access", "Crypto", "FanOut", "FleetRules", "HTTP", "JSON", "JWT", "Primitives", "PusherProtocol", "TestSupport",
-            ]),
+                "Access", "Accounts", "Crypto", "FanOut", "FleetRules", "HTTP", "JSON", "JWT", "Primitives",
+                "PusherProtocol", "TestSupport",
+            ], exclude: ["Golden"]),
         tests("Server", ["Addresses", "PusherProtocol", "TestSupport"]),
         tests(
             "Gateway",
