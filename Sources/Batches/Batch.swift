@@ -16,7 +16,7 @@ package struct Batch: Equatable, Sendable {
     /// By ``BatchOrder/sequenceNumber``.
     package var orders: [BatchOrder] = []
     package var status = BatchStatus.collecting
-    /// The driver that has, or had, the batch. Nil while nobody has accepted it.
+    /// The driver who has accepted the batch, also after its end. Nil before the first acceptance.
     package var driver: BatchDriver?
     /// 0 for a batch that is not stored yet, 1 once it is stored; each later change adds 1. Clients send the version back in
     /// `If-Match`.

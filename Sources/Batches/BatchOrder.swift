@@ -1,6 +1,6 @@
 import Primitives
 
-/// An order of a batch: what is delivered to whom, and how far the driver is with it.
+/// An order of a batch: its address, its items and the state of its delivery.
 package struct BatchOrder: Equatable, Sendable {
     package let id: ObjectID
     package var orderNumber: String
@@ -75,7 +75,7 @@ package struct OrderAssignment: Equatable, Sendable {
     }
 }
 
-/// When and by whom an order was cancelled.
+/// The cancellation of an order: its time and its author.
 package struct OrderCancellation: Equatable, Sendable {
     /// Who wanted it. The raw value is the `cancelledBy` of events.
     package enum Party: String, CaseIterable, Sendable {

@@ -1,6 +1,6 @@
 import JSON
 
-/// Where, and to whom, an order goes. Nil: not given.
+/// The recipient and the address of an order. Nil: not given.
 package struct DeliveryAddress: Equatable, Sendable {
     /// The customer's name.
     package var name: String?

@@ -7,7 +7,7 @@ extension RuleError {
     package static let unknownBatch = RuleError(.unknown, "Batch not found", summary: "Batch not found")
     /// 404.
     package static let unknownOrder = RuleError(.unknown, "Order not found", summary: "Order not found")
-    /// 403: the batch is another driver's, or nobody's.
+    /// 403: the batch has another driver, or none.
     package static let notAssigned = RuleError(
         .forbidden, "You are not assigned to this batch", summary: "Not assigned to this batch")
     /// 400: another driver was faster, or the batch is not offered.

@@ -56,8 +56,7 @@ extension Settings {
         return errors
     }
 
-    /// Whether users of the Firebase project are drivers only once an account of theirs is approved. Other roles need no
-    /// account.
+    /// Whether a dispatcher must approve each user of the Firebase project. Accounts gate drivers only.
     private var isGatedByAccounts: Bool { accounts.isEnabled && auth.firebase.role == .driver }
 
     /// The secrets of apps, token issuers and session cookies, with their keys.

@@ -28,7 +28,7 @@ package struct Hub {
         case authorized(SocketID, Identity, device: String, channel: ChannelName?)
         /// A job's driver or reference has changed, or the job has ended.
         case assignment(JobAssignment, app: AppIndex)
-        /// The state of a driver's account; nil if it is approved, or has no longer to be.
+        /// Restricts a driver whose account is not approved; nil lifts the restriction.
         case restrict(driverID: String, Restriction?, app: AppIndex)
         case closed(SocketID)
         /// The current time in milliseconds of a monotonic clock; sent once a second.
@@ -237,7 +237,7 @@ struct AppState {
     var cache: EventCache
     var users = UserDirectory()
     var jobs = JobAssignments()
-    /// By the driver's id.
+    /// The drivers whose accounts are not approved, by id.
     var restrictions: [Identifier: Hub.Restriction] = [:]
     /// Notifications that wait for a subscriber, by their own channel, in commit order.
     var recovered: [ChannelName: [Hub.Notification]] = [:]

@@ -6,7 +6,7 @@ import Threads
 /// The states of all drivers' accounts in memory, so that each request can be decided by the newest one.
 ///
 /// The writer's thread records a change after its commit and before its reply: who has the reply finds the change in
-/// force. Loops read on their own threads. An account takes some 300 bytes.
+/// force. Loops read on their own threads.
 final class AccountDirectory: Sendable {
     private let entries = Lock<[Identifier: AccountEntry]>([:])
 

@@ -54,7 +54,7 @@ package struct CodeSession: Equatable, Sendable {
         Int((min(max(milliseconds, 0), most) + 999) / 1_000)
     }
 
-    /// After the clock was set back, a time in the future holds nobody up.
+    /// Ignores a time in the future, which the clock had before it was set back: it must not block the phone.
     private func isCoolingDown(_ now: Int64) -> Bool {
         delivery != .failed && verifiedAt == nil && (0..<Self.cooldown).contains(now - sentAt)
     }

@@ -76,7 +76,7 @@ import Testing
         #expect(decision.news == [.reassigned(from: Fixture.driver), .assigned(to: Fixture.other)])
         #expect(batch.orders == before.orders && batch.status == .inProgress)
         #expect(batch.driver == Fixture.other && batch.driverAssignedAt == now && batch.dispatchedAt == before.dispatchedAt)
-        // The former driver's report is nobody's repetition.
+        // The new driver does not repeat the former driver's report.
         #expect(batch.refusal(of: Fixture.step(.arrived, Fixture.orderA)) == .notAssigned)
         let repeated = BatchAction.report(
             DeliveryReport(.arrived), of: Fixture.orderA, by: Fixture.other.accountID, otp: .notRequired)

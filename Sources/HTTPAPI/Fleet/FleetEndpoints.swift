@@ -9,6 +9,7 @@ enum FleetEndpoints {
     /// Roles that have devices and notifications of their own.
     private static let recipientRoles: [Role] = [.driver, .customer]
 
+    /// ``groups`` with the endpoints of accounts, for a gateway that keeps accounts.
     static let groupsWithAccounts = groups.map { group in
         switch group.path {
         case "/api/auth": group.adding(AccountEndpoints.ofDrivers)

@@ -9,9 +9,9 @@ extension CommandExecutor {
     /// 1. In this transaction: deletes the person's devices, preferences and stored responses, the list of the person's
     ///    bookings and what is recorded about deliveries, and cancels unsent pushes. What is on the person's channel is
     ///    not replayed any more; what is sent there later is, because an open order may still need it. Deletes a driver's
-    ///    card, account and positions. Clears the person's name in orders and routes, the person's notes and positions in the audit log, and the
-    ///    details of the notification steps that the person's devices reported. All of these rows are found by the
-    ///    person's id.
+    ///    card, account and positions. Clears the person's name in orders and routes, the person's notes and positions in
+    ///    the audit log, and the details of the notification steps that the person's devices reported. All of these rows
+    ///    are found by the person's id.
     /// 2. In background slices (``eraseSome()``): searches all notifications, and other people's stored responses,
     ///    audit entries and notification steps, and redacts the person's names and addresses there (``Redaction``),
     ///    for a driver also the phone number and the license plate of the card. ``ErasureTable`` stores the progress.

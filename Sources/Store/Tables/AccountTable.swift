@@ -1,4 +1,5 @@
 import Accounts
+import FleetRules
 import JSON
 import Primitives
 
@@ -31,13 +32,13 @@ struct AccountTable {
         try database.first(Self.selectByPhone, .string(phone), as: Account.init(row:))
     }
 
-    /// The account of a driver whom an admin names by the account's id or by the id in channels.
+    /// Finds the account that an admin's request names: by its `_id`, or by the driver's id in channels.
     func account(ofDriver name: String) throws(DatabaseError) -> Account? {
         if let id = ObjectID(name), let account = try account(id: id) { return account }
         return try account(personID: name)
     }
 
-    /// The id in channels of a driver whom an admin names by the account's id or by the id in channels.
+    /// Returns the driver's id in channels. An admin's request contains that id, or the account's `_id`.
     func channelID(ofDriver name: String) throws(DatabaseError) -> String {
         guard let id = ObjectID(name), let account = try account(id: id) else { return name }
         return account.personID
@@ -133,16 +134,9 @@ extension Account {
 }
 
 extension [VehicleDocument] {
-    /// The documents as JSON, with the names that apps use.
     fileprivate var json: [UInt8] {
         var json = JSONWriter()
-        json.array(self) { json, document in
-            json.object {
-                $0.member("type", document.kind.rawValue)
-                $0.member("imageUrl", document.imageURL)
-                $0.member("expiryDate", document.expiryDate)
-            }
-        }
+        json.documents(self)
         return json.bytes
     }
 

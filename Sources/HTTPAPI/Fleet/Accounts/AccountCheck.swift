@@ -3,8 +3,8 @@ import Accounts
 import FleetRules
 import Primitives
 
-/// Decides what a driver may do by the state of the driver's account. It concerns only Firebase users: other issuers
-/// decide themselves to whom they give tokens.
+/// Decides what a driver may do by the state of the driver's account. It checks only Firebase users: anybody can
+/// become one, while another issuer gives tokens to its own drivers only.
 package struct AccountCheck: Sendable {
     private let countryCode: String
     private let entry: @Sendable (_ uid: String) -> AccountEntry?

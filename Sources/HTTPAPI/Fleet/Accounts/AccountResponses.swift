@@ -115,12 +115,7 @@ extension Account {
         json.member("vehicleName", registration.vehicleName)
         json.member("vehicleNumber", registration.vehicleNumber)
         json.member("vehicleType", registration.vehicleType.rawValue)
-        json.member("vehicleDocuments", registration.vehicleDocuments) { json, document in
-            json.object {
-                $0.member("type", document.kind.rawValue)
-                $0.member("imageUrl", document.imageURL)
-                $0.member("expiryDate", document.expiryDate)
-            }
-        }
+        json.key("vehicleDocuments")
+        json.documents(registration.vehicleDocuments)
     }
 }
