@@ -48,7 +48,7 @@ let package = Package(
         module("Accounts", ["Primitives"]),
         module("Batches", ["JSON", "Primitives"]),
         module("OneTimeCodes", ["JSON", "Primitives"]),
-        module("FleetRules", ["Access", "Accounts", "JSON", "Primitives"]),
+        module("FleetRules", ["Access", "Accounts", "Batches", "JSON", "Primitives"]),
         module("Delivery", ["FleetRules"]),
         module("Trips", ["Access", "FleetRules"]),
 
@@ -59,12 +59,15 @@ let package = Package(
         module("JWT", ["Access", "Crypto", "JSON", "Primitives", "Threads"]),
         module("Configuration", ["Access", "Accounts", "Addresses", "FleetRules", "JSON", "PusherProtocol", "Yams"]),
         module("HTTPClient", ["CCurl"]),
-        module("Store", ["Access", "Accounts", "Crypto", "CSQLite", "FleetRules", "JSON", "Primitives", "Threads"]),
+        module("Store", ["Access", "Accounts", "Batches", "Crypto", "CSQLite", "FleetRules", "JSON", "Primitives", "Threads"]),
         module("Push", ["Access", "Crypto", "FleetRules", "HTTPClient", "JSON", "JWT", "Threads"]),
         module("Webhooks", ["Crypto", "HTTPClient", "JSON", "Primitives", "PusherProtocol", "Threads"]),
         module(
             "HTTPAPI",
-            ["Access", "Accounts", "Crypto", "FanOut", "FleetRules", "HTTP", "JSON", "JWT", "Primitives", "PusherProtocol"]),
+            [
+                "Access", "Accounts", "Batches", "Crypto", "FanOut", "FleetRules", "HTTP", "JSON", "JWT", "Primitives",
+                "PusherProtocol",
+            ]),
         module(
             "Server",
             [
@@ -76,9 +79,9 @@ let package = Package(
         module(
             "Gateway",
             [
-                "Access", "Accounts", "Addresses", "Configuration", "Crypto", "Delivery", "FanOut", "FleetRules", "HTTP",
-                "HTTPAPI",
-                "HTTPClient", "JSON", "JWT", "Observability", "Primitives", "Push", "PusherProtocol", "Server", "Store",
+                "Access", "Accounts", "Addresses", "Batches", "Configuration", "Crypto", "Delivery", "FanOut", "FleetRules",
+                "HTTP", "HTTPAPI", "HTTPClient", "JSON", "JWT", "Observability", "Primitives", "Push", "PusherProtocol", "Server",
+                "Store",
                 "Threads", "Trips", "Webhooks",
             ]),
         .executableTarget(
@@ -113,7 +116,8 @@ let package = Package(
         tests("Accounts", ["Primitives"]),
         tests("OneTimeCodes", ["Primitives"]),
         tests("Batches", ["JSON", "Primitives", "TestSupport"]),
-        tests("FleetRules", ["Access", "Accounts", "HTTPAPI", "JSON", "Primitives", "TestSupport"], exclude: ["Golden"]),
+        tests(
+            "FleetRules", ["Access", "Accounts", "Batches", "HTTPAPI", "JSON", "Primitives", "TestSupport"], exclude: ["Golden"]),
         tests("FanOut", ["Access", "JSON", "PusherProtocol", "TestSupport"]),
         tests("Delivery", ["FleetRules", "TestSupport"]),
         tests("Trips", ["Access", "FleetRules", "JSON", "Primitives"]),
@@ -122,7 +126,8 @@ let package = Package(
         tests(
             "Store",
             [
-                "Access", "Accounts", "Crypto", "CSQLite", "FleetRules", "HTTPAPI", "JSON", "Primitives", "TestSupport",
+                "Access", "Accounts", "Batches", "Crypto", "CSQLite", "FleetRules", "HTTPAPI", "JSON", "Primitives",
+                "TestSupport",
                 "Threads", "Trips",
             ]),
         tests("Threads"),
@@ -130,21 +135,21 @@ let package = Package(
         tests("Configuration", ["Access", "FleetRules", "TestSupport", "Yams"]),
         tests("HTTPClient"),
         tests(
-            "Push", ["Access", "Crypto", "FleetRules", "HTTPClient", "JSON", "TestSupport", "Threads"],
+            "Push", ["Access", "Crypto", "FleetRules", "HTTPClient", "JSON", "Primitives", "TestSupport", "Threads"],
             exclude: ["Golden"]),
         tests("Webhooks", ["JSON", "PusherProtocol", "TestSupport", "Threads"]),
         tests(
             "HTTPAPI",
             [
-                "Access", "Accounts", "Crypto", "FanOut", "FleetRules", "HTTP", "JSON", "JWT", "Primitives",
+                "Access", "Accounts", "Batches", "Crypto", "FanOut", "FleetRules", "HTTP", "JSON", "JWT", "Primitives",
                 "PusherProtocol", "TestSupport",
             ], exclude: ["Golden"]),
         tests("Server", ["Addresses", "PusherProtocol", "TestSupport"]),
         tests(
             "Gateway",
             [
-                "Access", "Addresses", "Configuration", "FanOut", "FleetRules", "HTTP", "HTTPAPI", "Observability", "Primitives",
-                "PusherProtocol", "Server", "Store", "TestSupport", "Threads", "Webhooks",
+                "Access", "Addresses", "Batches", "Configuration", "FanOut", "FleetRules", "HTTP", "HTTPAPI", "Observability",
+                "Primitives", "PusherProtocol", "Server", "Store", "TestSupport", "Threads", "Webhooks",
             ]),
         tests("Simulation", ["FanOut", "FleetRules", "PusherProtocol", "Store", "TestSupport"]),
     ],

@@ -25,6 +25,15 @@ package struct CompletedBatch: Equatable, Sendable {
     }
 }
 
+/// The time that a summary covers, in days of the driver's time zone.
+package enum SummaryRange: String, CaseIterable, Sendable {
+    case today
+    /// Since Monday.
+    case week
+    case month
+    case all
+}
+
 /// What a driver has delivered and earned in a time.
 package struct DeliverySummary: Equatable, Sendable {
     package let batches: Int

@@ -78,6 +78,10 @@ struct SampleData {
         case "route-cancelled":
             route(["reason": reason, "bookingsCount": "5", "cancelledAt": time], "Route has been cancelled by admin")
         case "drop-removed": route(["dropId": "d-3", "reason": reason], "A drop has been removed from your route")
+        case "batch-assigned":
+            batch.merging(["routeId": "b-17", "message": "New batch assigned to you"]) { $1 }
+        case "batch-cancelled":
+            ["batchId": "b-17", "batchNumber": "17", "reason": reason, "message": "Batch has been cancelled by admin"]
         default: nil
         }
     }
@@ -89,8 +93,7 @@ struct SampleData {
     private static func announcement(_ type: String) -> [String: String] {
         let fields: [String: String] =
             switch type {
-            case "NEW_BATCH_AVAILABLE", "BATCH_REASSIGNED":
-                ["batchId": "b-17", "batchNumber": "17", "zone": "Harbour", "orderCount": "6"]
+            case "NEW_BATCH_AVAILABLE", "BATCH_REASSIGNED": batch
             case "DRIVER_APPROVED": ["action": "navigate_home"]
             case "DRIVER_REJECTED": ["action": "navigate_rejection", "reason": reason]
             case "ORDER_CANCELLED": ["orderId": "A-1042", "orderNumber": "1042", "batchId": "b-17", "cancelledBy": "customer"]
@@ -106,6 +109,7 @@ struct SampleData {
     private static let reason = "Customer request"
     private static let driver = "Ada"
     private static let time = "2026-11-22T09:30:00.000Z"
+    private static let batch = ["batchId": "b-17", "batchNumber": "17", "zone": "Harbour", "orderCount": "6"]
     private static let customer = [
         "customerName": "Jo Smith", "pickupAddress": "12 Quay Street", "dropoffAddress": "9 Mill Lane",
     ]

@@ -25,6 +25,11 @@ package final class AESGCMKey: @unchecked Sendable {  // immutable; each call cr
 
     deinit { EVP_CIPHER_free(cipher) }
 
+    /// A secret of 32 bytes for another purpose, derived from this one (HKDF, RFC 5869).
+    package func derivedSecret(for purpose: String) -> [UInt8] {
+        HKDF.key(secret: secret, salt: [], info: Array("fleetwire \(purpose)".utf8), count: 32)
+    }
+
     /// Encrypts `plaintext`. Each call uses a fresh nonce, so equal plaintexts encrypt differently.
     /// - Parameter authenticating: bytes that identify the plaintext, such as the id of its database row. They are not
     ///   part of the output, and ``open(_:authenticating:)`` requires the same bytes.

@@ -134,7 +134,7 @@ final class Assembly: Sendable {
     func makeFleetRouter(_ apps: [Application]) throws(StartError) -> FleetRouter {
         let app = apps[fleet.app]
         let (fleet, subjectRates) = (fleet, subjectRates)
-        let accounts = fleet.accounts
+        let (accounts, activity) = (fleet.accounts, fleet.activity)
         do throws(TokenIssuerError) {
             let verifier = try TokenVerifier(issuers: fleet.issuers, keyCache: fleet.keyCache)
             let cookies = settings.auth.jwt.map(\.cookie).filter { !$0.isEmpty }
@@ -145,7 +145,10 @@ final class Assembly: Sendable {
                     origins: app.origins),
                 metricsToken: settings.metrics.token, isCatalogued: { fleet.isCatalogued($0) }, isTimeZone: LocalTime.isKnown,
                 accounts: settings.accounts.isEnabled
-                    ? AccountCheck(countryCode: settings.accounts.countryCode) { accounts.entry(ofUser: $0) } : nil,
+                    ? AccountCheck(
+                        countryCode: settings.accounts.countryCode, seen: { activity.record($0) },
+                        entry: { accounts.entry(ofUser: $0) }) : nil,
+                summaries: SummarySettings(settings.accounts),
                 permits: { subjectRates.permits($0, $1) })
         } catch {
             throw StartError("use auth.jwt: \(error)", isConfiguration: true)

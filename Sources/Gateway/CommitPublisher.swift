@@ -1,8 +1,10 @@
 import Access
+import Batches
 import FanOut
 import FleetRules
 import JSON
 import Observability
+import Primitives
 import PusherProtocol
 import Server
 import Store
@@ -89,8 +91,16 @@ final class CommitPublisher: Sendable {
     }
 
     /// Sends the replies to queries to the loops that wait for them.
-    func publish(_ replies: [(request: QueryRequest, reply: QueryReply)]) {
+    /// - Parameter post: queues a command whose reply goes to the same loop; false if there is no room.
+    func publish(
+        _ replies: [(request: QueryRequest, reply: QueryReply)], post: (CommandRequest) -> Bool
+    ) {
         for (request, reply) in replies {
+            var reply = reply
+            if case .needsCommand(let command) = reply {
+                if hub.hasRoom, post(CommandRequest(command, replyTo: request.replyTo)) { continue }
+                reply = .unavailable("Overloaded: try again")
+            }
             hub.post(.queryReply(reply, to: RequestID(rawValue: request.replyTo.request)), to: request.replyTo.loop)
         }
     }
@@ -175,7 +185,7 @@ final class CommitPublisher: Sendable {
     /// Counts and logs the outcome of a command.
     private func record(_ reply: CommandReply, to command: Command) {
         let outcome = reply.outcome
-        counters.countAction(command.action.name, outcome: outcome)
+        count(outcome, reply, of: command.action)
         if case .rejected(let error) = reply, case .progress(_, let report) = command.action {
             record(error, of: report, command)
         }
@@ -189,6 +199,16 @@ final class CommitPublisher: Sendable {
                 "notifications": .number(reply.result?.notifications.count ?? 0),
                 "correlation_id": .text(command.correlationID),
             ])
+    }
+
+    private func count(_ outcome: String, _ reply: CommandReply, of action: Command.Action) {
+        guard case .batch(let request) = action else { return counters.countAction(action.name, outcome: outcome) }
+        counters.countBatchAction(request.name, outcome: outcome)
+        switch (request, reply) {
+        case (.report(let report, _), .committed(let result)) where !result.isRepetition: counters.count(report)
+        case (.accept, .rejected(let error)) where error.isLostRace: counters.countLostRace()
+        default: break
+        }
     }
 
     /// Counts and logs that a driver may not report a step of a job.
@@ -236,6 +256,13 @@ extension CommandReply {
     }
 }
 
+extension RuleError {
+    /// Whether a driver was too late for a batch that another driver has accepted.
+    fileprivate var isLostRace: Bool {
+        text == RuleError.batchTaken.text && jobStatus.flatMap(BatchStatus.init(rawValue:))?.isActive == true
+    }
+}
+
 extension AccountChange {
     /// What the driver may subscribe to; nil: as the channel rules say.
     fileprivate var restriction: Hub.Restriction? {
@@ -277,6 +304,9 @@ extension Command.Action {
         case .device(let registration): registration.token.masked
         case .erase(let role, let id): Identity(role: role, id: id).key
         case .account(let request): Identity(role: .driver, id: request.driverID).key
+        case .batch(let request): request.subject
+        case .switchAvailability(let isOnline): isOnline ? "online" : "offline"
+        case .endAvailability(let id): id.text
         }
     }
 }

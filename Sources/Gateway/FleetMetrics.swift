@@ -1,3 +1,4 @@
+import Batches
 import FleetRules
 import Observability
 import Store
@@ -19,6 +20,9 @@ final class FleetCounters: Sendable {
         var arrivalsByPosition = 0
         var arrivalsByDriver = 0
         var moments: [TripMoment: Int] = [:]
+        var batchActions: [Action: Int] = [:]
+        var reports: [Report: Int] = [:]
+        var lostRaces = 0
         var arrivalToPush = Histogram(bounds: arrivalBounds)
         var arrivalToReceived = Histogram(bounds: arrivalBounds)
 
@@ -30,11 +34,36 @@ final class FleetCounters: Sendable {
         let outcome: String
     }
 
+    /// What a driver reported of an order at its end.
+    private struct Report: Hashable {
+        let status: ReportedStatus
+        let reason: FailureReason?
+    }
+
     private let counts = Lock(Counts())
 
     func countAction(_ name: String, outcome: String) {
         counts.withLock { $0.actions[Action(name: name, outcome: outcome), default: 0] += 1 }
     }
+
+    /// Counts a command that concerns a batch of orders.
+    func countBatchAction(_ name: String, outcome: String) {
+        counts.withLock { $0.batchActions[Action(name: name, outcome: outcome), default: 0] += 1 }
+    }
+
+    /// Counts an order that was delivered or failed.
+    func count(_ report: DeliveryReport) {
+        let reason: FailureReason?
+        switch report.outcome {
+        case .enRoute, .arrived: return
+        case .delivered: reason = nil
+        case .failed(let failure): reason = failure
+        }
+        counts.withLock { $0.reports[Report(status: report.status, reason: reason), default: 0] += 1 }
+    }
+
+    /// Counts a driver who was too late for a batch.
+    func countLostRace() { counts.withLock { $0.lostRaces += 1 } }
 
     /// Counts what happened to notifications in a transaction.
     func count(_ deliveries: DeliveryCounts) {
@@ -139,6 +168,25 @@ final class FleetCounters: Sendable {
                 samples: counts.failedRequests.sorted { $0.key < $1.key }.map {
                     ([("status", String($0.key))], String($0.value))
                 }),
+        ]
+    }
+
+    /// The families about batches of orders.
+    func batchFamilies(prefix: String) -> [MetricFamily] {
+        let counts = counts.withLock { $0 }
+        return [
+            MetricFamily(
+                "\(prefix)_batch_actions_total", .counter, help: "Actions on batches of orders, by action and outcome.",
+                samples: counts.batchActions.sorted { ($0.key.name, $0.key.outcome) < ($1.key.name, $1.key.outcome) }
+                    .map { ([("action", $0.key.name), ("outcome", $0.key.outcome)], String($0.value)) }),
+            MetricFamily(
+                "\(prefix)_deliveries_total", .counter, help: "Orders of batches that were delivered or failed.",
+                samples: counts.reports
+                    .map { ([("status", $0.key.status.rawValue), ("reason", $0.key.reason?.rawValue ?? "")], $0.value) }
+                    .sorted { ($0.0[0].1, $0.0[1].1) < ($1.0[0].1, $1.0[1].1) }.map { ($0.0, String($0.1)) }),
+            MetricFamily(
+                "\(prefix)_batch_accept_races_total", .counter,
+                help: "Drivers who were too late for a batch that another driver had accepted.", value: counts.lostRaces),
         ]
     }
 

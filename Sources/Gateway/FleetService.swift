@@ -25,6 +25,7 @@ final class FleetService: Sendable {
     let pushService: PushService
     let trips: SharedTrips
     let accounts = AccountDirectory()
+    let activity = DriverActivity()
     /// Requests that are refused before they reach the store.
     let refusedRequests: RateLimitedLog
 
@@ -60,6 +61,7 @@ final class FleetService: Sendable {
         refusedRequests = RateLimitedLog(log, .info, "request_refused")
         refusedTransitions = RateLimitedLog(log, .warning, "transition_refused")
         let counters = counters
+        let (activity, intake) = (activity, intake)
         let trips = SharedTrips(settings.trips, hub: hub, app: app, policy: policy)
         self.trips = trips
         let publisher = CommitPublisher(
@@ -67,8 +69,12 @@ final class FleetService: Sendable {
             counters: counters, intake: intake, log: log, refusedTransitions: refusedTransitions,
             onDroppedUpdates: { metrics.countLimited(.deliveryUpdates, $0) })
         do throws(StoreError) {
+            var options = try StoreWriter.Options(settings, lanes: pushService.lanes, trips)
+            options.isConnected = { hub.isListening(Identity(role: .driver, id: $0), app: app) }
+            options.lastRequest = { activity.lastRequest(of: $0) }
+            options.admitsOwnCommand = { hub.hasRoom && intake.post { .queued } == .queued }
             writer = try StoreWriter(
-                StoreWriter.Options(settings, lanes: pushService.lanes, trips),
+                options,
                 onOpen: { executor throws(DatabaseError) in try publisher.restore(from: executor) },
                 onCommit: { commit in
                     publisher.publish(commit)
@@ -79,12 +85,16 @@ final class FleetService: Sendable {
         } catch {
             throw StartError("\(error)")
         }
+        let writer = writer
         do throws(StoreError) {
             reader = try StoreReader(
                 path: settings.store.path, confirmSeconds: settings.delivery.confirmSeconds,
                 backlogHours: settings.delivery.backlogHours,
                 backlogLimit: settings.delivery.backlogLimit, trips: settings.trips, encode: FleetResponses.body(of:),
-                onReplies: { publisher.publish($0) }, onReplays: { publisher.publish($0) },
+                onReplies: {
+                    publisher.publish($0) { request in intake.post { writer.post(request) } == .queued }
+                },
+                onReplays: { publisher.publish($0) },
                 onExpired: { counters.count($0) }, onPushQueues: { pushService.record($0) },
                 onUnconfirmed: { counters.record(unconfirmed: $0) },
                 onError: { log.error("store_unreadable", ["reason": .text("\($0)")]) })
@@ -97,7 +107,6 @@ final class FleetService: Sendable {
             guard case .remote(let url, _) = issuer.keys else { return nil }
             return JWKSFetcher(issuer: index, url: url, keyCache: keyCache, hub: hub, log: log)
         }
-        let (writer, intake) = (writer, intake)
         trips.connect { command in intake.post { writer.post(command) } }
         let confirmMilliseconds = Int64(settings.delivery.confirmSeconds) * 1_000
         pushService.start(
@@ -206,30 +215,31 @@ final class FleetService: Sendable {
             return (bound: bound, count: cumulative)
         }
         let trips = counters.tripFamilies(prefix: prefix, followed: trips.count)
-        return counters.families(prefix: prefix) + trips + pushService.families(prefix: prefix) + [
-            MetricFamily(
-                "\(prefix)_store_commit_seconds", help: "Commit latency in seconds, including fsync.", buckets: buckets,
-                sum: Double(store.commitNanoseconds) / 1e9, count: store.commits),
-            MetricFamily(
-                "\(prefix)_store_commands_total", .counter, help: "Commands executed.", value: store.commands),
-            MetricFamily(
-                "\(prefix)_store_unavailable_total", .counter, help: "Commands answered 503: store not writable (disk full).",
-                value: store.unavailable),
-            MetricFamily(
-                "\(prefix)_store_failed_total", .counter, help: "Commands that failed with an internal error.",
-                value: store.failed),
-            MetricFamily(
-                "\(prefix)_store_forgotten_total", .counter, help: "Rows deleted by retention.", value: store.deleted),
-            MetricFamily(
-                "\(prefix)_store_file_bytes", .gauge, help: "Size of the database file.", value: sizes.file),
-            MetricFamily(
-                "\(prefix)_store_wal_bytes", .gauge, help: "Size of the write-ahead log's file.", value: sizes.log),
-            MetricFamily(
-                "\(prefix)_store_queue_depth", .gauge, help: "Requests queued for the store's threads.",
-                samples: [
-                    ([("thread", "writer")], String(store.queueDepth)), ([("thread", "reader")], String(readerDepth)),
-                ]),
-        ]
+        return counters.families(prefix: prefix) + trips + counters.batchFamilies(prefix: prefix)
+            + pushService.families(prefix: prefix) + [
+                MetricFamily(
+                    "\(prefix)_store_commit_seconds", help: "Commit latency in seconds, including fsync.", buckets: buckets,
+                    sum: Double(store.commitNanoseconds) / 1e9, count: store.commits),
+                MetricFamily(
+                    "\(prefix)_store_commands_total", .counter, help: "Commands executed.", value: store.commands),
+                MetricFamily(
+                    "\(prefix)_store_unavailable_total", .counter, help: "Commands answered 503: store not writable (disk full).",
+                    value: store.unavailable),
+                MetricFamily(
+                    "\(prefix)_store_failed_total", .counter, help: "Commands that failed with an internal error.",
+                    value: store.failed),
+                MetricFamily(
+                    "\(prefix)_store_forgotten_total", .counter, help: "Rows deleted by retention.", value: store.deleted),
+                MetricFamily(
+                    "\(prefix)_store_file_bytes", .gauge, help: "Size of the database file.", value: sizes.file),
+                MetricFamily(
+                    "\(prefix)_store_wal_bytes", .gauge, help: "Size of the write-ahead log's file.", value: sizes.log),
+                MetricFamily(
+                    "\(prefix)_store_queue_depth", .gauge, help: "Requests queued for the store's threads.",
+                    samples: [
+                        ([("thread", "writer")], String(store.queueDepth)), ([("thread", "reader")], String(readerDepth)),
+                    ]),
+            ]
     }
 }
 
@@ -247,6 +257,7 @@ extension StoreWriter.Options {
         retentionDays = settings.store.retentionDays
         backlogHours = settings.delivery.backlogHours
         confirmSeconds = settings.delivery.confirmSeconds
+        keepsAccounts = settings.accounts.isEnabled
         if let pattern = VehicleNumberPattern(settings.accounts.vehicleNumberPattern) { vehicleNumbers = pattern }
         self.trips = settings.trips
         track = { trips.track(ofDriver: $0) }
@@ -260,12 +271,18 @@ extension StoreWriter.Options {
 }
 
 extension SharedHub {
+    /// Whether one of a user's connections is subscribed to the user's own channel.
+    fileprivate func isListening(_ user: Identity, app: AppIndex) -> Bool {
+        guard let channel = ChannelName(user.channel, lengthMax: 256) else { return false }
+        return read { $0.isListening(user, on: channel, app: app) }
+    }
+
     /// Whether a user (``Identity/key``) is subscribed to their own channel.
     fileprivate func presence(
         of recipient: String, app: AppIndex, _ policy: ChannelPolicy, confirmMilliseconds: Int64
     ) -> RecipientPresence {
-        guard let identity = Identity(key: recipient), let channel = ChannelName(identity.channel, lengthMax: 256),
-            read({ $0.isListening(identity, on: channel, app: app) })
+        guard let identity = Identity(key: recipient), isListening(identity, app: app),
+            let channel = ChannelName(identity.channel, lengthMax: 256)
         else { return .away }
         return policy.owner(of: channel) == nil ? .connected : .confirming(within: confirmMilliseconds)
     }

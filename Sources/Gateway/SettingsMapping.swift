@@ -1,9 +1,12 @@
 import Access
 import Addresses
 import Configuration
+import HTTPAPI
 import JWT
 import Observability
+import Push
 import Server
+import Threads
 
 // Maps the configuration's values to those of the modules: tokens and channels here, the rest in `+Push`, `+Webhooks`.
 
@@ -76,6 +79,9 @@ extension Settings {
         if server.proxyProtocol, !server.tls.isEmpty {
             report("server.proxy_protocol", "cannot be used with server.tls: let the load balancer terminate TLS")
         }
+        if !LocalTime.isKnown(accounts.timeZone) {
+            report("accounts.time_zone", "is no time zone: expected a name such as Europe/London")
+        }
         do throws(StartError) {
             if !server.tls.isEmpty { _ = try TLSCertificates(server.tls.map(TLSFiles.init)) }
         } catch {
@@ -108,6 +114,21 @@ extension Settings {
             log.warning(
                 "short_token_secret",
                 ["issuer": .text(issuer.issuer), "hint": "use at least 32 bytes; a shorter secret can be guessed"])
+        }
+    }
+}
+
+extension SummarySettings {
+    init(_ accounts: Settings.Accounts) {
+        self.init(currency: accounts.currency, timeZone: accounts.timeZone) { range, zone in
+            let unit: LocalTime.Unit? =
+                switch range {
+                case .today: .day
+                case .week: .week
+                case .month: .month
+                case .all: nil
+                }
+            return unit.flatMap { LocalTime.start(of: $0, in: zone, at: Clock.unixMilliseconds()) }
         }
     }
 }

@@ -23,6 +23,7 @@ extension QueryReply {
         case .found(let body): .json(200, body)
         case .rejected(let error): envelope.error(APIError(error))
         case .unavailable(let text): envelope.unavailable(text)
+        case .needsCommand: preconditionFailure("the publisher posts the command")
         }
     }
 }

@@ -63,6 +63,8 @@ enum BodyLimit {
     case list
     /// A list, and data of the size of an event.
     case listAndEventData
+    /// 1 MiB: a batch of 200 orders of 5 KiB.
+    case batchOfOrders
     /// One event of `POST /apps/ID/events`.
     case event
     /// The events of `POST /apps/ID/batch_events`.
@@ -75,6 +77,7 @@ enum BodyLimit {
         case .none: 0
         case .object: max(65_536, limits.eventBytes)
         case .list: 262_144
+        case .batchOfOrders: 1_048_576
         case .listAndEventData: 262_144 + limits.eventBytes
         case .event:
             min(Self.bytesMax, Self.eventBytes(limits) + limits.channelsPerEvent * Self.channelBytes(limits))

@@ -6,10 +6,11 @@ import Observability
 import Primitives
 import Store
 
-/// `fleetwire audit`: prints the audit log of an order, a route or a driver's account. It works whether or not a gateway is running.
+/// `fleetwire audit`: prints the audit log of an order, a route, a driver's account or a batch. It works whether or not a
+/// gateway is running.
 struct Audit: ParsableCommand {
     static let configuration = CommandConfiguration(
-        abstract: "Print the audit log of an order, a route or a driver's account, oldest entry first.")
+        abstract: "Print the audit log of an order, a route, a driver's account or a batch, oldest entry first.")
 
     @OptionGroup var configuration: ConfigurationOption
 
@@ -22,9 +23,12 @@ struct Audit: ParsableCommand {
     @Option(help: "The _id of a driver's account.")
     var account: String?
 
+    @Option(help: "The _id of a batch of orders.")
+    var batch: String?
+
     func validate() throws {
-        guard [order, route, account].count(where: { $0 != nil }) == 1 else {
-            throw ValidationError("Expected one of --order CODE, --route ID and --account ID")
+        guard [order, route, account, batch].count(where: { $0 != nil }) == 1 else {
+            throw ValidationError("Expected one of --order CODE, --route ID, --account ID and --batch ID")
         }
     }
 
@@ -32,6 +36,7 @@ struct Audit: ParsableCommand {
     private var subject: (AuditEntry.Subject, name: String) {
         if let order { return (.order(order), "order \(order)") }
         if let account { return (.account(account), "account \(account)") }
+        if let batch { return (.batch(batch), "batch \(batch)") }
         return (.route(route ?? ""), "route \(route ?? "")")
     }
 

@@ -30,7 +30,8 @@ import Testing
             "FLEETWIRE_TRIPS_STALE_SECONDS": "6", "FLEETWIRE_TRIPS_POSITION_HOURS": "7",
             "FLEETWIRE_TRIPS_DEFAULT_SPEED_KMH": "8", "FLEETWIRE_TRIPS_DETOUR_FACTOR": "0.9",
             "FLEETWIRE_ACCOUNTS_ENABLED": "true", "FLEETWIRE_ACCOUNTS_COUNTRY_CODE": "+44",
-            "FLEETWIRE_ACCOUNTS_VEHICLE_NUMBER_PATTERN": "^[A-Z0-9]+$",
+            "FLEETWIRE_ACCOUNTS_VEHICLE_NUMBER_PATTERN": "^[A-Z0-9]+$", "FLEETWIRE_ACCOUNTS_CURRENCY": "INR",
+            "FLEETWIRE_ACCOUNTS_TIME_ZONE": "Asia/Kolkata",
             "FLEETWIRE_NOTIFICATIONS_FILE": "n.yaml",
             "FLEETWIRE_PUSH_MODE": "off", "FLEETWIRE_PUSH_STALE_DAYS": "1", "FLEETWIRE_PUSH_APNS_ENABLED": "true",
             "FLEETWIRE_PUSH_APNS_HOST": "a", "FLEETWIRE_PUSH_APNS_SANDBOX_HOST": "b", "FLEETWIRE_PUSH_APNS_PORT": "1",
@@ -61,6 +62,7 @@ import Testing
         expected.accounts.isEnabled = true
         expected.accounts.countryCode = "+44"
         expected.accounts.vehicleNumberPattern = "^[A-Z0-9]+$"
+        (expected.accounts.currency, expected.accounts.timeZone) = ("INR", "Asia/Kolkata")
         expected.server.watchdogSeconds = 0
         expected.server.connections = 500
         expected.server.connectionsPerIP = 20

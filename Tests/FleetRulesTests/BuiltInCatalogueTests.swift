@@ -8,7 +8,7 @@ import Testing
         "job-removed-from-list", "tracking-stopped", "driver-removed", "route-cancelled", "route-unassigned",
         "route-assigned", "drop-removed", "driver-arrival", "NEW_BATCH_AVAILABLE", "DRIVER_APPROVED", "DRIVER_REJECTED",
         "BATCH_REASSIGNED", "ORDER_CANCELLED", "driver_arrival", "driver-assigned", "driver-en-route", "driver-nearby",
-        "driver-waiting", "trip-started", "destination-near", "trip-completed",
+        "driver-waiting", "trip-started", "destination-near", "trip-completed", "batch-assigned", "batch-cancelled",
     ]
 
     @Test("Every event for drivers and customers has an entry, and so has every type of announcement")
@@ -22,7 +22,8 @@ import Testing
     func dataTypes() {
         func type(_ name: String) -> String? { NotificationCatalogue.builtIn.entry(for: name)?.dataType }
         #expect(type("job-assigned") == "new_job")
-        #expect(type("route-assigned") == "new_route")
+        #expect(type("route-assigned") == "new_route" && type("batch-assigned") == "new_route")
+        #expect(type("batch-cancelled") == "job_update")
         for name in ["route-cancelled", "route-unassigned", "drop-removed"] { #expect(type(name) == "route_update") }
         for name in ["job-removed", "order-removed", "driver-removed", "tracking-stopped"] { #expect(type(name) == "job_update") }
         for name in Self.allNames where name.contains("_") { #expect(type(name) == name) }
@@ -50,6 +51,7 @@ import Testing
             Set(entries.filter(\.urgent).map(\.name)) == [
                 "job-removed", "order-removed", "job-cancelled", "route-cancelled", "route-unassigned", "drop-removed",
                 "BATCH_REASSIGNED", "ORDER_CANCELLED", "driver-arrival", "driver_arrival", "driver-waiting",
+                "batch-cancelled",
             ])
         #expect(
             Set(entries.filter { $0.push == .off }.map(\.name)) == [

@@ -1,3 +1,4 @@
+import Batches
 import Testing
 
 @testable import FleetRules
@@ -9,10 +10,15 @@ import Testing
         let routes: [RouteTransition] = RouteTransition.samples(driver: "42", name: nil)
         let drafts =
             orders.flatMap { $0.events(of: Order(code: "A"), at: 0) } + routes.flatMap { $0.events(of: Route(id: "R"), at: 0) }
-        return drafts.reduce(into: [:]) { channels, draft in
+        return (drafts + batchDrafts).reduce(into: [:]) { channels, draft in
             channels[draft.event, default: []].insert(kind(of: draft.channel))
         }
     }()
+
+    private static var batchDrafts: [EventDraft] {
+        let batch = BatchPlanTests.batch()
+        return BatchNews.samples(BatchPlanTests.driver, order: batch.orders[0]).map { $0.draft(batch, .ready) }
+    }
 
     private static func kind(of channel: FleetChannel) -> String {
         switch channel {

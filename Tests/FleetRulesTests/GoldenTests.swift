@@ -127,6 +127,7 @@ import Testing
             case .order(let code): "order \(code)"
             case .route(let id): "route \(id)"
             case .account(let id): "account \(id)"
+            case .batch(let id): "batch \(id)"
             case .fleet: "fleet"
             }
         let details = audit.details.map { String(decoding: $0, as: UTF8.self) } ?? "nil"

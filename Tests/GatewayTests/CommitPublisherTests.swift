@@ -1,4 +1,5 @@
 import Access
+import Batches
 import Configuration
 import FanOut
 import FleetRules
@@ -198,10 +199,53 @@ import Threads
 
     @Test func repliesToQueries() {
         let query = QueryRequest(.order("A1"), replyTo: ReplyAddress(loop: 1, request: 9))
-        publisher.publish([
-            (query, .found([])), (query, .unavailable("busy")), (query, .rejected(RuleError(.unknown, "Order A1 not found"))),
-        ])
+        publisher.publish(
+            [(query, .found([])), (query, .unavailable("busy")), (query, .rejected(RuleError(.unknown, "Order A1 not found")))],
+            post: { _ in true })
         #expect(messages(to: 1) == ["reply 9 200", "reply 9 503", "reply 9 404"] && messages(to: 0).isEmpty)
+    }
+
+    /// The command's reply goes to the loop that waits for the query's.
+    @Test(arguments: [true, false]) func postsTheCommandThatAQueryNeeds(_ hasRoom: Bool) {
+        let driver = Identity(role: .driver, id: "42")
+        let query = QueryRequest(
+            .batch(.read(.current, correlationID: "c"), driver), replyTo: ReplyAddress(loop: 1, request: 9))
+        let command = Command(actor: driver, action: .batch(.acknowledge(.current)), correlationID: "c")
+        var posted: [CommandRequest] = []
+        publisher.publish([(query, .needsCommand(command))]) {
+            posted.append($0)
+            return hasRoom
+        }
+        #expect(posted == [CommandRequest(command, replyTo: query.replyTo)])
+        #expect(messages(to: 1) == (hasRoom ? [] : ["reply 9 503"]))
+    }
+
+    @Test func countsBatches() throws {
+        let id = try #require(ObjectID("0123456789abcdef01234567"))
+        var lost = RuleError.batchTaken
+        lost.jobStatus = "IN_PROGRESS"
+        var tooEarly = RuleError.batchTaken
+        tooEarly.jobStatus = "COLLECTING"
+        var repeated = CommandResult(body: [])
+        repeated.isRepetition = true
+        let failed = Command.Action.batch(.report(DeliveryReport(.failed(.wrongAddress)), orderID: id))
+        let delivered = Command.Action.batch(
+            .report(DeliveryReport(.delivered(.photo(url: "https://p.example"))), orderID: id))
+        publish([
+            makeReply(action: .batch(.accept(id))), makeReply(.rejected(lost), action: .batch(.accept(id))),
+            makeReply(.rejected(tooEarly), action: .batch(.accept(id))), makeReply(action: failed), makeReply(action: delivered),
+            makeReply(.committed(repeated), action: delivered),
+            makeReply(action: .batch(.report(DeliveryReport(.arrived), orderID: id))),
+        ])
+        let families = MetricFamily.text(counters.batchFamilies(prefix: "f"))
+        for line in [
+            #"f_batch_actions_total{action="accept",outcome="done"} 1"#,
+            #"f_batch_actions_total{action="accept",outcome="invalid"} 2"#,
+            #"f_batch_actions_total{action="status",outcome="repeated"} 1"#,
+            #"f_deliveries_total{status="DELIVERED",reason=""} 1"#,
+            #"f_deliveries_total{status="FAILED",reason="WRONG_ADDRESS"} 1"#, "f_batch_accept_races_total 1",
+        ] { #expect(families.contains(line + "\n"), "\(line)") }
+        #expect(counters.report()[0].counts.isEmpty, "one family counts batches")
     }
 
     @Test func countsOutcomes() {

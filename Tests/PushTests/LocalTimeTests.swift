@@ -1,3 +1,4 @@
+import Primitives
 import Push
 import Testing
 
@@ -32,4 +33,35 @@ import Testing
         #expect(!LocalTime.isKnown(zone))
         #expect(LocalTime.minuteOfDay(in: zone, at: 0) == nil)
     }
+}
+
+/// When days, weeks and months began.
+@Suite struct LocalTimeStartTests {
+    @Test(arguments: [
+        // 2026-11-21T09:30:00.123Z is a Saturday.
+        (LocalTime.Unit.day, "UTC", "2026-11-21T00:00:00.000Z"), (.week, "UTC", "2026-11-16T00:00:00.000Z"),
+        (.month, "UTC", "2026-11-01T00:00:00.000Z"), (.day, "Asia/Kolkata", "2026-11-20T18:30:00.000Z"),
+        (.week, "Asia/Kolkata", "2026-11-15T18:30:00.000Z"), (.month, "Asia/Kolkata", "2026-10-31T18:30:00.000Z"),
+        (.day, "Pacific/Auckland", "2026-11-20T11:00:00.000Z"), (.month, "America/New_York", "2026-11-01T04:00:00.000Z"),
+    ])
+    func beginsInTheZone(_ unit: LocalTime.Unit, _ zone: String, _ start: String) {
+        #expect(LocalTime.start(of: unit, in: zone, at: 1_795_253_400_123).map { Timestamp.iso8601(milliseconds: $0) } == start)
+    }
+
+    @Test func aWeekBeginsOnMonday() {
+        let monday = Timestamp.milliseconds(iso8601: "2026-11-23T00:00:00Z") ?? 0
+        #expect(LocalTime.start(of: .week, in: "UTC", at: monday) == monday)
+        #expect(LocalTime.start(of: .week, in: "UTC", at: monday - 1) == monday - 7 * 86_400_000)
+    }
+
+    /// On 28 March 2027 London's clocks go forward at 01:00, on 31 October back at 02:00.
+    @Test func daysOfDaylightSavingTimeAreShorterOrLonger() {
+        let noons = ["2027-03-28T12:00:00Z", "2027-03-29T12:00:00Z", "2027-10-31T12:00:00Z", "2027-11-01T12:00:00Z"]
+        let starts = noons.map {
+            LocalTime.start(of: .day, in: "Europe/London", at: Timestamp.milliseconds(iso8601: $0) ?? 0) ?? 0
+        }
+        #expect(starts[1] - starts[0] == 23 * 3_600_000 && starts[3] - starts[2] == 25 * 3_600_000)
+    }
+
+    @Test func anUnknownZoneHasNone() { #expect(LocalTime.start(of: .day, in: "Mars/Olympus", at: 0) == nil) }
 }

@@ -12,9 +12,10 @@ import Trips
     }
 
     private static let tables = [
-        "accounts", "audit", "channel_sequences", "clock_readings", "confirmation_checks", "cursors", "deliveries",
+        "accounts", "audit", "batch_orders", "batches", "channel_sequences", "clock_readings", "confirmation_checks", "cursors",
+        "deliveries",
         "device_booking_lists",
-        "device_bookings", "devices", "driver_positions", "drivers", "erasures", "idempotency",
+        "device_bookings", "devices", "driver_availability", "driver_positions", "drivers", "erasures", "idempotency",
         "inbox_entries", "notification_steps", "notifications", "orders", "preferences", "publication", "push_audiences",
         "push_jobs", "routes", "schema_migrations", "unpublished", "write_probe",
     ]

@@ -1,5 +1,6 @@
 import Access
 import Accounts
+import Batches
 import FleetRules
 import Foundation
 import Testing
@@ -171,6 +172,11 @@ import Testing
                 "SEARCH notifications USING INDEX sqlite_autoindex_notifications_2 (channel=? AND sequence>? AND sequence<?)"
             ),
             ("AND created_at < ? ORDER BY sequence DESC", "USING INDEX sqlite_autoindex_notifications_2 (channel=?)"),
+            ("status = 'COLLECTING' AND window_ends_at <= ?", "USING INDEX batches_collecting (window_ends_at<?)"),
+            ("account_id = ? AND status IN ('DISPATCHED', 'IN_PROGRESS')", "USING INDEX batches_active (account_id=?)"),
+            ("SELECT completed_at, delivered", "USING INDEX batches_completed (account_id=? AND completed_at>?)"),
+            ("LEFT JOIN driver_availability AS switch", "SEARCH accounts USING INDEX sqlite_autoindex_accounts_3 (person_id=?)"),
+            ("FROM driver_availability JOIN accounts", "driver_availability_online (account_id>?)"),
             ("UPDATE audit SET details = NULL", "USING INDEX audit_by_actor (actor=?)"),
             ("SELECT id, details FROM audit WHERE has_position = 1 AND at", "USING INDEX audit_positions (at<?)"),
             ("COALESCE(booking_reference, code) = ?", "USING INDEX orders_by_reference (<expr>=?)"),
@@ -196,6 +202,7 @@ import Testing
         try executor.database.transaction { () throws(DatabaseError) in
             try runJobs(executor)
             try runAccounts(executor.accounts)
+            try runBatches(executor)
             try runNotifications(executor)
             try runDelivery(executor)
             try runDevices(executor)
@@ -226,6 +233,40 @@ import Testing
         _ = try accounts.newest(.pending, before: account, limit: 1)
         try accounts.each { _ in }
         try accounts.remove(id: account.id)
+    }
+
+    private func runBatches(_ executor: CommandExecutor) throws(DatabaseError) {
+        let (batches, orders, account) = (executor.batches, executor.batches.orders, Account.sample())
+        let batch = Batch.sample()
+        let order = batch.orders[0].id
+        try batches.store(BatchChange(stored: nil, batch: batch))
+        var without = batch
+        without.orders = []
+        _ = try (batches.batch(batch.id), batches.batch(ofOrder: order), batches.active(of: account.id))
+        _ = try batches.orderElsewhere([order], than: account.id)
+        _ = try (batches.waiting(most: 1), batches.due(at: noon, most: 1))
+        _ = try batches.completed(of: account.id, since: 0)
+        _ = try batches.clearName(ofDriver: "42")
+        try orders.store(reportResponse: [], of: order, in: batch.id)
+        _ = try orders.reportResponse(of: order, in: batch.id)
+        try orders.store(OTPAttempts(wrongAt: [noon]), for: order, in: batch.id)
+        _ = try orders.attempts(for: order, in: batch.id)
+        _ = try orders.texts(ofCustomer: "7")
+        _ = try orders.clear(customer: "7")
+        try orders.clearReports(ofAccount: account.id)
+        _ = try orders.hasOpen(ofCustomer: "7", createdUntil: noon)
+        _ = try orders.hasEndedToClear(ofCustomer: "7", createdUntil: noon)
+        try batches.store(BatchChange(stored: batch, batch: without))
+        without.status = .cancelled
+        try batches.store(BatchChange(stored: without, batch: without))
+        _ = try batches.deleteExpired(before: .max, most: 1)
+        let switches = executor.outbox.availability
+        try switches.store(
+            Availability(accountID: account.id, personID: "42", isOnline: true, since: noon), now: noon)
+        _ = try (switches.availability(of: account), switches.mayHear(ofBatches: "driver:42"))
+        _ = try switches.online(after: "", most: 1)
+        try switches.setSeen(account.id.text, at: noon)
+        try switches.remove(account: account.id)
     }
 
     private func runJobs(_ executor: CommandExecutor) throws(DatabaseError) {
@@ -330,6 +371,7 @@ import Testing
         try audit.entries(of: .order("A")) { _ in }
         try audit.entries(of: .route("R")) { _ in }
         try audit.entries(of: .account("A")) { _ in }
+        try audit.entries(of: .batch("A")) { _ in }
         _ = try audit.clearDetails(of: "admin:1")
         _ = try audit.positions(before: noon, most: 1)
         _ = try audit.arrivals(ofDriver: "42")
@@ -439,7 +481,9 @@ import Testing
         try jobs.queueRetry(2, turn: 1)
         _ = try jobs.nextDueAt(.fcm)
         _ = try jobs.deleteExpired(before: 0, most: 1)
-        try broadcasts.add(PushIntent(notificationID: "N", audience: .everyDriver(except: nil), entity: nil), except: nil)
+        try broadcasts.add(
+            PushIntent(notificationID: "N", audience: .everyDriver(except: nil), entity: nil), except: nil,
+            isForOnlineDrivers: false)
         _ = try broadcasts.first()
         try broadcasts.advance("N", to: "driver:42")
         try broadcasts.complete("N")

@@ -22,20 +22,26 @@ extension DispatchPlanner {
     }
 
     /// Plans an admin's decision about a driver's account.
-    /// - Parameter openJobs: how many jobs the driver has, for dispatchers who suspend the driver.
+    /// - Parameters:
+    ///   - openJobs: how many jobs the driver has, for dispatchers who suspend the driver.
+    ///   - offline: the driver's switch once it is off; nil if it stays as it is.
     /// - Throws: `.conflict` (409) if the state does not allow the decision, or the account has another version.
     package mutating func decide(
-        _ action: AccountAction, about stored: Account, openJobs: Int, _ context: CommandContext
+        _ action: AccountAction, about stored: Account, openJobs: Int, offline: Availability? = nil, _ context: CommandContext
     ) throws(RuleError) -> DispatchPlan {
         try context.checkVersion(stored.version, of: "account of driver \(stored.personID)")
         guard let account = try stored.applying(action, now: context.now) else {
             let message = action.message(isRepetition: true)
             return DispatchPlan(response: .account(.decided(message, stored, notificationIDs: [])))
         }
-        let events = Self.events(of: action, on: account, openJobs: openJobs)
-        return try planChange(of: stored, to: account, action.name, events, context) { ids in
+        let events =
+            Self.events(of: action, on: account, openJobs: openJobs)
+            + (offline.map { [$0.draft(at: context.now)] } ?? [])
+        var plan = try planChange(of: stored, to: account, action.name, events, context) { ids in
             .account(.decided(action.message(isRepetition: false), account, notificationIDs: ids))
         }
+        plan.availability = offline
+        return plan
     }
 
     private static func events(of action: AccountAction, on account: Account, openJobs: Int) -> [EventDraft] {

@@ -7,6 +7,7 @@ struct EventFields: ExpressibleByDictionaryLiteral {
         case number(JSONNumber?)
         case texts([String])
         case integer(Int?)
+        case flag(Bool)
 
         init(stringLiteral text: String) { self = .text(text) }
     }
@@ -43,6 +44,7 @@ extension JSONWriter {
             case .number(let number): optional(number)
             case .texts(let texts): array(texts)
             case .integer(let number): if let number { integer(number) } else { raw("null") }
+            case .flag(let isOn): boolean(isOn)
             }
             return (name, bytes.count - start)
         }

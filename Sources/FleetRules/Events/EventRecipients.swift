@@ -20,14 +20,15 @@ package struct EventRecipients: Equatable, Sendable {
     package init(of name: String) {
         switch name {
         case "job-assigned", "job-removed", "job-removed-from-list", "order-removed", "schedule-updated",
-            "route-assigned", "route-unassigned", "route-cancelled", "drop-removed", "driver-approved", "driver-rejected":
+            "route-assigned", "route-unassigned", "route-cancelled", "drop-removed", "driver-approved", "driver-rejected",
+            "batch-assigned", "batch-reassigned", "batch-cancelled", "order-cancelled":
             (person, areAllDrivers) = (.driver, false)
         case "job-cancelled": (person, areAllDrivers) = (.driver, true)
-        case "job-available-again": (person, areAllDrivers) = (nil, true)
+        case "job-available-again", "new-batch-available", "batch-taken": (person, areAllDrivers) = (nil, true)
         case "driver-removed", "tracking-started", "tracking-stopped", "job-accepted", "job-progress":
             (person, areAllDrivers) = (.customer, false)
-        case "order-assigned", "order-unassigned", "order-cancelled", "route-accepted", "driver-registered",
-            "driver-suspended":
+        case "order-assigned", "order-unassigned", "route-accepted", "driver-registered", "driver-suspended",
+            "driver-availability", "batch-accepted", "batch-picked-up", "batch-progress", "batch-completed":
             (person, areAllDrivers) = (nil, false)
         case _ where TripMoment(event: name) != nil: (person, areAllDrivers) = (.customer, false)
         default: (person, areAllDrivers) = (.named, true)

@@ -2,7 +2,7 @@ extension NotificationCatalogue {
     /// The catalogue that the gateway uses if `notifications.file` is not configured. `config/notifications.yaml`
     /// contains the same entries; a test compares them.
     package static let builtIn = NotificationCatalogue(
-        jobEvents + routeEvents + customerEvents + moments + types)
+        jobEvents + routeEvents + batchEvents + customerEvents + moments + types)
 
     /// Events about orders, for drivers.
     private static let jobEvents = [
@@ -57,6 +57,15 @@ extension NotificationCatalogue {
         },
         entry("drop-removed", "Drop removed", "{routeNumber|Your route}: {reason|it has one drop less}") {
             $0.thread = "routes"
+            $0.urgent = true
+        },
+    ]
+
+    /// Events about batches, for drivers, besides those of ``types``.
+    private static let batchEvents = [
+        entry("batch-assigned", "New batch", "{batchNumber|A batch} has been assigned to you") { $0.thread = "jobs" },
+        entry("batch-cancelled", "Batch cancelled", "{batchNumber|Your batch}: {reason|it will not take place}") {
+            $0.thread = "jobs"
             $0.urgent = true
         },
     ]

@@ -4,7 +4,7 @@ package enum EventNames {
     package static func type(ofEvent event: String) -> String {
         switch event {
         case "job-assigned": "new_job"
-        case "route-assigned": "new_route"
+        case "route-assigned", "batch-assigned": "new_route"
         case _ where TripMoment(event: event) != nil: TripMoment(event: event)?.rawValue ?? event
         default: event.hasPrefix("route-") || event.hasPrefix("drop-") ? "route_update" : "job_update"
         }

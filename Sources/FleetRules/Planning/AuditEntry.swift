@@ -2,20 +2,22 @@ import Accounts
 
 /// An entry of the audit log.
 package struct AuditEntry: Equatable, Sendable {
-    /// The order, route or account that the action concerns.
+    /// The order, route, account or batch that the action concerns.
     package enum Subject: Equatable, Sendable {
         case order(String)
         case route(String)
         /// A driver's account.
         case account(String)
+        /// A batch of orders.
+        case batch(String)
         /// No order or route: the action is an announcement (a notification that an admin sends), the reminder of one, an
         /// erasure, or a change of a driver's card. `details` has the recipients or the person.
         case fleet
     }
 
-    /// The status and the driver of a job or an account at one moment.
+    /// The status and the driver of a job, an account or a batch at one moment.
     package struct State: Equatable, Sendable {
-        /// A ``JobStatus`` or an `AccountStatus`.
+        /// A ``JobStatus``, an `AccountStatus` or a `BatchStatus`.
         package let status: String
         package let driverID: String?
 

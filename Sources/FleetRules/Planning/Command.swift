@@ -1,4 +1,5 @@
 import Access
+import Primitives
 
 /// A write request. The command, the stored state and the time determine the result.
 package struct Command: Equatable, Sendable {
@@ -29,6 +30,11 @@ package struct Command: Equatable, Sendable {
         /// Deletes a person's data: devices, preferences, a driver's card, positions, name.
         case erase(Role, id: String)
         case account(AccountCommand)
+        case batch(BatchCommand)
+        /// The actor, a driver, wants to hear of new batches, or no longer.
+        case switchAvailability(isOnline: Bool)
+        /// The gateway itself takes a driver offline who was away for long.
+        case endAvailability(accountID: ObjectID)
     }
 
     package let actor: Identity

@@ -22,6 +22,8 @@ package enum CommandResponse: Equatable, Sendable {
     case preferences(Preferences)
     case erasure(ErasureCounts)
     case account(AccountResponse)
+    case batch(BatchResponse)
+    case availability(AvailabilityState)
 
     /// The same response with another message. Only responses with an order or a route have a message.
     func withMessage(_ message: String) -> CommandResponse {
@@ -29,7 +31,7 @@ package enum CommandResponse: Equatable, Sendable {
         case .order(_, let order, let ids): .order(message, order, notificationIDs: ids)
         case .route(_, let route, let ids): .route(message, route, notificationIDs: ids)
         case .announcement, .driver, .reminder, .progress, .tripStep, .telemetry, .markedRead, .device, .preferences, .erasure,
-            .account:
+            .account, .batch, .availability:
             self
         }
     }

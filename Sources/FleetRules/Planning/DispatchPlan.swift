@@ -11,6 +11,10 @@ package struct DispatchPlan: Equatable, Sendable {
     package var driver: DriverCard?
     /// The account's new state; nil if no account changes.
     package var account: Account?
+    /// Nil if no batch changes.
+    package var batch: BatchChange?
+    /// The driver's switch after the command; nil if it does not change.
+    package var availability: Availability?
     /// In the order in which they are published. Apps depend on this order.
     package var notifications: [Notification] = []
     /// The notifications that are pushed to devices as well.

@@ -5,7 +5,8 @@ import Primitives
 ///
 /// `DispatchPlanner+Jobs.swift` plans the drivers' actions, `DispatchPlanner+Trips.swift` what the gateway itself
 /// does for trips, `DispatchPlanner+Drivers.swift` the changes to drivers' cards, `DispatchPlanner+Accounts.swift` those
-/// to drivers' accounts, and `DispatchPlanner+Announcements.swift` the notifications that admins send. `OrderEvents.swift` and
+/// to drivers' accounts, `DispatchPlanner+Batches.swift` those to batches, and `DispatchPlanner+Announcements.swift` the
+/// notifications that admins send. `OrderEvents.swift` and
 /// `RouteEvents.swift` define the events of each action.
 package struct DispatchPlanner: Sendable {
     private var ids: ULIDSource
@@ -118,7 +119,7 @@ extension AuditEntry.Subject {
         switch self {
         case .order(let code): "order:\(code)"
         case .route(let id): "route:\(id)"
-        case .account, .fleet: nil
+        case .account, .batch, .fleet: nil
         }
     }
 

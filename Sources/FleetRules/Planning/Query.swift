@@ -27,6 +27,10 @@ package enum Query: Equatable, Sendable {
     case devices(Identity)
     case preferences(Identity)
     case account(AccountQuery)
+    /// The person is a driver; of ``BatchQuery/one(_:)`` an admin.
+    case batch(BatchQuery, Identity)
+    /// The driver's switch.
+    case availability(Identity)
 }
 
 /// What a client asks of the log of notifications.
@@ -91,6 +95,10 @@ package enum QueryResult: Equatable, Sendable {
     case devices([StoredDevice])
     case preferences(Preferences)
     case account(AccountResult)
+    case batch(BatchResult)
+    /// The driver reads a batch for the first time: the same request as a command records that, and has the answer.
+    case unacknowledged(BatchReading)
+    case availability(AvailabilityState)
 }
 
 /// An order or route that is neither completed nor cancelled: an element of ``QueryResult/jobs(_:)``.

@@ -9,6 +9,8 @@ package struct PushIntent: Equatable, Sendable {
         /// All drivers with a device, except the one with the ``Identity/key`` `except`: the same action already pushes
         /// another notification to this driver. Nil: no exception.
         case everyDriver(except: String?)
+        /// Of the drivers of ``everyDriver(except:)`` those who are approved and online.
+        case onlineDrivers(except: String?)
     }
 
     /// The order or route that the app opens when the user taps the push.

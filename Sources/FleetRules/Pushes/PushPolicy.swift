@@ -1,4 +1,5 @@
 import Access
+import Batches
 
 /// Selects the events of an action that are pushed to devices, and determines what a tap on the push opens.
 enum PushPolicy {
@@ -9,12 +10,15 @@ enum PushPolicy {
     case announcement
     /// What becomes of a driver's account.
     case account
+    /// A batch of orders. That it waits for a driver is pushed to drivers even without
+    /// ``NotificationRules/Rule/Push/broadcast``; that it no longer waits, to nobody.
+    case batch
 
     private var entity: PushIntent.Entity? {
         switch self {
         case .order(let order): .job(order.bookingID ?? order.code)
         case .route(let id): .route(id)
-        case .announcement, .account: nil
+        case .announcement, .account, .batch: nil
         }
     }
 
@@ -26,7 +30,7 @@ enum PushPolicy {
         let moments = events.filter { TripMoment(event: $0.draft.event) != nil }
         for (draft, notification) in moments + events {
             let push = rules[draft.event].push
-            guard let audience = audience(of: draft.channel, push, alreadyPushedTo: pushes.first?.audience),
+            guard let audience = audience(of: draft, push, alreadyPushedTo: pushes.first?.audience),
                 audiences.insert(audience).inserted
             else { continue }
             pushes.append(
@@ -42,15 +46,18 @@ enum PushPolicy {
     /// - Parameter first: the audience of the action's first push; nil if there is none yet. If this is one driver, a
     ///   push to all drivers excludes that driver.
     private func audience(
-        of channel: FleetChannel, _ push: NotificationRules.Rule.Push, alreadyPushedTo first: PushIntent.Audience?
+        of draft: EventDraft, _ push: NotificationRules.Rule.Push, alreadyPushedTo first: PushIntent.Audience?
     ) -> PushIntent.Audience? {
-        switch channel {
+        switch draft.channel {
         case .admin: return nil
         case .drivers:
             if case .announcement = self { return push.isEmpty ? nil : .everyDriver(except: nil) }
-            guard push.contains(.broadcast) else { return nil }
-            guard case .driver(let id) = first else { return .everyDriver(except: nil) }
-            return .everyDriver(except: Identity(role: .driver, id: id).key)
+            let except: String? =
+                if case .driver(let id) = first { Identity(role: .driver, id: id).key } else { nil }
+            if case .batch = self {
+                return push.contains(.personal) && draft.event == BatchNews.availableEvent ? .onlineDrivers(except: except) : nil
+            }
+            return push.contains(.broadcast) ? .everyDriver(except: except) : nil
         case .driver(let id): return push.contains(.personal) ? .driver(id) : nil
         case .customer(let id): return push.contains(.personal) ? .customer(id) : nil
         case .tracking(let reference), .booking(let reference):

@@ -9,14 +9,15 @@ enum FleetEndpoints {
     /// Roles that have devices and notifications of their own.
     private static let recipientRoles: [Role] = [.driver, .customer]
 
-    /// ``groups`` with the endpoints of accounts, for a gateway that keeps accounts.
-    static let groupsWithAccounts = groups.map { group in
-        switch group.path {
-        case "/api/auth": group.adding(AccountEndpoints.ofDrivers)
-        case "/api/admin": group.adding(AccountEndpoints.ofAdmins)
-        default: group
-        }
-    }
+    /// ``groups`` with the endpoints of accounts and of batches, for a gateway that keeps accounts.
+    static let groupsWithAccounts =
+        groups.map { group in
+            switch group.path {
+            case "/api/auth": group.adding(AccountEndpoints.ofDrivers)
+            case "/api/admin": group.adding(AccountEndpoints.ofAdmins + BatchEndpoints.ofAdmins)
+            default: group
+            }
+        } + [BatchEndpoints.ofDrivers]
 
     static let groups: [EndpointGroup] = [
         EndpointGroup(

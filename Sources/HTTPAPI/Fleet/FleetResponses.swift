@@ -41,6 +41,8 @@ package enum FleetResponses {
         case .device(.unregister, .fcmToken): message("FCM token removed")
         case .preferences(let preferences): body(of: preferences)
         case .account(let response): body(of: response, correlationID: correlationID)
+        case .batch(let response): body(of: response, correlationID: correlationID)
+        case .availability(let state): body(of: state, "Availability updated")
         case .erasure(let counts): success("Person erased", correlationID) { counts.writeMembers(to: &$0) }
         }
     }
@@ -85,6 +87,9 @@ package enum FleetResponses {
         case .devices(let devices): success { $0.member("devices", devices) { $1.write(to: &$0) } }
         case .preferences(let preferences): body(of: preferences)
         case .account(let result): body(of: result)
+        case .batch(let result): body(of: result)
+        case .unacknowledged: preconditionFailure("a command answers the first reading of a batch")
+        case .availability(let state): body(of: state, "Availability")
         }
     }
 

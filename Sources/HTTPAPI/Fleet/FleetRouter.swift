@@ -16,6 +16,7 @@ package struct FleetRouter {
     let isTimeZone: @Sendable (String) -> Bool
     /// Nil if the gateway keeps no accounts.
     let accounts: AccountCheck?
+    let summaries: SummarySettings
     private let groups: [EndpointGroup]
     private let permits: @Sendable (Identity, SubjectRate) -> Bool
 
@@ -26,11 +27,13 @@ package struct FleetRouter {
     ///   - isCatalogued: returns whether the catalogue contains a notification type.
     ///   - isTimeZone: returns whether a time zone exists. Called with 1 to 64 characters of `[A-Za-z0-9_+\-/]`.
     ///   - accounts: decides by the states of drivers' accounts; nil if the gateway keeps no accounts.
+    ///   - summaries: how drivers' summaries are made.
     ///   - permits: counts a request, and returns whether its sender may make it now.
     package init(
         app: Application, authenticator: Authenticator, metricsToken: String,
         isCatalogued: @escaping @Sendable (String) -> Bool, isTimeZone: @escaping @Sendable (String) -> Bool,
-        accounts: AccountCheck? = nil, permits: @escaping @Sendable (Identity, SubjectRate) -> Bool = { _, _ in true }
+        accounts: AccountCheck? = nil, summaries: SummarySettings = SummarySettings(),
+        permits: @escaping @Sendable (Identity, SubjectRate) -> Bool = { _, _ in true }
     ) {
         self.app = app
         self.authenticator = authenticator
@@ -38,6 +41,7 @@ package struct FleetRouter {
         self.isCatalogued = isCatalogued
         self.isTimeZone = isTimeZone
         self.accounts = accounts
+        self.summaries = summaries
         groups = accounts == nil ? FleetEndpoints.groups : FleetEndpoints.groupsWithAccounts
         self.permits = permits
     }

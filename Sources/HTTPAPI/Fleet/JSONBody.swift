@@ -153,6 +153,9 @@ struct JSONBody {
         return text
     }
 
+    /// The path of a member from the body's beginning.
+    func label(_ name: String) -> String { path + name }
+
     /// 400: `Expected "name" to …`.
     func invalid(_ name: String, _ expectation: String) -> APIError { .invalid(path + name, expectation) }
 

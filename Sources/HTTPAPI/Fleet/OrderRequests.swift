@@ -115,7 +115,8 @@ extension JSONBody {
         return report
     }
 
-    private func degrees(_ name: String, max: Double) throws(APIError) -> Change<JSONNumber> {
+    /// A number of degrees from `-max` to `max`.
+    func degrees(_ name: String, max: Double) throws(APIError) -> Change<JSONNumber> {
         let change = try number(name)
         guard let number = change.value else { return change }
         guard let degrees = Double(number.text), abs(degrees) <= max else {

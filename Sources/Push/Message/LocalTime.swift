@@ -20,6 +20,32 @@ package enum LocalTime {
         return Int(time < 0 ? time + 86_400_000 : time) / 60_000
     }
 
+    /// A span of the calendar.
+    package enum Unit: Sendable {
+        case day
+        /// Begins on Monday.
+        case week
+        case month
+    }
+
+    /// When the day, week or month of a moment began in a time zone; nil if the zone is unknown.
+    /// - Parameter milliseconds: since 1970.
+    /// - Returns: milliseconds since 1970.
+    package static func start(of unit: Unit, in zone: String, at milliseconds: Int64) -> Int64? {
+        guard let zone = timeZone(zone) else { return nil }
+        var calendar = Calendar(identifier: .gregorian)
+        calendar.timeZone = zone
+        calendar.firstWeekday = 2
+        let component: Calendar.Component =
+            switch unit {
+            case .day: .day
+            case .week: .weekOfYear
+            case .month: .month
+            }
+        let interval = calendar.dateInterval(of: component, for: Date(timeIntervalSince1970: Double(milliseconds) / 1000))
+        return interval.map { Int64(($0.start.timeIntervalSince1970 * 1000).rounded()) }
+    }
+
     /// Whether the zone exists. Names are case-sensitive: `Europe/London`, `UTC`.
     package static func isKnown(_ zone: String) -> Bool { timeZone(zone) != nil }
 

@@ -11,6 +11,7 @@ enum Schema {
         Migration(version: 9, statements: delivery), Migration(version: 10, statements: reminders),
         Migration(version: 11, statements: trips),
         Migration(version: 12, statements: tripDriverName), Migration(version: 13, statements: accounts),
+        Migration(version: 14, statements: batches),
     ]
 
     private static let bookkeeping = [

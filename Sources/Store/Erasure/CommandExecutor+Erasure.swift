@@ -35,7 +35,11 @@ extension CommandExecutor {
         counts.pushes = try outbox.cancel(of: key, reason: "erased", now: now)
         try removeDeliveries(to: person)
         let texts = try texts(of: person) + (account?.identifyingTexts ?? [])
-        if let account { try accounts.remove(id: account.id) }
+        if let account {
+            try outbox.availability.remove(account: account.id)
+            try batches.orders.clearReports(ofAccount: account.id)
+            try accounts.remove(id: account.id)
+        }
         try clearRows(of: person, &counts)
         if person.role == .driver || person.role == .customer {
             try erasures.add(person, texts: texts, lastID: try notifications.lastID() ?? "", now: now)
@@ -59,7 +63,9 @@ extension CommandExecutor {
         case .driver:
             try orders.names(of: person) + routes.names(ofDriver: person.id)
                 + (drivers.card(ofDriver: person.id)?.identifyingTexts ?? [])
-        case .customer: try orders.names(of: person) + orders.addresses(ofCustomer: person.id).ended.sorted()
+        case .customer:
+            try orders.names(of: person) + orders.addresses(ofCustomer: person.id).ended.sorted()
+                + batches.orders.texts(ofCustomer: person.id)
         case .admin, .ops: []
         }
     }
@@ -70,11 +76,12 @@ extension CommandExecutor {
         counts.storedResponses = try idempotency.remove(of: person.key)
         switch person.role {
         case .driver:
-            counts.orders = try orders.clearName(ofDriver: person.id)
+            counts.orders = try orders.clearName(ofDriver: person.id) + batches.clearName(ofDriver: person.id)
             counts.routes = try routes.clearName(ofDriver: person.id)
             try drivers.remove(ofDriver: person.id)
             try removePositions(ofDriver: person.id)
-        case .customer: counts.orders = try orders.clearName(ofCustomer: person.id)
+        case .customer:
+            counts.orders = try orders.clearName(ofCustomer: person.id) + batches.orders.clear(customer: person.id)
         case .admin, .ops: break
         }
         counts.auditDetails = try auditTable.clearDetails(of: person.key)
@@ -99,11 +106,13 @@ extension CommandExecutor {
 
     // MARK: Orders and routes that were open at the time of the request
 
-    /// Whether an order or route of the person that existed at the time of the request is still open.
+    /// Whether an order, a route or a batch of the person that existed at the time of the request is still open.
     private func hasOpen(_ erasure: ErasureTable.Erasure) throws(DatabaseError) -> Bool {
         let person = erasure.person
         if try orders.hasOpen(of: person, createdUntil: erasure.requestedAt) { return true }
-        return person.role == .driver ? try routes.hasOpen(ofDriver: person.id, createdUntil: erasure.requestedAt) : false
+        return person.role == .driver
+            ? try routes.hasOpen(ofDriver: person.id, createdUntil: erasure.requestedAt)
+            : try batches.orders.hasOpen(ofCustomer: person.id, createdUntil: erasure.requestedAt)
     }
 
     /// Restarts the search of each waiting erasure whose person has no order or route left that was open at the time of
@@ -125,10 +134,12 @@ extension CommandExecutor {
     }
 
     /// Whether an order of a customer that existed at the time of the request has ended and still contains the
-    /// customer's name, an address or coordinates. False for drivers.
+    /// customer's name, an address or coordinates, or a batch that is over the customer's. False for drivers.
     private func hasEndedOrderToClear(_ erasure: ErasureTable.Erasure) throws(DatabaseError) -> Bool {
         guard erasure.person.role == .customer else { return false }
-        return try orders.hasEndedOrderToClear(ofCustomer: erasure.person.id, createdUntil: erasure.requestedAt)
+        let (id, moment) = (erasure.person.id, erasure.requestedAt)
+        if try orders.hasEndedOrderToClear(ofCustomer: id, createdUntil: moment) { return true }
+        return try batches.orders.hasEndedToClear(ofCustomer: id, createdUntil: moment)
     }
 }
 

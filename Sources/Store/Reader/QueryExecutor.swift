@@ -11,6 +11,8 @@ final class QueryExecutor {
     private let routes: RouteTable
     private let drivers: DriverTable
     private let accounts: AccountTable
+    private let batches: BatchTable
+    private let availability: AvailabilityTable
     private let notifications: NotificationTable
     private let inbox: InboxTable
     private let deliveries: DeliveryTable
@@ -35,6 +37,8 @@ final class QueryExecutor {
         routes = RouteTable(database: database)
         drivers = DriverTable(database: database)
         accounts = AccountTable(database: database)
+        batches = BatchTable(database: database)
+        availability = AvailabilityTable(database: database)
         notifications = NotificationTable(database: database)
         inbox = InboxTable(database: database)
         deliveries = DeliveryTable(database: database)
@@ -66,6 +70,8 @@ final class QueryExecutor {
             case .devices(let person): .success(.devices(try devices(person)))
             case .preferences(let person): .success(.preferences(try preferences(person)))
             case .account(let query): try account(query).map(QueryResult.account)
+            case .batch(let query, let person): try BatchReader(batches, accounts).execute(query, by: person)
+            case .availability(let person): try availability(of: person)
             }
         }
     }
@@ -120,6 +126,14 @@ final class QueryExecutor {
                 guard last != nil else { return .failure(RuleError(.invalid, "before: no such account")) }
             }
             return .success(.list(try accounts.newest(status, before: last, limit: Self.clamped(limit))))
+        }
+    }
+
+    private func availability(of person: Identity) throws(DatabaseError) -> Result<QueryResult, RuleError> {
+        switch try accounts.approvedAccount(of: person) {
+        case .failure(let refusal): return .failure(refusal)
+        case .success(let account):
+            return .success(.availability(AvailabilityState(try availability.availability(of: account))))
         }
     }
 

@@ -152,12 +152,21 @@ package final class StoreReader: Sendable {
     ) -> QueryReply {
         do throws(DatabaseError) {
             switch try executor.execute(query, now: now) {
+            case .success(.unacknowledged(let reading)): return needsAcknowledgement(of: reading, query)
             case .success(let result): return .found(encode(result))
             case .failure(let error): return .rejected(error)
             }
         } catch {
             return unavailable(error, onError)
         }
+    }
+
+    private static func needsAcknowledgement(of reading: BatchReading, _ query: Query) -> QueryReply {
+        guard case .batch(.read(_, let correlationID), let driver) = query else {
+            preconditionFailure("only a driver's reading of a batch needs an acknowledgement")
+        }
+        return .needsCommand(
+            Command(actor: driver, action: .batch(.acknowledge(reading)), correlationID: correlationID))
     }
 
     private static func unavailable(_ error: DatabaseError, _ onError: (DatabaseError) -> Void) -> QueryReply {

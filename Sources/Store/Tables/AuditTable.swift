@@ -7,7 +7,7 @@ struct AuditTable {
 
     private static let columns = """
         id, at, actor, action, order_code, route_id, correlation_id, status_before, driver_before, status_after, \
-        driver_after, reason, details, account_id
+        driver_after, reason, details, account_id, batch_id
         """
 
     /// The greatest id; nil if the table is empty.
@@ -21,22 +21,24 @@ struct AuditTable {
         var order: String?
         var route: String?
         var account: String?
+        var batch: String?
         switch entry.subject {
         case .order(let code): order = code
         case .route(let id): route = id
         case .account(let id): account = id
+        case .batch(let id): batch = id
         case .fleet: break
         }
         try database.change(
             Self.insert, .string(id), .integer(entry.at), .string(entry.actor), .string(entry.action), .string(order),
             .string(route), .string(entry.correlationID), .string(entry.before?.status),
             .string(entry.before?.driverID), .string(entry.after?.status), .string(entry.after?.driverID),
-            .string(entry.reason), .utf8(entry.details), .string(account),
+            .string(entry.reason), .utf8(entry.details), .string(account), .string(batch),
             .integer(entry.hasPosition ? 1 : 0))
     }
 
     private static let insert = SQL(
-        "INSERT INTO audit (\(columns), has_position) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)")
+        "INSERT INTO audit (\(columns), has_position) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)")
 
     /// The newest entry of an order, except reminders, which change nothing; nil if there is none.
     func last(ofOrder code: String) throws(DatabaseError) -> AuditEntry? {
@@ -46,28 +48,33 @@ struct AuditTable {
     private static let selectLastByOrder = SQL(
         "SELECT \(columns) FROM audit WHERE order_code = ? AND action <> 'remind' ORDER BY id DESC LIMIT 1")
 
-    /// Calls `each` for every entry of an order, a route or an account, oldest first. Does nothing for `.fleet`, which is
-    /// neither.
+    /// Calls `each` for every entry of an order, a route, an account or a batch, oldest first. Does nothing for `.fleet`,
+    /// which is none of them.
     func entries(of subject: AuditEntry.Subject, _ each: (AuditEntry) -> Void) throws(DatabaseError) {
         let body: (Row) throws(DatabaseError) -> Void = { row throws(DatabaseError) in each(AuditEntry(row: row)) }
         switch subject {
         case .order(let code): try database.each(Self.selectByOrder, .string(code), body: body)
         case .route(let id): try database.each(Self.selectByRoute, .string(id), body: body)
         case .account(let id): try database.each(Self.selectByAccount, .string(id), body: body)
+        case .batch(let id): try database.each(Self.selectByBatch, .string(id), body: body)
         case .fleet: break
         }
     }
 
     private static let selectByAccount = SQL("SELECT \(columns) FROM audit WHERE account_id = ? ORDER BY id")
+    private static let selectByBatch = SQL("SELECT \(columns) FROM audit WHERE batch_id = ? ORDER BY id")
     private static let selectByOrder = SQL("SELECT \(columns) FROM audit WHERE order_code = ? ORDER BY id")
     private static let selectByRoute = SQL("SELECT \(columns) FROM audit WHERE route_id = ? ORDER BY id")
 
-    /// Clears the details of a user's progress reports. These details contain only notes and positions.
+    /// Clears the details of a user's progress reports, and of what a driver has reported of batches. These details contain
+    /// notes and positions.
     /// - Returns: the number of reports that had details.
     func clearDetails(of actor: String) throws(DatabaseError) -> Int {
         try database.change(
-            "UPDATE audit SET details = NULL, has_position = 0 WHERE actor = ? AND action = 'progress' AND details IS NOT NULL",
-            .string(actor))
+            """
+            UPDATE audit SET details = NULL, has_position = 0 WHERE actor = ? AND details IS NOT NULL \
+            AND (action = 'progress' OR batch_id IS NOT NULL AND action IN ('pickup', 'status', 'complete'))
+            """, .string(actor))
     }
 
     // MARK: Positions
@@ -148,8 +155,10 @@ extension AuditEntry {
         let order = row.optionalString(4).map { Subject.order($0) }
         let route = row.optionalString(5).map { Subject.route($0) }
         let account = row.optionalString(13).map { Subject.account($0) }
+        let batch = row.optionalString(14).map { Subject.batch($0) }
         self.init(
-            at: row.integer(1), actor: row.string(2), action: row.string(3), subject: order ?? route ?? account ?? .fleet,
+            at: row.integer(1), actor: row.string(2), action: row.string(3),
+            subject: order ?? route ?? account ?? batch ?? .fleet,
             correlationID: row.string(6), before: State(row: row, column: 7), after: State(row: row, column: 9),
             reason: row.optionalString(11), details: row.optionalBytes(12))
     }

@@ -17,6 +17,8 @@ struct PushBroadcastTable {
         /// 0 for the first push, n for the n-th reminder: only those drivers get it who have neither confirmed nor
         /// acknowledged the notification.
         let round: Int64
+        /// Whether only approved drivers get it who are online.
+        let isForOnlineDrivers: Bool
         /// Whether its jobs are being created.
         let isExpanding: Bool
     }
@@ -24,11 +26,13 @@ struct PushBroadcastTable {
     let database: Database
 
     /// Adds a broadcast.
-    func add(_ intent: PushIntent, except: String?) throws(DatabaseError) {
+    /// - Parameter isForOnlineDrivers: whether only approved drivers get it who are online.
+    func add(_ intent: PushIntent, except: String?, isForOnlineDrivers: Bool) throws(DatabaseError) {
         // "driver:" sorts before the keys of all drivers and after those of admins and customers.
         try database.change(
-            "INSERT INTO push_audiences (notification_id, excepted, entity, after_owner) VALUES (?, ?, ?, ?)",
-            .string(intent.notificationID), .string(except), .string(intent.entity?.stored), .string("driver:"))
+            "INSERT INTO push_audiences (notification_id, excepted, entity, after_owner, audience) VALUES (?, ?, ?, ?, ?)",
+            .string(intent.notificationID), .string(except), .string(intent.entity?.stored), .string("driver:"),
+            .string(isForOnlineDrivers ? "online" : nil))
     }
 
     /// Adds a reminder of a broadcast. While the jobs of its first push or of an earlier reminder are being created,
@@ -54,7 +58,7 @@ struct PushBroadcastTable {
     }
 
     private static let select =
-        "SELECT notification_id, excepted, entity, after_owner, reminder, expanding FROM push_audiences"
+        "SELECT notification_id, excepted, entity, after_owner, reminder, expanding, audience FROM push_audiences"
     private static let selectFirst = SQL("\(select) WHERE expanding = 1 ORDER BY notification_id LIMIT 1")
     private static let selectByID = SQL("\(select) WHERE notification_id = ?")
 
@@ -88,6 +92,6 @@ extension PushBroadcastTable.Broadcast {
         self.init(
             notificationID: row.string(0), except: row.optionalString(1),
             entity: row.optionalString(2).flatMap { .init(stored: $0) }, afterOwner: row.string(3), round: row.integer(4),
-            isExpanding: row.integer(5) == 1)
+            isForOnlineDrivers: row.optionalString(6) == "online", isExpanding: row.integer(5) == 1)
     }
 }

@@ -20,6 +20,8 @@ extension Command.Action {
         case .updatePreferences: "preferences"
         case .erase: "erase"
         case .account(let request): request.name
+        case .batch(let request): request.name
+        case .switchAvailability, .endAvailability: "availability"
         }
     }
 }

@@ -104,11 +104,13 @@ extension CommandExecutor {
     ) throws(DatabaseError) -> CommandReply {
         guard let stored = try accounts.account(ofDriver: id) else { return .rejected(.unknownAccount) }
         var openJobs = 0
+        var offline: Availability?
         if case .suspend = action {
+            offline = try switchingOff(stored, context.now)
             openJobs = try orders.open(driverID: stored.personID).count + routes.open(driverID: stored.personID).count
         }
-        return try execute(command, context.now) { [openJobs] planner throws(RuleError) in
-            try planner.decide(action, about: stored, openJobs: openJobs, context)
+        return try execute(command, context.now) { [openJobs, offline] planner throws(RuleError) in
+            try planner.decide(action, about: stored, openJobs: openJobs, offline: offline, context)
         }
     }
 

@@ -112,7 +112,7 @@ extension CommandExecutor {
         switch push.audience {
         case .customer(let id): customers = [Identity(role: .customer, id: id)]
         case .booking(let reference): customers = try outbox.bookings.owners(of: reference).compactMap { Identity(key: $0) }
-        case .driver, .everyDriver: return
+        case .driver, .everyDriver, .onlineDrivers: return
         }
         guard let notification = notifications.first(where: { $0.id == push.notificationID }) else { return }
         for customer in customers where !notification.channel.isSame(as: customer.channel) {

@@ -11,7 +11,7 @@ extension CommandExecutor {
         case pushes
         /// The deliveries of notifications, before these: a broadcast has as many as there are drivers.
         case deliveries
-        case notifications, steps, audit, orders, routes
+        case notifications, steps, audit, orders, routes, batches
         /// The positions of drivers, also those in the audit log, whose entries are kept longer.
         case positions
         /// The cursors of devices that have not subscribed for a year.
@@ -56,6 +56,8 @@ extension CommandExecutor {
         case .audit: return try auditTable.deleteExpired(before: cutoff, most: limit)
         case .orders: return try orders.deleteExpired(before: cutoff, most: limit)
         case .routes: return try routes.deleteExpired(before: cutoff, most: limit)
+        // A batch has up to 200 orders.
+        case .batches: return try batches.deleteExpired(before: cutoff, most: (limit + 9) / 10)
         case .positions: return try deletePositions(before: now - trips.positionLifetime, limit)
         case .cursors: return try cursors.deleteUnused(since: now - Self.year, most: limit)
         // A channel's last sequence number must be kept longer than all notifications of the channel.

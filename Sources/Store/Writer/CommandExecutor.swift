@@ -10,14 +10,15 @@ import Primitives
 ///
 /// `+Idempotency` executes a repeated command only once. `+Notifications`, `+Devices` and `+Erasure` execute the
 /// commands that need no plan, `+Delivery` stores confirmations and finds where a replay begins, `+Trips`
-/// executes the gateway's own steps and stores positions, `+Accounts` what concerns drivers' accounts. ``BackgroundTask`` and
-/// `+Retention` run in slices between batches. ``PushOutbox`` creates push jobs.
+/// executes the gateway's own steps and stores positions, `+Accounts` what concerns drivers' accounts, `+Batches` and
+/// `+Availability` what concerns batches of orders. ``BackgroundTask`` and `+Retention` run in slices between batches. ``PushOutbox`` creates push jobs.
 package final class CommandExecutor {
     package let database: Database
     let orders: OrderTable
     let routes: RouteTable
     let drivers: DriverTable
     let accounts: AccountTable
+    let batches: BatchTable
     let positions: DriverPositionTable
     let notifications: NotificationTable
     let sequences: ChannelSequenceTable
@@ -42,6 +43,12 @@ package final class CommandExecutor {
     let vehicleNumbers: VehicleNumberPattern
     /// Whether positions were deleted that the write-ahead log still contains.
     var hasRemovedPositions = false
+    /// Seals and compares customers' delivery codes.
+    let codes: DeliveryCodes
+    /// ``StoreWriter/Options/isConnected``
+    let isConnected: @Sendable (_ driverID: String) -> Bool
+    /// ``StoreWriter/Options/lastRequest``
+    let lastRequest: @Sendable (_ driverID: String) -> Int64?
     /// ``StoreWriter/Options/track``
     private let track: @Sendable (String) -> Track
     /// Limits and push policy. Changed between transactions only.
@@ -73,8 +80,12 @@ package final class CommandExecutor {
         routes = RouteTable(database: database)
         drivers = DriverTable(database: database)
         accounts = AccountTable(database: database)
+        batches = BatchTable(database: database)
         positions = DriverPositionTable(database: database)
         trips = options.trips
+        codes = DeliveryCodes(options.keys)
+        isConnected = options.isConnected
+        lastRequest = options.lastRequest
         vehicleNumbers = options.vehicleNumbers
         track = options.track
         notifications = NotificationTable(database: database)
@@ -137,10 +148,13 @@ package final class CommandExecutor {
         case .remind(let id): return try remind(of: id, command, now)
         case .telemetry(let events): return .committed(try record(events, command, now))
         case .markRead(let ids): return .committed(try markRead(ids, command, now))
-        case .device(let registration): return .committed(try execute(registration, command, now))
+        case .device(let registration): return try execute(registration, command, context)
         case .updatePreferences(let changes): return try updatePreferences(changes, command, now)
         case .erase(let role, let id): return .committed(try erase(Identity(role: role, id: id), command, now))
         case .account(let request): return try execute(request, command, context)
+        case .batch(let request): return try execute(request, command, context)
+        case .switchAvailability(let isOnline): return try switchAvailability(isOnline, command, context)
+        case .endAvailability(let id): return try endAvailability(of: id, command, context)
         case .order(let action):
             let order = try orders.order(code: action.code)
             return try execute(command, now) { planner throws(RuleError) in try planner.plan(action, for: order, context) }
@@ -229,6 +243,8 @@ package final class CommandExecutor {
         if let route = plan.route { try routes.store(route, now: now) }
         if let card = plan.driver { try drivers.store(card, now: now) }
         if let account = plan.account { try accounts.store(account) }
+        if let batch = plan.batch { try batches.store(batch) }
+        if let availability = plan.availability { try outbox.availability.store(availability, now: now) }
         for notification in plan.notifications {
             let sequence = try self.sequences.next(channel: notification.channel, now: now)
             sequences.append(sequence)
@@ -241,7 +257,7 @@ package final class CommandExecutor {
         for push in plan.pushes { try addToInboxes(push, of: plan.notifications, now) }
         if let entry = plan.audit { try audit(entry) }
         try removePosition(after: plan)
-        if plan.pushes.contains(where: \.isForEveryDriver) { backgroundTasks.insert(.broadcasts) }
+        if plan.pushes.contains(where: \.isForManyDrivers) { backgroundTasks.insert(.broadcasts) }
         return (sequences, try outbox.enqueue(plan.pushes, of: plan.notifications, now: now))
     }
 
@@ -265,7 +281,10 @@ package final class CommandExecutor {
 }
 
 extension PushIntent {
-    fileprivate var isForEveryDriver: Bool {
-        if case .everyDriver = audience { true } else { false }
+    fileprivate var isForManyDrivers: Bool {
+        switch audience {
+        case .everyDriver, .onlineDrivers: true
+        case .driver, .customer, .booking: false
+        }
     }
 }

@@ -1,6 +1,6 @@
 import Crypto
 
-/// The keys that encrypt device tokens. The first key encrypts; the others only decrypt tokens that were encrypted
+/// The store's keys, which encrypt device tokens. The first key encrypts; the others only decrypt tokens that were encrypted
 /// earlier.
 package struct DeviceKeys: Sendable {
     private let keys: [(id: String, key: AESGCMKey)]
@@ -28,6 +28,11 @@ package struct DeviceKeys: Sendable {
     func open(_ sealed: [UInt8], keyID: String, deviceID: String) -> String? {
         guard let key = keys.first(where: { $0.id.utf8.elementsEqual(keyID.utf8) })?.key else { return nil }
         return key.open(sealed, authenticating: Array(deviceID.utf8)).map { String(decoding: $0, as: UTF8.self) }
+    }
+
+    /// Keys for HMACs, derived from these keys, with the same ids and in the same order.
+    func authenticationKeys(for purpose: String) -> [(id: String, key: HMACKey)] {
+        keys.map { ($0.id, HMACKey(secret: $0.key.derivedSecret(for: purpose))) }
     }
 
     /// Whether there is a key with this id.

@@ -22,6 +22,11 @@ extension PushOutbox {
             notification: logged.notification, entity: broadcast.entity, round: broadcast.round, now: now)
         var woken: Set<PushLane> = []
         for devices in page.devices.split(byOwnersExcept: broadcast.except) {
+            if broadcast.isForOnlineDrivers,
+                try !availability.mayHear(ofBatches: devices[devices.startIndex].owner)
+            {
+                continue
+            }
             if broadcast.round > 0, try recipients.isConfirmed(logged, by: devices[devices.startIndex].owner) { continue }
             try enqueue(draft, on: devices, &woken)
         }

@@ -12,6 +12,7 @@ final class PushOutbox {
     let bookings: DeviceBookingTable
     let broadcasts: PushBroadcastTable
     let recipients: RecipientTable
+    let availability: AvailabilityTable
     let preferences: PreferenceTable
     let notifications: NotificationTable
     let arrivals: ArrivalTimes
@@ -50,6 +51,7 @@ final class PushOutbox {
         bookings = DeviceBookingTable(database: database)
         broadcasts = PushBroadcastTable(database: database)
         recipients = RecipientTable(database: database)
+        availability = AvailabilityTable(database: database)
         preferences = PreferenceTable(database: database)
         keys = options.keys
         lanes = options.lanes
@@ -82,7 +84,10 @@ final class PushOutbox {
             case .customer(let id): try enqueue(draft, for: Identity(role: .customer, id: id).key, &woken)
             case .booking(let reference):
                 for owner in try bookings.owners(of: reference) { try enqueue(draft, for: owner, &woken) }
-            case .everyDriver(let except): try broadcasts.add(intent, except: except)
+            case .everyDriver(let except):
+                try broadcasts.add(intent, except: except, isForOnlineDrivers: false)
+            case .onlineDrivers(let except):
+                try broadcasts.add(intent, except: except, isForOnlineDrivers: true)
             }
         }
         return woken

@@ -82,7 +82,11 @@ extension Command.Action {
         case .erase, .remind: .bulk
         case .acceptJob, .acceptRoute, .progress, .trip: .jobs
         case .account(.decide): .dispatch
-        case .telemetry, .markRead, .device, .updatePreferences, .account: .personal
+        case .batch(let request): request.isOfDriver ? .jobs : .dispatch
+        case .endAvailability: .dispatch
+        case .telemetry, .markRead, .device, .updatePreferences, .account,
+            .switchAvailability:
+            .personal
         }
     }
 
@@ -92,10 +96,29 @@ extension Command.Action {
             if case .drivers(let drivers) = announcement.audience { drivers.count } else { 1 }
         case .telemetry(let events): events.count
         case .order, .route, .driverCard, .acceptJob, .acceptRoute, .progress, .trip, .markRead, .updatePreferences,
-            .account:
+            .account, .switchAvailability, .endAvailability:
             5
+        case .batch(let request): request.rows
         case .device: 20
         case .erase, .remind: 500
+        }
+    }
+}
+
+extension BatchCommand {
+    fileprivate var isOfDriver: Bool {
+        switch self {
+        case .accept, .pickUp, .report, .arrange, .complete, .acknowledge: true
+        case .edit, .ready, .reassign, .unassign, .cancel, .cancelOrder, .returnOrder, .open: false
+        }
+    }
+
+    /// The batch, some notifications, and the orders, of which a batch usually has some ten.
+    fileprivate var rows: Int {
+        switch self {
+        case .edit(_, let edits): 5 + (edits.orders?.count ?? 0)
+        case .report, .returnOrder, .cancelOrder: 6
+        case .ready, .reassign, .unassign, .cancel, .open, .accept, .pickUp, .arrange, .complete, .acknowledge: 15
         }
     }
 }

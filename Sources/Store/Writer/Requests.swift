@@ -85,4 +85,6 @@ package enum QueryReply: Equatable, Sendable {
     case rejected(RuleError)
     /// 503.
     case unavailable(String)
+    /// The answer needs a write: this command has the query's answer.
+    case needsCommand(Command)
 }

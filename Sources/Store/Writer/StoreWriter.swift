@@ -51,6 +51,17 @@ package final class StoreWriter: Sendable {
         package var takePositions: @Sendable () -> [DriverPosition] = { [] }
         /// Gets positions that could not be stored.
         package var returnPositions: @Sendable ([DriverPosition]) -> Void = { _ in }
+        /// Whether the gateway keeps drivers' accounts, so that batches open and drivers go offline by time.
+        package var keepsAccounts = false
+        /// Returns whether a driver has a connection that is subscribed to the driver's own channel. Called on the
+        /// writer's thread.
+        package var isConnected: @Sendable (_ driverID: String) -> Bool = { _ in false }
+        /// Returns when a driver's last request came, in milliseconds since 1970. Nil: none since the start. Called on the
+        /// writer's thread.
+        package var lastRequest: @Sendable (_ driverID: String) -> Int64? = { _ in nil }
+        /// Asks whether the gateway may execute a command of its own, which is then replied to like any other. Called on
+        /// the writer's thread.
+        package var admitsOwnCommand: @Sendable () -> Bool = { true }
         /// Reads the clocks. Called on the writer's thread.
         package var readClock: @Sendable () -> ClockReading = ClockReading.current
 

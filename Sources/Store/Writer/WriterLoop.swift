@@ -2,7 +2,7 @@ import FleetRules
 import Threads
 
 /// The writer thread's state and its loop: take queued requests, execute them in a transaction, commit, publish, then
-/// run one slice of a background task.
+/// run one slice of a background task. `+Tasks` has what it does besides requests.
 struct WriterLoop {
     /// Under load, a slice of retention runs once per this many batches.
     private static let batchesPerRetention = 4
@@ -14,25 +14,28 @@ struct WriterLoop {
     /// After an error, the loop tries once per this time whether the store can be written again, in nanoseconds.
     private static let probeInterval: UInt64 = 1_000_000_000
 
-    private let executor: CommandExecutor
+    let executor: CommandExecutor
     private let queue: RequestQueue
     private let checkpointer: Checkpointer
     private let newRules: Lock<NotificationRules?>
-    private let counts: Lock<StoreStatistics>
+    let counts: Lock<StoreStatistics>
     private let heartbeat: Heartbeat
-    private let readClock: @Sendable () -> ClockReading
+    let readClock: @Sendable () -> ClockReading
     private let onCommit: @Sendable (Commit) -> Void
     private let takePublished: @Sendable () -> Published
-    private let onEvent: @Sendable (StoreEvent) -> Void
-    private let takePositions: @Sendable () -> [DriverPosition]
-    private let returnPositions: @Sendable ([DriverPosition]) -> Void
+    let onEvent: @Sendable (StoreEvent) -> Void
+    let takePositions: @Sendable () -> [DriverPosition]
+    let returnPositions: @Sendable ([DriverPosition]) -> Void
     private let batchMax: Int
-    private var clock: ClockKeeper
-    private var retention: RetentionSchedule
+    /// Nil: the gateway does nothing itself.
+    let admitsOwnCommand: (@Sendable () -> Bool)?
+    var clock: ClockKeeper
+    var retention: RetentionSchedule
     /// When to look next for notifications that were not confirmed in time, in milliseconds since 1970.
-    private var checkAt: Int64 = 0
-    private var positionSchedule = PositionSchedule()
-    private var taskFailures = BackgroundTaskFailures()
+    var checkAt: Int64 = 0
+    var positionSchedule = PositionSchedule()
+    var dueCommands = DueCommands()
+    var taskFailures = BackgroundTaskFailures()
     /// What is published and not recorded.
     private var published = Published()
     /// The id of the last notification that was committed and is not recorded as published.
@@ -68,6 +71,7 @@ struct WriterLoop {
         self.takePublished = takePublished
         self.onEvent = onEvent
         batchMax = options.batchMax
+        admitsOwnCommand = options.keepsAccounts ? options.admitsOwnCommand : nil
         (takePositions, returnPositions) = (options.takePositions, options.returnPositions)
         retention = RetentionSchedule(days: options.retentionDays)
     }
@@ -101,6 +105,7 @@ struct WriterLoop {
             }
             saveClock()
             checkConfirmations()
+            executeDueCommands()
             savePositionsIfDue()
             runBackgroundTask()
             if isRetentionDue, batchesSinceRetention >= Self.batchesPerRetention {
@@ -110,7 +115,7 @@ struct WriterLoop {
         }
     }
 
-    private func publish(_ commit: Commit) {
+    func publish(_ commit: Commit) {
         countDevices()
         if !commit.isEmpty { onCommit(commit) }
     }
@@ -147,7 +152,7 @@ struct WriterLoop {
 
     /// Executes requests in one transaction. If one of them makes the transaction fail, executes each request in a
     /// separate transaction.
-    private mutating func execute(_ batch: [StoreWriter.Request]) -> Commit {
+    mutating func execute(_ batch: [StoreWriter.Request]) -> Commit {
         let changesBefore = executor.database.totalChangedRows
         do throws(DatabaseError) {
             if batch.contains(where: \.isSubscription) {
@@ -295,120 +300,6 @@ struct WriterLoop {
         var commit = Commit(notExecuted: batch, reply: .failed("The store failed"))
         for case .receipts(let receipts) in batch { commit.droppedReceipts += receipts.count }
         return commit
-    }
-
-    // MARK: Clock
-
-    /// Reads the clocks, before each transaction: a jump of the wall clock must not reach a decision that cannot be
-    /// undone.
-    /// - Returns: the wall clock's time in milliseconds since 1970.
-    private mutating func observeClock() -> Int64 {
-        let reading = readClock()
-        if let change = clock.observe(reading) { onEvent(.clock(change)) }
-        executor.clockLead = clock.lead
-        return reading.wall
-    }
-
-    private mutating func saveClock() {
-        let reading = readClock()
-        guard !taskFailures.isPaused(ClockKeeper.name, at: reading.wall) else { return }
-        do throws(DatabaseError) {
-            if let change = try clock.applyConfirmation(at: reading) { onEvent(.clock(change)) }
-            try clock.save(at: reading)
-            taskFailures.remove(ClockKeeper.name)
-        } catch {
-            record(error, of: ClockKeeper.name, reading.wall)
-        }
-    }
-
-    // MARK: Confirmations
-
-    /// The name of the check in the operator's log.
-    private static let checkName = "confirmations"
-    /// Milliseconds between two checks.
-    private static let checkInterval: Int64 = 1_000
-
-    /// Once a second: finds the notifications that were not confirmed in time.
-    private mutating func checkConfirmations() {
-        let now = readClock().wall
-        // After the clock was set back, the next check is not at the old time.
-        guard now >= checkAt || checkAt - now > Self.checkInterval, !taskFailures.isPaused(Self.checkName, at: now)
-        else { return }
-        do throws(DatabaseError) {
-            let hasMore = try executor.transaction { () throws(DatabaseError) in
-                try executor.checkConfirmations(now: now)
-            }
-            checkAt = hasMore ? now : now + Self.checkInterval
-            taskFailures.remove(Self.checkName)
-            publish(Commit(updates: executor.counter.drainUpdates()))
-        } catch {
-            record(error, of: Self.checkName, now)
-        }
-    }
-
-    // MARK: Positions
-
-    private mutating func savePositionsIfDue() {
-        let time = Clock.monotonicMilliseconds()
-        if positionSchedule.isSaveDue(at: time) { savePositions() }
-        if executor.hasRemovedPositions, positionSchedule.isCheckpointDue(at: time) {
-            executor.hasRemovedPositions = false
-            executor.backgroundTasks.insert(.checkpoint)
-        }
-    }
-
-    /// Stores the drivers' newest positions in one transaction. They come after the commits that end jobs, and this
-    /// thread has published those, so none is of a driver who is no longer followed.
-    private mutating func savePositions() {
-        let positions = takePositions()
-        guard !positions.isEmpty else { return }
-        do throws(DatabaseError) {
-            try executor.transaction { () throws(DatabaseError) in try executor.save(positions) }
-            taskFailures.remove(PositionSchedule.name)
-        } catch {
-            returnPositions(positions)
-            record(error, of: PositionSchedule.name, readClock().wall)
-        }
-    }
-
-    // MARK: Background tasks and retention
-
-    private func nextBackgroundTask(_ now: Int64) -> BackgroundTask? {
-        BackgroundTask.allCases.first {
-            executor.backgroundTasks.contains($0) && !taskFailures.isPaused($0.rawValue, at: now)
-        }
-    }
-
-    private mutating func runBackgroundTask() {
-        let now = observeClock()
-        guard let task = nextBackgroundTask(now) else { return }
-        do throws(DatabaseError) {
-            let woken = try executor.runSlice(of: task, now: now)
-            taskFailures.remove(task.rawValue)
-            publish(Commit(wake: woken, finished: executor.outbox.drainFinished()))
-        } catch {
-            record(error, of: task.rawValue, now)
-        }
-    }
-
-    private mutating func runRetention() {
-        let now = observeClock()
-        do throws(DatabaseError) {
-            let (deleted, removed) = try retention.runSlice(
-                executor, now - clock.lead, isClockTrusted: clock.isTrusted)
-            taskFailures.remove(RetentionSchedule.name)
-            if deleted > 0 { counts.withLock { $0.deleted += deleted } }
-            publish(Commit(finished: executor.outbox.drainFinished(), removed: removed))
-        } catch {
-            record(error, of: RetentionSchedule.name, now)
-        }
-    }
-
-    private mutating func record(_ error: DatabaseError, of task: String, _ now: Int64) {
-        // In normal operation, a checkpoint fails while a reader is active.
-        let isExpected = task == BackgroundTask.checkpoint.rawValue && error.isBusy
-        let isFirst = taskFailures.record(task, isExpected: isExpected, at: now)
-        if isFirst { onEvent(.backgroundTaskFailed(error, kind: task)) }
     }
 }
 

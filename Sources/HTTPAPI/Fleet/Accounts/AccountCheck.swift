@@ -8,11 +8,19 @@ import Primitives
 package struct AccountCheck: Sendable {
     private let countryCode: String
     private let entry: @Sendable (_ uid: String) -> AccountEntry?
+    private let seen: @Sendable (_ driverID: String) -> Void
 
     /// - Parameters:
     ///   - countryCode: of the fleet's phone numbers, such as `+91`.
-    ///   - entry: the account of a Firebase user, from memory. Called on the loops' threads.
-    package init(countryCode: String, entry: @escaping @Sendable (_ uid: String) -> AccountEntry?) {
+    ///   - seen: gets the id of each driver who makes a request.
+    ///   - entry: the account of a Firebase user, from memory.
+    ///
+    /// The closures are called on the loops' threads.
+    package init(
+        countryCode: String, seen: @escaping @Sendable (_ driverID: String) -> Void = { _ in },
+        entry: @escaping @Sendable (_ uid: String) -> AccountEntry?
+    ) {
+        self.seen = seen
         self.countryCode = countryCode
         self.entry = entry
     }
@@ -21,6 +29,12 @@ package struct AccountCheck: Sendable {
     /// account does, otherwise the configuration.
     /// - Throws: `.forbidden` (403), or `.unknown` (404), if the account's state does not allow it.
     func admit(_ identity: Identity, to need: AccountNeed) throws(RuleError) -> Identity {
+        let admitted = try admitted(identity, to: need)
+        if admitted.role == .driver { seen(admitted.id) }
+        return admitted
+    }
+
+    private func admitted(_ identity: Identity, to need: AccountNeed) throws(RuleError) -> Identity {
         guard let user = identity.firebase else { return identity }
         if user.namesRole, identity.role != .driver { return identity }
         let entry = entry(user.uid)

@@ -1,0 +1,80 @@
+import Batches
+import FleetRules
+import Primitives
+
+/// The endpoints of batches of orders, which exist while `accounts.enabled` is true.
+enum BatchEndpoints {
+    /// Of drivers.
+    static let ofDrivers = EndpointGroup(
+        "/api/delivery", roles: [.driver],
+        [
+            .query("/api/delivery/available-batches") { .batch(.available(try $0.batchListing()), $0.identity) },
+            .query("/api/delivery/my-batch") {
+                .batch(.read(.current, correlationID: $0.http.correlationID), $0.identity)
+            },
+            .query("/api/delivery/batches/*") {
+                .batch(.read(.details(try $0.batchID()), correlationID: $0.http.correlationID), $0.identity)
+            },
+            .command(.post, "/api/delivery/batches/*/accept") { .batch(.accept(try $0.batchID())) },
+            .command(.patch, "/api/delivery/batches/*/pickup") {
+                .batch(.pickUp(try $0.batchID(), notes: try $0.body.driverNotes()))
+            },
+            .command(.patch, "/api/delivery/batches/*/sequence") {
+                .batch(.arrange(try $0.batchID(), try $0.body.sequenceEntries()))
+            },
+            .command(.patch, "/api/delivery/batches/*/complete") {
+                .batch(.complete(try $0.batchID(), notes: try $0.body.driverNotes()))
+            },
+            .command(.patch, "/api/delivery/orders/*/status") {
+                .batch(.report(try $0.body.deliveryReport(), orderID: try $0.orderID()))
+            },
+            .query("/api/delivery/summary") {
+                .batch(
+                    .summary(since: try $0.summaryStart(), currency: $0.router.summaries.currency), $0.identity)
+            },
+            .query("/api/delivery/availability") { .availability($0.identity) },
+            .command(.put, "/api/delivery/availability") { .switchAvailability(isOnline: try $0.body.isOnline()) },
+        ])
+
+    /// Of dispatchers, below `/api/admin`.
+    static let ofAdmins: [Endpoint] = [
+        .query("/api/admin/batches/*") { .batch(.one(try $0.batchID()), $0.identity) },
+        .command(.put, "/api/admin/batches/*", body: .batchOfOrders) {
+            .batch(.edit(try $0.batchID(), try $0.body.batchEdits()))
+        },
+        .command(.post, "/api/admin/batches/*/ready") { .batch(.ready(try $0.batchID())) },
+        .command(.post, "/api/admin/batches/*/reassign") {
+            guard let driver = try $0.body.name("driverId").value else { throw $0.body.missing("driverId", "a string") }
+            return .batch(.reassign(try $0.batchID(), driverID: driver, reason: try $0.reason()))
+        },
+        .command(.post, "/api/admin/batches/*/unassign") {
+            .batch(.unassign(try $0.batchID(), reason: try $0.reason()))
+        },
+        .command(.post, "/api/admin/batches/*/cancel") { .batch(.cancel(try $0.batchID(), reason: try $0.reason())) },
+        .command(.post, "/api/admin/batches/*/orders/*/cancel") {
+            .batch(
+                .cancelOrder(
+                    try $0.orderID(1), inBatch: try $0.batchID(), by: try $0.body.cancellingParty(), reason: try $0.reason()))
+        },
+        .command(.post, "/api/admin/batches/*/orders/*/return") {
+            .batch(.returnOrder(try $0.orderID(1), inBatch: try $0.batchID()))
+        },
+    ]
+}
+
+extension EndpointRequest {
+    /// The batch in the path. A segment that is no id names no batch.
+    fileprivate func batchID() throws(APIError) -> ObjectID {
+        guard let id = ObjectID(id) else { throw APIError(.unknownBatch) }
+        return id
+    }
+
+    /// The order in the path.
+    /// - Parameter index: of the segment among those that `*` stands for.
+    fileprivate func orderID(_ index: Int = 0) throws(APIError) -> ObjectID {
+        guard let id = ObjectID(parameters[index]) else { throw APIError(.unknownOrder) }
+        return id
+    }
+
+    fileprivate func reason() throws(APIError) -> String? { try body.text("reason").value }
+}

@@ -1,0 +1,82 @@
+import Access
+import FleetRules
+import Primitives
+
+/// Finds what time makes due, once a second: batches whose windows have ended, and drivers who were away for so long that
+/// they go offline. The writer executes it as commands of the gateway.
+struct DueCommands {
+    /// The task's name in ``StoreEvent/backgroundTaskFailed(_:kind:)``.
+    static let name = "due_commands"
+
+    /// Milliseconds between two looks.
+    private static let interval: Int64 = 1_000
+    /// Milliseconds between two rounds through the drivers who are online. A driver who was connected is away from the last
+    /// round on that saw the connection.
+    private static let roundInterval: Int64 = 600_000
+    /// The most batches, and the most drivers, of one look.
+    private static let (batchesMax, driversMax) = (50, 500)
+
+    /// When to look next, in monotonic milliseconds.
+    private var lookAt: Int64 = 0
+    /// When the next round through the drivers begins, in monotonic milliseconds.
+    private var roundAt: Int64 = 0
+    /// The last account of the round; nil between rounds.
+    private var roundAfter: String?
+
+    func isDue(at monotonic: Int64) -> Bool { monotonic >= lookAt }
+
+    /// - Parameters:
+    ///   - now: milliseconds since 1970.
+    ///   - monotonic: milliseconds.
+    mutating func next(
+        _ executor: CommandExecutor, now: Int64, monotonic: Int64
+    ) throws(DatabaseError) -> [Command] {
+        lookAt = monotonic + Self.interval
+        // By the wall clock: the end of a window is a time of day.
+        var actions = try executor.batches.due(at: now, most: Self.batchesMax).map { Command.Action.batch(.open($0)) }
+        // After an outage many are due.
+        if actions.count == Self.batchesMax { lookAt = monotonic }
+        if monotonic >= roundAt {
+            actions += try executor.driversAway(after: roundAfter ?? "", now: now, most: Self.driversMax, &roundAfter)
+                .map { .endAvailability(accountID: $0) }
+            if roundAfter == nil { roundAt = monotonic + Self.roundInterval }
+        }
+        return actions.map { Command(ofGateway: $0) }
+    }
+}
+
+extension CommandExecutor {
+    /// Looks at some of the drivers who are online, and stores when those were seen who have come back.
+    /// - Parameter last: gets the last of them; nil at the end of the round.
+    /// - Returns: the accounts of those who were away for too long.
+    fileprivate func driversAway(
+        after account: String, now: Int64, most: Int, _ last: inout String?
+    ) throws(DatabaseError) -> [ObjectID] {
+        let trusted = now - clockLead
+        let page = try outbox.availability.online(after: account, most: most)
+        last = page.count == most ? page.last?.account : nil
+        var away: [ObjectID] = []
+        var seen: [(account: String, at: Int64)] = []
+        for driver in page {
+            // A time in the future is of before the clock was set back.
+            let newest = isConnected(driver.personID) ? trusted : lastRequest(driver.personID) ?? driver.seenAt
+            let seenAt = min(max(newest, driver.seenAt), trusted)
+            if seenAt != driver.seenAt { seen.append((driver.account, seenAt)) }
+            if trusted - seenAt >= Availability.idleMax, let id = ObjectID(driver.account) { away.append(id) }
+        }
+        guard !seen.isEmpty else { return away }
+        try transaction { () throws(DatabaseError) in
+            for driver in seen { try outbox.availability.setSeen(driver.account, at: driver.at) }
+        }
+        return away
+    }
+}
+
+extension Command {
+    /// What the gateway does itself.
+    fileprivate init(ofGateway action: Action) {
+        self.init(
+            actor: Identity(role: .ops, id: "gateway"), action: action,
+            correlationID: "gateway-" + String(UInt64.random(in: .min ... .max), radix: 16))
+    }
+}

@@ -1,0 +1,137 @@
+import FleetRules
+import Threads
+
+/// What the writer does between batches of requests: clocks, checks, what time makes due, background tasks, retention.
+extension WriterLoop {
+    // MARK: Clock
+
+    /// Reads the clocks, before each transaction: a jump of the wall clock must not reach a decision that cannot be
+    /// undone.
+    /// - Returns: the wall clock's time in milliseconds since 1970.
+    mutating func observeClock() -> Int64 {
+        let reading = readClock()
+        if let change = clock.observe(reading) { onEvent(.clock(change)) }
+        executor.clockLead = clock.lead
+        return reading.wall
+    }
+
+    mutating func saveClock() {
+        let reading = readClock()
+        guard !taskFailures.isPaused(ClockKeeper.name, at: reading.wall) else { return }
+        do throws(DatabaseError) {
+            if let change = try clock.applyConfirmation(at: reading) { onEvent(.clock(change)) }
+            try clock.save(at: reading)
+            taskFailures.remove(ClockKeeper.name)
+        } catch {
+            record(error, of: ClockKeeper.name, reading.wall)
+        }
+    }
+
+    // MARK: Confirmations
+
+    /// The name of the check in the operator's log.
+    private static let checkName = "confirmations"
+    /// Milliseconds between two checks.
+    private static let checkInterval: Int64 = 1_000
+
+    /// Once a second: finds the notifications that were not confirmed in time.
+    mutating func checkConfirmations() {
+        let now = readClock().wall
+        // After the clock was set back, the next check is not at the old time.
+        guard now >= checkAt || checkAt - now > Self.checkInterval, !taskFailures.isPaused(Self.checkName, at: now)
+        else { return }
+        do throws(DatabaseError) {
+            let hasMore = try executor.transaction { () throws(DatabaseError) in
+                try executor.checkConfirmations(now: now)
+            }
+            checkAt = hasMore ? now : now + Self.checkInterval
+            taskFailures.remove(Self.checkName)
+            publish(Commit(updates: executor.counter.drainUpdates()))
+        } catch {
+            record(error, of: Self.checkName, now)
+        }
+    }
+
+    // MARK: Due commands
+
+    /// Executes what time has made due, as commands of the gateway. A drain admits none: their events would come too late.
+    mutating func executeDueCommands() {
+        let monotonic = Clock.monotonicMilliseconds()
+        guard let admitsOwnCommand, dueCommands.isDue(at: monotonic) else { return }
+        let now = observeClock()
+        guard !taskFailures.isPaused(DueCommands.name, at: now) else { return }
+        do throws(DatabaseError) {
+            let due = try dueCommands.next(executor, now: now, monotonic: monotonic)
+            taskFailures.remove(DueCommands.name)
+            let admitted = due.prefix { _ in admitsOwnCommand() }
+            if !admitted.isEmpty { publish(execute(admitted.map { .command(CommandRequest($0, replyTo: nil)) })) }
+        } catch {
+            record(error, of: DueCommands.name, now)
+        }
+    }
+
+    // MARK: Positions
+
+    mutating func savePositionsIfDue() {
+        let time = Clock.monotonicMilliseconds()
+        if positionSchedule.isSaveDue(at: time) { savePositions() }
+        if executor.hasRemovedPositions, positionSchedule.isCheckpointDue(at: time) {
+            executor.hasRemovedPositions = false
+            executor.backgroundTasks.insert(.checkpoint)
+        }
+    }
+
+    /// Stores the drivers' newest positions in one transaction. They come after the commits that end jobs, and this
+    /// thread has published those, so none is of a driver who is no longer followed.
+    mutating func savePositions() {
+        let positions = takePositions()
+        guard !positions.isEmpty else { return }
+        do throws(DatabaseError) {
+            try executor.transaction { () throws(DatabaseError) in try executor.save(positions) }
+            taskFailures.remove(PositionSchedule.name)
+        } catch {
+            returnPositions(positions)
+            record(error, of: PositionSchedule.name, readClock().wall)
+        }
+    }
+
+    // MARK: Background tasks and retention
+
+    func nextBackgroundTask(_ now: Int64) -> BackgroundTask? {
+        BackgroundTask.allCases.first {
+            executor.backgroundTasks.contains($0) && !taskFailures.isPaused($0.rawValue, at: now)
+        }
+    }
+
+    mutating func runBackgroundTask() {
+        let now = observeClock()
+        guard let task = nextBackgroundTask(now) else { return }
+        do throws(DatabaseError) {
+            let woken = try executor.runSlice(of: task, now: now)
+            taskFailures.remove(task.rawValue)
+            publish(Commit(wake: woken, finished: executor.outbox.drainFinished()))
+        } catch {
+            record(error, of: task.rawValue, now)
+        }
+    }
+
+    mutating func runRetention() {
+        let now = observeClock()
+        do throws(DatabaseError) {
+            let (deleted, removed) = try retention.runSlice(
+                executor, now - clock.lead, isClockTrusted: clock.isTrusted)
+            taskFailures.remove(RetentionSchedule.name)
+            if deleted > 0 { counts.withLock { $0.deleted += deleted } }
+            publish(Commit(finished: executor.outbox.drainFinished(), removed: removed))
+        } catch {
+            record(error, of: RetentionSchedule.name, now)
+        }
+    }
+
+    mutating func record(_ error: DatabaseError, of task: String, _ now: Int64) {
+        // In normal operation, a checkpoint fails while a reader is active.
+        let isExpected = task == BackgroundTask.checkpoint.rawValue && error.isBusy
+        let isFirst = taskFailures.record(task, isExpected: isExpected, at: now)
+        if isFirst { onEvent(.backgroundTaskFailed(error, kind: task)) }
+    }
+}

@@ -1,0 +1,195 @@
+import Access
+import Accounts
+import Batches
+import FleetRules
+import Primitives
+import Testing
+
+@testable import Store
+
+/// Batches of orders in the store: what a command of a driver or an admin writes.
+@Suite struct BatchCommandTests {
+    private let store = TemporaryStore()
+    private let executor: CommandExecutor
+    /// Two approved drivers with accounts.
+    private let accounts = [Account.active(1), Account.active(2)]
+    private static let id = ObjectID.sample(1)
+    private static let order = ObjectID.sample(11)
+
+    init() throws {
+        executor = try store.executor()
+        for account in accounts { try executor.accounts.store(account) }
+    }
+
+    private func of(_ index: Int) -> Identity { driver(accounts[index].personID) }
+
+    private func run(_ request: BatchCommand, by actor: Identity = admin, at now: Int64 = noon) throws -> CommandReply {
+        try executor.commit(command(.batch(request), by: actor), at: now)
+    }
+
+    /// A batch with two orders, the first of which has the code 1234.
+    private func create(_ orders: [EditedOrder]? = nil) throws {
+        var edits = BatchEdits()
+        var first = EditedOrder(id: Self.order, orderNumber: "ORD-1")
+        first.otp = .digits("1234")
+        edits.orders = orders ?? [first, EditedOrder(id: .sample(12), orderNumber: "ORD-2")]
+        #expect(try run(.edit(Self.id, edits)).status == 200)
+    }
+
+    /// The same batch in the hands of the first driver, who has picked it up.
+    private func pickUp() throws {
+        try create()
+        for (request, actor) in [
+            (BatchCommand.ready(Self.id), admin), (.accept(Self.id), of(0)), (.pickUp(Self.id, notes: nil), of(0)),
+        ] { #expect(try run(request, by: actor).status == 200) }
+    }
+
+    private func deliver(_ digits: String, at now: Int64 = noon, by actor: Int = 0) throws -> CommandReply {
+        try run(.report(DeliveryReport(.delivered(.otp(digits))), orderID: Self.order), by: of(actor), at: now)
+    }
+
+    // MARK: Codes
+
+    @Test func theCodeIsStoredOnlyAsItsHMAC() throws {
+        try create()
+        let rows = try executor.database.dump(
+            "SELECT length(otp_digest), otp_key FROM batch_orders WHERE id = '\(Self.order.text)'")
+        #expect(rows == ["32|k1"])
+        let codes = executor.codes
+        let sealed = codes.seal("1234", of: Self.order)
+        #expect(codes.matches("1234", sealed, of: Self.order))
+        #expect(!codes.matches("1235", sealed, of: Self.order) && !codes.matches("1234", sealed, of: .sample(12)))
+        #expect(!codes.matches("1234", .sealed(digest: [], keyID: "k1"), of: Self.order))
+        let rotated = DeliveryCodes(testKeys("k2", "k1"))
+        #expect(rotated.matches("1234", sealed, of: Self.order), "an older key")
+        #expect(!DeliveryCodes(testKeys("k2")).matches("1234", sealed, of: Self.order), "its key is gone")
+    }
+
+    @Test func fiveWrongCodesLockTheOrderForAQuarterOfAnHour() throws {
+        try pickUp()
+        for _ in 1...5 { #expect(try deliver("0000").error?.summary == "Invalid OTP") }
+        let locked = try deliver("1234")
+        #expect(locked.error?.kind == .limited && locked.error?.retryAfterSeconds == 900)
+        #expect(try deliver("1234", at: noon + 899_000).error?.retryAfterSeconds == 1)
+        #expect(try deliver("1234", at: noon + 900_000).status == 200)
+    }
+
+    /// A restart and a replacement of the driver do not give more attempts.
+    @Test func wrongCodesAreCountedPerOrder() throws {
+        try pickUp()
+        for _ in 1...3 { _ = try deliver("0000") }
+        #expect(try run(.reassign(Self.id, driverID: accounts[1].id.text, reason: nil)).status == 200)
+        for _ in 1...2 { _ = try deliver("0000", by: 1) }
+        #expect(try deliver("1234", by: 1).error?.kind == .limited)
+        let failed = BatchCommand.report(DeliveryReport(.failed(.customerRefused)), orderID: Self.order)
+        #expect(try run(failed, by: of(1)).status == 200, "other reports go on")
+    }
+
+    // MARK: Repetitions
+
+    @Test func aRepeatedReportGetsTheStoredResponse() throws {
+        try pickUp()
+        let first = try deliver("1234", at: noon + 1_000)
+        let other = BatchCommand.report(DeliveryReport(.failed(.other), notes: "Dog"), orderID: .sample(12))
+        #expect(try run(other, by: of(0)).status == 200)
+        let again = try deliver("9999", at: noon + 5_000)
+        #expect(again.body == first.body && again.result?.isRepetition == true)
+        #expect(try executor.batches.batch(Self.id)?.status == .partialComplete)
+        // Without the stored response, which an erasure has cleared, it is made anew.
+        try executor.batches.orders.clearReports(ofAccount: accounts[0].id)
+        #expect(try deliver("1234").body != first.body && deliver("1234").status == 200)
+    }
+
+    @Test func onlyOneDriverGetsTheBatch() throws {
+        try create()
+        _ = try run(.ready(Self.id))
+        let won = try run(.accept(Self.id), by: of(0))
+        let lost = try run(.accept(Self.id), by: of(1))
+        #expect(won.status == 200 && lost.error?.text == RuleError.batchTaken.text && lost.error?.jobStatus == "DISPATCHED")
+        let again = try run(.accept(Self.id), by: of(0))
+        #expect(again.body == won.body && again.result?.isRepetition == true)
+    }
+
+    @Test func driversNeedAnApprovedAccount() throws {
+        try create()
+        var pending = Account.sample(3)
+        try executor.accounts.store(pending)
+        #expect(try run(.accept(Self.id), by: driver("nobody")).error?.status == 403)
+        #expect(try run(.accept(Self.id), by: driver(pending.personID)).error?.summary == "Account pending approval")
+        pending.status = .suspended
+        try executor.accounts.store(pending)
+        let reply = try run(.acknowledge(.current), by: driver(pending.personID))
+        #expect(reply.error?.summary == "Account suspended")
+    }
+
+    @Test func anOrderIsInOneOpenBatchOnly() throws {
+        try create()
+        var edits = BatchEdits()
+        edits.orders = [EditedOrder(id: Self.order, orderNumber: "ORD-1")]
+        #expect(try run(.edit(.sample(2), edits)).error?.status == 409)
+        #expect(try run(.cancel(Self.id, reason: nil)).status == 200)
+        #expect(try run(.edit(.sample(2), edits)).status == 200)
+    }
+
+    @Test func theFirstReadingIsACommand() throws {
+        try create()
+        _ = try run(.ready(Self.id))
+        _ = try run(.accept(Self.id), by: of(0))
+        let reader = BatchReader(executor.batches, executor.accounts)
+        let query = BatchQuery.read(.current, correlationID: "c")
+        #expect(try reader.execute(query, by: of(0)).get() == .unacknowledged(.current))
+        let details = BatchQuery.read(.details(Self.id), correlationID: "c")
+        #expect(try reader.execute(details, by: of(0)).get() == .unacknowledged(.details(Self.id)))
+        #expect(try reader.execute(details, by: of(1)) == .failure(.notAssigned))
+        #expect(try run(.acknowledge(.current), by: of(0)).status == 200)
+        let batch = try #require(try executor.batches.batch(Self.id))
+        #expect(try reader.execute(query, by: of(0)).get() == .batch(.read(.current(batch))))
+        // Taken from the driver between the query and the command.
+        #expect(try run(.unassign(Self.id, reason: nil)).status == 200)
+        let late = try run(.acknowledge(.current), by: of(0))
+        #expect(String(decoding: late.body, as: UTF8.self).contains("No active batch"))
+    }
+
+    // MARK: Time
+
+    @Test func windowsThatHaveEndedAreDue() throws {
+        for number in 1...60 {
+            var edits = BatchEdits()
+            edits.windowEndTime = .set(noon + 1_000)
+            if number > 1 { edits.orders = [EditedOrder(id: .sample(number + 100), orderNumber: "O")] }
+            #expect(try run(.edit(.sample(number), edits)).status == 200)
+        }
+        var due = DueCommands()
+        #expect(due.isDue(at: 0))
+        #expect(try due.next(executor, now: noon + 999, monotonic: 0).isEmpty)
+        #expect(!due.isDue(at: 999) && due.isDue(at: 1_000))
+        var opened: [Command] = []
+        while opened.count < 60 {
+            let some = try due.next(executor, now: noon + 1_000, monotonic: 1_000)
+            try #require(!some.isEmpty)
+            for command in some { #expect(try executor.commit(command, at: noon + 1_000).status == 200) }
+            opened += some
+        }
+        #expect(try executor.batches.batch(.sample(1))?.status == .cancelled, "it has no order")
+        #expect(try executor.batches.waiting(most: 100).count == 59)
+        #expect(try executor.batches.due(at: .max, most: 1).isEmpty)
+    }
+
+    /// A command that was due comes too late for a batch that an admin has opened.
+    @Test func aLateCommandChangesNothing() throws {
+        try create()
+        _ = try run(.ready(Self.id))
+        let before = try executor.dump("batches")
+        #expect(try run(.open(Self.id)).result?.isRepetition == true)
+        #expect(try executor.dump("batches") == before)
+    }
+}
+
+extension Account {
+    /// An approved account.
+    static func active(_ number: Int) -> Account {
+        var account = Account.sample(number)
+        account.status = .active
+        return account
+    }
+}
