@@ -25,6 +25,8 @@ struct Redaction {
     private static let cardFields: [StaticString] = [
         "name", "phoneNumber", "vehicleMake", "vehicleModel", "vehicleColor", "licensePlate",
     ]
+    /// The members of an order's address in a batch that identify the customer.
+    private static let recipientFields: [StaticString] = ["name", "phone", "flatNumber"]
     /// Cleared together with a customer's addresses. They are numbers, so they are not searched for elsewhere.
     private static let coordinateFields: [StaticString] = [
         "pickupLatitude", "pickupLongitude", "dropoffLatitude", "dropoffLongitude",
@@ -126,19 +128,23 @@ struct Redaction {
     // MARK: Other texts
 
     /// Redacts a stored response. Each order and route in the response contains the id of its driver, each order that of
-    /// its customer, and each driver's card the driver's own. The addresses and coordinates of open orders are cleared,
+    /// its customer, and each driver's card the driver's own; the address of an order in a batch contains no id, but the
+    /// customer's name and phone. The addresses and coordinates of open orders are cleared,
     /// too: a stored response is not what the driver's app navigates by.
     /// - Returns: the redacted response; nil if nothing changes.
     func redacted(response: [UInt8]) -> [UInt8]? {
-        let person = person
+        let (person, texts) = (person, texts)
         let skipped = Self.driverFields + Self.customerFields + Self.cardFields
-        let rules = JSONRedaction.Rules(skipped: skipped, wholeWords: true) { try Self.fields(of: person, in: $0) }
+        let rules = JSONRedaction.Rules(skipped: skipped, wholeWords: true) { try Self.fields(of: person, texts, in: $0) }
         return JSONRedaction.apply(to: response, search, rules)
     }
 
-    /// The members to set to null in an order, a route or a driver's card.
-    private static func fields(of person: Identity, in object: UnsafeRawBufferPointer) throws -> [StaticString] {
+    /// The members to set to null in an order, a route, a driver's card or an address.
+    private static func fields(
+        of person: Identity, _ texts: [String], in object: UnsafeRawBufferPointer
+    ) throws -> [StaticString] {
         var (isPersons, hasID, isCard) = (false, false, false)
+        var (isAddress, isRecipient) = (false, false)
         try JSONReader.object(object) { key, value in
             let isSame = value.string?.isSame(as: person.id) ?? false
             if key.equals(person.role == .driver ? "driverId" : "customerId") {
@@ -147,9 +153,16 @@ struct Redaction {
                 hasID = isSame
             } else if key.equals("licensePlate") {
                 isCard = true
+            } else if key.equals("flatNumber") {
+                isAddress = true
+            } else if key.equals("name") || key.equals("phone"), let text = value.string {
+                isRecipient = isRecipient || texts.contains { $0.isSame(as: text) }
             }
         }
-        guard person.role == .driver else { return isPersons ? customerFields(hasEnded: true) : [] }
+        guard person.role == .driver else {
+            if isAddress, isRecipient { return recipientFields }
+            return isPersons ? customerFields(hasEnded: true) : []
+        }
         return isPersons ? driverFields : hasID && isCard ? cardFields : []
     }
 

@@ -1,0 +1,95 @@
+import Accounts
+import Batches
+import FleetRules
+import Primitives
+import Testing
+
+@testable import Store
+
+/// What an erasure removes from batches of orders.
+@Suite struct BatchErasureTests {
+    private let store = TemporaryStore()
+    private let executor: CommandExecutor
+    private let account = Account.active(1)
+    private static let id = ObjectID.sample(1)
+
+    init() throws {
+        executor = try store.pushing()
+        try executor.accounts.store(account)
+        try executor.runBackgroundTasks()
+    }
+
+    private var everything: String {
+        get throws {
+            let tables = try executor.database.dump("SELECT name FROM sqlite_master WHERE type = 'table' ORDER BY name")
+            return try tables.flatMap { try executor.database.dump("SELECT * FROM \($0)") }.joined(separator: "\n")
+        }
+    }
+
+    private func run(_ request: BatchCommand, byDriver: Bool = true, key: String? = nil) throws {
+        let actor = byDriver ? driver(account.personID) : admin
+        #expect(try executor.commit(command(.batch(request), by: actor, key: key)).status == 200, "\(request.name)")
+    }
+
+    /// A batch with an order of customer 7 and one of customer 8, in the hands of the driver.
+    private func start() throws {
+        var edits = BatchEdits()
+        edits.orders = ["7", "8"].map { customer in
+            var order = EditedOrder(id: .sample(Int(customer) ?? 0), orderNumber: "ORD-\(customer)")
+            order.customerID = customer
+            (order.address.name, order.address.phone) = ("Customer Qwerty\(customer)", "+9198\(customer)")
+            (order.address.flatNumber, order.address.street) = ("Flat \(customer)04", "12 Lake View")
+            return order
+        }
+        try run(.edit(Self.id, edits), byDriver: false, key: "edit")
+        try run(.ready(Self.id), byDriver: false)
+        try run(.accept(Self.id), key: "accept")
+        try run(.pickUp(Self.id, notes: "Dana Zyxwv has it"))
+    }
+
+    private func deliver(_ order: Int) throws {
+        let report = DeliveryReport(.delivered(.photo(url: "https://p.example/1")))
+        try run(.report(report, orderID: .sample(order)))
+    }
+
+    @Test func aCustomerIsErasedWhenTheBatchIsOver() throws {
+        try start()
+        _ = try executor.commit(command(.erase(.customer, id: "7")))
+        try executor.runBackgroundTasks()
+        let address = try #require(try executor.batches.batch(Self.id)?.orders[0].address)
+        #expect(address.name == "Customer Qwerty7", "the driver still needs it")
+        try deliver(7)
+        try deliver(8)
+        try executor.transaction { () throws(DatabaseError) in try executor.resumeErasures() }
+        try executor.runBackgroundTasks()
+        let rest = try everything
+        for text in ["Qwerty7", "+91987", "Flat 704"] { #expect(!rest.contains(text), "\(text)") }
+        for text in ["Qwerty8", "+91988", "Flat 804", "12 Lake View", "ORD-7"] { #expect(rest.contains(text), "\(text)") }
+        #expect(try executor.count("erasures") == 0)
+    }
+
+    @Test func aBatchThatIsOverIsClearedAtOnce() throws {
+        try start()
+        try deliver(7)
+        try deliver(8)
+        let reply = try executor.commit(command(.erase(.customer, id: "7")))
+        #expect(String(decoding: reply.body, as: UTF8.self).contains(#""orders":1"#))
+        try executor.runBackgroundTasks()
+        let rest = try everything
+        for text in ["Qwerty7", "+91987", "Flat 704"] { #expect(!rest.contains(text), "\(text)") }
+    }
+
+    @Test func aDriversNameNotesAndSwitchAreErased() throws {
+        try start()
+        let report = DeliveryReport(.failed(.other), notes: "Dana Zyxwv found nobody")
+        try run(.report(report, orderID: .sample(7)))
+        _ = try executor.commit(command(.switchAvailability(isOnline: true), by: driver(account.personID)))
+        #expect(try everything.contains("Zyxwv") && everything.contains("Rahul"))
+        _ = try executor.commit(command(.erase(.driver, id: account.personID)))
+        try executor.runBackgroundTasks()
+        let rest = try everything
+        for text in ["Zyxwv", "Rahul"] { #expect(!rest.contains(text), "\(text)") }
+        #expect(try executor.count("driver_availability") == 0)
+        #expect(try executor.batches.batch(Self.id)?.driver?.personID == Identifier(account.personID), "the id stays")
+    }
+}
