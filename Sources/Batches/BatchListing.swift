@@ -25,36 +25,55 @@ package struct BatchListing: Equatable, Sendable {
         self.order = order
     }
 
+    /// A batch that waits for a driver. Its orders may be left out: the list shows only their number.
+    package struct Waiting: Equatable, Sendable {
+        package let batch: Batch
+        /// All orders but the cancelled ones.
+        package let orderCount: Int
+
+        package init(_ batch: Batch, orderCount: Int) {
+            self.batch = batch
+            self.orderCount = orderCount
+        }
+    }
+
     /// A batch of the list.
     package struct Entry: Equatable, Sendable {
         package let batch: Batch
+        package let orderCount: Int
         /// The way to the kitchen as the crow flies, with one decimal. Nil: not asked for, or not known.
         package let distanceKm: JSONNumber?
+
+        fileprivate init(_ waiting: Waiting, distanceKm: JSONNumber? = nil) {
+            batch = waiting.batch
+            orderCount = waiting.orderCount
+            self.distanceKm = distanceKm
+        }
     }
 
     /// The list of the batches that wait for a driver.
-    package func entries(_ batches: some Sequence<Batch>) -> [Entry] {
-        let listed = batches.filter { $0.status == .ready && (zone == nil || $0.zone?.id == zone) }
-            .sorted { ($0.windowEndTime ?? .max, $0.id.text) < ($1.windowEndTime ?? .max, $1.id.text) }
+    package func entries(_ batches: some Sequence<Waiting>) -> [Entry] {
+        let listed = batches.filter { $0.batch.status == .ready && (zone == nil || $0.batch.zone?.id == zone) }
+            .sorted { ($0.batch.windowEndTime ?? .max, $0.batch.id.text) < ($1.batch.windowEndTime ?? .max, $1.batch.id.text) }
         switch order {
-        case .windowEnd: return listed.map { Entry(batch: $0, distanceKm: nil) }
-        case .orders: return Self.descending(listed) { $0.counts.total }
-        case .earnings: return Self.descending(listed) { $0.estimatedEarnings.flatMap { Money($0) } }
+        case .windowEnd: return listed.map { Entry($0) }
+        case .orders: return Self.descending(listed) { $0.orderCount }
+        case .earnings: return Self.descending(listed) { $0.batch.estimatedEarnings.flatMap { Money($0) } }
         case .nearest(let latitude, let longitude):
-            let distances = listed.map { ($0, $0.kitchen?.address.metres(toLatitude: latitude, longitude: longitude)) }
+            let distances = listed.map { ($0, $0.batch.kitchen?.address.metres(toLatitude: latitude, longitude: longitude)) }
             return distances.stablySorted { ($0.1 ?? .infinity) < ($1.1 ?? .infinity) }
-                .map { Entry(batch: $0, distanceKm: $1.map(Self.kilometres)) }
+                .map { Entry($0, distanceKm: $1.map(Self.kilometres)) }
         }
     }
 
     /// - Parameter value: nil sorts last.
-    private static func descending<Value: Comparable>(_ batches: [Batch], by value: (Batch) -> Value?) -> [Entry] {
+    private static func descending<Value: Comparable>(_ batches: [Waiting], by value: (Waiting) -> Value?) -> [Entry] {
         batches.map { ($0, value($0)) }
             .stablySorted { one, other in
                 guard let first = one.1 else { return false }
                 return other.1.map { first > $0 } ?? true
             }
-            .map { Entry(batch: $0.0, distanceKm: nil) }
+            .map { Entry($0.0) }
     }
 
     private static func kilometres(_ metres: Double) -> JSONNumber {

@@ -29,8 +29,12 @@ import Testing
         return batch
     }
 
+    private func waiting(_ batches: [Batch]) -> [BatchListing.Waiting] {
+        batches.map { BatchListing.Waiting($0, orderCount: $0.counts.total) }
+    }
+
     private func ids(_ listing: BatchListing, _ batches: [Batch]) -> [Int] {
-        listing.entries(batches).compactMap { Int($0.batch.id.text, radix: 16) }
+        listing.entries(waiting(batches)).compactMap { Int($0.batch.id.text, radix: 16) }
     }
 
     @Test func listsWhatWaitsTheOldestWindowFirst() {
@@ -38,7 +42,7 @@ import Testing
             batch(1, windowEnd: nil), batch(2, windowEnd: 30), batch(4, windowEnd: 20), batch(3, windowEnd: 20),
         ]
         #expect(ids(BatchListing(), batches) == [3, 4, 2, 1])
-        #expect(BatchListing().entries(batches).allSatisfy { $0.distanceKm == nil })
+        #expect(BatchListing().entries(waiting(batches)).allSatisfy { $0.distanceKm == nil })
         for status in BatchStatus.allCases { #expect(ids(BatchListing(), [batch(1, status)]).isEmpty == (status != .ready)) }
         #expect(BatchListing().entries([]).isEmpty)
     }
@@ -70,10 +74,11 @@ import Testing
             batch(1), batch(2, place: ("51", "8")), batch(3, place: ("50.001", "8")), batch(4, place: ("49.9", "8")),
             batch(5, place: ("50", "8.0")),
         ]
-        let entries = BatchListing(order: .nearest(latitude: 50, longitude: 8)).entries(batches)
+        let entries = BatchListing(order: .nearest(latitude: 50, longitude: 8)).entries(waiting(batches))
         #expect(entries.map { $0.batch.id } == [5, 3, 4, 2, 1].map { Fixture.id($0) })
         #expect(entries.map { $0.distanceKm?.text } == ["0.0", "0.1", "11.1", "111.2", nil])
-        let antipode = BatchListing(order: .nearest(latitude: -50, longitude: -172)).entries([batch(5, place: ("50", "8"))])
+        let antipode = BatchListing(order: .nearest(latitude: -50, longitude: -172)).entries(
+            waiting([batch(5, place: ("50", "8"))]))
         #expect(antipode.first?.distanceKm?.text == "20015.1")
     }
 

@@ -1,4 +1,5 @@
 import Access
+import Batches
 import FleetRules
 import HTTP
 import JSON
@@ -86,6 +87,7 @@ private func checkBodies(_ bytes: UnsafeRawBufferPointer) {
     if let positions = read({ () throws(APIError) in try body.positions() }) { check(positions) }
     if let announcement = read({ () throws(APIError) in try body.announcement { $0 == "T" } }) { check(announcement) }
     if let events = read({ () throws(APIError) in try body.telemetry { $0 == "T" } }) { check(events) }
+    checkBatches(body)
     if let marks = read({ () throws(APIError) in try body.readMarks() }) { for mark in marks ?? [] { checkName(mark) } }
     if let changes = read({ () throws(APIError) in try body.preferenceChanges { checkZone($0) } }) { check(changes) }
     for method in [HTTPRequest.Method.post, .delete] {
@@ -99,6 +101,40 @@ private func checkBodies(_ bytes: UnsafeRawBufferPointer) {
         ]
         for device in devices { if let device { check(device, method) } }
     }
+}
+
+/// The bodies of requests about batches: what is accepted is within the limits, and can be applied to a batch.
+private func checkBatches(_ body: JSONBody) {
+    if let edits = read({ () throws(APIError) in try body.batchEdits() }) {
+        invariant((edits.orders?.count ?? 0) <= BatchEdits.ordersMax, "a batch has at most 200 orders")
+        for order in edits.orders ?? [] {
+            checkName(order.customerID)
+            checkDegrees(order.address.latitude, 90)
+            checkDegrees(order.address.longitude, 180)
+            invariant(order.items.count <= 100, "an order has at most 100 items")
+            invariant((1...100).contains(order.orderNumber.unicodeScalars.count), "an order's number is short")
+        }
+        var random = SystemRandomNumberGenerator()
+        let batch = Batch(id: .random(using: &random), createdAt: 0)
+        if let decision = try? batch.apply(.edit(edits), at: 1, using: &random) {
+            invariant(Set(decision.batch.orders.map(\.sequenceNumber)).count == decision.batch.orders.count, "unique places")
+            let answer = FleetResponses.body(of: .batch(.one(decision.batch)))
+            invariant(isJSON(answer), "a batch is written as JSON")
+        }
+    }
+    if let report = read({ () throws(APIError) in try body.deliveryReport() }) {
+        invariant(report.otp.map(\.isDeliveryOTP) ?? true, "a code has four digits")
+        invariant((report.notes?.unicodeScalars.count ?? 0) <= DriverNotes.lengthMax, "notes are short")
+    }
+    if let entries = read({ () throws(APIError) in try body.sequenceEntries() }) {
+        invariant(entries.count <= BatchEdits.ordersMax, "a tour has at most 200 orders")
+    }
+    _ = read { () throws(APIError) in try body.driverNotes() }
+    _ = read { () throws(APIError) in try body.isOnline() }
+}
+
+private func checkDegrees(_ number: JSONNumber?, _ limit: Double) {
+    invariant(number.flatMap { Double($0.text) }.map { abs($0) <= limit } ?? true, "degrees are within their limits")
 }
 
 private func checkOrderAction(_ action: OrderAction?) {
@@ -315,6 +351,10 @@ private func isPermitted(_ command: Command) -> Bool {
     case (.device, .driver), (.device, .customer), (.updatePreferences, .driver), (.updatePreferences, .customer): true
     case (.order, .admin), (.route, .admin), (.announce, .admin), (.erase(.driver, _), .admin), (.erase(.customer, _), .admin):
         true
+    case (.remind, .admin), (.driverCard, .admin), (.account(.decide), .admin), (.switchAvailability, .driver): true
+    case (.batch(let request), .driver): ["accept", "pickup", "status", "sequence", "complete"].contains(request.name)
+    case (.batch(let request), .admin):
+        ["update", "ready", "reassign", "unassign", "cancel", "cancel_order", "return_order"].contains(request.name)
     case (.acceptJob, .driver), (.acceptRoute, .driver), (.progress, .driver), (.telemetry, .driver), (.markRead, .driver): true
     default: false
     }

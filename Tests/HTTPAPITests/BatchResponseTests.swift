@@ -89,9 +89,10 @@ import Testing
 
     @Test func looking() throws {
         let ready = try batch(after: .ready)
+        let waiting = BatchListing.Waiting(ready, orderCount: 3)
         let near = BatchListing(order: .nearest(latitude: 19.1, longitude: 72.9))
-        try golden("available", .available(BatchListing().entries([ready])))
-        try golden("available-nearest", .available(near.entries([ready])))
+        try golden("available", .available(BatchListing().entries([waiting])))
+        try golden("available-nearest", .available(near.entries([waiting])))
         try golden("available-none", .available([]))
         try golden("details-for-others", .read(.details(ready, .withoutCustomers, driver: nil)) as BatchResult)
     }

@@ -71,15 +71,20 @@ struct BatchTable {
 
     // MARK: Several batches
 
-    /// The batches that wait for a driver, the earliest end of the window first, at most `most`.
-    func waiting(most: Int) throws(DatabaseError) -> [Batch] {
-        var batches = try database.all(Self.selectWaiting, .integer(most), as: Batch.init(row:))
-        for index in batches.indices { batches[index].orders = try orders.orders(of: batches[index].id) }
-        return batches
+    /// The batches that wait for a driver, without their orders, the earliest end of the window first, at most `most`.
+    func waiting(most: Int) throws(DatabaseError) -> [BatchListing.Waiting] {
+        try database.all(
+            Self.selectWaiting, .integer(most),
+            as: { row throws(DatabaseError) in
+                BatchListing.Waiting(try Batch(row: row), orderCount: Int(row.integer(20)))
+            })
     }
 
     private static let selectWaiting = SQL(
-        "\(select) WHERE status = 'READY_FOR_DISPATCH' ORDER BY window_ends_at, id LIMIT ?")
+        """
+        SELECT \(columns), order_count FROM batches WHERE status = 'READY_FOR_DISPATCH' ORDER BY window_ends_at, id \
+        LIMIT ?
+        """)
 
     /// The batches whose windows have ended, at most `most`.
     func due(at now: Int64, most: Int) throws(DatabaseError) -> [ObjectID] {
@@ -116,14 +121,15 @@ struct BatchTable {
             .string(batch.zone?.name), .string(batch.zone?.city), .string(batch.driver?.accountID.text),
             .string(batch.driver?.personID.text), .string(batch.driver?.name), .integer(batch.createdAt),
             .integer(batch.updatedAt), .integer(batch.driverAssignedAt), .integer(batch.dispatchedAt),
-            .integer(batch.pickedUpAt), .integer(batch.completedAt), .integer(counts.delivered), .integer(counts.failed))
+            .integer(batch.pickedUpAt), .integer(batch.completedAt), .integer(counts.delivered), .integer(counts.failed),
+            .integer(counts.total))
         try orders.store(batch.orders, over: change.stored?.orders ?? [], of: batch.id)
     }
 
     private static let upsert = SQL(
         """
-        INSERT INTO batches (\(columns), delivered, failed) \
-        VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (id) DO UPDATE SET \
+        INSERT INTO batches (\(columns), delivered, failed, order_count) \
+        VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (id) DO UPDATE SET \
         status = excluded.status, version = excluded.version, batch_number = excluded.batch_number, \
         meal_window = excluded.meal_window, window_ends_at = excluded.window_ends_at, \
         estimated_earnings = excluded.estimated_earnings, kitchen = excluded.kitchen, zone_id = excluded.zone_id, \
@@ -131,7 +137,7 @@ struct BatchTable {
         driver_id = excluded.driver_id, driver_name = excluded.driver_name, updated_at = excluded.updated_at, \
         assigned_at = excluded.assigned_at, dispatched_at = excluded.dispatched_at, \
         picked_up_at = excluded.picked_up_at, completed_at = excluded.completed_at, delivered = excluded.delivered, \
-        failed = excluded.failed
+        failed = excluded.failed, order_count = excluded.order_count
         """)
 
     // MARK: Retention

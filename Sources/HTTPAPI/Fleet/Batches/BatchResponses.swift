@@ -212,7 +212,7 @@ extension BatchListing.Entry {
         json.member("batchNumber", batch.batchNumber)
         batch.writeKitchen(withPhone: true, as: "kitchen", to: &json)
         batch.writeZone(to: &json)
-        json.member("orderCount", batch.counts.total)
+        json.member("orderCount", orderCount)
         json.member("mealWindow", batch.mealWindow?.rawValue)
         json.member("estimatedEarnings", batch.estimatedEarnings)
         json.member("windowEndTime", time: batch.windowEndTime)
