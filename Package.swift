@@ -144,7 +144,7 @@ let package = Package(
                 "Access", "Accounts", "Batches", "Crypto", "FanOut", "FleetRules", "HTTP", "JSON", "JWT", "Primitives",
                 "PusherProtocol", "TestSupport",
             ], exclude: ["Golden"]),
-        tests("Server", ["Addresses", "PusherProtocol", "TestSupport"]),
+        tests("Server", ["Addresses", "CLibev", "PusherProtocol", "TestSupport"]),
         tests(
             "Gateway",
             [

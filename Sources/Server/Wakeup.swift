@@ -16,7 +16,9 @@ package final class Wakeup: Sendable {
             fatalError("cannot create an event loop: no descriptors or no memory left")
         }
         loopAddress = UInt(bitPattern: loop)
-        asyncAddress = UInt(bitPattern: UnsafeMutablePointer<ev_async>.allocate(capacity: 1))
+        let async = UnsafeMutablePointer<ev_async>.allocate(capacity: 1)
+        clibev_async_init(async, nil, nil)
+        asyncAddress = UInt(bitPattern: async)
     }
 
     deinit {
@@ -24,17 +26,19 @@ package final class Wakeup: Sendable {
         async.deallocate()
     }
 
-    /// Makes the loop call ``EventLoopDelegate/woken()`` soon. Several signals before that call count as one.
+    /// Makes the loop call ``EventLoopDelegate/woken()`` soon. Several signals before that call count as one. A signal that
+    /// comes before the loop runs is not lost: the loop begins with that call.
     package func signal() { ev_async_send(loop, async) }
 
     // Unwrapping is safe: the addresses come from non-nil pointers.
     var loop: OpaquePointer { OpaquePointer(bitPattern: loopAddress)! }
     private var async: UnsafeMutablePointer<ev_async> { UnsafeMutablePointer(bitPattern: asyncAddress)! }
 
-    /// Registers the callback. Call it before the loop runs and before other threads can signal.
+    /// Registers the callback, and signals once: `ev_async_start` forgets earlier signals. Call it before the loop runs.
     func start(_ callback: clibev_async_callback?, data: UnsafeMutableRawPointer) {
         clibev_async_init(async, callback, data)
         ev_async_start(loop, async)
+        signal()
     }
 
     func stop() { ev_async_stop(loop, async) }

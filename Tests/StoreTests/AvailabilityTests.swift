@@ -122,6 +122,15 @@ import Threads
         #expect(try isOnline() == false)
     }
 
+    @Test func anOrderlyStopStoresTheLastRequests() throws {
+        for index in 0..<2 { _ = try turn(true, index) }
+        requests.withLock { $0 = [accounts[0].personID: noon + 60_000] }
+        try executor.saveLastRequests(now: noon + 60_000)
+        requests.withLock { $0 = [:] }
+        try look(at: noon + Self.halfDay)
+        #expect(try (0..<2).map { try isOnline($0) } == [true, false])
+    }
+
     @Test func aJumpOfTheClockTakesNobodyOffline() throws {
         _ = try turn(true)
         try look(at: noon + 5 * day, lead: 5 * day)

@@ -85,6 +85,26 @@ import Testing
         #expect(try run(failed, by: of(1)).status == 200, "other reports go on")
     }
 
+    /// Another batch with the same order brings no new attempts. Old ones are forgotten.
+    @Test func wrongCodesFollowTheOrderIntoAnotherBatch() throws {
+        try pickUp()
+        for _ in 1...5 { _ = try deliver("0000") }
+        #expect(try run(.cancel(Self.id, reason: nil)).status == 200)
+        var edits = BatchEdits()
+        var order = EditedOrder(id: Self.order, orderNumber: "ORD-1")
+        order.otp = .digits("1234")
+        edits.orders = [order]
+        for (request, actor) in [
+            (BatchCommand.edit(.sample(2), edits), admin), (.ready(.sample(2)), admin), (.accept(.sample(2)), of(1)),
+            (.pickUp(.sample(2), notes: nil), of(1)),
+        ] { #expect(try run(request, by: actor).status == 200) }
+        #expect(try deliver("1234", by: 1).error?.kind == .limited)
+        var removed: [RemovedDevice] = []
+        let kept = try executor.deleteExpired(.wrongCodes, now: noon + day, lifetime: day, limit: 9, &removed)
+        let deleted = try executor.deleteExpired(.wrongCodes, now: noon + day + 1, lifetime: day, limit: 9, &removed)
+        #expect(kept == 0 && deleted == 1)
+    }
+
     // MARK: Repetitions
 
     @Test func aRepeatedReportGetsTheStoredResponse() throws {

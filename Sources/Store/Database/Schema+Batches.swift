@@ -32,8 +32,11 @@ extension Schema {
             en_route_at BIGINT, arrived_at BIGINT, delivered_at BIGINT, failed_at BIGINT, reported_by TEXT,
             proof_kind TEXT, proof TEXT, proof_checked BIGINT, proof_at BIGINT, failure_reason TEXT, notes TEXT,
             cancelled_at BIGINT, cancelled_by TEXT, cancel_reason TEXT, cancelled_after_pickup BIGINT,
-            wrong_codes_at TEXT, report_response TEXT, PRIMARY KEY (batch_id, id))
+            report_response TEXT, PRIMARY KEY (batch_id, id))
         """,
+        // The times of wrong codes for an order, in whichever batch it is: another batch must not bring new attempts.
+        "CREATE TABLE wrong_codes (order_id TEXT NOT NULL PRIMARY KEY, times TEXT NOT NULL, updated_at BIGINT NOT NULL)",
+        "CREATE INDEX wrong_codes_by_age ON wrong_codes (updated_at)",
         "CREATE INDEX batch_orders_by_id ON batch_orders (id)",
         "CREATE INDEX batch_orders_by_customer ON batch_orders (customer_id) WHERE customer_id IS NOT NULL",
         "CREATE INDEX batch_orders_by_reporter ON batch_orders (reported_by) WHERE reported_by IS NOT NULL",

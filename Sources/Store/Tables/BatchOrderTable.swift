@@ -77,18 +77,29 @@ struct BatchOrderTable {
             .string(batch.text), .string(order.text))
     }
 
-    /// The wrong codes for an order.
-    func attempts(for order: ObjectID, in batch: ObjectID) throws(DatabaseError) -> OTPAttempts {
+    /// The wrong codes for an order, in all its batches.
+    func attempts(for order: ObjectID) throws(DatabaseError) -> OTPAttempts {
         let times = try database.first(
-            "SELECT wrong_codes_at FROM batch_orders WHERE batch_id = ? AND id = ?", .string(batch.text),
-            .string(order.text), as: { $0.optionalString(0) ?? "" })
+            "SELECT times FROM wrong_codes WHERE order_id = ?", .string(order.text), as: { $0.string(0) })
         return OTPAttempts(wrongAt: (times ?? "").split(separator: ",").compactMap { Int64($0) })
     }
 
-    func store(_ attempts: OTPAttempts, for order: ObjectID, in batch: ObjectID) throws(DatabaseError) {
+    func store(_ attempts: OTPAttempts, for order: ObjectID, now: Int64) throws(DatabaseError) {
         try database.change(
-            "UPDATE batch_orders SET wrong_codes_at = ? WHERE batch_id = ? AND id = ?",
-            .string(attempts.wrongAt.map(String.init).joined(separator: ",")), .string(batch.text), .string(order.text))
+            """
+            INSERT INTO wrong_codes (order_id, times, updated_at) VALUES (?, ?, ?) \
+            ON CONFLICT (order_id) DO UPDATE SET times = excluded.times, updated_at = excluded.updated_at
+            """, .string(order.text), .string(attempts.wrongAt.map(String.init).joined(separator: ",")), .integer(now))
+    }
+
+    /// Deletes the times of at most `most` orders that got no wrong code since `cutoff`.
+    /// - Returns: the number of these orders.
+    func deleteAttempts(before cutoff: Int64, most: Int) throws(DatabaseError) -> Int {
+        try database.change(
+            """
+            DELETE FROM wrong_codes WHERE order_id IN (SELECT order_id FROM wrong_codes WHERE updated_at < ? \
+            ORDER BY updated_at LIMIT ?)
+            """, .integer(cutoff), .integer(most))
     }
 
     // MARK: Erasure

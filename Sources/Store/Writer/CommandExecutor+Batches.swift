@@ -133,7 +133,7 @@ extension CommandExecutor {
         }
         guard let batch = try batches.batch(ofOrder: orderID), let order = batch.orders.first(where: { $0.id == orderID })
         else { return .rejected(.unknownOrder) }
-        var attempts = try batches.orders.attempts(for: orderID, in: batch.id)
+        var attempts = try batches.orders.attempts(for: orderID)
         let before = try batches.orders.reportResponse(of: orderID, in: batch.id)
         let action = BatchAction.report(
             report, of: orderID, by: account.id, otp: verdict(on: report.otp, for: order, attempts, context.now))
@@ -144,7 +144,7 @@ extension CommandExecutor {
         switch reply {
         case .rejected(let error) where error.isWrongOTP:
             attempts.recordWrong(at: context.now)
-            try batches.orders.store(attempts, for: orderID, in: batch.id)
+            try batches.orders.store(attempts, for: orderID, now: context.now)
         case .committed(let result) where !result.isRepetition:
             try batches.orders.store(reportResponse: result.body, of: orderID, in: batch.id)
         case .committed, .replayed, .rejected, .unavailable, .failed: break

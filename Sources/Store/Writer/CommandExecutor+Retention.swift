@@ -12,6 +12,8 @@ extension CommandExecutor {
         /// The deliveries of notifications, before these: a broadcast has as many as there are drivers.
         case deliveries
         case notifications, steps, audit, orders, routes, batches
+        /// Wrong codes of more than a day ago, which lock no order any more.
+        case wrongCodes
         /// The positions of drivers, also those in the audit log, whose entries are kept longer.
         case positions
         /// The cursors of devices that have not subscribed for a year.
@@ -58,6 +60,7 @@ extension CommandExecutor {
         case .routes: return try routes.deleteExpired(before: cutoff, most: limit)
         // A batch has up to 200 orders.
         case .batches: return try batches.deleteExpired(before: cutoff, most: (limit + 9) / 10)
+        case .wrongCodes: return try batches.orders.deleteAttempts(before: now - Self.day, most: limit)
         case .positions: return try deletePositions(before: now - trips.positionLifetime, limit)
         case .cursors: return try cursors.deleteUnused(since: now - Self.year, most: limit)
         // A channel's last sequence number must be kept longer than all notifications of the channel.
@@ -78,6 +81,7 @@ extension CommandExecutor {
         }
     }
 
+    private static let day: Int64 = 86_400_000
     /// A leap year in milliseconds.
     private static let year: Int64 = 366 * 86_400_000
 

@@ -46,6 +46,12 @@ struct DueCommands {
 }
 
 extension CommandExecutor {
+    /// Stores when the drivers who are online were last seen. Called when the writer stops.
+    func saveLastRequests(now: Int64) throws(DatabaseError) {
+        var last: String? = ""
+        while let account = last { _ = try driversAway(after: account, now: now, most: 500, &last) }
+    }
+
     /// Looks at some of the drivers who are online, and stores when those were seen who have come back.
     /// - Parameter last: gets the last of them; nil at the end of the round.
     /// - Returns: the accounts of those who were away for too long.

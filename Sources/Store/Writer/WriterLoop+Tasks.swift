@@ -70,6 +70,13 @@ extension WriterLoop {
         }
     }
 
+    /// Stores what is known of the drivers who are online, so that nobody seems to be away after a restart.
+    mutating func saveLastRequests() {
+        guard admitsOwnCommand != nil else { return }
+        let now = observeClock()
+        do throws(DatabaseError) { try executor.saveLastRequests(now: now) } catch { record(error, of: DueCommands.name, now) }
+    }
+
     // MARK: Positions
 
     mutating func savePositionsIfDue() {

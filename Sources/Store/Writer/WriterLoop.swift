@@ -143,6 +143,7 @@ struct WriterLoop {
         recordPublished()
         writeRefusedReceipts()
         savePositions()
+        saveLastRequests()
         saveClock()
         checkpointer.stop()
         do throws(DatabaseError) { try executor.database.checkpoint() } catch { onEvent(.checkpointFailed(error)) }
