@@ -48,7 +48,7 @@ let package = Package(
         module("Accounts", ["Primitives"]),
         module("Batches", ["JSON", "Primitives"]),
         module("OneTimeCodes", ["JSON", "Primitives"]),
-        module("FleetRules", ["Access", "Accounts", "Batches", "JSON", "Primitives"]),
+        module("FleetRules", ["Access", "Accounts", "Batches", "JSON", "OneTimeCodes", "Primitives"]),
         module("Delivery", ["FleetRules"]),
         module("Trips", ["Access", "FleetRules"]),
 
@@ -59,13 +59,17 @@ let package = Package(
         module("JWT", ["Access", "Crypto", "JSON", "Primitives", "Threads"]),
         module("Configuration", ["Access", "Accounts", "Addresses", "FleetRules", "JSON", "PusherProtocol", "Yams"]),
         module("HTTPClient", ["CCurl"]),
-        module("Store", ["Access", "Accounts", "Batches", "Crypto", "CSQLite", "FleetRules", "JSON", "Primitives", "Threads"]),
+        module(
+            "Store",
+            ["Access", "Accounts", "Batches", "Crypto", "CSQLite", "FleetRules", "JSON", "OneTimeCodes", "Primitives", "Threads"]),
         module("Push", ["Access", "Crypto", "FleetRules", "HTTPClient", "JSON", "JWT", "Threads"]),
         module("Webhooks", ["Crypto", "HTTPClient", "JSON", "Primitives", "PusherProtocol", "Threads"]),
+        module("SMS", ["Crypto", "HTTPClient", "JSON", "Threads"]),
         module(
             "HTTPAPI",
             [
-                "Access", "Accounts", "Batches", "Crypto", "FanOut", "FleetRules", "HTTP", "JSON", "JWT", "Primitives",
+                "Access", "Accounts", "Batches", "Crypto", "FanOut", "FleetRules", "HTTP", "JSON", "JWT", "OneTimeCodes",
+                "Primitives",
                 "PusherProtocol",
             ]),
         module(
@@ -80,9 +84,8 @@ let package = Package(
             "Gateway",
             [
                 "Access", "Accounts", "Addresses", "Batches", "Configuration", "Crypto", "Delivery", "FanOut", "FleetRules",
-                "HTTP", "HTTPAPI", "HTTPClient", "JSON", "JWT", "Observability", "Primitives", "Push", "PusherProtocol", "Server",
-                "Store",
-                "Threads", "Trips", "Webhooks",
+                "HTTP", "HTTPAPI", "HTTPClient", "JSON", "JWT", "Observability", "OneTimeCodes", "Primitives", "Push",
+                "PusherProtocol", "Server", "SMS", "Store", "Threads", "Trips", "Webhooks",
             ]),
         .executableTarget(
             name: "fleetwire",
@@ -126,9 +129,9 @@ let package = Package(
         tests(
             "Store",
             [
-                "Access", "Accounts", "Batches", "Crypto", "CSQLite", "FleetRules", "HTTPAPI", "JSON", "Primitives",
-                "TestSupport",
-                "Threads", "Trips",
+                "Access", "Accounts", "Batches", "Crypto", "CSQLite", "FleetRules", "HTTPAPI", "JSON", "OneTimeCodes",
+                "Primitives",
+                "TestSupport", "Threads", "Trips",
             ]),
         tests("Threads"),
         tests("Observability", ["Primitives", "TestSupport", "Threads"]),

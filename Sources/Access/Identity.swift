@@ -46,6 +46,33 @@ package struct FirebaseUser: Equatable, Sendable {
     }
 }
 
+/// A sign-in by code to the phone, as its tokens name it.
+package struct TokenSession: Equatable, Sendable {
+    /// What all tokens of one sign-in have in common: the first half of `jti`. Each refresh changes the second half.
+    package let id: String
+    /// The token's `exp`, in seconds since 1970.
+    package let expiresAt: Int64
+
+    /// The length of each half of `jti`: 12 random bytes in base64url.
+    private static let halfLength = 16
+
+    /// Nil if `jti` does not have the form that the gateway gives it: another issuer has made the token.
+    package init?(jti: String, expiresAt: Int64) {
+        guard jti.utf8.count == 2 * Self.halfLength, jti.utf8.allSatisfy(Self.isBase64URL) else { return nil }
+        id = String(Substring(jti.utf8.prefix(Self.halfLength)))
+        self.expiresAt = expiresAt
+    }
+
+    private static func isBase64URL(_ byte: UInt8) -> Bool {
+        switch byte {
+        case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"), UInt8(ascii: "0")...UInt8(ascii: "9"),
+            UInt8(ascii: "-"), UInt8(ascii: "_"):
+            true
+        default: false
+        }
+    }
+}
+
 /// A verified user: those claims of the user's token that Fleetwire uses.
 package struct Identity: Equatable, Sendable {
     package let role: Role
@@ -59,6 +86,8 @@ package struct Identity: Equatable, Sendable {
     package let tokenIssuedAt: Int64?
     /// Of a Firebase token, while the gateway keeps drivers' accounts; nil of other tokens.
     package var firebase: FirebaseUser?
+    /// Of a customer's token that a sign-in by code may have issued; nil of other tokens.
+    package var session: TokenSession?
 
     /// The maximum length of an id or a booking's reference, in bytes.
     package static let idLengthMax = 150

@@ -26,6 +26,7 @@ extension Settings {
             server.tls.removeAll { $0.certificate.isEmpty }
         }
         readApps(root)
+        let problemsBeforeAuth = root.reader.problems.count
         root.list("channels", into: &channels, mayBeEmpty: true) { ChannelRule($0) }
         root.section("auth") {
             $0.oneOrMore("jwt", into: &auth.jwt) { JWT($0, isOnly: $1) }
@@ -48,6 +49,7 @@ extension Settings {
             }
             $0.flag("replay_protection", into: &auth.replayProtection)
         }
+        let areIssuersValid = root.reader.problems.count == problemsBeforeAuth
         root.section("store") {
             $0.path("path", into: &store.path)
             $0.choice("durability", into: &store.durability)
@@ -74,6 +76,7 @@ extension Settings {
             $0.number("detour_factor", into: &trips.detourFactor, 0...100, mayBeZero: false)
         }
         root.section("accounts") { accounts.read($0) }
+        root.section("otp") { otp.read($0, issuers: auth.jwt, areValid: areIssuersValid) }
         root.section("metrics") {
             $0.text("prefix", into: &metrics.prefix, .metricsPrefix)
             $0.secret("token", into: &metrics.token, .token)

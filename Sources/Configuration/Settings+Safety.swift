@@ -50,6 +50,9 @@ extension Settings {
                 "auth.firebase.require_claim",
                 "expected a claim, because otherwise every user of the project is a \(role)")
         }
+        if otp.isEnabled, otp.sms.url.isEmpty {
+            refuse("otp.sms.url", "expected the URL of an SMS adapter, because without it the log gets the codes")
+        }
         if store.encryptionKeys.isEmpty {
             refuse("store.encryption_keys", "expected a key, because the development key lies beside the database")
         }
@@ -59,7 +62,7 @@ extension Settings {
     /// Whether a dispatcher must approve each user of the Firebase project. Accounts gate drivers only.
     private var isGatedByAccounts: Bool { accounts.isEnabled && auth.firebase.role == .driver }
 
-    /// The secrets of apps, token issuers and session cookies, with their keys.
+    /// The secrets of apps, token issuers, session cookies and the SMS adapter, with their keys.
     private var signingSecrets: [(key: String, value: String)] {
         let ofApps = apps.enumerated().flatMap { index, app in
             app.secrets.enumerated().map { number, secret in
@@ -72,7 +75,8 @@ extension Settings {
         let ofSessions = auth.session.secrets.enumerated().map { number, secret in
             (key: "auth.session." + (auth.session.secrets.count == 1 ? "secret" : "secrets[\(number)]"), value: secret)
         }
-        return ofApps + ofIssuers.filter { !$0.value.isEmpty } + ofSessions
+        let ofSMS = otp.isEnabled ? [(key: "otp.sms.secret", value: otp.sms.secret)] : []
+        return ofApps + ofIssuers.filter { !$0.value.isEmpty } + ofSessions + ofSMS
     }
 
     /// The rules that let anybody subscribe, unless that is allowed. Without any rule, every channel is open.

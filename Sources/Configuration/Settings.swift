@@ -18,6 +18,8 @@ package struct Settings: Equatable, Sendable {
     package var trips = TripRules()
     /// Drivers' accounts.
     package var accounts = Accounts()
+    /// Sign-in of customers by code.
+    package var otp = OTP()
     package var store = Store()
     package var push = Push()
     /// Texts and push options of notifications.

@@ -9,6 +9,7 @@ import HTTPAPI
 import JWT
 import Observability
 import Push
+import SMS
 import Server
 import Threads
 import Webhooks
@@ -43,8 +44,10 @@ final class Assembly: Sendable {
         let loops = min(settings.server.loops > 0 ? settings.server.loops : cores, LoopSet.loopsMax)
         // First: sets the descriptor limit before loops open descriptors.
         let endpoints = settings.webhookEndpoints
+        // The adapter's connections need as many descriptors as those of webhooks.
+        let smsConnections = SMSAdapter(settings.otp) == nil ? 0 : SMSLimits.connectionsMax
         budget = DescriptorBudget(
-            connectionsMax: settings.server.connections, loopCount: loops, webhookCount: endpoints.count)
+            connectionsMax: settings.server.connections, loopCount: loops, webhookCount: endpoints.count + smsConnections)
         clientLimits = ClientLimits(
             AddressLimits(
                 connectionsMax: settings.server.connectionsPerIP,
@@ -134,9 +137,10 @@ final class Assembly: Sendable {
     func makeFleetRouter(_ apps: [Application]) throws(StartError) -> FleetRouter {
         let app = apps[fleet.app]
         let (fleet, subjectRates) = (fleet, subjectRates)
-        let (accounts, activity) = (fleet.accounts, fleet.activity)
+        let (accounts, activity, endedSessions) = (fleet.accounts, fleet.activity, fleet.endedSessions)
         do throws(TokenIssuerError) {
-            let verifier = try TokenVerifier(issuers: fleet.issuers, keyCache: fleet.keyCache)
+            let verifier = try TokenVerifier(
+                issuers: fleet.issuers, keyCache: fleet.keyCache, isEnded: { endedSessions.contains($0) })
             let cookies = settings.auth.jwt.map(\.cookie).filter { !$0.isEmpty }
             return FleetRouter(
                 app: app,
@@ -149,6 +153,7 @@ final class Assembly: Sendable {
                         countryCode: settings.accounts.countryCode, seen: { activity.record($0) },
                         entry: { accounts.entry(ofUser: $0) }) : nil,
                 summaries: SummarySettings(settings.accounts),
+                codeCountries: settings.otp.isEnabled ? settings.otp.countries : nil,
                 permits: { subjectRates.permits($0, $1) })
         } catch {
             throw StartError("use auth.jwt: \(error)", isConfiguration: true)

@@ -18,6 +18,9 @@ final class CommitPublisher: Sendable {
     private let policy: ChannelPolicy
     private let trips: SharedTrips
     private let accounts: AccountDirectory
+    private let codes: CodeDispatch
+    private let codeMetrics: CodeMetrics
+    private let endedSessions: EndedSessions
     private let pushService: PushService
     private let counters: FleetCounters
     private let intake: CommandIntake
@@ -29,7 +32,8 @@ final class CommitPublisher: Sendable {
     ///   mailbox was full.
     init(
         hub: SharedHub, app: AppIndex, policy: ChannelPolicy, trips: SharedTrips, accounts: AccountDirectory,
-        pushService: PushService, counters: FleetCounters, intake: CommandIntake, log: Log, refusedTransitions: RateLimitedLog,
+        codes: CodeDispatch, codeMetrics: CodeMetrics, endedSessions: EndedSessions, pushService: PushService,
+        counters: FleetCounters, intake: CommandIntake, log: Log, refusedTransitions: RateLimitedLog,
         onDroppedUpdates: @escaping @Sendable (Int) -> Void = { _ in }
     ) {
         self.hub = hub
@@ -37,6 +41,9 @@ final class CommitPublisher: Sendable {
         self.policy = policy
         self.trips = trips
         self.accounts = accounts
+        self.codes = codes
+        self.codeMetrics = codeMetrics
+        self.endedSessions = endedSessions
         self.pushService = pushService
         self.counters = counters
         self.intake = intake
@@ -54,7 +61,10 @@ final class CommitPublisher: Sendable {
         for reply in commit.subscriptions { post(reply.cursor, for: reply.request) }
         for request in commit.rejectedSubscriptions { post(nil, for: request) }
         counters.count(commit.counts)
+        codeMetrics.count(commit.codes)
+        if commit.codes.hasReachedDailyMax { codes.reportDailyMax() }
         var lanes = commit.wake
+        var answered = 0
         for (request, reply) in commit.replies {
             if case .committed(let result) = reply {
                 publish(result)
@@ -64,19 +74,40 @@ final class CommitPublisher: Sendable {
             record(reply, to: request.command)
             // The reply after the command's events: each loop handles its messages in order, so it sends the events
             // before the response.
-            if let address = request.replyTo {
-                hub.post(.commandReply(reply, to: RequestID(rawValue: address.request)), to: address.loop)
-            }
+            answered += answer(request, reply)
             if case .trip(let step) = request.command.action { trips.answered(step, reply) }
         }
         if let last = commit.lastNotificationID { hub.recordPublication(upTo: last) }
         counters.count(commit.confirmations)
         publish(commit.updates)
-        intake.replied(commit.replies.count)
+        intake.replied(answered)
         pushService.wake(lanes)
         // After the replies: this writes one log line per failed push, which must not delay replies.
         pushService.record(commit.finished)
         for device in commit.removed { pushService.record(removed: device) }
+    }
+
+    /// Sends a reply to the loop that waits for it. That to a request for a code comes later, when it is known what became
+    /// of the SMS.
+    /// - Returns: the number of accepted commands that have their reply now.
+    private func answer(_ request: CommandRequest, _ reply: CommandReply) -> Int {
+        let effects = reply.result?.codes
+        if let message = effects?.message {
+            codes.send(message, for: request.replyTo)
+            return 0
+        }
+        if let session = effects?.awaited, codes.join(session, request.replyTo) { return 0 }
+        if case .code(.delivered(let delivery)) = request.command.action {
+            let addresses = codes.finish(delivery.sessionID)
+            for address in addresses { post(reply, to: address) }
+            return addresses.count
+        }
+        if let address = request.replyTo { post(reply, to: address) }
+        return 1
+    }
+
+    private func post(_ reply: CommandReply, to address: ReplyAddress) {
+        hub.post(.commandReply(reply, to: RequestID(rawValue: address.request)), to: address.loop)
     }
 
     private func post(_ cursor: Int64?, for request: CursorRequest) {
@@ -111,6 +142,9 @@ final class CommitPublisher: Sendable {
         try executor.openOrders { restore($0) }
         try trips.restore(from: executor)
         try executor.eachAccount { record(AccountChange($0)) }
+        let now = Clock.unixMilliseconds()
+        try executor.eachEndedTokens { endedSessions.record($0, now: now) }
+        _ = try executor.recoverCodes()
         let recovered = try executor.recover(now: Clock.unixMilliseconds())
         for notification in recovered { restore(notification) }
         guard !recovered.isEmpty else { return }
@@ -142,6 +176,7 @@ final class CommitPublisher: Sendable {
     private func publish(_ result: CommandResult) {
         // Before the events: a driver may subscribe as soon as the approval has arrived.
         if let change = result.account { record(change) }
+        if let ended = result.codes.ended { endedSessions.record(ended, now: Clock.unixMilliseconds()) }
         let monotonicMinusWall = Clock.monotonicMilliseconds() - Clock.unixMilliseconds()
         let notifications = zip(result.notifications, result.sequences).compactMap { notification, sequence in
             hubNotification(notification, sequence, expiresAt: notification.publishUntil + monotonicMinusWall)
@@ -285,7 +320,13 @@ extension Hub.JobAssignment {
 
 extension Command {
     /// Who acts, for the log.
-    fileprivate var actorInLog: String { if case .trip = action { DispatchPlanner.actor } else { actor.key } }
+    fileprivate var actorInLog: String {
+        switch action {
+        case .trip, .code(.delivered): DispatchPlanner.actor
+        case .code(let request) where !request.hasActor: "anybody"
+        default: actor.key
+        }
+    }
 }
 
 extension Command.Action {
@@ -307,6 +348,7 @@ extension Command.Action {
         case .batch(let request): request.subject
         case .switchAvailability(let isOnline): isOnline ? "online" : "offline"
         case .endAvailability(let id): id.text
+        case .code(let request): request.subjectInLog
         }
     }
 }

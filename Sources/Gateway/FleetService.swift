@@ -1,5 +1,6 @@
 import Access
 import Accounts
+import Addresses
 import Configuration
 import Crypto
 import FanOut
@@ -7,8 +8,10 @@ import FleetRules
 import HTTPAPI
 import JWT
 import Observability
+import OneTimeCodes
 import Push
 import PusherProtocol
+import SMS
 import Server
 import Store
 import Threads
@@ -26,6 +29,14 @@ final class FleetService: Sendable {
     let trips: SharedTrips
     let accounts = AccountDirectory()
     let activity = DriverActivity()
+    let endedSessions = EndedSessions()
+    let codeMetrics = CodeMetrics()
+    /// The requests of each client address for codes.
+    private let codeAddresses = Lock(
+        RequestWindows(most: 20, milliseconds: 600_000, addressesMax: FleetService.codeAddressesMax))
+    private let codes: CodeDispatch
+    /// At most some 20 MB.
+    private static let codeAddressesMax = 50_000
     /// Requests that are refused before they reach the store.
     let refusedRequests: RateLimitedLog
 
@@ -62,10 +73,13 @@ final class FleetService: Sendable {
         refusedTransitions = RateLimitedLog(log, .warning, "transition_refused")
         let counters = counters
         let (activity, intake) = (activity, intake)
+        let codes = CodeDispatch(SMSAdapter(settings.otp), log: log)
+        self.codes = codes
         let trips = SharedTrips(settings.trips, hub: hub, app: app, policy: policy)
         self.trips = trips
         let publisher = CommitPublisher(
-            hub: hub, app: app, policy: policy, trips: trips, accounts: accounts, pushService: pushService,
+            hub: hub, app: app, policy: policy, trips: trips, accounts: accounts, codes: codes, codeMetrics: codeMetrics,
+            endedSessions: endedSessions, pushService: pushService,
             counters: counters, intake: intake, log: log, refusedTransitions: refusedTransitions,
             onDroppedUpdates: { metrics.countLimited(.deliveryUpdates, $0) })
         do throws(StoreError) {
@@ -83,6 +97,7 @@ final class FleetService: Sendable {
                 },
                 takePublished: { hub.takePublished() }, onEvent: { log.report($0) })
         } catch {
+            codes.stop()
             throw StartError("\(error)")
         }
         let writer = writer
@@ -99,6 +114,7 @@ final class FleetService: Sendable {
                 onUnconfirmed: { counters.record(unconfirmed: $0) },
                 onError: { log.error("store_unreadable", ["reason": .text("\($0)")]) })
         } catch {
+            codes.stop()
             writer.stop()
             throw StartError("\(error)")
         }
@@ -108,6 +124,8 @@ final class FleetService: Sendable {
             return JWKSFetcher(issuer: index, url: url, keyCache: keyCache, hub: hub, log: log)
         }
         trips.connect { command in intake.post { writer.post(command) } }
+        // Not by the intake: the command whose SMS it is was accepted, and a drain waits for its reply.
+        codes.connect { writer.post($0) == .queued }
         let confirmMilliseconds = Int64(settings.delivery.confirmSeconds) * 1_000
         pushService.start(
             settings.notifications, report: { writer.post($0) },
@@ -144,6 +162,15 @@ final class FleetService: Sendable {
         keyFetchers[key.issuer]?.fetch(key, for: request, on: loop) ?? false
     }
 
+    /// Counts a request of a client address for a code.
+    /// - Returns: the seconds until it may make one; nil if it may make this one.
+    func secondsUntilCode(for address: IPAddress) -> Int? {
+        let now = Clock.monotonicMilliseconds()
+        let wait = codeAddresses.withLock { $0.wait(address, now: now) }
+        if wait != nil { codeMetrics.countLimitedAddress() }
+        return wait
+    }
+
     /// Logs how many lines were left out in the last second, and does what time makes due for trips. Call it once a
     /// second.
     func ticked() {
@@ -178,6 +205,7 @@ final class FleetService: Sendable {
         // drain because the gateway could not start.
         pushService.finish(withinSeconds: settings.server.drainSeconds)
         pushService.wait()
+        codes.stop()
         for fetcher in keyFetchers { fetcher?.stop() }
         for fetcher in keyFetchers { fetcher?.wait() }
         reader.stop()
@@ -203,7 +231,8 @@ final class FleetService: Sendable {
         let keys = keyFetchers.enumerated().compactMap { index, fetcher in
             fetcher.map { (name: "token-keys-\(index)", depth: $0.depth) }
         }
-        return store + pushService.queues + keys
+        let sms = settings.otp.isEnabled ? [(name: "sms", depth: codes.depth)] : []
+        return store + pushService.queues + keys + sms
     }
 
     func families(prefix: String) -> [MetricFamily] {
@@ -216,6 +245,7 @@ final class FleetService: Sendable {
         }
         let trips = counters.tripFamilies(prefix: prefix, followed: trips.count)
         return counters.families(prefix: prefix) + trips + counters.batchFamilies(prefix: prefix)
+            + codeMetrics.families(prefix: prefix)
             + pushService.families(prefix: prefix) + [
                 MetricFamily(
                     "\(prefix)_store_commit_seconds", help: "Commit latency in seconds, including fsync.", buckets: buckets,
@@ -259,6 +289,14 @@ extension StoreWriter.Options {
         confirmSeconds = settings.delivery.confirmSeconds
         keepsAccounts = settings.accounts.isEnabled
         if let pattern = VehicleNumberPattern(settings.accounts.vehicleNumberPattern) { vehicleNumbers = pattern }
+        if let issuer = settings.codeIssuer {
+            codes.sign = { claims in
+                TokenMint.token(
+                    for: claims.identity, secret: issuer.secret, issuer: issuer.issuer, audience: issuer.audience, id: claims.id,
+                    issuedAt: claims.issuedAt, lifetimeSeconds: CustomerTokenClaims.lifetime)
+            }
+        }
+        codes.limits = CodeLimits(dailyMax: settings.otp.dailyMax)
         self.trips = settings.trips
         track = { trips.track(ofDriver: $0) }
         takePositions = { trips.takeUnsaved() }

@@ -24,10 +24,15 @@ extension Node {
 
     func decide(on request: HTTPRequest, _ id: RequestID) -> HeadDecision {
         let pending = PendingRequest(
-            envelope: router.envelope(of: request), crossOriginHeaders: router.crossOriginHeaders(for: request))
+            envelope: router.envelope(of: request)?.at(Clock.unixMilliseconds()),
+            crossOriginHeaders: router.crossOriginHeaders(for: request))
         switch route(request) {
         case .respond(let response): return .respond(finish(response, pending, request))
-        case .route(let route): return readBody(of: id, route, pending)
+        case .route(let route):
+            if route.countsAddress, let refusal = refuseAddress(of: request, id, pending) {
+                return .respond(finish(refusal, pending, request))
+            }
+            return readBody(of: id, route, pending)
         case .needsKey(let key):
             guard fleet.fetch(key, for: id, on: index) else {
                 return .respond(finish(rejectForFullQueue(.tokenKeys, pending), pending, request))
@@ -53,7 +58,7 @@ extension Node {
     func abandoned(_ id: RequestID) { waiting[id] = nil }
 
     func errorResponse(_ status: Int, _ text: String, rawPath: UnsafeRawBufferPointer) -> HTTPResponse {
-        let envelope = Envelope(rawPath: rawPath)
+        let envelope = Envelope(rawPath: rawPath)?.at(Clock.unixMilliseconds())
         let headers: HTTPHeaders = status == 503 ? ["Retry-After": "1"] : [:]
         let response = envelope?.error(status, text, headers: headers) ?? .text(status, text, headers: headers)
         countFailure(response, envelope)
@@ -62,6 +67,15 @@ extension Node {
 
     private func route(_ request: HTTPRequest) -> Routing {
         router.route(head: request, now: Clock.unixMilliseconds() / 1000)
+    }
+
+    /// Counts a request for a code of a client address.
+    /// - Returns: the response if the address has made too many; otherwise nil.
+    private func refuseAddress(of request: HTTPRequest, _ id: RequestID, _ pending: PendingRequest) -> HTTPResponse? {
+        guard let address = loop?.clientAddress(of: request, id), let wait = fleet.secondsUntilCode(for: address) else {
+            return nil
+        }
+        return (pending.envelope ?? .error).error(429, "Too many requests", headers: ["Retry-After": String(wait)])
     }
 
     private func readBody(of id: RequestID, _ route: RoutedRequest, _ pending: PendingRequest) -> HeadDecision {
@@ -178,7 +192,7 @@ extension Node {
     /// committed command stays committed.
     func respond(to id: RequestID, with makeResponse: (Envelope) -> HTTPResponse) {
         guard let request = waiting.removeValue(forKey: id) else { return }
-        respond(makeResponse(request.envelope ?? .error), to: id, request)
+        respond(makeResponse((request.envelope ?? .error).at(Clock.unixMilliseconds())), to: id, request)
     }
 
     /// Responds to a request of Pusher's HTTP API, unless its connection has closed.
@@ -263,7 +277,8 @@ extension Node {
     private func rejectForWaitingCommands(_ pending: PendingRequest) -> HTTPResponse {
         metrics.countLimited(.fleetCommandsWaiting)
         let text = "Too many commands of yours wait: nothing was done, try again"
-        return (pending.envelope ?? .error).error(429, text, headers: ["Retry-After": "1"])
+        return (pending.envelope ?? .error).error(
+            429, text, summary: "Too many requests", headers: ["Retry-After": "1"])
     }
 
     private func rejectForFullQueue(

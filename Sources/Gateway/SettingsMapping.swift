@@ -13,7 +13,11 @@ import Threads
 extension Settings {
     /// The trusted issuers that are configured, Firebase last.
     package var issuers: [TokenIssuer] {
-        var issuers = auth.jwt.filter(\.isEnabled).map(TokenIssuer.init)
+        var issuers = auth.jwt.filter(\.isEnabled).map { jwt in
+            var issuer = TokenIssuer(jwt)
+            issuer.signsCustomersIn = jwt == codeIssuer
+            return issuer
+        }
         let firebase = auth.firebase
         if firebase.isEnabled {
             issuers.append(

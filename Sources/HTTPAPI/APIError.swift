@@ -14,6 +14,8 @@ package struct APIError: Error, Equatable {
     package let fields: [InvalidField]
     /// What ``Envelope/message`` shows as `message`. Nil for the usual words of the status.
     let summary: String?
+    /// The members of `data` below `/api/mobile/v1`.
+    let figures: [RuleError.Figure]
 
     /// A field of a body that is wrong.
     package struct InvalidField: Equatable {
@@ -24,21 +26,28 @@ package struct APIError: Error, Equatable {
     }
 
     package init(
-        _ status: Int, _ text: String, headers: HTTPHeaders = [:], fields: [InvalidField] = [], summary: String? = nil
+        _ status: Int, _ text: String, headers: HTTPHeaders = [:], fields: [InvalidField] = [], summary: String? = nil,
+        figures: [RuleError.Figure] = []
     ) {
         self.status = status
         self.text = text
         self.headers = headers
         self.fields = fields
         self.summary = summary
+        self.figures = figures
     }
 
     /// The response to a request that a rule rejects.
     package init(_ error: RuleError) {
+        if error.kind == .unauthenticated {
+            self = .unauthorized(error.text)
+            return
+        }
         self.init(
             error.status, error.text,
             headers: error.retryAfterSeconds.map { ["Retry-After": "\($0)"] } ?? [:],
-            fields: error.fields.map { InvalidField(path: $0.path, text: $0.text) }, summary: error.summary)
+            fields: error.fields.map { InvalidField(path: $0.path, text: $0.text) }, summary: error.summary,
+            figures: error.figures)
     }
 
     /// 400: one field is wrong.

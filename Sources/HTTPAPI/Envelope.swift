@@ -1,5 +1,6 @@
 import HTTP
 import JSON
+import Primitives
 
 /// The JSON shape of errors. Each group of paths has its own, which existing apps parse.
 package enum Envelope: Sendable {
@@ -10,6 +11,14 @@ package enum Envelope: Sendable {
     case message
     /// `{"error":"…"}`: `/pusher/*`, `/api/ops/*`.
     case error
+    /// `{"success":false,"message":"…","code":400,"timestamp":"2024-01-01T12:00:00Z"}`, with `data` if apps read figures
+    /// from the error: `/api/mobile/v1/*`. The time is in milliseconds since 1970.
+    case mobile(at: Int64)
+
+    /// The same envelope at another time.
+    package func at(_ milliseconds: Int64) -> Envelope {
+        if case .mobile = self { .mobile(at: milliseconds) } else { self }
+    }
 
     /// The envelope of errors for a path. Nil outside the fleet's API, and if the path is empty because it could not be
     /// read.
@@ -23,6 +32,7 @@ package enum Envelope: Sendable {
             switch segments.next() {
             case "auth"?, "delivery"?: self = .message
             case "ops"?: self = .error
+            case "mobile"?: self = segments.next().map { $0 == "v1" } == true ? .mobile(at: 0) : .success
             default: self = .success
             }
         case "pusher": self = .error
@@ -34,6 +44,7 @@ package enum Envelope: Sendable {
     /// The response for an error. `/api/auth/*` and `/api/delivery/*` list all wrong fields by name, because apps display
     /// each text beside its field.
     package func error(_ error: APIError) -> HTTPResponse {
+        if case .mobile(let time) = self { return Self.mobileResponse(error, at: time) }
         guard case .message = self, !error.fields.isEmpty else {
             return self.error(error.status, error.text, summary: error.summary, headers: error.headers)
         }
@@ -56,13 +67,16 @@ package enum Envelope: Sendable {
     package func error(
         _ status: Int, _ text: String, summary: String? = nil, headers: HTTPHeaders = [:]
     ) -> HTTPResponse {
-        Self.response(status, headers) {
+        if case .mobile(let time) = self {
+            return Self.mobileResponse(APIError(status, text, headers: headers, summary: summary), at: time)
+        }
+        return Self.response(status, headers) {
             switch self {
             case .success: $0.member("success", false)
             case .message:
                 $0.member("message", summary ?? Self.summary(of: status) ?? text)
                 $0.member("data", nil as String?)
-            case .error: break
+            case .error, .mobile: break
             }
             $0.member("error", text)
         }
@@ -70,7 +84,7 @@ package enum Envelope: Sendable {
 
     /// The `message` of an error with this status, which existing apps show or compare. Nil for a status, such as 400,
     /// whose `message` is the error's own text.
-    private static func summary(of status: Int) -> String? {
+    fileprivate static func summary(of status: Int) -> String? {
         switch status {
         case 401: "Invalid token"
         case 403: "Forbidden"
@@ -85,11 +99,39 @@ package enum Envelope: Sendable {
         }
     }
 
+    private static func mobileResponse(_ error: APIError, at time: Int64) -> HTTPResponse {
+        response(error.status, error.headers) {
+            $0.member("success", false)
+            $0.member("message", error.mobileMessage)
+            if !error.figures.isEmpty {
+                $0.member("data") {
+                    for figure in error.figures {
+                        $0.key(figure.name)
+                        $0.integer(figure.value)
+                    }
+                }
+            }
+            $0.member("code", error.status)
+            $0.member("timestamp", Timestamp.wholeSeconds(milliseconds: time))
+        }
+    }
+
     private static func response(
         _ status: Int, _ headers: HTTPHeaders, _ members: (inout JSONWriter) -> Void
     ) -> HTTPResponse {
         var json = JSONWriter()
         json.object(members)
         return .json(status, json.bytes).adding(headers)
+    }
+}
+
+extension APIError {
+    /// Apps show or compare it, so errors that concern the request as a whole have the usual words of their status. The
+    /// others have their own text.
+    fileprivate var mobileMessage: String {
+        switch status {
+        case 401, 404, 405, 413, 500: summary ?? Envelope.summary(of: status) ?? text
+        default: summary ?? text
+        }
     }
 }

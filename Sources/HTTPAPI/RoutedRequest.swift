@@ -23,6 +23,8 @@ package struct RoutedRequest {
     package let bodyBytesMax: Int
     /// The JSON format of the path's errors. Nil outside the fleet's API.
     let envelope: Envelope?
+    /// Whether the requests of each client address are limited.
+    package let countsAddress: Bool
     let target: Target
 
     indirect enum Target {  // so that copies of a request are small
@@ -42,9 +44,10 @@ package struct RoutedRequest {
         self.init(bodyBytesMax: 0, envelope: nil, target: .action(action))
     }
 
-    init(bodyBytesMax: Int, envelope: Envelope?, target: Target) {
+    init(bodyBytesMax: Int, envelope: Envelope?, countsAddress: Bool = false, target: Target) {
         self.bodyBytesMax = bodyBytesMax
         self.envelope = envelope
+        self.countsAddress = countsAddress
         self.target = target
     }
 

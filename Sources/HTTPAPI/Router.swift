@@ -31,9 +31,9 @@ package struct Router {
     ///   - now: seconds since 1970.
     package func route(head request: HTTPRequest, now: Int64) -> Routing {
         let path = PathSegments(request.rawPath)
-        let envelope = Envelope(rawPath: request.rawPath)
+        let envelope = Envelope(rawPath: request.rawPath)?.at(now * 1_000)
         do throws(APIError) {
-            if envelope != nil { return try fleet.route(head: request, Array(path), now: now) }
+            if envelope != nil { return try fleet.route(head: request, Array(path), envelope, now: now) }
             return try route(head: request, path, now)
         } catch {
             return .respond(error.response(envelope))

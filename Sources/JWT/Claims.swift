@@ -5,7 +5,7 @@ import Primitives
 /// The claims of a token (RFC 7519 section 4). Before the signature is verified, only `iss` may be read.
 struct Claims {
     private enum Name: String, CaseIterable {
-        case iss, aud, exp, nbf, iat, sub, role, name, bookings
+        case iss, aud, exp, nbf, iat, sub, role, name, bookings, jti
         case authTime = "auth_time"
         case driverID = "driver_id"
         case phoneNumber = "phone_number"
@@ -30,12 +30,17 @@ struct Claims {
     func issuer() throws(TokenError) -> String? { try string(.iss) }
 
     /// Maps the claims to an identity.
-    /// - Parameter now: seconds since 1970.
+    /// - Parameters:
+    ///   - now: seconds since 1970.
+    ///   - expiredSecondsMax: so long after its end the token is accepted, too, if sign-in by code may have issued it.
     /// - Returns: the identity, and when the token is valid, in seconds since 1970.
     /// - Throws: ``TokenError`` if the token is expired or not yet valid, is for another audience, or has no valid
     ///   subject or role.
-    func identity(for issuer: TokenIssuer, now: Int64) throws(TokenError) -> (Identity, validity: Range<Double>) {
-        let validity = try checkTimes(now: Double(now), profile: issuer.profile)
+    func identity(
+        for issuer: TokenIssuer, now: Int64, expiredSecondsMax: Int64 = 0
+    ) throws(TokenError) -> (Identity, validity: Range<Double>) {
+        let grace = issuer.signsCustomersIn ? Double(expiredSecondsMax) : 0
+        let validity = try checkTimes(now: Double(now), profile: issuer.profile, grace)
         try checkAudience(issuer.audience)
         guard let subject = try string(.sub) else { throw TokenError("The token lacks sub") }
         let role = try role(issuer.profile)
@@ -50,16 +55,21 @@ struct Claims {
             role: role, id: id, name: try name(), bookings: role == .customer ? try bookings() : [],
             tokenIssuedAt: try date(.iat).map { Int64($0 * 1_000) })
         identity.firebase = try firebaseUser(subject, issuer.profile)
+        if issuer.signsCustomersIn, role == .customer, case .text(let jti) = members[.jti] {
+            identity.session = TokenSession(jti: jti, expiresAt: try date(.exp).map { Int64($0) } ?? 0)
+        }
         return (identity, validity)
     }
 
     // MARK: Times and audience
 
     /// - Returns: when the token is valid.
-    private func checkTimes(now: Double, profile: TokenIssuer.Profile) throws(TokenError) -> Range<Double> {
+    private func checkTimes(
+        now: Double, profile: TokenIssuer.Profile, _ grace: Double
+    ) throws(TokenError) -> Range<Double> {
         let skew = TokenVerifier.clockSkewSeconds
         guard let expiry = try date(.exp) else { throw TokenError("The token lacks exp") }
-        guard now < expiry + skew else {
+        guard now < expiry + max(skew, grace) else {
             throw TokenError("The token expired at \(Self.iso8601(expiry))", kind: .expired)
         }
         let (start, issued) = (try date(.nbf) ?? 0, try date(.iat) ?? 0)

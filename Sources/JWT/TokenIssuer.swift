@@ -41,6 +41,8 @@ package struct TokenIssuer: Equatable, Sendable {
     package var audience: String
     /// How claims become an identity.
     package var profile: Profile
+    /// Whether the gateway itself gives this issuer's tokens to customers who sign in by code.
+    package var signsCustomersIn = false
 
     package init(
         algorithm: TokenAlgorithm, keys: Keys, issuer: String = "", audience: String = "", profile: Profile = .standard

@@ -49,12 +49,17 @@ package final class TokenVerifier {
     private let issuers: [TokenIssuer]
     private let keys: [Key]
     private let keyCache: IssuerKeyCache
+    private let isEnded: @Sendable (Identity) -> Bool
     private var verified = VerifiedTokens()
 
-    /// - Parameter keyCache: must have been created with the same issuers in the same order.
+    /// - Parameters:
+    ///   - keyCache: must have been created with the same issuers in the same order.
+    ///   - isEnded: whether a customer's sign-in by code has ended. Asked each time that one of its tokens is verified.
     /// - Throws: ``TokenIssuerError`` if an issuer's key is invalid or does not fit its algorithm, or an issuer is
     ///   configured twice.
-    package init(issuers: [TokenIssuer], keyCache: IssuerKeyCache) throws(TokenIssuerError) {
+    package init(
+        issuers: [TokenIssuer], keyCache: IssuerKeyCache, isEnded: @escaping @Sendable (Identity) -> Bool = { _ in false }
+    ) throws(TokenIssuerError) {
         for (index, issuer) in issuers.enumerated()
         where issuers[..<index].contains(where: { Self.isSame($0.issuer, issuer.issuer) }) {
             throw Self.error(issuer, "configured twice. Remove one of its entries")
@@ -64,14 +69,26 @@ package final class TokenVerifier {
         self.issuers = issuers
         self.keys = keys
         self.keyCache = keyCache
+        self.isEnded = isEnded
     }
 
     /// Verifies a token's signature, times and audience, and maps its claims to an identity.
     /// - Parameters:
     ///   - token: in compact form, without `Bearer `.
     ///   - now: seconds since 1970.
-    package func verify(_ token: String, now: Int64) -> VerificationResult {
-        let digest = token.utf8.count <= VerifiedTokens.tokenBytesMax ? SHA256.digest(of: Array(token.utf8)) : nil
+    ///   - expiredSecondsMax: so long after its end a token of a sign-in by code is accepted, too.
+    package func verify(_ token: String, now: Int64, expiredSecondsMax: Int64 = 0) -> VerificationResult {
+        let result = verifyClaims(token, now: now, expiredSecondsMax)
+        if case .identity(let identity) = result, identity.session != nil, isEnded(identity) {
+            return .refused("The session has ended")
+        }
+        return result
+    }
+
+    private func verifyClaims(_ token: String, now: Int64, _ expiredSecondsMax: Int64) -> VerificationResult {
+        // What is accepted although it has expired is not stored.
+        let isStorable = token.utf8.count <= VerifiedTokens.tokenBytesMax && expiredSecondsMax == 0
+        let digest = isStorable ? SHA256.digest(of: Array(token.utf8)) : nil
         if let digest, let entry = verified.entry(digest, now: now, generation: { keyCache.generation(issuer: $0) }) {
             return .identity(entry.identity)
         }
@@ -98,7 +115,8 @@ package final class TokenVerifier {
                 }
             }
             guard isGenuine else { throw TokenError("The token's signature is wrong") }
-            let (identity, validity) = try claims.identity(for: issuer, now: now)
+            let (identity, validity) = try claims.identity(
+                for: issuer, now: now, expiredSecondsMax: expiredSecondsMax)
             if let digest {
                 let entry = VerifiedTokens.Entry(
                     identity: identity, issuer: index, keyGeneration: keyGeneration, validity: validity)

@@ -27,6 +27,15 @@ package struct CodeLimits: Equatable, Sendable {
         return RuleError(.unavailable, "Could not send the code. Please try again", retryAfterSeconds: 3_600)
     }
 
+    /// Whether another code may be tried for a phone. Each code has five tries, but those of codes that were sent at the
+    /// end of one hour and at the beginning of the next would add up.
+    /// - Parameter wrong: when wrong codes were tried for the phone in the last day, in milliseconds since 1970.
+    package func mayTry(wrong: [Int64], now: Int64) -> Bool {
+        let tries = CodeSession.triesMax
+        return Self.wait(wrong, window: Self.hour, most: Self.hourMax * tries, now: now) == nil
+            && Self.wait(wrong, window: Self.day, most: Self.dayMax * tries, now: now) == nil
+    }
+
     /// The seconds until fewer than `most` times are within the window; nil if there are fewer now. Times in the future,
     /// of before the clock was set back, count as now.
     private static func wait(_ times: [Int64], window: Int64, most: Int, now: Int64) -> Int? {

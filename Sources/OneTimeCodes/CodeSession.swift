@@ -9,6 +9,9 @@ package struct CodeSession: Equatable, Sendable {
         case sent
         /// The adapter did not take the code, so it is good for nothing, and the next may be sent at once.
         case failed
+        /// The gateway was killed before it knew. The code is good, because the SMS may have arrived, and the next may be
+        /// sent at once, because it may not.
+        case unknown
     }
 
     /// `temp_user_id`.
@@ -16,7 +19,7 @@ package struct CodeSession: Equatable, Sendable {
     /// See ``PhoneNumber/text``.
     package let phone: String
     package var delivery = Delivery.sending
-    /// When the present code was made.
+    /// When the present code was made or, once it is known, when its SMS was sent.
     package var sentAt: Int64
     package var triesLeft = CodeSession.triesMax
     /// When the right code came. The session is over then.
@@ -31,7 +34,7 @@ package struct CodeSession: Equatable, Sendable {
     /// Milliseconds after the end of the code for which another one may be sent in this session.
     static let resendTime: Int64 = 3_600_000
     /// Milliseconds for which a repeated request gets the stored answer.
-    static let repetitionTime: Int64 = 60_000
+    package static let repetitionTime: Int64 = 60_000
     /// Milliseconds for which a session must be kept.
     package static let keptTime = lifetime + resendTime
 
@@ -50,13 +53,21 @@ package struct CodeSession: Equatable, Sendable {
         isCoolingDown(now) ? Self.seconds(sentAt + Self.cooldown - now, most: Self.cooldown) : 0
     }
 
+    /// The adapter has taken the SMS, or finally not. What has happened to the code meanwhile stays.
+    package mutating func delivered(_ isSent: Bool, now: Int64) {
+        guard delivery == .sending else { return }
+        delivery = isSent ? .sent : .failed
+        // The times that the app counts down begin with the answer, not before the SMS.
+        if isSent, verifiedAt == nil { sentAt = now }
+    }
+
     private static func seconds(_ milliseconds: Int64, most: Int64) -> Int {
         Int((min(max(milliseconds, 0), most) + 999) / 1_000)
     }
 
     /// Ignores a time in the future, which the clock had before it was set back: it must not block the phone.
     private func isCoolingDown(_ now: Int64) -> Bool {
-        delivery != .failed && verifiedAt == nil && (0..<Self.cooldown).contains(now - sentAt)
+        (delivery == .sending || delivery == .sent) && verifiedAt == nil && (0..<Self.cooldown).contains(now - sentAt)
     }
 
     private func isExpired(_ now: Int64) -> Bool { delivery == .failed || now - sentAt >= Self.lifetime }
@@ -73,14 +84,15 @@ extension CodeSession {
     /// Starts another code in a session.
     /// - Parameters:
     ///   - stored: nil if there is no such session.
+    ///   - newest: the session of the phone's last code, which may be another one.
     ///   - refusal: as ``CodeLimits/refusal(sent:sentToAll:now:)`` returns it.
-    /// - Throws: `.invalid` (400) if the session is over; `.limited` (429) while the last code is too fresh, and as
-    ///   `refusal` says.
+    /// - Throws: `.invalid` (400) if the session is over; `.limited` (429) while the phone's last code is too fresh, and
+    ///   as `refusal` says.
     package static func resending(
-        _ stored: CodeSession?, refusal: RuleError?, now: Int64
+        _ stored: CodeSession?, newest: CodeSession? = nil, refusal: RuleError?, now: Int64
     ) throws(RuleError) -> CodeSession {
         guard var session = stored, !session.isOver(now) else { throw .sessionOver }
-        let wait = session.cooldownSeconds(now: now)
+        let wait = max(session.cooldownSeconds(now: now), newest?.cooldownSeconds(now: now) ?? 0)
         guard wait == 0 else {
             throw RuleError(
                 .limited, "Please wait before requesting another code", retryAfterSeconds: wait,
@@ -107,9 +119,10 @@ extension CodeSession {
     /// - Parameters:
     ///   - stored: nil if there is no such session.
     ///   - isRight: whether the digests are equal, compared in constant time.
+    ///   - mayTry: whether the phone has tries left (``CodeLimits/mayTry(wrong:now:)``).
     /// - Throws: `.invalid` (400) if no code can be right any more; nothing is to be stored then.
     package static func verifying(
-        _ stored: CodeSession?, isRight: Bool, now: Int64
+        _ stored: CodeSession?, isRight: Bool, mayTry: Bool = true, now: Int64
     ) throws(RuleError) -> Verdict {
         guard var session = stored else { throw .sessionOver }
         if let verifiedAt = session.verifiedAt {
@@ -117,7 +130,7 @@ extension CodeSession {
             return .repeated
         }
         guard !session.isOver(now) else { throw .sessionOver }
-        guard session.triesLeft > 0 else { throw .noTriesLeft }
+        guard session.triesLeft > 0, mayTry else { throw .noTriesLeft }
         guard !session.isExpired(now) else { throw RuleError(.invalid, "OTP expired") }
         if isRight {
             session.verifiedAt = now
@@ -132,6 +145,11 @@ extension CodeSession {
 }
 
 extension RuleError {
+    package static let codeNotSent = RuleError(
+        .unavailable, "Could not send the code. Please try again", retryAfterSeconds: 1)
     fileprivate static let sessionOver = RuleError(.invalid, "Invalid or expired session. Please log in again")
     fileprivate static let noTriesLeft = RuleError(.invalid, "Too many wrong attempts. Please request a new code")
+
+    /// Whether the code is refused because of the wrong ones before it, not because of its age.
+    package var isWrongCode: Bool { self == .noTriesLeft }
 }

@@ -58,4 +58,13 @@ package struct PaymentMethod: Equatable, Sendable {
         self.expiryMonth = expiryMonth.value
         self.expiryYear = expiryYear.value
     }
+
+    /// A stored means of payment.
+    package init(token: String, brand: String?, last4: String?, expiryMonth: Int?, expiryYear: Int?) {
+        self.token = token
+        self.brand = brand
+        self.last4 = last4
+        self.expiryMonth = expiryMonth
+        self.expiryYear = expiryYear
+    }
 }

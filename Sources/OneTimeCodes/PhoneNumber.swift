@@ -8,6 +8,13 @@ package struct PhoneNumber: Equatable, Sendable {
     package let country: String
     /// The number in E.164, such as `+442071838750`.
     package let text: String
+
+    /// A number in E.164 for the log: the calling code's first digit and the last two digits.
+    package static func masked(_ text: String) -> String {
+        let digits = text.utf8.count
+        guard digits > 6 else { return "+*" }
+        return String(text.prefix(2)) + String(repeating: "*", count: digits - 4) + String(text.suffix(2))
+    }
 }
 
 /// The body of a login, before it is checked.

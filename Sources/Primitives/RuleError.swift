@@ -4,6 +4,8 @@ package struct RuleError: Error, Equatable, Sendable {
     package enum Kind: Sendable {
         /// 400: the request is wrong, or the state does not allow the step that the caller reports.
         case invalid
+        /// 401: the caller's token is not good any more.
+        case unauthenticated
         /// 403: the caller may not do this, or not to this entity.
         case forbidden
         /// 404: no such entity.
@@ -75,6 +77,7 @@ package struct RuleError: Error, Equatable, Sendable {
     package var status: Int {
         switch kind {
         case .invalid: 400
+        case .unauthenticated: 401
         case .forbidden: 403
         case .unknown: 404
         case .conflict: 409

@@ -36,6 +36,11 @@ extension EventLoop {
         }
     }
 
+    /// The address of the client of a request that has no response yet; nil if its connection has closed.
+    package func clientAddress(of request: HTTPRequest, _ id: RequestID) -> IPAddress? {
+        pendingResponses[id].map { client(of: request, $0.slot).address }
+    }
+
     /// Counts a WebSocket whose client is behind a proxy. Connections that do not come from a proxy were counted when
     /// they were accepted. The other requests of a proxy are not counted: many clients share its connections.
     /// - Returns: false if the limits of the client's address do not permit the WebSocket.

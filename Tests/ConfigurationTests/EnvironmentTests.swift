@@ -41,6 +41,9 @@ import Testing
             "FLEETWIRE_PUSH_FCM_SERVICE_ACCOUNT_FILE": "s.json", "FLEETWIRE_PUSH_FCM_BASE_URL": "https://c",
             "FLEETWIRE_PUSH_FCM_CA_FILE": "/b.pem", "FLEETWIRE_METRICS_TOKEN": "t", "FLEETWIRE_LOG_LEVEL": "debug",
             "FLEETWIRE_LOG_FORMAT": "text",
+            "FLEETWIRE_OTP_ENABLED": "true", "FLEETWIRE_OTP_ISSUER": "i", "FLEETWIRE_OTP_DAILY_MAX": "7",
+            "FLEETWIRE_OTP_SMS_URL": "https://sms", "FLEETWIRE_OTP_SMS_SECRET": "s", "FLEETWIRE_OTP_SMS_TEMPLATE": "{code}",
+            "FLEETWIRE_OTP_SMS_TIMEOUT_MS": "500",
         ]
         let yaml = """
             server: {port: 1, loops: 1, tls: {certificate: gone.pem}}
@@ -63,6 +66,13 @@ import Testing
         expected.accounts.countryCode = "+44"
         expected.accounts.vehicleNumberPattern = "^[A-Z0-9]+$"
         (expected.accounts.currency, expected.accounts.timeZone) = ("INR", "Asia/Kolkata")
+        expected.otp.isEnabled = true
+        expected.otp.issuer = "i"
+        expected.otp.dailyMax = 7
+        expected.otp.sms.url = "https://sms"
+        expected.otp.sms.secret = "s"
+        expected.otp.sms.template = "{code}"
+        expected.otp.sms.timeoutMilliseconds = 500
         expected.server.watchdogSeconds = 0
         expected.server.connections = 500
         expected.server.connectionsPerIP = 20

@@ -24,6 +24,9 @@ import Threads
     private let publisher: CommitPublisher
     private let counters = FleetCounters()
     private let intake = CommandIntake()
+    private let codes: CodeDispatch
+    private let codeMetrics = CodeMetrics()
+    private let endedSessions = EndedSessions()
     /// The lines of the log.
     private let lines = Lock<[String]>([])
     /// The ids of the devices that were reported as removed, in the order of the reports.
@@ -36,9 +39,10 @@ import Threads
         let lines = lines
         let log = Log(level: .info, format: .json) { line in lines.withLock { $0.append(line) } }
         let removed = removed
+        codes = CodeDispatch(nil, log: log)
         publisher = CommitPublisher(
             hub: hub, app: 1, policy: Self.policy, trips: SharedTrips(TripRules(), hub: hub, app: 1, policy: Self.policy),
-            accounts: AccountDirectory(),
+            accounts: AccountDirectory(), codes: codes, codeMetrics: codeMetrics, endedSessions: endedSessions,
             pushService: try PushService(
                 Settings.Push(),
                 .init(failed: { _, _ in }, removed: { device in removed.withLock { $0.append(device.id) } }), log: log),

@@ -12,12 +12,11 @@ import Trips
     }
 
     private static let tables = [
-        "accounts", "audit", "batch_orders", "batches", "channel_sequences", "clock_readings", "confirmation_checks", "cursors",
-        "deliveries",
-        "device_booking_lists",
-        "device_bookings", "devices", "driver_availability", "driver_positions", "drivers", "erasures", "idempotency",
-        "inbox_entries", "notification_steps", "notifications", "orders", "preferences", "publication", "push_audiences",
-        "push_jobs", "routes", "schema_migrations", "unpublished", "write_probe", "wrong_codes",
+        "accounts", "audit", "batch_orders", "batches", "channel_sequences", "clock_readings", "code_sends", "code_sessions",
+        "code_tries", "confirmation_checks", "cursors", "customer_ids", "customers", "deliveries", "device_booking_lists",
+        "device_bookings", "devices", "driver_availability", "driver_positions", "drivers", "ended_tokens", "erasures",
+        "idempotency", "inbox_entries", "notification_steps", "notifications", "orders", "preferences", "publication",
+        "push_audiences", "push_jobs", "routes", "schema_migrations", "unpublished", "write_probe", "wrong_codes",
     ]
 
     private static let versions = Schema.migrations.map(\.version)

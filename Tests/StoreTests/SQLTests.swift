@@ -3,6 +3,7 @@ import Accounts
 import Batches
 import FleetRules
 import Foundation
+import OneTimeCodes
 import Testing
 
 @testable import Store
@@ -118,7 +119,7 @@ import Testing
                 "SEARCH notifications USING COVERING INDEX sqlite_autoindex_notifications_1 (id>?)"
             ),
             ("sequence >= ?", "USING INDEX sqlite_autoindex_notifications_2 (channel=? AND sequence>?)"),
-            ("SELECT COALESCE(booking_reference", "USING INDEX orders_by_customer (customer_id=?)"),
+            ("SELECT COALESCE(booking_reference, code), status", "USING INDEX orders_by_customer (customer_id=?)"),
             ("UPDATE routes SET driver_name = NULL", "USING INDEX routes_by_named_driver (driver_id=?)"),
             (
                 "AND state = 'accepted' AND number <> ? LIMIT 1",
@@ -179,6 +180,13 @@ import Testing
             ("FROM driver_availability JOIN accounts", "driver_availability_online (account_id>?)"),
             ("UPDATE audit SET details = NULL", "USING INDEX audit_by_actor (actor=?)"),
             ("SELECT id, details FROM audit WHERE has_position = 1 AND at", "USING INDEX audit_positions (at<?)"),
+            (
+                "FROM code_sessions WHERE phone = ? ORDER BY sent_at DESC",
+                "USING INDEX code_sessions_by_phone (phone=?)"
+            ),
+            ("SELECT at FROM code_sends", "USING COVERING INDEX code_sends_by_phone (phone=? AND at>?)"),
+            ("SELECT COUNT(*) FROM code_sends", "USING COVERING INDEX code_sends_by_age (at>?)"),
+            ("SELECT at FROM code_tries", "USING COVERING INDEX code_tries_by_phone (phone=? AND at>?)"),
             ("COALESCE(booking_reference, code) = ?", "USING INDEX orders_by_reference (<expr>=?)"),
             ("SELECT id, reason, details FROM audit", "USING INDEX sqlite_autoindex_audit_1 (id>?)"),
             (
@@ -203,6 +211,7 @@ import Testing
             try runJobs(executor)
             try runAccounts(executor.accounts)
             try runBatches(executor)
+            try runCodes(executor)
             try runNotifications(executor)
             try runDelivery(executor)
             try runDevices(executor)
@@ -267,6 +276,30 @@ import Testing
         _ = try switches.online(after: "", most: 1)
         try switches.setSeen(account.id.text, at: noon)
         try switches.remove(account: account.id)
+    }
+
+    private func runCodes(_ executor: CommandExecutor) throws(DatabaseError) {
+        let (codes, customers) = (executor.signIns, executor.customers)
+        let session = CodeSession(id: "S", phone: "+1", now: noon)
+        try codes.store(CodeTable.Stored(session: session, sendID: "1", sends: 1, keyID: "k", digest: [1], answer: nil))
+        _ = try (codes.session(id: "S"), codes.newest(ofPhone: "+1"), codes.forgetSending())
+        try codes.addSend("1", phone: "+1", at: noon)
+        _ = try (codes.sends(toPhone: "+1", since: 0), codes.sendCount(since: 0))
+        try codes.removeSend("1")
+        try codes.addTry("1", phone: "+1", at: noon)
+        _ = try codes.tries(forPhone: "+1", since: 0)
+        try codes.erase(phone: "+1")
+        _ = try codes.deleteExpired(now: noon, most: 1)
+        let customer = Customer(id: try customers.nextID(), phone: "+1", now: noon)
+        try customers.store(customer)
+        _ = try (customers.customer(id: customer.id), customers.customer(phone: "+1"))
+        _ = try customers.isEmailTaken("a@b.c", exceptBy: 1)
+        try customers.remove(id: customer.id)
+        _ = try (executor.orders.openReferences(ofCustomer: "7", most: 1), executor.orders.namesCustomer("7"))
+        try executor.endedTokens.add(EndedTokens(key: "S", until: noon))
+        _ = try executor.endedTokens.contains("S")
+        try executor.endedTokens.each { _ in }
+        _ = try executor.endedTokens.deleteExpired(now: noon, most: 1)
     }
 
     private func runJobs(_ executor: CommandExecutor) throws(DatabaseError) {

@@ -6,7 +6,7 @@ package struct AuditEntry: Equatable, Sendable {
     package enum Subject: Equatable, Sendable {
         case order(String)
         case route(String)
-        /// A driver's account.
+        /// The account of a driver, or of a customer who signs in by code: its id.
         case account(String)
         /// A batch of orders.
         case batch(String)

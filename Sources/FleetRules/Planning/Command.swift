@@ -35,6 +35,7 @@ package struct Command: Equatable, Sendable {
         case switchAvailability(isOnline: Bool)
         /// The gateway itself takes a driver offline who was away for long.
         case endAvailability(accountID: ObjectID)
+        case code(CodeCommand)
     }
 
     package let actor: Identity

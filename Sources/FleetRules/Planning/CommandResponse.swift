@@ -24,6 +24,7 @@ package enum CommandResponse: Equatable, Sendable {
     case account(AccountResponse)
     case batch(BatchResponse)
     case availability(AvailabilityState)
+    case code(CodeResponse)
 
     /// The same response with another message. Only responses with an order or a route have a message.
     func withMessage(_ message: String) -> CommandResponse {
@@ -31,7 +32,7 @@ package enum CommandResponse: Equatable, Sendable {
         case .order(_, let order, let ids): .order(message, order, notificationIDs: ids)
         case .route(_, let route, let ids): .route(message, route, notificationIDs: ids)
         case .announcement, .driver, .reminder, .progress, .tripStep, .telemetry, .markedRead, .device, .preferences, .erasure,
-            .account, .batch, .availability:
+            .account, .batch, .availability, .code:
             self
         }
     }

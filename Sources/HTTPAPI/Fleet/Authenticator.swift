@@ -28,10 +28,12 @@ package struct Authenticator {
         case needsKey(MissingKey)
     }
 
-    /// - Parameter now: seconds since 1970.
+    /// - Parameters:
+    ///   - now: seconds since 1970.
+    ///   - expiredSecondsMax: so long after its end a token in `Authorization` that a customer got by a code is accepted.
     /// - Throws: ``APIError`` with 401, or with 403 if the token is valid, but its user has no role.
-    func authenticate(on request: HTTPRequest, now: Int64) throws(APIError) -> Result {
-        switch try verify(request, now: now) {
+    func authenticate(on request: HTTPRequest, now: Int64, expiredSecondsMax: Int64 = 0) throws(APIError) -> Result {
+        switch try verify(request, now: now, expiredSecondsMax) {
         case .identity(let identity): return .identity(identity)
         case .needsKey(let key): return .needsKey(key)
         case .expired(let text): throw .unauthorized(text, isExpired: true)
@@ -41,13 +43,15 @@ package struct Authenticator {
     }
 
     /// Verifies the token in `Authorization` or, only without this header, the cookie.
-    private func verify(_ request: HTTPRequest, now: Int64) throws(APIError) -> VerificationResult {
+    private func verify(
+        _ request: HTTPRequest, now: Int64, _ expiredSecondsMax: Int64
+    ) throws(APIError) -> VerificationResult {
         if let authorization = request.authorization {
             let parts = authorization.utf8.split(separator: UInt8(ascii: " "), maxSplits: 1)
             guard parts.count == 2, parts[0].elementsEqual("bearer".utf8, by: { $0 | 0x20 == $1 }) else {
                 throw .unauthorized("Expected Authorization: Bearer and a JWT")
             }
-            return verifier.verify(String(Substring(parts[1])), now: now)
+            return verifier.verify(String(Substring(parts[1])), now: now, expiredSecondsMax: expiredSecondsMax)
         }
         guard let result = verifyCookies(of: request, now: now) else {
             throw .unauthorized("Missing Authorization: expected Bearer and a JWT")

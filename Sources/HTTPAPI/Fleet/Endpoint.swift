@@ -27,10 +27,18 @@ struct Endpoint: Sendable {
     let roles: [Role]?
     let bodyLimit: BodyLimit
     /// The limit of each sender's rate; nil if there is none.
-    let rate: SubjectRate?
+    private(set) var rate: SubjectRate?
     let handler: Handler
     /// Which drivers' accounts may use the endpoint.
     private(set) var need = AccountNeed.approved
+    /// Whether a request needs no token. One that it has is ignored.
+    private(set) var isOpen = false
+    /// Whether the requests of each client address are limited.
+    private(set) var countsAddress = false
+    /// A token that a customer got by a code is accepted for so many seconds after its end.
+    private(set) var expiredSecondsMax: Int64 = 0
+    /// Whether a body with a payment card's number is refused before anything else is read of it.
+    private(set) var refusesCardNumbers = false
 
     private init(
         _ method: HTTPRequest.Method, _ path: String, _ roles: [Role]?, _ bodyLimit: BodyLimit, _ handler: Handler,
@@ -87,6 +95,27 @@ struct Endpoint: Sendable {
         return endpoint
     }
 
+    /// The same endpoint for anybody, without a token.
+    func open(countsAddress: Bool) -> Endpoint {
+        var endpoint = admitting(.anyOrNone)
+        endpoint.isOpen = true
+        endpoint.countsAddress = countsAddress
+        endpoint.rate = nil  // There is no sender whose rate could be limited.
+        return endpoint
+    }
+
+    func acceptingExpired(seconds: Int64) -> Endpoint {
+        var endpoint = self
+        endpoint.expiredSecondsMax = seconds
+        return endpoint
+    }
+
+    func refusingCardNumbers() -> Endpoint {
+        var endpoint = self
+        endpoint.refusesCardNumbers = true
+        return endpoint
+    }
+
     /// Whether the path matches. The method is not compared.
     func matches(_ path: [PathSegment]) -> Bool {
         path.count == self.path.count && zip(self.path, path).allSatisfy { $0 == "*" || $1 == $0 }
@@ -107,12 +136,20 @@ struct EndpointGroup: Sendable {
     /// Nil if any role may, unless the endpoint lists its own roles.
     let roles: [Role]?
     let endpoints: [Endpoint]
+    /// Whether the feature is off to which the paths belong: all are 404 then, whoever asks.
+    let isOff: Bool
+
+    init(off prefix: String) {
+        (path, roles, endpoints, isOff) = (prefix, nil, [], true)
+        self.prefix = prefix.split(separator: "/").map(String.init)
+    }
 
     init(_ prefix: String, roles: [Role]? = nil, _ endpoints: [Endpoint]) {
         path = prefix
         self.prefix = prefix.split(separator: "/").map(String.init)
         self.roles = roles
         self.endpoints = endpoints
+        isOff = false
     }
 
     /// The group with further endpoints.

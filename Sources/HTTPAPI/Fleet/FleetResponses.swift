@@ -43,6 +43,7 @@ package enum FleetResponses {
         case .account(let response): body(of: response, correlationID: correlationID)
         case .batch(let response): body(of: response, correlationID: correlationID)
         case .availability(let state): body(of: state, "Availability updated")
+        case .code(let response): body(of: response)
         case .erasure(let counts): success("Person erased", correlationID) { counts.writeMembers(to: &$0) }
         }
     }

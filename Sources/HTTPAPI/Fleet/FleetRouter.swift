@@ -4,6 +4,7 @@ import Crypto
 import FleetRules
 import HTTP
 import JSON
+import OneTimeCodes
 import Primitives
 
 /// Authenticates requests to the fleet's API, and maps them to actions by the table in ``FleetEndpoints``. One instance
@@ -17,6 +18,8 @@ package struct FleetRouter {
     /// Nil if the gateway keeps no accounts.
     let accounts: AccountCheck?
     let summaries: SummarySettings
+    /// The calling codes whose phones may sign in; empty: all. Nil while sign-in by code is off.
+    let codeCountries: [String]?
     private let groups: [EndpointGroup]
     private let permits: @Sendable (Identity, SubjectRate) -> Bool
 
@@ -28,11 +31,12 @@ package struct FleetRouter {
     ///   - isTimeZone: returns whether a time zone exists. Called with 1 to 64 characters of `[A-Za-z0-9_+\-/]`.
     ///   - accounts: decides by the states of drivers' accounts; nil if the gateway keeps no accounts.
     ///   - summaries: how drivers' summaries are made.
+    ///   - codeCountries: the calling codes whose phones may sign in by code; empty: all; nil: that is off.
     ///   - permits: counts a request, and returns whether its sender may make it now.
     package init(
         app: Application, authenticator: Authenticator, metricsToken: String,
         isCatalogued: @escaping @Sendable (String) -> Bool, isTimeZone: @escaping @Sendable (String) -> Bool,
-        accounts: AccountCheck? = nil, summaries: SummarySettings = SummarySettings(),
+        accounts: AccountCheck? = nil, summaries: SummarySettings = SummarySettings(), codeCountries: [String]? = nil,
         permits: @escaping @Sendable (Identity, SubjectRate) -> Bool = { _, _ in true }
     ) {
         self.app = app
@@ -42,42 +46,60 @@ package struct FleetRouter {
         self.isTimeZone = isTimeZone
         self.accounts = accounts
         self.summaries = summaries
-        groups = accounts == nil ? FleetEndpoints.groups : FleetEndpoints.groupsWithAccounts
+        self.codeCountries = codeCountries
+        groups =
+            (accounts == nil ? FleetEndpoints.groups : FleetEndpoints.groupsWithAccounts)
+            + [codeCountries == nil ? CodeEndpoints.off : CodeEndpoints.group]
         self.permits = permits
     }
 
     /// Checks a request's head in the order that docs/api.md documents: 401, 403, 404 (path), 405, 429. 413 and 400
     /// follow when the body's size is known.
     /// - Parameter now: seconds since 1970.
-    func route(head request: HTTPRequest, _ path: [PathSegment], now: Int64) throws(APIError) -> Routing {
+    func route(
+        head request: HTTPRequest, _ path: [PathSegment], _ envelope: Envelope?, now: Int64
+    ) throws(APIError) -> Routing {
+        let group = groups.first { $0.contains(path) }
+        if let group, group.isOff { throw Router.unknown(request) }
         if request.method == .options, request.origin != nil {
             guard app.origins.allows(request.origin) else {
                 throw APIError(403, "This origin may not call this application: see allowed_origins")
             }
             return .respond(CORS.preflight)
         }
+        let endpoints = (group?.endpoints ?? []).filter { $0.matches(path) }
         let sender: Identity
-        if permitsOpsWithoutJWT(request, path) {
-            sender = Identity(role: .ops, id: "")  // No endpoint of /api/ops reads the id.
-        } else {
-            switch try authenticator.authenticate(on: request, now: now) {
-            case .needsKey(let key): return .needsKey(key)
-            case .identity(let identity): sender = identity
-            }
+        switch try authenticate(request, path, endpoints, now: now) {
+        case .needsKey(let key): return .needsKey(key)
+        case .identity(let identity): sender = identity
         }
-        let (endpoint, identity) = try endpoint(for: request, path, sender)
+        let (endpoint, identity) = try endpoint(for: request, group, endpoints, sender)
         if let rate = endpoint.rate, !permits(identity, rate) {
-            throw APIError(429, rate.refusal(of: identity.key.clipped), headers: ["Retry-After": "1"])
+            throw APIError(
+                429, rate.refusal(of: identity.key.clipped), headers: ["Retry-After": "1"], summary: "Too many requests")
         }
         let route = FleetRoute(endpoint: endpoint, identity: identity, parameters: endpoint.parameters(in: path))
-        let envelope = Envelope(rawPath: request.rawPath)
         let target: RoutedRequest.Target =
             if case .none = endpoint.bodyLimit {
                 .action(action(of: route, request, envelope))
             } else {
                 .fleet(route, head: DeferredRequest(request))
             }
-        return .route(RoutedRequest(bodyBytesMax: endpoint.bodyLimit.bytes(app.limits), envelope: envelope, target: target))
+        return .route(
+            RoutedRequest(
+                bodyBytesMax: endpoint.bodyLimit.bytes(app.limits), envelope: envelope, countsAddress: endpoint.countsAddress,
+                target: target))
+    }
+
+    /// The sender of a request to one of these endpoints, which have the same path.
+    private func authenticate(
+        _ request: HTTPRequest, _ path: [PathSegment], _ endpoints: [Endpoint], now: Int64
+    ) throws(APIError) -> Authenticator.Result {
+        // No endpoint that is open, and none of /api/ops, reads the id.
+        if let first = endpoints.first, first.isOpen { return .identity(Identity(role: .customer, id: "")) }
+        if permitsOpsWithoutJWT(request, path) { return .identity(Identity(role: .ops, id: "")) }
+        return try authenticator.authenticate(
+            on: request, now: now, expiredSecondsMax: endpoints.first?.expiredSecondsMax ?? 0)
     }
 
     /// The sender of a request; nil if its token is missing or invalid, or its issuer's keys are not known yet.
@@ -90,10 +112,8 @@ package struct FleetRouter {
     /// - Returns: the endpoint, and the sender with the role and the id that count there.
     /// - Throws: ``APIError`` with 403, 404 or 405 if there is none that the sender may use.
     private func endpoint(
-        for request: HTTPRequest, _ path: [PathSegment], _ sender: Identity
+        for request: HTTPRequest, _ group: EndpointGroup?, _ endpoints: [Endpoint], _ sender: Identity
     ) throws(APIError) -> (Endpoint, Identity) {
-        let group = groups.first { $0.contains(path) }
-        let endpoints = (group?.endpoints ?? []).filter { $0.matches(path) }
         let method = request.method == .head ? .get : request.method
         let endpoint = endpoints.first { $0.method == method }
         // Before the path: a driver who may do nothing does not learn which paths exist.
@@ -149,6 +169,9 @@ package struct FleetRouter {
             let body = route.endpoint.readsBody ? try JSONBody(request.body) : JSONBody()
             return try APIError.mappingJSONErrors { try read(input(body)) }
         case .command(let acceptsKey, let read):
+            if route.endpoint.refusesCardNumbers, CardNumbers.occur(in: request.body) {
+                throw APIError(400, "Card numbers are not accepted here")
+            }
             let body = try JSONBody(request.body)
             let action = try APIError.mappingJSONErrors { try read(input(body)) }
             return .command(

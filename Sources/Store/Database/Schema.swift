@@ -12,6 +12,7 @@ enum Schema {
         Migration(version: 11, statements: trips),
         Migration(version: 12, statements: tripDriverName), Migration(version: 13, statements: accounts),
         Migration(version: 14, statements: batches),
+        Migration(version: 15, statements: codes),
     ]
 
     private static let bookkeeping = [

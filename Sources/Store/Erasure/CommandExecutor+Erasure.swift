@@ -9,7 +9,8 @@ extension CommandExecutor {
     /// 1. In this transaction: deletes the person's devices, preferences and stored responses, the list of the person's
     ///    bookings and what is recorded about deliveries, and cancels unsent pushes. What is on the person's channel is
     ///    not replayed any more; what is sent there later is, because an open order may still need it. Deletes a driver's
-    ///    card, account and positions. Clears the person's name in orders and routes, the person's notes and positions in
+    ///    card, account and positions, and the account and the sign-ins of a customer who signs in by code, whose tokens
+    ///    are refused from then on. Clears the person's name in orders and routes, the person's notes and positions in
     ///    the audit log, and the details of the notification steps that the person's devices reported. All of these rows
     ///    are found by the person's id.
     /// 2. In background slices (``eraseSome()``): searches all notifications, and other people's stored responses,
@@ -34,7 +35,9 @@ extension CommandExecutor {
         counts.preferences = try outbox.preferences.remove(of: key)
         counts.pushes = try outbox.cancel(of: key, reason: "erased", now: now)
         try removeDeliveries(to: person)
-        let texts = try texts(of: person) + (account?.identifyingTexts ?? [])
+        let customer = try endAccount(of: person, now)
+        let known = account?.identifyingTexts ?? customer?.0.identifyingTexts ?? []
+        let texts = try texts(of: person) + known
         if let account {
             try outbox.availability.remove(account: account.id)
             try batches.orders.clearReports(ofAccount: account.id)
@@ -51,6 +54,7 @@ extension CommandExecutor {
         var result = result(.erasure(counts), of: command)
         result.erased = person
         result.account = account.map { AccountChange(ended: $0) }
+        result.codes.ended = customer?.1
         result.removed = devices.map { $0.removed("erased") }
         return result
     }

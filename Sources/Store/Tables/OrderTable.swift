@@ -205,6 +205,20 @@ struct OrderTable {
             """, .string(id), .integer(moment), as: { _ in true }) ?? false
     }
 
+    /// The booking references of a customer's open orders, newest first. An order without reference has its code instead.
+    func openReferences(ofCustomer id: String, most: Int) throws(DatabaseError) -> [String] {
+        try database.all(
+            """
+            SELECT COALESCE(booking_reference, code) FROM orders WHERE customer_id = ? \
+            AND status NOT IN ('completed', 'cancelled') ORDER BY created_at DESC LIMIT ?
+            """, .string(id), .integer(most), as: { $0.string(0) })
+    }
+
+    /// Whether an order names this customer.
+    func namesCustomer(_ id: String) throws(DatabaseError) -> Bool {
+        try database.first("SELECT 1 FROM orders WHERE customer_id = ? LIMIT 1", .string(id), as: { _ in true }) ?? false
+    }
+
     /// The booking reference of each of a customer's orders (the order's code if it has no reference), and whether the
     /// order has ended.
     func references(ofCustomer id: String) throws(DatabaseError) -> [(reference: String, isFinal: Bool)] {

@@ -22,6 +22,7 @@ extension Command.Action {
         case .account(let request): request.name
         case .batch(let request): request.name
         case .switchAvailability, .endAvailability: "availability"
+        case .code(let request): request.name
         }
     }
 }

@@ -23,7 +23,7 @@ extension CommandExecutor {
             return .announce(announcement)
         // These name their driver by the token, or look for the account themselves.
         case .acceptJob, .acceptRoute, .progress, .trip, .remind, .telemetry, .markRead, .device, .updatePreferences,
-            .erase, .account, .batch, .switchAvailability, .endAvailability:
+            .erase, .account, .batch, .switchAvailability, .endAvailability, .code:
             return action
         }
     }

@@ -22,6 +22,8 @@ extension CommandExecutor {
         case channels
         /// Devices that were not registered again within `push.stale_days` days.
         case devices
+        /// Sign-ins by code, and what counts for their limits.
+        case codes
         /// Deletes nothing: ends the expired push jobs of lanes that are not enabled, and fails the jobs of unknown
         /// lanes.
         case overdue
@@ -69,6 +71,7 @@ extension CommandExecutor {
             let stale = try deleteStaleDevices(now, limit)
             removed += stale
             return stale.count
+        case .codes: return try deleteExpiredCodes(now: now, most: limit)
         case .overdue:
             for lane in PushLane.allCases where !outbox.lanes.contains(lane) {
                 let count = try outbox.expire(lane, now: now, limit: limit)

@@ -11,7 +11,8 @@ import Primitives
 /// `+Idempotency` executes a repeated command only once. `+Notifications`, `+Devices` and `+Erasure` execute the
 /// commands that need no plan, `+Delivery` stores confirmations and finds where a replay begins, `+Trips`
 /// executes the gateway's own steps and stores positions, `+Accounts` what concerns drivers' accounts, `+Batches` and
-/// `+Availability` what concerns batches of orders. ``BackgroundTask`` and `+Retention` run in slices between batches. ``PushOutbox`` creates push jobs.
+/// `+Availability` what concerns batches of orders, `+Codes` sign-in by code. ``BackgroundTask`` and `+Retention` run in
+/// slices between batches. ``PushOutbox`` creates push jobs.
 package final class CommandExecutor {
     package let database: Database
     let orders: OrderTable
@@ -19,6 +20,9 @@ package final class CommandExecutor {
     let drivers: DriverTable
     let accounts: AccountTable
     let batches: BatchTable
+    let signIns: CodeTable
+    let customers: CustomerTable
+    let endedTokens: EndedTokenTable
     let positions: DriverPositionTable
     let notifications: NotificationTable
     let sequences: ChannelSequenceTable
@@ -64,6 +68,9 @@ package final class CommandExecutor {
         didSet { outbox.clockLead = clockLead }
     }
     let counter = DeliveryCounter()
+    /// What the transaction that runs does with one-time codes.
+    var codeCounts = CodeCounts()
+    let codeRules: CodeRules
     /// The number of each user's stray telemetry steps.
     var strayCounts = SubjectCounts()
     /// The number of each user's stored responses.
@@ -81,6 +88,10 @@ package final class CommandExecutor {
         drivers = DriverTable(database: database)
         accounts = AccountTable(database: database)
         batches = BatchTable(database: database)
+        signIns = CodeTable(database: database)
+        customers = CustomerTable(database: database)
+        endedTokens = EndedTokenTable(database: database)
+        codeRules = options.codes
         positions = DriverPositionTable(database: database)
         trips = options.trips
         codes = DeliveryCodes(options.keys)
@@ -121,13 +132,19 @@ package final class CommandExecutor {
             return result
         } catch {
             // Discards what was counted in this transaction: it was rolled back.
-            _ = (outbox.drainFinished(), counter.drain(), counter.drainUpdates())
+            _ = (outbox.drainFinished(), counter.drain(), counter.drainUpdates(), drainCodeCounts())
             outbox.devices.counts.rollBack()
             sequences.discard()
             strayCounts.removeAll()
             responseCounts.removeAll()
             throw error
         }
+    }
+
+    /// Returns what was counted and starts again at zero. Call it after each commit.
+    func drainCodeCounts() -> CodeCounts {
+        defer { codeCounts = CodeCounts() }
+        return codeCounts
     }
 
     /// Calls `each` for every open order, oldest first. Used at the start to restore job assignments.
@@ -155,6 +172,7 @@ package final class CommandExecutor {
         case .batch(let request): return try execute(request, command, context)
         case .switchAvailability(let isOnline): return try switchAvailability(isOnline, command, context)
         case .endAvailability(let id): return try endAvailability(of: id, command, context)
+        case .code(let request): return try execute(request, command, context)
         case .order(let action):
             let order = try orders.order(code: action.code)
             return try execute(command, now) { planner throws(RuleError) in try planner.plan(action, for: order, context) }

@@ -23,6 +23,8 @@ package struct CommandResult: Equatable, Sendable {
     package internal(set) var position: DriverPosition?
     /// The change of a driver's account; nil if the command changed none.
     package internal(set) var account: AccountChange?
+    /// What a command of sign-in by code causes.
+    package internal(set) var codes = CodeEffects()
     /// The person whose data the command has erased.
     package internal(set) var erased: Identity?
     /// The push lanes for which the command created push jobs.

@@ -30,11 +30,13 @@ package struct Commit: Sendable {
     package var updates: [DeliveryUpdate] = []
     /// What happened to notifications, for the metrics.
     package var counts = DeliveryCounts()
+    /// What happened to one-time codes.
+    package var codes = CodeCounts()
 
     var isEmpty: Bool {
         leases.isEmpty && rejectedReports.isEmpty && replies.isEmpty && wake.isEmpty && finished.isEmpty && removed.isEmpty
             && subscriptions.isEmpty && rejectedSubscriptions.isEmpty && droppedReceipts == 0 && confirmations.isEmpty
-            && updates.isEmpty && counts.isEmpty
+            && updates.isEmpty && counts.isEmpty && codes.isEmpty
     }
 
     /// The id of the last notification.
@@ -59,6 +61,7 @@ package struct Commit: Sendable {
         confirmations += later.confirmations
         updates += later.updates
         counts.add(later.counts)
+        codes.add(later.codes)
     }
 }
 

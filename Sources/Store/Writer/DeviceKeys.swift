@@ -1,7 +1,7 @@
 import Crypto
 
-/// The store's keys, which encrypt device tokens. The first key encrypts; the others only decrypt tokens that were encrypted
-/// earlier.
+/// The store's keys, which encrypt device tokens, and from which those of one-time codes are derived. The first key
+/// encrypts; the others only decrypt tokens that were encrypted earlier.
 package struct DeviceKeys: Sendable {
     private let keys: [(id: String, key: AESGCMKey)]
 
@@ -26,7 +26,7 @@ package struct DeviceKeys: Sendable {
 
     /// Decrypts a token; nil if it was encrypted with another key or for another device.
     func open(_ sealed: [UInt8], keyID: String, deviceID: String) -> String? {
-        guard let key = keys.first(where: { $0.id.utf8.elementsEqual(keyID.utf8) })?.key else { return nil }
+        guard let key = key(id: keyID) else { return nil }
         return key.open(sealed, authenticating: Array(deviceID.utf8)).map { String(decoding: $0, as: UTF8.self) }
     }
 
@@ -36,7 +36,9 @@ package struct DeviceKeys: Sendable {
     }
 
     /// Whether there is a key with this id.
-    func contains(id: String) -> Bool { keys.contains { $0.id.utf8.elementsEqual(id.utf8) } }
+    func contains(id: String) -> Bool { key(id: id) != nil }
+
+    func key(id: String) -> AESGCMKey? { keys.first { $0.id.utf8.elementsEqual(id.utf8) }?.key }
 }
 
 extension DeviceKeys {

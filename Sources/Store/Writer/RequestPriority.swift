@@ -12,7 +12,7 @@ enum RequestPriority: Int, CaseIterable {
     case delivery
     /// What drivers do with their jobs: accept and report progress.
     case jobs
-    /// What people report and set for themselves: telemetry, read marks, devices, preferences.
+    /// What people report and set for themselves: telemetry, read marks, devices, preferences, sign-in by code.
     case personal
     /// What dispatchers do for very many people at once: announcements to more than ``fewRecipients``, and erasures.
     case bulk
@@ -84,9 +84,9 @@ extension Command.Action {
         case .account(.decide): .dispatch
         case .batch(let request): request.isOfDriver ? .jobs : .dispatch
         case .endAvailability: .dispatch
-        case .telemetry, .markRead, .device, .updatePreferences, .account,
-            .switchAvailability:
-            .personal
+        // Somebody waits for it, and an SMS was paid for.
+        case .code(.delivered): .jobs
+        case .telemetry, .markRead, .device, .updatePreferences, .account, .switchAvailability, .code: .personal
         }
     }
 
@@ -96,7 +96,7 @@ extension Command.Action {
             if case .drivers(let drivers) = announcement.audience { drivers.count } else { 1 }
         case .telemetry(let events): events.count
         case .order, .route, .driverCard, .acceptJob, .acceptRoute, .progress, .trip, .markRead, .updatePreferences,
-            .account, .switchAvailability, .endAvailability:
+            .account, .switchAvailability, .endAvailability, .code:
             5
         case .batch(let request): request.rows
         case .device: 20

@@ -1,4 +1,5 @@
 import Access
+import FleetRules
 import Primitives
 import Threads
 
@@ -17,6 +18,8 @@ struct RequestBacklog {
 
     /// Places for reports of push lanes, beyond those for commands. Each lane has at most one report in the queue.
     private static let reportsMax = 64
+    /// Places for what became of SMS, beyond those for commands: a sender of each of them waits for its answer.
+    static let deliveriesMax = 512
 
     private let countMax: Int
     private let perSubjectMax: Int
@@ -72,6 +75,7 @@ struct RequestBacklog {
 
     private func countMax(for request: Request) -> Int {
         switch request {
+        case .command(let request) where request.command.action.isDelivery: countMax + Self.reportsMax + Self.deliveriesMax
         case .command, .receipts, .subscription: request.priority.countMax(of: countMax)
         case .report: countMax + Self.reportsMax
         }
@@ -93,12 +97,21 @@ struct RequestBacklog {
     }
 
     /// Whose limit a request counts towards. Nil also for the steps of trips that the gateway takes: their driver has not
-    /// sent them, and a trip has at most one of each kind.
+    /// sent them, and a trip has at most one of each kind. Nil for those who ask for a code: nobody knows yet who they are,
+    /// and their addresses and phones have limits.
     private func subject(of request: Request) -> Identity? {
         guard case .command(let request) = request else { return nil }
-        if case .trip = request.command.action { return nil }
-        return request.command.actor
+        switch request.command.action {
+        case .trip: return nil
+        case .code(let request) where !request.hasActor: return nil
+        default: return request.command.actor
+        }
     }
+}
+
+extension Command.Action {
+    /// Whether the gateway reports what became of an SMS.
+    fileprivate var isDelivery: Bool { if case .code(.delivered) = self { true } else { false } }
 }
 
 /// The writer's queue. Any thread posts; the writer's thread sleeps in ``take(into:most:waiting:)`` while it is empty.

@@ -208,6 +208,7 @@ struct WriterLoop {
         // jobs that have not been drained.
         commit.finished = executor.outbox.drainFinished()
         commit.counts = executor.counter.drain()
+        commit.codes = executor.drainCodeCounts()
         commit.updates = executor.counter.drainUpdates()
         counts.withLock { $0.count(commit, nanoseconds: nanoseconds) }
         return commit

@@ -1,0 +1,117 @@
+import Access
+import Configuration
+import FleetRules
+import Observability
+import OneTimeCodes
+import SMS
+import Store
+import Threads
+
+/// Hands SMS with codes to the operator's adapter, and keeps the requests that wait for what becomes of them.
+///
+/// The store's writer calls it after each commit; the sender's thread reports outcomes, which become commands.
+final class CodeDispatch: Sendable {
+    private struct State {
+        /// The requests that wait, by session.
+        var waiting: [String: [ReplyAddress]] = [:]
+        /// Queues a command; nil until the store is open.
+        var post: (@Sendable (CommandRequest) -> Bool)?
+        /// When the next alarm about the daily maximum may be written, in monotonic milliseconds.
+        var alarmAt: Int64 = 0
+    }
+
+    private static let alarmInterval: Int64 = 60_000
+
+    private let state = Lock(State())
+    private let outcomes = Lock<(@Sendable (CodeMessage, Bool) -> Bool)?>(nil)
+    /// Nil without an adapter: the log gets the codes.
+    private let sender: SMSSender<CodeMessage>?
+    private let log: Log
+
+    /// - Parameter adapter: nil without one.
+    init(_ adapter: SMSAdapter?, log: Log) {
+        self.log = log
+        let failures = RateLimitedLog(log, .warning, "otp_not_sent")
+        let outcomes = outcomes
+        sender = adapter.map { adapter in
+            SMSSender(
+                adapter,
+                .init(
+                    finished: { message, isSent in outcomes.withLock { $0 }?(message, isSent) ?? false },
+                    failed: { reason in failures.write { ["reason": .text(reason)] } }))
+        }
+    }
+
+    /// Sets where outcomes go. Call it once the store is open.
+    func connect(post: @escaping @Sendable (CommandRequest) -> Bool) {
+        state.withLock { $0.post = post }
+        outcomes.withLock { $0 = { [weak self] message, isSent in self?.report(message, isSent) ?? true } }
+    }
+
+    /// Sends an SMS that a command has caused, whose request waits for the outcome.
+    func send(_ message: CodeMessage, for address: ReplyAddress?) {
+        state.withLock { $0.waiting[message.sessionID] = address.map { [$0] } ?? [] }
+        guard let sender else {
+            log.warning(
+                "otp_development_code",
+                [
+                    "phone": .text(PhoneNumber.masked(message.phone)), "temp_user_id": .text(message.sessionID),
+                    "code": .text(message.code), "hint": "set otp.sms.url to send codes",
+                ])
+            _ = report(message, true)
+            return
+        }
+        let sms = SMSSender.Message(phone: message.phone, code: message.code, id: message.sendID, tag: message)
+        if !sender.post(sms) { _ = report(message, false) }
+    }
+
+    /// Lets a request wait for the SMS of a session that is being sent for another request.
+    /// - Returns: false if none is.
+    func join(_ sessionID: String, _ address: ReplyAddress?) -> Bool {
+        state.withLock { state in
+            guard state.waiting[sessionID] != nil else { return false }
+            if let address { state.waiting[sessionID]?.append(address) }
+            return true
+        }
+    }
+
+    /// The requests that wait for an outcome that is stored now, or that could not be stored.
+    func finish(_ sessionID: String) -> [ReplyAddress] { state.withLock { $0.waiting.removeValue(forKey: sessionID) ?? [] } }
+
+    /// Tells the operator, at most once a minute, that no codes are sent because of `otp.daily_max`.
+    func reportDailyMax() {
+        let now = Clock.monotonicMilliseconds()
+        let isDue = state.withLock { state in
+            guard now >= state.alarmAt else { return false }
+            state.alarmAt = now + Self.alarmInterval
+            return true
+        }
+        guard isDue else { return }
+        log.error(
+            "otp_daily_max_reached", ["hint": "no more codes are sent for now: look for abuse, or raise otp.daily_max"])
+    }
+
+    /// The SMS without outcome.
+    var depth: Int { sender?.depth ?? 0 }
+
+    /// Gives up what was not sent.
+    func stop() { sender?.stop() }
+
+    /// - Returns: false if the store's queue is full.
+    private func report(_ message: CodeMessage, _ isSent: Bool) -> Bool {
+        let command = Command(
+            actor: Identity(role: .customer, id: ""), action: .code(.delivered(message.delivery(isSent: isSent))),
+            correlationID: "sms-\(message.sendID)")
+        return state.withLock { $0.post }?(CommandRequest(command, replyTo: nil)) ?? false
+    }
+}
+
+extension SMSAdapter {
+    /// Nil if no adapter is configured, or sign-in by code is off.
+    init?(_ otp: Settings.OTP) {
+        guard otp.isEnabled, !otp.sms.url.isEmpty else { return nil }
+        self.init(
+            url: otp.sms.url, secret: otp.sms.secret, template: otp.sms.template,
+            timeoutMilliseconds: otp.sms.timeoutMilliseconds)
+    }
+}

@@ -1,0 +1,37 @@
+import FleetRules
+import Observability
+import OneTimeCodes
+import Threads
+
+/// Counts what becomes of one-time codes. The store's writer and the loops write, any thread reads.
+final class CodeMetrics: Sendable {
+    private struct Counts {
+        var outcomes: [CodeOutcome: Int] = [:]
+        var verifySeconds = Histogram(bounds: [5, 10, 15, 20, 30, 45, 60, 90, 120, 180, 240, 300])
+    }
+
+    private let counts = Lock(Counts())
+
+    func count(_ codes: CodeCounts) {
+        guard !codes.isEmpty else { return }
+        counts.withLock { counts in
+            counts.outcomes.merge(codes.outcomes, uniquingKeysWith: +)
+            for seconds in codes.verifySeconds { counts.verifySeconds.observe(seconds) }
+        }
+    }
+
+    /// Counts a request that was refused because its address has made too many.
+    func countLimitedAddress() { counts.withLock { $0.outcomes[.limited, default: 0] += 1 } }
+
+    func families(prefix: String) -> [MetricFamily] {
+        let counts = counts.withLock { $0 }
+        return [
+            MetricFamily(
+                "\(prefix)_otp_total", .counter, help: "One-time codes that were asked for or typed, by outcome.",
+                samples: CodeOutcome.allCases.map { ([("outcome", $0.rawValue)], String(counts.outcomes[$0] ?? 0)) }),
+            MetricFamily(
+                "\(prefix)_otp_verify_seconds", help: "From the SMS with a code to the sign-in with it.",
+                histograms: [([], counts.verifySeconds)]),
+        ]
+    }
+}

@@ -1,0 +1,159 @@
+import FleetRules
+import OneTimeCodes
+import Primitives
+
+/// How codes are limited, and how tokens are made.
+package struct CodeRules: Sendable {
+    package var limits = CodeLimits()
+    /// Signs a customer's token. Called on the writer's thread.
+    package var sign: @Sendable (CustomerTokenClaims) -> String = { _ in "" }
+
+    package init() {}
+}
+
+/// What the gateway does for sign-in by code after the commit.
+package struct CodeEffects: Equatable, Sendable {
+    /// The SMS to send. The reply waits until it is known what became of it.
+    package internal(set) var message: CodeMessage?
+    /// The session whose SMS is being sent: the reply is that to the request which has caused it.
+    package internal(set) var awaited: String?
+    /// Tokens to refuse from now on.
+    package internal(set) var ended: EndedTokens?
+}
+
+/// Sends signIns. `+CodeVerification` checks those that were typed.
+///
+/// All times here are the trusted ones: a jump of the wall clock must neither end a code nor lift a limit.
+extension CommandExecutor {
+    func execute(
+        _ request: CodeCommand, _ command: Command, _ context: CommandContext
+    ) throws(DatabaseError) -> CommandReply {
+        switch request {
+        case .login(let number): try logIn(number.text, command, context.now)
+        case .resend(let id): try resend(id, command, context.now)
+        case .delivered(let delivery): try finish(delivery, command, context.now)
+        case .verify(let id, let code): try verify(code, in: id, command, context)
+        case .refresh(let session): try refresh(session, command, context)
+        case .endSession(let session): try end(session, command, context)
+        case .saveDetails(let session, let details): try save(details, session, command, context)
+        case .savePayment(let session, let payment): try save(payment, session, command, context)
+        }
+    }
+
+    private func logIn(_ phone: String, _ command: Command, _ now: Int64) throws(DatabaseError) -> CommandReply {
+        let time = now - clockLead
+        if let newest = try signIns.newest(ofPhone: phone)?.session, newest.answersLogin(now: time) {
+            codeCounts.add(.cooldown)
+            var result = self.result(sent(newest, isResent: false, now), of: command)
+            if newest.delivery == .sending { result.codes.awaited = newest.id }
+            return .committed(result)
+        }
+        if let refusal = try refusal(of: phone, time) { return .rejected(refusal) }
+        let session = CodeSession(id: "temp_" + CodeSecrets.randomText(), phone: phone, now: time)
+        return .committed(try send(session, isResent: false, sends: 1, command, time))
+    }
+
+    private func resend(_ id: String, _ command: Command, _ now: Int64) throws(DatabaseError) -> CommandReply {
+        let time = now - clockLead
+        guard let stored = try signIns.session(id: id) else { return rejectUnknownSession() }
+        let newest = try signIns.newest(ofPhone: stored.session.phone)?.session
+        let refusal = try limits(of: stored.session.phone, time)
+        let session: CodeSession
+        do throws(RuleError) {
+            session = try CodeSession.resending(stored.session, newest: newest, refusal: refusal, now: time)
+        } catch {
+            count(refused: error)
+            return .rejected(error)
+        }
+        return .committed(try send(session, isResent: true, sends: stored.sends + 1, command, time))
+    }
+
+    func rejectUnknownSession() -> CommandReply {
+        codeCounts.add(.expired)
+        do throws(RuleError) {
+            _ = try CodeSession.resending(nil, refusal: nil, now: 0)
+        } catch {
+            return .rejected(error)
+        }
+        preconditionFailure("no session was resent")
+    }
+
+    /// Counts a refusal to send a code.
+    private func count(refused error: RuleError) {
+        switch error.kind {
+        case .limited where !error.figures.isEmpty: codeCounts.add(.cooldown)
+        case .limited: codeCounts.add(.limited)
+        case .unavailable:
+            codeCounts.add(.limited)
+            codeCounts.hasReachedDailyMax = true
+        default: codeCounts.add(.expired)
+        }
+    }
+
+    private func refusal(of phone: String, _ time: Int64) throws(DatabaseError) -> RuleError? {
+        let refusal = try limits(of: phone, time)
+        if let refusal { count(refused: refusal) }
+        return refusal
+    }
+
+    private func limits(of phone: String, _ time: Int64) throws(DatabaseError) -> RuleError? {
+        let since = time - CodeLimits.day
+        return codeRules.limits.refusal(
+            sent: try signIns.sends(toPhone: phone, since: since), sentToAll: try signIns.sendCount(since: since), now: time)
+    }
+
+    /// Makes a code and stores its digest. The SMS is sent after the commit.
+    private func send(
+        _ session: CodeSession, isResent: Bool, sends: Int, _ command: Command, _ time: Int64
+    ) throws(DatabaseError) -> CommandResult {
+        let (code, sendID) = (CodeSecrets.code(), CodeSecrets.randomText())
+        let (keyID, digest) = outbox.keys.digest(ofCode: code, sessionID: session.id)
+        try signIns.store(
+            CodeTable.Stored(session: session, sendID: sendID, sends: sends, keyID: keyID, digest: digest, answer: nil))
+        try signIns.addSend(sendID, phone: session.phone, at: time)
+        // Nobody gets this body: the response is that to what became of the SMS.
+        var result = CommandResult(body: [])
+        result.codes.message = CodeMessage(
+            sessionID: session.id, sendID: sendID, isResent: isResent, phone: session.phone, code: code)
+        return result
+    }
+
+    /// Records what became of an SMS. The reply is the response to the request that has caused it.
+    private func finish(_ delivery: CodeDelivery, _ command: Command, _ now: Int64) throws(DatabaseError) -> CommandReply {
+        codeCounts.add(delivery.isSent ? .sent : .failed)
+        let time = now - clockLead
+        guard var stored = try signIns.session(id: delivery.sessionID), stored.sendID == delivery.sendID else {
+            return .rejected(.codeNotSent)  // The person was erased meanwhile.
+        }
+        // A code that was tried counts, even if the adapter says that it was not sent: else an adapter that is out of
+        // order would give an attacker tries without end.
+        if !delivery.isSent, stored.session.triesLeft == CodeSession.triesMax, stored.session.verifiedAt == nil {
+            try signIns.removeSend(delivery.sendID)
+        }
+        stored.session.delivered(delivery.isSent, now: time)
+        try signIns.store(stored)
+        guard delivery.isSent else { return .rejected(.codeNotSent) }
+        return .committed(result(sent(stored.session, isResent: delivery.isResent, now), of: command))
+    }
+
+    private func sent(_ session: CodeSession, isResent: Bool, _ now: Int64) -> CommandResponse {
+        let time = now - clockLead
+        return .code(
+            CodeResponse(
+                .sent(
+                    sessionID: session.id, isResent: isResent, expiresIn: session.secondsLeft(now: time),
+                    cooldown: session.cooldownSeconds(now: time)), at: now))
+    }
+
+    /// The SMS that an earlier process was sending may have been sent or not. Call it at the start.
+    package func recoverCodes() throws(DatabaseError) -> Int {
+        try transaction { () throws(DatabaseError) in try signIns.forgetSending() }
+    }
+
+    /// Calls `each` for all tokens that have ended. Used at the start.
+    package func eachEndedTokens(_ each: (EndedTokens) -> Void) throws(DatabaseError) { try endedTokens.each(each) }
+
+    func deleteExpiredCodes(now: Int64, most: Int) throws(DatabaseError) -> Int {
+        try signIns.deleteExpired(now: now, most: most) + endedTokens.deleteExpired(now: now, most: most)
+    }
+}
