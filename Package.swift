@@ -140,11 +140,13 @@ let package = Package(
         tests(
             "Push", ["Access", "Crypto", "FleetRules", "HTTPClient", "JSON", "Primitives", "TestSupport", "Threads"],
             exclude: ["Golden"]),
+        tests("SMS", ["Threads"]),
         tests("Webhooks", ["JSON", "PusherProtocol", "TestSupport", "Threads"]),
         tests(
             "HTTPAPI",
             [
-                "Access", "Accounts", "Batches", "Crypto", "FanOut", "FleetRules", "HTTP", "JSON", "JWT", "Primitives",
+                "Access", "Accounts", "Batches", "Crypto", "FanOut", "FleetRules", "HTTP", "JSON", "JWT", "OneTimeCodes",
+                "Primitives",
                 "PusherProtocol", "TestSupport",
             ], exclude: ["Golden"]),
         tests("Server", ["Addresses", "CLibev", "PusherProtocol", "TestSupport"]),
@@ -152,7 +154,7 @@ let package = Package(
             "Gateway",
             [
                 "Access", "Addresses", "Batches", "Configuration", "FanOut", "FleetRules", "HTTP", "HTTPAPI", "Observability",
-                "Primitives", "PusherProtocol", "Server", "Store", "TestSupport", "Threads", "Webhooks",
+                "OneTimeCodes", "Primitives", "PusherProtocol", "Server", "Store", "TestSupport", "Threads", "Webhooks",
             ]),
         tests("Simulation", ["FanOut", "FleetRules", "PusherProtocol", "Store", "TestSupport"]),
     ],

@@ -4,6 +4,7 @@ import FleetRules
 import HTTP
 import HTTPAPI
 import Observability
+import OneTimeCodes
 import Server
 import Store
 import Threads
@@ -257,10 +258,18 @@ extension Node {
         fleet.refusedRequests.write {
             let actor = router.identity(of: request, now: Clock.unixMilliseconds() / 1000)
             return [
-                "method": .text(request.method.rawValue), "path": .text(request.path), "status": .number(status),
+                "method": .text(request.method.rawValue), "path": .text(pathInLog(request)), "status": .number(status),
                 "actor": .optional(actor?.key), "correlation_id": .text(request.correlationID),
             ]
         }
+    }
+
+    /// The path, unless an app has put a card's number into it.
+    private func pathInLog(_ request: HTTPRequest) -> String {
+        guard case .mobile? = router.envelope(of: request), CardNumbers.occur(inText: request.path) else {
+            return request.path
+        }
+        return "(a card's number)"
     }
 
     private func logRequest(_ request: HTTPRequest, _ response: HTTPResponse?) {
@@ -268,7 +277,7 @@ extension Node {
         log.debug(
             "request",
             [
-                "method": .text(request.method.rawValue), "path": .text(request.path),
+                "method": .text(request.method.rawValue), "path": .text(pathInLog(request)),
                 "status": .number(response?.status ?? 0),  // 0: the response comes from another thread
                 "correlation_id": .text(request.correlationID),
             ])

@@ -33,7 +33,7 @@ package enum CardNumbers {
 
     /// Whether a text contains one. Single spaces or hyphens may be between its digits. A number begins and ends where a
     /// group of digits does, and next to it may be further groups, such as a date.
-    static func occur(inText text: String) -> Bool {
+    package static func occur(inText text: String) -> Bool {
         var groups: [[UInt8]] = []
         var group: [UInt8] = []
         for scalar in text.unicodeScalars {

@@ -107,6 +107,8 @@ extension SMSSender {
             let tag: Tag
             let request: SMSRequest
             var attempts = SMSAttempts()
+            /// When the present attempt was started, in monotonic milliseconds.
+            var startedAt: Int64 = 0
         }
 
         private let sender: SMSSender
@@ -118,6 +120,8 @@ extension SMSSender {
         private var nextNumber = 0
         /// Attempts that wait for their time.
         private var waiting: [(number: Int, at: Int64)] = []
+        /// When the adapter has answered last, and when its connections were closed, in monotonic milliseconds.
+        private var (answeredAt, retiredAt): (Int64, Int64) = (.min, .min)
         /// Outcomes that could not be told yet.
         private var untold: [(tag: Tag, isSent: Bool)] = []
 
@@ -178,6 +182,7 @@ extension SMSSender {
         private func start(_ number: Int) {
             guard let body = sending[number]?.request.body else { return }
             let headers = [("Content-Type", "application/json"), ("X-Pusher-Signature", key.signature(of: body))]
+            sending[number]?.startedAt = Clock.monotonicMilliseconds()
             pool.start(HTTPClientRequest(.post, adapter.url, headers: headers, body: body), tag: number)
             hasStarted = true
         }
@@ -188,10 +193,12 @@ extension SMSSender {
             switch completion.result {
             case .success(let response):
                 status = response.status
+                answeredAt = Clock.monotonicMilliseconds()
                 if !(200..<300).contains(response.status) { observers.failed("HTTP \(response.status)") }
             case .failure(let error):
                 status = nil
                 observers.failed(error.description)
+                if error == .timedOut { retireIfDead(one.startedAt) }
             }
             let step = one.attempts.ended(status: status, now: Clock.monotonicMilliseconds())
             sending[completion.tag] = one
@@ -201,6 +208,14 @@ extension SMSSender {
                 sending[completion.tag] = nil
                 untold.append((one.tag, step == .sent))
             }
+        }
+
+        /// Closes all connections if the adapter has answered nothing during an attempt: libcurl would put the next
+        /// attempts on the same dead connection. What else was on it is tried again.
+        private func retireIfDead(_ startedAt: Int64) {
+            guard answeredAt < startedAt, retiredAt < startedAt else { return }
+            retiredAt = Clock.monotonicMilliseconds()
+            for completion in pool.retire() { ended(completion) }
         }
 
         private func tell() {

@@ -6,11 +6,11 @@ import Observability
 import Primitives
 import Store
 
-/// `fleetwire audit`: prints the audit log of an order, a route, a driver's account or a batch. It works whether or not a
-/// gateway is running.
+/// `fleetwire audit`: prints the audit log of an order, a route, an account or a batch. It works whether or not a gateway is
+/// running.
 struct Audit: ParsableCommand {
     static let configuration = CommandConfiguration(
-        abstract: "Print the audit log of an order, a route, a driver's account or a batch, oldest entry first.")
+        abstract: "Print the audit log of an order, a route, an account or a batch, oldest entry first.")
 
     @OptionGroup var configuration: ConfigurationOption
 
@@ -20,7 +20,7 @@ struct Audit: ParsableCommand {
     @Option(help: "The route's id.")
     var route: String?
 
-    @Option(help: "The _id of a driver's account.")
+    @Option(help: "The _id of a driver's account, or the id of a customer who signs in by code.")
     var account: String?
 
     @Option(help: "The _id of a batch of orders.")

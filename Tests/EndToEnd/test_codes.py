@@ -836,6 +836,9 @@ def test_card_numbers_are_neither_stored_nor_logged(start_gateway, adapter, clos
     expect(app.post(CARD, {"payment_token": "t", "note": NUMBER}, key="k-1"), error(400, CARD_TEXT))
     expect(app.post(CARD, {"payment_token": "tok", "idempotencyKey": NUMBER}), error(400, CARD_TEXT))
     app.expect_ok("POST", CARD, {"payment_token": "tok"})
+    for bearer in (app.bearer, None):
+        app.bearer = bearer
+        assert app.post(f"{CARD}/{NUMBER}", {}).status in (401, 404)
     gateway.stop()
     assert NUMBER not in gateway.log()
     assert not any(NUMBER.encode() in path.read_bytes() for path in gateway.database_path.parent.glob("fleetwire.db*"))

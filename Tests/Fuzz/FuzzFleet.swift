@@ -4,6 +4,7 @@ import FleetRules
 import HTTP
 import JSON
 import JWT
+import OneTimeCodes
 import Primitives
 
 @testable import HTTPAPI
@@ -258,11 +259,15 @@ private let now: Int64 = 1_800_000_000
 private let roles: [Role] = [.admin, .driver, .customer, .ops]
 
 private let authorizations = roles.map { role in
-    "Bearer " + TokenMint.token(for: Identity(role: role, id: "1"), secret: secret, issuedAt: now, lifetimeSeconds: 3_600)
+    "Bearer "
+        + TokenMint.token(
+            for: Identity(role: role, id: "1"), secret: secret, id: String(repeating: "a", count: 32), issuedAt: now,
+            lifetimeSeconds: 3_600)
 }
 
 nonisolated(unsafe) private let router: Router = {
-    let issuers = [TokenIssuer(algorithm: .hs256, keys: .secret(secret))]
+    var issuers = [TokenIssuer(algorithm: .hs256, keys: .secret(secret))]
+    issuers[0].signsCustomersIn = true
     do {
         let verifier = try TokenVerifier(issuers: issuers, keyCache: IssuerKeyCache(issuers: issuers))
         let app = Application(
@@ -270,7 +275,7 @@ nonisolated(unsafe) private let router: Router = {
         let authenticator = Authenticator(verifier: verifier, cookies: ["session"], origins: app.origins)
         let fleet = FleetRouter(
             app: app, authenticator: authenticator, metricsToken: "t", isCatalogued: { $0 == "T" }, isTimeZone: checkZone,
-            accounts: AccountCheck(countryCode: "+91") { _ in nil })
+            accounts: AccountCheck(countryCode: "+91") { _ in nil }, codeCountries: ["+1", "+44"])
         return Router(apps: [app], metricsToken: "t", fleet: fleet)
     } catch {
         fatalError("\(error)")
@@ -303,6 +308,7 @@ private func checkRequests(_ bytes: UnsafeRawBufferPointer) {
         check(positions)
     }
     guard case .command(let command) = action else { return }
+    if case .code(let request) = command.action { return check(request, command, lines[2], isAuthorized: authorization != nil) }
     invariant(authorization != nil, "a command requires an authorization")
     invariant(isPermitted(command), "a command is permitted for the role")
     if case .device = command.action {
@@ -311,6 +317,35 @@ private func checkRequests(_ bytes: UnsafeRawBufferPointer) {
         invariant(
             command.idempotencyKey.map { $0.digest.count == 32 && $0.text == value } ?? false,
             "a command has the idempotency key and a digest")
+    }
+}
+
+/// Checks a request of sign-in by code: who may make it, and what its fields are.
+private func check(
+    _ request: CodeCommand, _ command: Command, _ body: Slice<UnsafeRawBufferPointer>, isAuthorized: Bool
+) {
+    invariant(command.idempotencyKey == nil, "a request of sign-in by code takes no idempotency key")
+    invariant(!request.hasActor || isAuthorized && command.actor.role == .customer, "only a customer has an account")
+    invariant(request.hasActor || command.actor.id.isEmpty, "who signs in is nobody yet")
+    invariant(request.subjectInLog.utf8.count <= 20, "the log has no secret")
+    switch request {
+    case .login(let number):
+        invariant((6...16).contains(number.text.utf8.count) && number.text.utf8.first == UInt8(ascii: "+"), "a phone number")
+        invariant(number.text.utf8.dropFirst().allSatisfy { 0x30...0x39 ~= $0 }, "a phone number consists of digits")
+        invariant(["+1", "+44"].contains(number.callingCode), "the country may sign in")
+        invariant(!request.subjectInLog.contains(number.text), "the log has no whole number")
+    case .resend(let id): invariant((1...64).contains(id.utf8.count), "a session's id is short")
+    case .verify(let id, let code):
+        invariant((1...64).contains(id.utf8.count), "a session's id is short")
+        invariant(code.utf8.count == 6 && code.utf8.allSatisfy { 0x30...0x39 ~= $0 }, "a code has six digits")
+    case .refresh, .endSession: break
+    case .saveDetails(_, let details):
+        invariant((2...100).contains(details.name.unicodeScalars.count), "a name has 2 to 100 characters")
+        invariant(details.emailKey.utf8.allSatisfy { !(0x41...0x5A ~= $0) }, "an address is compared in lower case")
+    case .savePayment(_, let payment):
+        invariant((1...255).contains(payment.token.utf8.count), "a token has 1 to 255 bytes")
+        invariant(!CardNumbers.occur(in: UnsafeRawBufferPointer(rebasing: body)), "no card number passes")
+    case .delivered: invariant(false, "only the gateway itself reports what became of an SMS")
     }
 }
 

@@ -8,7 +8,8 @@ cd "$(dirname "$0")/../.."
 
 seconds=${1:-10}
 build=.build-fuzz
-modules=(Primitives Addresses JSON HTTP HTTP1 WebSocketFraming PusherProtocol Access Accounts Batches FleetRules FanOut Crypto Threads JWT HTTPAPI TestSupport)
+modules=(Primitives Addresses JSON HTTP HTTP1 WebSocketFraming PusherProtocol Access Accounts Batches OneTimeCodes FleetRules FanOut Crypto
+    Threads JWT HTTPAPI TestSupport)
 targets=(FuzzAddresses FuzzHTTP1 FuzzWebSocketFraming FuzzJSON FuzzClientMessage FuzzHub FuzzTokens FuzzFleet)
 flags=(-O -wmo -g -swift-version 6 -warnings-as-errors -parse-as-library -package-name fleetwire -enable-testing
     -sanitize=fuzzer,address -use-ld=lld -I "$build" -I "$PWD/Sources/COpenSSL" -I "$PWD/Sources/CLinux")

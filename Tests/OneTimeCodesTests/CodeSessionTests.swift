@@ -82,6 +82,53 @@ import Testing
         #expect(try CodeSession.resending(session, refusal: nil, now: time(1)).delivery == .sending)
     }
 
+    @Test mutating func aCodeWithUnknownDeliveryIsGoodAndBlocksNothing() throws {
+        session.delivery = .unknown
+        #expect(!session.answersLogin(now: time(1)) && session.cooldownSeconds(now: time(1)) == 0)
+        #expect(try CodeSession.resending(session, refusal: nil, now: time(1)).delivery == .sending)
+        guard case .verified = try verify(true, at: 1) else {
+            Issue.record("refused")
+            return
+        }
+    }
+
+    @Test mutating func theOutcomeOfTheSMSBeginsTheTimes() {
+        session.delivered(true, now: time(4))
+        #expect(session.delivery == .sent && session.sentAt == time(4))
+        session.delivered(false, now: time(5))
+        #expect(session.delivery == .sent, "the first outcome counts")
+        session.delivery = .sending
+        session.verifiedAt = time(6)
+        session.delivered(true, now: time(7))
+        #expect(session.sentAt == time(4), "the sign-in came first")
+        session.delivery = .sending
+        session.delivered(false, now: time(8))
+        #expect(session.delivery == .failed && session.sentAt == time(4))
+    }
+
+    @Test func theCooldownIsThatOfThePhonesNewestCode() throws {
+        let newest = CodeSession(id: "temp_2", phone: "+4912345", now: time(70))
+        let wait = try #require(
+            #expect(throws: RuleError.self) {
+                try CodeSession.resending(session, newest: newest, refusal: nil, now: time(80))
+            })
+        #expect(wait.retryAfterSeconds == 50)
+        #expect(try CodeSession.resending(session, newest: newest, refusal: nil, now: time(130)).id == "temp_1")
+    }
+
+    @Test func aPhoneWithoutTriesMayNotTry() throws {
+        #expect(throws: Self.noTries) {
+            try CodeSession.verifying(session, isRight: true, mayTry: false, now: time(1))
+        }
+        let tries = (0..<25).map { _ in time(0) }
+        let limits = CodeLimits()
+        #expect(limits.mayTry(wrong: Array(tries.dropLast()), now: time(1)))
+        #expect(!limits.mayTry(wrong: tries, now: time(3_599.999)) && limits.mayTry(wrong: tries, now: time(3_600)))
+        let day = (0..<50).map { time(Double($0) * 1_000) }
+        #expect(!limits.mayTry(wrong: day, now: time(80_000)) && limits.mayTry(wrong: Array(day.dropFirst()), now: time(80_000)))
+        #expect(limits.mayTry(wrong: day, now: time(86_400)))
+    }
+
     // MARK: Limits
 
     private func limited(_ seconds: Int) -> RuleError { RuleError(.limited, "Too many requests", retryAfterSeconds: seconds) }

@@ -282,12 +282,13 @@ import Threads
         #expect(try signIn(at: 20).0.id == "10002", "the same phone is a new customer")
     }
 
-    /// Another issuer's customer may have an order already.
-    @Test func idsOfOrdersAreLeftOut() throws {
+    /// Another issuer's customer may have an order or a device already.
+    @Test func idsInUseAreLeftOut() throws {
         var action = OrderAction(code: "A", .update)
         action.changes.customerID = .set("10000")
         _ = try executor.commit(command(.order(action)))
-        #expect(try signIn(at: 0).0.id == "10001")
+        _ = try executor.commit(register(fcm("a"), by: Identity(role: .customer, id: "10001")))
+        #expect(try signIn(at: 0).0.id == "10002")
     }
 
     // MARK: Tokens

@@ -50,6 +50,23 @@ import Testing
         for _ in 0..<10 { #expect(post(Self.accept(by: "42")) == .queued) }
     }
 
+    /// Who asks for a code is nobody yet, so that they have no place in common. What became of an SMS always has one.
+    @Test mutating func signInByCodeCountsTowardsNoSubject() {
+        let nobody = Identity(role: .customer, id: "")
+        for number in 0..<50 {
+            let request = CodeCommand.verify(sessionID: "temp_\(number)", code: "123456")
+            #expect(post(command(.code(request), by: nobody)) == .queued)
+        }
+        let delivery = CodeDelivery(sessionID: "temp_1", sendID: "1", isResent: false, isSent: true)
+        #expect(post(command(.code(.resend(sessionID: "temp_1")), by: nobody)) == .queueFull)
+        for _ in 0..<500 { #expect(post(command(.code(.delivered(delivery)), by: nobody)) == .queued) }
+        guard let session = TokenSession(jti: String(repeating: "a", count: 32), expiresAt: 0) else { return }
+        let customer = Identity(role: .customer, id: "10000")
+        backlog = RequestBacklog(countMax: 100, perSubjectMax: 10)
+        for _ in 0..<10 { #expect(post(command(.code(.refresh(session)), by: customer)) == .queued) }
+        #expect(post(command(.code(.refresh(session)), by: customer)) == .subjectFull)
+    }
+
     /// A position may show the arrival of many orders at once.
     @Test mutating func stepsThatTheGatewayTakesDoNotCountAsTheDrivers() {
         for number in 0..<50 {

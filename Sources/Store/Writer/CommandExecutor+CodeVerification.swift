@@ -71,11 +71,14 @@ extension CommandExecutor {
         outbox.keys.open(sealed, keyID: stored.keyID, deviceID: stored.session.id).map { Array($0.utf8) }
     }
 
-    /// The id of a new account. Orders may already have customers of another issuer: their ids are left out.
+    /// The id of a new account. There may be customers of another issuer: ids that have orders or devices are left out.
     private func unusedCustomerID() throws(DatabaseError) -> Int64 {
-        var id = try customers.nextID()
-        while try orders.namesCustomer(String(id)) { id = try customers.nextID() }
-        return id
+        while true {
+            let id = try customers.nextID()
+            let person = Identity(role: .customer, id: String(id))
+            guard try !orders.namesCustomer(person.id) else { continue }
+            if try outbox.devices.devices(of: person.key).isEmpty { return id }
+        }
     }
 
     // MARK: Tokens
