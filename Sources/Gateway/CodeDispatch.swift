@@ -27,11 +27,14 @@ final class CodeDispatch: Sendable {
     /// Nil without an adapter: the log gets the codes.
     private let sender: SMSSender<CodeMessage>?
     private let log: Log
+    /// Attempts of the adapter that have failed.
+    private let failures: RateLimitedLog
 
     /// - Parameter adapter: nil without one.
     init(_ adapter: SMSAdapter?, log: Log) {
         self.log = log
         let failures = RateLimitedLog(log, .warning, "otp_not_sent")
+        self.failures = failures
         let outcomes = outcomes
         sender = adapter.map { adapter in
             SMSSender(
@@ -50,7 +53,7 @@ final class CodeDispatch: Sendable {
 
     /// Sends an SMS that a command has caused, whose request waits for the outcome.
     func send(_ message: CodeMessage, for address: ReplyAddress?) {
-        state.withLock { $0.waiting[message.sessionID] = address.map { [$0] } ?? [] }
+        state.withLock { $0.waiting[message.sessionID, default: []] += address.map { [$0] } ?? [] }
         guard let sender else {
             log.warning(
                 "otp_development_code",
@@ -90,6 +93,9 @@ final class CodeDispatch: Sendable {
         log.error(
             "otp_daily_max_reached", ["hint": "no more codes are sent for now: look for abuse, or raise otp.daily_max"])
     }
+
+    /// Logs how many lines were left out in the last second. Call it once a second.
+    func flushLog() { failures.flush() }
 
     /// The SMS without outcome.
     var depth: Int { sender?.depth ?? 0 }

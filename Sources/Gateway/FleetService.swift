@@ -176,6 +176,7 @@ final class FleetService: Sendable {
     func ticked() {
         refusedRequests.flush()
         refusedTransitions.flush()
+        codes.flushLog()
         trips.tick()
     }
 

@@ -29,6 +29,8 @@ package struct CodeSession: Equatable, Sendable {
     package static let triesMax = 5
     /// Milliseconds for which a code is good.
     static let lifetime: Int64 = 300_000
+    /// Milliseconds by which the clock may be set back without an end of the code.
+    static let setBackMax: Int64 = 60_000
     /// Milliseconds between two codes.
     static let cooldown: Int64 = 60_000
     /// Milliseconds after the end of the code for which another one may be sent in this session.
@@ -70,7 +72,10 @@ package struct CodeSession: Equatable, Sendable {
         (delivery == .sending || delivery == .sent) && verifiedAt == nil && (0..<Self.cooldown).contains(now - sentAt)
     }
 
-    private func isExpired(_ now: Int64) -> Bool { delivery == .failed || now - sentAt >= Self.lifetime }
+    /// A code of a time far in the future is one of before the clock was set back: it must not be good for so long.
+    private func isExpired(_ now: Int64) -> Bool {
+        delivery == .failed || !(-Self.setBackMax..<Self.lifetime).contains(now - sentAt)
+    }
 
     private func isOver(_ now: Int64) -> Bool { verifiedAt != nil || now - sentAt >= Self.keptTime }
 }
@@ -147,7 +152,7 @@ extension CodeSession {
 extension RuleError {
     package static let codeNotSent = RuleError(
         .unavailable, "Could not send the code. Please try again", retryAfterSeconds: 1)
-    fileprivate static let sessionOver = RuleError(.invalid, "Invalid or expired session. Please log in again")
+    package static let sessionOver = RuleError(.invalid, "Invalid or expired session. Please log in again")
     fileprivate static let noTriesLeft = RuleError(.invalid, "Too many wrong attempts. Please request a new code")
 
     /// Whether the code is refused because of the wrong ones before it, not because of its age.

@@ -12,10 +12,10 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
-from harness.apps import TIMEOUT
+from harness.apps import FIRST, TIMEOUT
 from harness.fleet import ANY_SECOND, JWT, Fleet, join, unique_id, wait_until
 from harness.client import Client
-from harness.gateway import Gateway, check_log, expect_invalid_config
+from harness.gateway import Gateway, check_log, expect_invalid_config, run
 from harness.sms_adapter import (CARD, DETAILS, LOGIN, PREFIX, REFRESH, RESEND, SESSION, VERIFY, Phone,
                                  SMSAdapter)
 from harness.tokens import HS256, claims
@@ -242,6 +242,7 @@ def test_the_country_may_be_in_upper_case(phone):
     (RESEND, {}, 'Expected "temp_user_id": a string is required'),
     (RESEND, {"temp_user_id": "temp_unknown"}, OVER), (RESEND, {"temp_user_id": 5}, 'Expected "temp_user_id": a string is required'),
     (VERIFY, {"temp_user_id": "temp_unknown", "otp": "123456"}, OVER),
+    (VERIFY, {"temp_user_id": "t" * 1000, "otp": "123456"}, OVER),
     (VERIFY, {"temp_user_id": "temp_unknown", "otp": "12345"}, "OTP must be 6 digits"),
     (VERIFY, {"temp_user_id": "temp_unknown", "otp": 123456}, "OTP must be 6 digits"),
     (VERIFY, {"temp_user_id": "temp_unknown", "otp": "１２３４５６"}, "OTP must be 6 digits"),
@@ -854,6 +855,19 @@ def test_while_it_is_off_every_path_is_404(start_gateway, closing):
         for method, path in [("POST", LOGIN), ("POST", RESEND), ("POST", VERIFY), ("POST", REFRESH), ("DELETE", SESSION),
                              ("POST", DETAILS), ("POST", CARD), ("GET", PREFIX), ("GET", PREFIX + "/x/y"), ("PUT", LOGIN)]:
             expect(caller.request(method, path, {}), error(404, "Resource not found"))
+
+
+def test_production_needs_an_adapter(config):
+    safe = {"apps": [FIRST.entry(secret="0123456789abcdef0123456789abcdef")],
+            "store": {"encryption_keys": [{"id": "k", "key": "AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8="}]},
+            "auth": {"jwt": JWT}}
+    for sms, keys in [({}, ["otp.sms.url", "otp.sms.secret"]),
+                      ({"url": "https://sms.example", "secret": "short"}, ["otp.sms.secret"]),
+                      ({"url": "https://sms.example", "secret": "s" * 32}, [])]:
+        result = run("check-config", "--production", "--config", config(**safe, otp={"enabled": True, "sms": sms}))
+        assert result.returncode == (78 if keys else 0), result
+        assert len(result.stderr.splitlines()) == len(keys), result
+        assert all(f"test.yaml: {key}: expected" in result.stderr for key in keys), result
 
 
 def test_the_configuration_is_checked(config):

@@ -69,11 +69,11 @@ extension EndpointRequest {
 }
 
 extension JSONBody {
-    /// `temp_user_id`. Any text but that of a session is unknown.
+    /// `temp_user_id`.
     fileprivate func sessionID() throws(APIError) -> String {
-        guard let id = sentText("temp_user_id").value, (1...64).contains(id.utf8.count) else {
-            throw missing("temp_user_id", "a string")
-        }
+        guard let id = sentText("temp_user_id").value else { throw missing("temp_user_id", "a string") }
+        // No session has a longer one.
+        guard (1...64).contains(id.utf8.count) else { throw APIError(RuleError.sessionOver) }
         return id
     }
 
