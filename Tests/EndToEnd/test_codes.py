@@ -162,6 +162,17 @@ def test_a_customer_signs_in_and_registers(gateway, adapter, phone):
     assert {name: after[name] - before[name] for name in ("sent", "verified")} == {"sent": 2, "verified": 2}
 
 
+def test_the_audit_log_of_an_account_names_no_phone(gateway, phone):
+    app = phone()
+    user = app.sign_in()
+    result = run("audit", "--config", gateway.config, "--account", str(user["id"]))
+    lines = result.stdout.splitlines()
+    assert result.returncode == 0 and len(lines) == 2, result
+    assert f"customer:{user['id']}  account_created  new -> basic_details" in lines[0]
+    assert f"customer:{user['id']}  sign_in  new -> basic_details" in lines[1]
+    assert app.local not in result.stdout
+
+
 def test_known_and_unknown_phones_get_the_same_answers(gateway, phone):
     known, unknown = phone(), phone()
     known.sign_in()
