@@ -37,8 +37,8 @@ package struct PaymentMethod: Equatable, Sendable {
         token: SentField<String>, brand: SentField<String>, last4: SentField<String>, expiryMonth: SentField<Int>,
         expiryYear: SentField<Int>
     ) throws(RuleError) {
-        guard let token = token.value, (1...255).contains(token.utf8.count) else {
-            throw RuleError(.invalid, "Expected payment_token to be a text of 1 to 255 bytes")
+        guard let token = token.value, (1...255).contains(token.unicodeScalars.count) else {
+            throw RuleError(.invalid, "Expected payment_token to be a text of 1 to 255 characters")
         }
         guard brand.isMissing || brand.value.map({ $0.utf8.count <= 50 }) == true else {
             throw RuleError(.invalid, "Expected brand to be a text of at most 50 bytes")

@@ -814,8 +814,8 @@ def test_basic_details(phone):
 
 
 @pytest.mark.parametrize("body, text", [
-    ({}, "Expected payment_token to be a text of 1 to 255 bytes"),
-    ({"payment_token": "x" * 256}, "Expected payment_token to be a text of 1 to 255 bytes"),
+    ({}, "Expected payment_token to be a text of 1 to 255 characters"),
+    ({"payment_token": "x" * 256}, "Expected payment_token to be a text of 1 to 255 characters"),
     ({"payment_token": "t", "last4": "42"}, "Expected last4 to be 4 digits"),
     ({"payment_token": "t", "expiry_month": 13}, "Expected expiry_month to be from 1 to 12"),
     ({"payment_token": "t", "expiry_year": "2030"}, "Expected expiry_year to be from 2000 to 2999")])

@@ -343,7 +343,7 @@ private func check(
         invariant((2...100).contains(details.name.unicodeScalars.count), "a name has 2 to 100 characters")
         invariant(details.emailKey.utf8.allSatisfy { !(0x41...0x5A ~= $0) }, "an address is compared in lower case")
     case .savePayment(_, let payment):
-        invariant((1...255).contains(payment.token.utf8.count), "a token has 1 to 255 bytes")
+        invariant((1...255).contains(payment.token.unicodeScalars.count), "a token has 1 to 255 characters")
         invariant(!CardNumbers.occur(in: UnsafeRawBufferPointer(rebasing: body)), "no card number passes")
     case .delivered: invariant(false, "only the gateway itself reports what became of an SMS")
     }

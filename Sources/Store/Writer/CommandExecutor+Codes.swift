@@ -21,7 +21,7 @@ package struct CodeEffects: Equatable, Sendable {
     package internal(set) var ended: EndedTokens?
 }
 
-/// Sends signIns. `+CodeVerification` checks those that were typed.
+/// Sends codes. `+CodeVerification` checks those that were typed.
 ///
 /// All times here are the trusted ones: a jump of the wall clock must neither end a code nor lift a limit.
 extension CommandExecutor {
