@@ -52,15 +52,19 @@ package struct TokenSession: Equatable, Sendable {
     package let id: String
     /// The token's `exp`, in seconds since 1970.
     package let expiresAt: Int64
+    /// Whether the gateway signs customers in with this issuer's tokens now. If not, it may have done so before the
+    /// configuration changed: what it ended then stays ended.
+    package let isCurrent: Bool
 
     /// The length of each half of `jti`: 12 random bytes in base64url.
     private static let halfLength = 16
 
-    /// Nil if `jti` does not have the form that the gateway gives it: another issuer has made the token.
-    package init?(jti: String, expiresAt: Int64) {
+    /// Nil if `jti` does not have the form that the gateway gives it.
+    package init?(jti: String, expiresAt: Int64, isCurrent: Bool = true) {
         guard jti.utf8.count == 2 * Self.halfLength, jti.utf8.allSatisfy(Self.isBase64URL) else { return nil }
         id = String(Substring(jti.utf8.prefix(Self.halfLength)))
         self.expiresAt = expiresAt
+        self.isCurrent = isCurrent
     }
 
     private static func isBase64URL(_ byte: UInt8) -> Bool {

@@ -73,8 +73,10 @@ extension Batch {
             for index in orders.indices where orders[index].isOpen {
                 markCancelled(index, by: .admin, reason: reason, at: now)
             }
+            let wasWaiting = status == .ready
             status = .cancelled
-            return Effect(message: "Batch cancelled", news: driver.map { [.cancelled($0, reason: reason)] } ?? [])
+            let toDriver = driver.map { [BatchNews.cancelled($0, reason: reason)] } ?? []
+            return Effect(message: "Batch cancelled", news: wasWaiting ? [.taken] : toDriver)
         case .cancelled: return .repeated("Batch is already cancelled")
         case .completed, .partialComplete: throw refusal
         }
@@ -92,7 +94,11 @@ extension Batch {
         var news: [BatchNews] = []
         switch status {
         case .collecting: break
-        case .ready: if counts.pending == 0 { status = .cancelled }
+        case .ready:
+            if counts.pending == 0 {
+                status = .cancelled
+                news = [.taken]
+            }
         case .dispatched, .inProgress:
             if let driver {
                 news = [.orderCancelled(driver, orderID: id, orderNumber: order.orderNumber, by: party)]
@@ -107,7 +113,6 @@ extension Batch {
         _ index: Int, by party: OrderCancellation.Party, reason: String?, at now: Int64
     ) {
         orders[index].assignment?.status = .cancelled
-        orders[index].assignment?.reportedBy = nil
         orders[index].cancellation = OrderCancellation(
             at: now, by: party, reason: reason, isAfterPickup: status == .inProgress)
     }
@@ -117,7 +122,6 @@ extension Batch {
         let index = try index(of: id)
         guard orders[index].assignment?.status == .failed else { throw orders[index].refusal }
         orders[index].assignment?.status = .returned
-        orders[index].assignment?.reportedBy = nil
         return .done("Order returned")
     }
 

@@ -75,10 +75,12 @@ extension Batch {
         try checkDriver(account)
         switch status {
         case .dispatched, .inProgress:
-            let pending = counts.pending
-            guard pending == 0 else { throw .pendingDeliveries(pending) }
-            return Effect(message: message, news: endIfOver(at: now))
-        case .completed, .partialComplete: return .repeated(message)
+            // The report or the cancellation of the last open order has ended the batch: there are open ones.
+            throw .pendingDeliveries(counts.pending)
+        case .completed, .partialComplete:
+            guard closedAt == nil else { return .repeated(message) }
+            closedAt = now
+            return .done(message)
         case .collecting, .ready, .cancelled:
             throw RuleError(
                 .invalid, "Cannot complete the batch. Current status: \(status.rawValue)", summary: "Batch cannot be completed")

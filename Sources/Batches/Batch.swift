@@ -30,6 +30,8 @@ package struct Batch: Equatable, Sendable {
     package var pickedUpAt: Int64?
     /// When the batch became ``BatchStatus/completed`` or ``BatchStatus/partialComplete``.
     package var completedAt: Int64?
+    /// When the driver said that the batch is complete, which it was then. The first time brings the driver's notes.
+    package var closedAt: Int64?
 
     /// A batch without any fields, which collects orders.
     package init(id: ObjectID, createdAt: Int64) {

@@ -16,7 +16,7 @@ package struct BatchDecision: Equatable, Sendable {
 package enum BatchNews: Equatable, Sendable {
     /// To all drivers: the batch waits for a driver, for the first time or again.
     case available
-    /// To all drivers: the batch no longer waits.
+    /// To all drivers: the batch no longer waits, because a driver has it, or because it is cancelled.
     case taken
     /// To the former driver: the batch is no longer theirs.
     case reassigned(from: BatchDriver)

@@ -61,7 +61,7 @@ package struct OrderAssignment: Equatable, Sendable {
     package var arrivedAt: Int64?
     package var deliveredAt: Int64?
     package var failedAt: Int64?
-    /// The account of the driver who reported ``status``. Nil: no driver reported it.
+    /// The account of the driver who made the last report, and wrote ``notes``. Nil: there was none.
     package var reportedBy: ObjectID?
     /// The proof with which the order was delivered.
     package var proof: CheckedProof?

@@ -5,6 +5,7 @@ package struct OTPAttempts: Equatable, Sendable {
     package static let wrongMax = 5
     /// In milliseconds.
     package static let window: Int64 = 900_000
+    private static let setBackMax: Int64 = 60_000
 
     /// The times of the newest wrong codes, oldest first, at most ``wrongMax``. Milliseconds since 1970.
     package private(set) var wrongAt: [Int64] = []
@@ -18,7 +19,9 @@ package struct OTPAttempts: Equatable, Sendable {
 
     /// The seconds until the next code is looked at, rounded up, at most 15 minutes. Nil: codes are not locked.
     package func lockedSeconds(at now: Int64) -> Int? {
-        guard wrongAt.count == Self.wrongMax, let first = wrongAt.first, now - first < Self.window else { return nil }
+        // Times of more than a minute in the future are of before the clock was set back.
+        guard wrongAt.count == Self.wrongMax, let first = wrongAt.first, (-Self.setBackMax..<Self.window).contains(now - first)
+        else { return nil }
         return Int((min(first + Self.window - now, Self.window) + 999) / 1_000)
     }
 

@@ -21,6 +21,13 @@ extension Hub {
         return own.contains { socket in slots.contains { self[socket].subscriptions.contains($0) } }
     }
 
+    /// Whether the recipient has a connection, as far as that can be told: one with the recipient's identity, or one that
+    /// listens on the recipient's channel.
+    package func isConnected(_ recipient: Identity, on channel: ChannelName, app: AppIndex) -> Bool {
+        !apps[app].users.connections(of: recipient.key).isEmpty
+            || apps[app].socketsByIdentity[recipient.key]?.isEmpty == false || isListening(recipient, on: channel, app: app)
+    }
+
     /// Subtracts an anonymous connection from ``Channel/anonymousCount`` of its channels. Call this before you add an
     /// identity or a user to a connection, because the connection is not anonymous afterwards. Does nothing if the
     /// connection is not anonymous.

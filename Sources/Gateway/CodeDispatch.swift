@@ -13,17 +13,26 @@ import Threads
 final class CodeDispatch: Sendable {
     private struct State {
         /// The requests that wait, by session.
-        var waiting: [String: [ReplyAddress]] = [:]
+        var waiting: [String: [Waiting]] = [:]
+        /// Outcomes that could not be stored. Their requests have been answered, or wait.
+        var unstored: [CodeDelivery] = []
         /// Queues a command; nil until the store is open.
         var post: (@Sendable (CommandRequest) -> Bool)?
         /// When the next alarm about the daily maximum may be written, in monotonic milliseconds.
         var alarmAt: Int64 = 0
     }
 
+    /// A request that waits for the outcome of an SMS.
+    struct Waiting {
+        let address: ReplyAddress
+        /// Whether it is a login that has not caused the SMS.
+        let hasJoined: Bool
+    }
+
     private static let alarmInterval: Int64 = 60_000
 
     private let state = Lock(State())
-    private let outcomes = Lock<(@Sendable (CodeMessage, Bool) -> Bool)?>(nil)
+    private let outcomes = Lock<(@Sendable (CodeMessage, SMSOutcome) -> Bool)?>(nil)
     /// Nil without an adapter: the log gets the codes.
     private let sender: SMSSender<CodeMessage>?
     private let log: Log
@@ -40,7 +49,7 @@ final class CodeDispatch: Sendable {
             SMSSender(
                 adapter,
                 .init(
-                    finished: { message, isSent in outcomes.withLock { $0 }?(message, isSent) ?? false },
+                    finished: { message, outcome in outcomes.withLock { $0 }?(message, outcome) ?? false },
                     failed: { reason in failures.write { ["reason": .text(reason)] } }))
         }
     }
@@ -48,12 +57,19 @@ final class CodeDispatch: Sendable {
     /// Sets where outcomes go. Call it once the store is open.
     func connect(post: @escaping @Sendable (CommandRequest) -> Bool) {
         state.withLock { $0.post = post }
-        outcomes.withLock { $0 = { [weak self] message, isSent in self?.report(message, isSent) ?? true } }
+        outcomes.withLock {
+            $0 = { [weak self] message, outcome in
+                let delivery = message.delivery(isSent: outcome == .sent, mayBeSent: outcome == .unknown)
+                return self?.report(delivery) ?? true
+            }
+        }
     }
 
     /// Sends an SMS that a command has caused, whose request waits for the outcome.
     func send(_ message: CodeMessage, for address: ReplyAddress?) {
-        state.withLock { $0.waiting[message.sessionID, default: []] += address.map { [$0] } ?? [] }
+        state.withLock { state in
+            state.waiting[message.sessionID, default: []] += address.map { [Waiting(address: $0, hasJoined: false)] } ?? []
+        }
         guard let sender else {
             log.warning(
                 "otp_development_code",
@@ -61,11 +77,11 @@ final class CodeDispatch: Sendable {
                     "phone": .text(PhoneNumber.masked(message.phone)), "temp_user_id": .text(message.sessionID),
                     "code": .text(message.code), "hint": "set otp.sms.url to send codes",
                 ])
-            _ = report(message, true)
+            reportOrKeep(message.delivery(isSent: true))
             return
         }
         let sms = SMSSender.Message(phone: message.phone, code: message.code, id: message.sendID, tag: message)
-        if !sender.post(sms) { _ = report(message, false) }
+        if !sender.post(sms) { reportOrKeep(message.delivery(isSent: false)) }
     }
 
     /// Lets a request wait for the SMS of a session that is being sent for another request.
@@ -73,13 +89,13 @@ final class CodeDispatch: Sendable {
     func join(_ sessionID: String, _ address: ReplyAddress?) -> Bool {
         state.withLock { state in
             guard state.waiting[sessionID] != nil else { return false }
-            if let address { state.waiting[sessionID]?.append(address) }
+            if let address { state.waiting[sessionID]?.append(Waiting(address: address, hasJoined: true)) }
             return true
         }
     }
 
     /// The requests that wait for an outcome that is stored now, or that could not be stored.
-    func finish(_ sessionID: String) -> [ReplyAddress] { state.withLock { $0.waiting.removeValue(forKey: sessionID) ?? [] } }
+    func finish(_ sessionID: String) -> [Waiting] { state.withLock { $0.waiting.removeValue(forKey: sessionID) ?? [] } }
 
     /// Tells the operator, at most once a minute, that no codes are sent because of `otp.daily_max`.
     func reportDailyMax() {
@@ -94,8 +110,21 @@ final class CodeDispatch: Sendable {
             "otp_daily_max_reached", ["hint": "no more codes are sent for now: look for abuse, or raise otp.daily_max"])
     }
 
-    /// Logs how many lines were left out in the last second. Call it once a second.
-    func flushLog() { failures.flush() }
+    /// Logs how many lines were left out in the last second, and reports again what could not be stored. Call it once a
+    /// second.
+    func tick() {
+        failures.flush()
+        let unstored = state.withLock { state in
+            defer { state.unstored = [] }
+            return state.unstored
+        }
+        for delivery in unstored { reportOrKeep(delivery) }
+    }
+
+    /// Keeps an outcome whose command has failed: without it, the next login would believe that the code was sent.
+    func keep(_ delivery: CodeDelivery) { state.withLock { $0.unstored.append(delivery) } }
+
+    private func reportOrKeep(_ delivery: CodeDelivery) { if !report(delivery) { keep(delivery) } }
 
     /// The SMS without outcome.
     var depth: Int { sender?.depth ?? 0 }
@@ -104,10 +133,10 @@ final class CodeDispatch: Sendable {
     func stop() { sender?.stop() }
 
     /// - Returns: false if the store's queue is full.
-    private func report(_ message: CodeMessage, _ isSent: Bool) -> Bool {
+    private func report(_ delivery: CodeDelivery) -> Bool {
         let command = Command(
-            actor: Identity(role: .customer, id: ""), action: .code(.delivered(message.delivery(isSent: isSent))),
-            correlationID: "sms-\(message.sendID)")
+            actor: Identity(role: .customer, id: ""), action: .code(.delivered(delivery)),
+            correlationID: "sms-\(delivery.sendID)")
         return state.withLock { $0.post }?(CommandRequest(command, replyTo: nil)) ?? false
     }
 }

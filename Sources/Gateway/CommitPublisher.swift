@@ -98,9 +98,13 @@ final class CommitPublisher: Sendable {
         }
         if let session = effects?.awaited, codes.join(session, request.replyTo) { return 0 }
         if case .code(.delivered(let delivery)) = request.command.action {
-            let addresses = codes.finish(delivery.sessionID)
-            for address in addresses { post(reply, to: address) }
-            return addresses.count
+            switch reply {
+            case .unavailable, .failed: codes.keep(delivery)
+            case .committed, .replayed, .rejected: break
+            }
+            let waiting = codes.finish(delivery.sessionID)
+            for request in waiting { post(request.hasJoined ? reply.forRepetition : reply, to: request.address) }
+            return waiting.count
         }
         if let address = request.replyTo { post(reply, to: address) }
         return 1
@@ -176,7 +180,7 @@ final class CommitPublisher: Sendable {
     private func publish(_ result: CommandResult) {
         // Before the events: a driver may subscribe as soon as the approval has arrived.
         if let change = result.account { record(change) }
-        if let ended = result.codes.ended { endedSessions.record(ended, now: Clock.unixMilliseconds()) }
+        if let ended = result.codes.ended { endedSessions.record(ended) }
         let monotonicMinusWall = Clock.monotonicMilliseconds() - Clock.unixMilliseconds()
         let notifications = zip(result.notifications, result.sequences).compactMap { notification, sequence in
             hubNotification(notification, sequence, expiresAt: notification.publishUntil + monotonicMinusWall)
@@ -271,6 +275,12 @@ extension CommandReply {
         }
     }
 
+    /// The reply to a request that repeats the one before it.
+    fileprivate var forRepetition: CommandReply {
+        guard case .committed(let result) = self else { return self }
+        return .committed(result.forRepetition)
+    }
+
     fileprivate var result: CommandResult? { if case .committed(let result) = self { result } else { nil } }
 
     /// The job's status before the command, if it concerns one.
@@ -322,7 +332,8 @@ extension Command {
     /// Who acts, for the log.
     fileprivate var actorInLog: String {
         switch action {
-        case .trip, .code(.delivered): DispatchPlanner.actor
+        case .trip: DispatchPlanner.actor
+        case .code(.delivered): "system:codes"
         case .code(let request) where !request.hasActor: "anybody"
         default: actor.key
         }

@@ -9,11 +9,15 @@ import Threads
 /// Loops read on their own threads.
 final class EndedSessions: Sendable {
     private struct Ends {
-        /// When each key is over, in milliseconds since 1970.
+        /// When each key is over, in monotonic milliseconds: a jump of the wall clock must not bring a token back.
         var untils: [String: Int64] = [:]
         /// At so many keys, those that are over are forgotten.
         var pruneAt = 1_024
     }
+
+    /// More than the time from the end of a sign-in until none of its tokens can be refreshed, in milliseconds: the wall clock
+    /// may be wrong when an end is recorded.
+    private static let lifetimeMin = (CustomerTokenClaims.lifetime + CustomerTokenClaims.refreshTime + 120) * 1_000
 
     private let ends = Lock(Ends())
 
@@ -22,10 +26,14 @@ final class EndedSessions: Sendable {
         return ends.withLock { $0.untils[session.id] != nil || $0.untils[identity.key] != nil }
     }
 
-    /// - Parameter now: milliseconds since 1970.
-    func record(_ ended: EndedTokens, now: Int64) {
+    /// - Parameters:
+    ///   - wall: milliseconds since 1970.
+    ///   - now: monotonic milliseconds.
+    func record(
+        _ ended: EndedTokens, wall: Int64 = Clock.unixMilliseconds(), now: Int64 = Clock.monotonicMilliseconds()
+    ) {
         ends.withLock { ends in
-            ends.untils[ended.key] = ended.until
+            ends.untils[ended.key] = now + max(ended.until - wall, Self.lifetimeMin)
             guard ends.untils.count >= ends.pruneAt else { return }
             ends.untils = ends.untils.filter { $0.value > now }
             ends.pruneAt = max(1_024, ends.untils.count * 2)

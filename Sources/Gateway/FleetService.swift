@@ -31,12 +31,11 @@ final class FleetService: Sendable {
     let activity = DriverActivity()
     let endedSessions = EndedSessions()
     let codeMetrics = CodeMetrics()
-    /// The requests of each client address for codes.
-    private let codeAddresses = Lock(
-        RequestWindows(most: 20, milliseconds: 600_000, addressesMax: FleetService.codeAddressesMax))
+    /// The requests of each client address for codes: at most some 20 MB.
+    private let codeAddresses = Lock(RequestWindows(most: 20, milliseconds: 600_000, addressesMax: 50_000))
+    /// The codes that each client address has typed, of which every code that it may ask for has five: at most some 20 MB.
+    private let tryAddresses = Lock(RequestWindows(most: 100, milliseconds: 600_000, addressesMax: 20_000))
     private let codes: CodeDispatch
-    /// At most some 20 MB.
-    private static let codeAddressesMax = 50_000
     /// Requests that are refused before they reach the store.
     let refusedRequests: RateLimitedLog
 
@@ -84,7 +83,7 @@ final class FleetService: Sendable {
             onDroppedUpdates: { metrics.countLimited(.deliveryUpdates, $0) })
         do throws(StoreError) {
             var options = try StoreWriter.Options(settings, lanes: pushService.lanes, trips)
-            options.isConnected = { hub.isListening(Identity(role: .driver, id: $0), app: app) }
+            options.isConnected = { hub.isConnected(Identity(role: .driver, id: $0), app: app) }
             options.lastRequest = { activity.lastRequest(of: $0) }
             options.admitsOwnCommand = { hub.hasRoom && intake.post { .queued } == .queued }
             writer = try StoreWriter(
@@ -162,11 +161,16 @@ final class FleetService: Sendable {
         keyFetchers[key.issuer]?.fetch(key, for: request, on: loop) ?? false
     }
 
-    /// Counts a request of a client address for a code.
+    /// Counts a request of a client address.
     /// - Returns: the seconds until it may make one; nil if it may make this one.
-    func secondsUntilCode(for address: IPAddress) -> Int? {
+    func secondsToWait(_ address: IPAddress, _ limit: AddressLimit) -> Int? {
         let now = Clock.monotonicMilliseconds()
-        let wait = codeAddresses.withLock { $0.wait(address, now: now) }
+        let windows =
+            switch limit {
+            case .codes: codeAddresses
+            case .tries: tryAddresses
+            }
+        let wait = windows.withLock { $0.wait(address, now: now) }
         if wait != nil { codeMetrics.countLimitedAddress() }
         return wait
     }
@@ -176,7 +180,7 @@ final class FleetService: Sendable {
     func ticked() {
         refusedRequests.flush()
         refusedTransitions.flush()
-        codes.flushLog()
+        codes.tick()
         trips.tick()
     }
 
@@ -310,6 +314,12 @@ extension StoreWriter.Options {
 }
 
 extension SharedHub {
+    /// Whether a user has a connection.
+    fileprivate func isConnected(_ user: Identity, app: AppIndex) -> Bool {
+        guard let channel = ChannelName(user.channel, lengthMax: 256) else { return false }
+        return read { $0.isConnected(user, on: channel, app: app) }
+    }
+
     /// Whether one of a user's connections is subscribed to the user's own channel.
     fileprivate func isListening(_ user: Identity, app: AppIndex) -> Bool {
         guard let channel = ChannelName(user.channel, lengthMax: 256) else { return false }

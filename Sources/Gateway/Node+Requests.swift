@@ -30,7 +30,7 @@ extension Node {
         switch route(request) {
         case .respond(let response): return .respond(finish(response, pending, request))
         case .route(let route):
-            if route.countsAddress, let refusal = refuseAddress(of: request, id, pending) {
+            if let limit = route.addressLimit, let refusal = refuseAddress(of: request, id, limit, pending) {
                 return .respond(finish(refusal, pending, request))
             }
             return readBody(of: id, route, pending)
@@ -70,10 +70,12 @@ extension Node {
         router.route(head: request, now: Clock.unixMilliseconds() / 1000)
     }
 
-    /// Counts a request for a code of a client address.
+    /// Counts a request of a client address.
     /// - Returns: the response if the address has made too many; otherwise nil.
-    private func refuseAddress(of request: HTTPRequest, _ id: RequestID, _ pending: PendingRequest) -> HTTPResponse? {
-        guard let address = loop?.clientAddress(of: request, id), let wait = fleet.secondsUntilCode(for: address) else {
+    private func refuseAddress(
+        of request: HTTPRequest, _ id: RequestID, _ limit: AddressLimit, _ pending: PendingRequest
+    ) -> HTTPResponse? {
+        guard let address = loop?.clientAddress(of: request, id), let wait = fleet.secondsToWait(address, limit) else {
             return nil
         }
         return (pending.envelope ?? .error).error(429, "Too many requests", headers: ["Retry-After": String(wait)])

@@ -23,8 +23,8 @@ package struct RoutedRequest {
     package let bodyBytesMax: Int
     /// The JSON format of the path's errors. Nil outside the fleet's API.
     let envelope: Envelope?
-    /// Whether the requests of each client address are limited.
-    package let countsAddress: Bool
+    /// How often a client address may make the request; nil: as often as it likes.
+    package let addressLimit: AddressLimit?
     let target: Target
 
     indirect enum Target {  // so that copies of a request are small
@@ -44,15 +44,23 @@ package struct RoutedRequest {
         self.init(bodyBytesMax: 0, envelope: nil, target: .action(action))
     }
 
-    init(bodyBytesMax: Int, envelope: Envelope?, countsAddress: Bool = false, target: Target) {
+    init(bodyBytesMax: Int, envelope: Envelope?, addressLimit: AddressLimit? = nil, target: Target) {
         self.bodyBytesMax = bodyBytesMax
         self.envelope = envelope
-        self.countsAddress = countsAddress
+        self.addressLimit = addressLimit
         self.target = target
     }
 
     /// The size in bytes of the largest body that is read: ``bodyBytesMax``, or ``discardedBodyBytesMax`` if that is 0.
     package var readBodyBytesMax: Int { bodyBytesMax > 0 ? bodyBytesMax : Self.discardedBodyBytesMax }
+}
+
+/// The limit of requests from one client address, for endpoints that ask for no token.
+package enum AddressLimit: Sendable {
+    /// Requests that cause an SMS.
+    case codes
+    /// Codes that were typed.
+    case tries
 }
 
 /// The maximum size of a request's body, by endpoint.

@@ -130,6 +130,7 @@ final class EasyHandle {
         // requests. Without TLS there is no multiplexing, so the request would wait until another request has ended.
         let isPlain = request.url.utf8.prefix(5).elementsEqual("http:".utf8) { $0 | 0x20 == $1 }
         ccurl_set_number(easy, CURLOPT_PIPEWAIT, isPlain ? 0 : 1)
+        ccurl_set_number(easy, CURLOPT_FRESH_CONNECT, request.needsFreshConnection ? 1 : 0)
         ccurl_set_headers(easy, headers)
         setMethod(request.method)
         if request.method != .get { setBody(request.body) }

@@ -9,6 +9,8 @@ package struct HTTPClientRequest: Sendable {
     package var headers: [(name: String, value: String)]
     /// The body. A GET is sent without it.
     package var body: [UInt8]
+    /// Whether the request must not use a connection that is open already, because that one may be dead.
+    package var needsFreshConnection = false
 
     /// The supported methods.
     package enum Method: String, Sendable {

@@ -55,8 +55,9 @@ struct Claims {
             role: role, id: id, name: try name(), bookings: role == .customer ? try bookings() : [],
             tokenIssuedAt: try date(.iat).map { Int64($0 * 1_000) })
         identity.firebase = try firebaseUser(subject, issuer.profile)
-        if issuer.signsCustomersIn, role == .customer, case .text(let jti) = members[.jti] {
-            identity.session = TokenSession(jti: jti, expiresAt: try date(.exp).map { Int64($0) } ?? 0)
+        if role == .customer, case .text(let jti) = members[.jti] {
+            identity.session = TokenSession(
+                jti: jti, expiresAt: try date(.exp).map { Int64($0) } ?? 0, isCurrent: issuer.signsCustomersIn)
         }
         return (identity, validity)
     }
@@ -79,7 +80,9 @@ struct Claims {
         guard signedIn <= now + skew else {
             throw TokenError("The token's auth_time is in the future: \(Self.iso8601(signedIn))")
         }
-        return max(start, issued, signedIn) - skew..<expiry + skew
+        // Only a token of an issuer who makes mistakes begins after its end; with the grace it may come so far.
+        let (first, end) = (max(start, issued, signedIn) - skew, expiry + skew)
+        return first..<max(first, end)
     }
 
     private func checkAudience(_ audience: String) throws(TokenError) {

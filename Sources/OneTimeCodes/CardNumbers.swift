@@ -31,7 +31,7 @@ package enum CardNumbers {
         return isFound
     }
 
-    /// Whether a text contains one. Single spaces or hyphens may be between its digits. A number begins and ends where a
+    /// Whether a text contains one. Spaces, dashes and invisible characters of any number may be between its digits. A number begins and ends where a
     /// group of digits does, and next to it may be further groups, such as a date.
     package static func occur(inText text: String) -> Bool {
         var groups: [[UInt8]] = []
@@ -39,8 +39,8 @@ package enum CardNumbers {
         for scalar in text.unicodeScalars {
             if let digit = scalar.decimalDigit {
                 group.append(digit)
-            } else if !group.isEmpty, scalar == " " || scalar == "-" {
-                groups.append(group)
+            } else if scalar.isSeparator {
+                if !group.isEmpty { groups.append(group) }
                 group = []
             } else {
                 if occur(inGroups: groups + [group]) { return true }
@@ -92,10 +92,16 @@ package enum CardNumbers {
 }
 
 extension Unicode.Scalar {
+    /// White space, a dash, or a character that is not seen, such as a zero-width space.
+    fileprivate var isSeparator: Bool {
+        if isASCII { return self == "-" || properties.isWhitespace }
+        return properties.isWhitespace || properties.generalCategory == .dashPunctuation || properties.generalCategory == .format
+    }
+
     /// The value of a decimal digit of any script: full-width digits are digits, too.
     fileprivate var decimalDigit: UInt8? {
         if isASCII { return UInt8(ascii: "0")...UInt8(ascii: "9") ~= UInt8(value) ? UInt8(value) - UInt8(ascii: "0") : nil }
-        guard properties.numericType == .decimal, let value = properties.numericValue else { return nil }
+        guard [.decimal, .digit].contains(properties.numericType), let value = properties.numericValue else { return nil }
         return UInt8(value)
     }
 }

@@ -36,10 +36,11 @@ package struct CodeLimits: Equatable, Sendable {
             && Self.wait(wrong, window: Self.day, most: Self.dayMax * tries, now: now) == nil
     }
 
-    /// The seconds until fewer than `most` times are within the window; nil if there are fewer now. Times in the future,
-    /// of before the clock was set back, count as now.
+    /// The seconds until fewer than `most` times are within the window; nil if there are fewer now. Times of more
+    /// than a minute in the future are of before the clock was set back: they must not block a phone until it is there again.
     private static func wait(_ times: [Int64], window: Int64, most: Int, now: Int64) -> Int? {
-        let inWindow = times.map { min($0, now) }.filter { now - $0 < window }.sorted()
+        let inWindow = times.filter { $0 - now <= CodeSession.setBackMax }.map { min($0, now) }.filter { now - $0 < window }
+            .sorted()
         guard inWindow.count >= most else { return nil }
         let free = inWindow[inWindow.count - most] + window
         return max(1, Int((free - now + 999) / 1_000))

@@ -30,7 +30,7 @@ package struct CodeSession: Equatable, Sendable {
     /// Milliseconds for which a code is good.
     static let lifetime: Int64 = 300_000
     /// Milliseconds by which the clock may be set back without an end of the code.
-    static let setBackMax: Int64 = 60_000
+    package static let setBackMax: Int64 = 60_000
     /// Milliseconds between two codes.
     static let cooldown: Int64 = 60_000
     /// Milliseconds after the end of the code for which another one may be sent in this session.
@@ -67,9 +67,10 @@ package struct CodeSession: Equatable, Sendable {
         Int((min(max(milliseconds, 0), most) + 999) / 1_000)
     }
 
-    /// Ignores a time in the future, which the clock had before it was set back: it must not block the phone.
+    /// Ignores a time far in the future, which the clock had before it was set back: it must not block the phone.
     private func isCoolingDown(_ now: Int64) -> Bool {
-        (delivery == .sending || delivery == .sent) && verifiedAt == nil && (0..<Self.cooldown).contains(now - sentAt)
+        (delivery == .sending || delivery == .sent) && verifiedAt == nil
+            && (-Self.setBackMax..<Self.cooldown).contains(now - sentAt)
     }
 
     /// A code of a time far in the future is one of before the clock was set back: it must not be good for so long.
@@ -83,8 +84,9 @@ package struct CodeSession: Equatable, Sendable {
 // MARK: Calls
 
 extension CodeSession {
-    /// Whether a login gets the present session again, without another SMS.
-    package func answersLogin(now: Int64) -> Bool { isCoolingDown(now) && triesLeft > 0 }
+    /// Whether a login gets the present session again, without another SMS, even if its code has no tries left: else wrong
+    /// codes would make the next SMS come sooner.
+    package func answersLogin(now: Int64) -> Bool { isCoolingDown(now) }
 
     /// Starts another code in a session.
     /// - Parameters:

@@ -19,6 +19,16 @@ struct SMSRequest: Equatable, Sendable {
     }
 }
 
+/// What became of an SMS.
+package enum SMSOutcome: Sendable {
+    /// The adapter has taken it.
+    case sent
+    /// The adapter has refused it each time, or was never asked.
+    case refused
+    /// The adapter has not taken it, but an attempt had no answer: it may have been sent.
+    case unknown
+}
+
 /// The attempts to send one SMS.
 struct SMSAttempts: Equatable, Sendable {
     /// The most attempts.
@@ -27,21 +37,35 @@ struct SMSAttempts: Equatable, Sendable {
     static let pauses: [Int64] = [100, 300]
 
     private var failures = 0
+    /// Whether an attempt had no answer, so that the adapter may have taken the SMS.
+    private var isUncertain = false
 
-    /// What follows from the response to an attempt.
+    /// How an attempt ended.
+    enum End: Equatable {
+        case response(status: Int)
+        /// The request was written, or perhaps was, and no response came.
+        case noResponse
+        /// The request was not written.
+        case notSent
+    }
+
+    /// What follows from the end of an attempt.
     enum Step: Equatable {
-        case sent
-        case failed
+        case finished(SMSOutcome)
         /// The next attempt, in monotonic milliseconds.
         case again(at: Int64)
     }
 
     /// - Parameters:
-    ///   - status: of the adapter's response; nil if there was none.
+    ///   - end: how the attempt ended.
     ///   - now: monotonic milliseconds.
-    mutating func ended(status: Int?, now: Int64) -> Step {
-        if let status, (200..<300).contains(status) { return .sent }
+    mutating func ended(_ end: End, now: Int64) -> Step {
+        if case .response(status: 200..<300) = end { return .finished(.sent) }
         failures += 1
-        return failures < Self.most ? .again(at: now + Self.pauses[failures - 1]) : .failed
+        isUncertain = isUncertain || end == .noResponse
+        return failures < Self.most ? .again(at: now + Self.pauses[failures - 1]) : .finished(outcome)
     }
+
+    /// What became of the SMS if there is no further attempt.
+    var outcome: SMSOutcome { isUncertain ? .unknown : .refused }
 }

@@ -27,12 +27,12 @@ package final class SMSSender<Tag: Sendable>: Sendable {
     package struct Observers: Sendable {
         /// The adapter has taken an SMS, or finally not. Returns false if that could not be told now: the sender then tells
         /// it again.
-        package var finished: @Sendable (Tag, _ isSent: Bool) -> Bool
+        package var finished: @Sendable (Tag, SMSOutcome) -> Bool
         /// An attempt has failed; the text is the reason, for the log.
         package var failed: @Sendable (_ reason: String) -> Void
 
         package init(
-            finished: @escaping @Sendable (Tag, _ isSent: Bool) -> Bool, failed: @escaping @Sendable (_ reason: String) -> Void
+            finished: @escaping @Sendable (Tag, SMSOutcome) -> Bool, failed: @escaping @Sendable (_ reason: String) -> Void
         ) {
             (self.finished, self.failed) = (finished, failed)
         }
@@ -98,6 +98,8 @@ package final class SMSSender<Tag: Sendable>: Sendable {
 package enum SMSLimits {
     /// The most connections to the adapter.
     package static let connectionsMax = 32
+    /// Each SMS has its outcome within so many milliseconds.
+    static let outcomeMilliseconds: Int64 = 10_000
 }
 
 extension SMSSender {
@@ -107,8 +109,10 @@ extension SMSSender {
             let tag: Tag
             let request: SMSRequest
             var attempts = SMSAttempts()
-            /// When the present attempt was started, in monotonic milliseconds.
-            var startedAt: Int64 = 0
+            /// When the SMS was posted, in monotonic milliseconds.
+            let postedAt: Int64
+            /// Whether an attempt has timed out: the next one must not use a connection that may be dead.
+            var needsFreshConnection = false
         }
 
         private let sender: SMSSender
@@ -120,15 +124,18 @@ extension SMSSender {
         private var nextNumber = 0
         /// Attempts that wait for their time.
         private var waiting: [(number: Int, at: Int64)] = []
-        /// When the adapter has answered last, and when its connections were closed, in monotonic milliseconds.
-        private var (answeredAt, retiredAt): (Int64, Int64) = (.min, .min)
+        /// Attempts that wait for one of the connections: libcurl would count their waiting towards the attempt's time.
+        private var queued: [Int] = []
+        private var underWay = 0
+        private let connectionsMax: Int
         /// Outcomes that could not be told yet.
-        private var untold: [(tag: Tag, isSent: Bool)] = []
+        private var untold: [(tag: Tag, outcome: SMSOutcome)] = []
 
         init(_ sender: SMSSender, _ adapter: SMSAdapter, connectionsMax: Int, _ observers: Observers) {
             self.sender = sender
             self.adapter = adapter
             self.observers = observers
+            self.connectionsMax = connectionsMax
             key = HMACKey(secret: adapter.secret)
             var options = HTTPPool.Options()
             options.connectionsPerHost = connectionsMax
@@ -157,8 +164,9 @@ extension SMSSender {
             for message in messages { begin(message) }
             for completion in pool.perform() { ended(completion) }
             let now = Clock.monotonicMilliseconds()
-            for attempt in waiting where attempt.at <= now { start(attempt.number) }
+            queued += waiting.filter { $0.at <= now }.map(\.number)
             waiting.removeAll { $0.at <= now }
+            startQueued(now)
             tell()
             // Requests that were started since `perform()` are sent by the next one.
             if hasStarted {
@@ -175,53 +183,65 @@ extension SMSSender {
             nextNumber += 1
             sending[nextNumber] = Sending(
                 tag: message.tag,
-                request: SMSRequest(to: message.phone, code: message.code, template: adapter.template, id: message.id))
-            start(nextNumber)
+                request: SMSRequest(to: message.phone, code: message.code, template: adapter.template, id: message.id),
+                postedAt: Clock.monotonicMilliseconds())
+            queued.append(nextNumber)
+        }
+
+        /// Starts as many attempts as there are connections. Gives up those that would end too late.
+        private func startQueued(_ now: Int64) {
+            while underWay < connectionsMax, !queued.isEmpty {
+                let number = queued.removeFirst()
+                guard let one = sending[number] else { continue }
+                if now + Int64(adapter.timeoutMilliseconds) - one.postedAt > SMSLimits.outcomeMilliseconds {
+                    observers.failed("no connection was free in time")
+                    finish(number, one.attempts.outcome)
+                } else {
+                    start(number)
+                }
+            }
+        }
+
+        private func finish(_ number: Int, _ outcome: SMSOutcome) {
+            guard let one = sending.removeValue(forKey: number) else { return }
+            untold.append((one.tag, outcome))
         }
 
         private func start(_ number: Int) {
-            guard let body = sending[number]?.request.body else { return }
-            let headers = [("Content-Type", "application/json"), ("X-Pusher-Signature", key.signature(of: body))]
-            sending[number]?.startedAt = Clock.monotonicMilliseconds()
-            pool.start(HTTPClientRequest(.post, adapter.url, headers: headers, body: body), tag: number)
+            guard let one = sending[number] else { return }
+            let headers = [("Content-Type", "application/json"), ("X-Pusher-Signature", key.signature(of: one.request.body))]
+            var request = HTTPClientRequest(.post, adapter.url, headers: headers, body: one.request.body)
+            request.needsFreshConnection = one.needsFreshConnection
+            pool.start(request, tag: number)
+            underWay += 1
             hasStarted = true
         }
 
         private func ended(_ completion: HTTPPool.Completion) {
+            underWay -= 1
             guard var one = sending[completion.tag] else { return }
-            let status: Int?
+            let end: SMSAttempts.End
             switch completion.result {
             case .success(let response):
-                status = response.status
-                answeredAt = Clock.monotonicMilliseconds()
+                end = .response(status: response.status)
                 if !(200..<300).contains(response.status) { observers.failed("HTTP \(response.status)") }
             case .failure(let error):
-                status = nil
+                if case .notSent = error { end = .notSent } else { end = .noResponse }
                 observers.failed(error.description)
-                if error == .timedOut { retireIfDead(one.startedAt) }
+                if error == .timedOut { one.needsFreshConnection = true }
             }
-            let step = one.attempts.ended(status: status, now: Clock.monotonicMilliseconds())
+            let step = one.attempts.ended(end, now: Clock.monotonicMilliseconds())
             sending[completion.tag] = one
             switch step {
             case .again(let time): waiting.append((completion.tag, time))
-            case .sent, .failed:
-                sending[completion.tag] = nil
-                untold.append((one.tag, step == .sent))
+            case .finished(let outcome): finish(completion.tag, outcome)
             }
-        }
-
-        /// Closes all connections if the adapter has answered nothing during an attempt: libcurl would put the next
-        /// attempts on the same dead connection. What else was on it is tried again.
-        private func retireIfDead(_ startedAt: Int64) {
-            guard answeredAt < startedAt, retiredAt < startedAt else { return }
-            retiredAt = Clock.monotonicMilliseconds()
-            for completion in pool.retire() { ended(completion) }
         }
 
         private func tell() {
             guard !untold.isEmpty else { return }
             let before = untold.count
-            untold.removeAll { observers.finished($0.tag, $0.isSent) }
+            untold.removeAll { observers.finished($0.tag, $0.outcome) }
             let told = before - untold.count
             sender.inbox.withLock { $0.open -= told }
         }

@@ -61,10 +61,11 @@ import Testing
         let failed = try #require(batch.order(Fixture.orderB)?.assignment)
         #expect(failed.failedAt == now + 2 && failed.failureReason == .customerRefused && failed.notes == "No")
         #expect(failed.reportedBy == own && failed.deliveredAt == nil && failed.proof == nil)
-        // The answer to the same report again, and to complete, is the stored one.
         #expect(try batch.perform(Fixture.fail(Fixture.orderB), at: now + 9).isRepetition)
-        #expect(try batch.perform(.complete(by: own, notes: nil), at: now + 9).isRepetition)
-        #expect(batch.completedAt == now + 2)
+        // The driver's word comes after the end, once.
+        #expect(try !batch.perform(.complete(by: own, notes: nil), at: now + 9).isRepetition)
+        #expect(try batch.perform(.complete(by: own, notes: nil), at: now + 10).isRepetition)
+        #expect(batch.completedAt == now + 2 && batch.closedAt == now + 9)
     }
 
     @Test func reassignKeepsTheAssignments() throws {
@@ -105,7 +106,7 @@ import Testing
                 == OrderCancellation(at: now, by: .admin, reason: "rain", isAfterPickup: true))
         #expect(batch.completedAt == nil && batch.counts.total == 1)
         var waiting = try Fixture.batch(.ready)
-        #expect(try waiting.perform(.cancel(reason: nil)).news.isEmpty)
+        #expect(try waiting.perform(.cancel(reason: nil)).news == [.taken])
     }
 
     @Test func aCancelledOrderIsToldToTheDriverOnly() throws {
@@ -136,7 +137,7 @@ import Testing
         let collecting = try cancellingAll(.collecting)
         #expect(collecting.0.status == .collecting && collecting.0.refusal(of: .ready)?.status == 409)
         let ready = try cancellingAll(.ready)
-        #expect(ready.0.status == .cancelled && ready.1.isEmpty)
+        #expect(ready.0.status == .cancelled && ready.1 == [.taken])
         let told = BatchNews.orderCancelled(Fixture.driver, orderID: Fixture.orderB, orderNumber: "ORD-b2", by: .customer)
         let dispatched = try cancellingAll(.dispatched)
         #expect(dispatched.0.status == .cancelled && dispatched.0.completedAt == nil)

@@ -87,7 +87,7 @@ import Testing
         deliver-unknown      404    404    404    404    404    404    404
         sequence             403    403    =      =      400    400    400
         sequence-other       403    403    403    403    403    403    403
-        complete             403    403    400    400    again  again  400
+        complete             403    403    400    400    =      =      400
         complete-other       403    403    403    403    403    403    403
         """
 

@@ -8,25 +8,14 @@ import pytest
 
 from harness.fleet import JWT, error_message, expect_event, join, sign_in, unique_id
 from harness.client import Client
-from harness.people import REGISTRATION, FirebaseUser, account_settings, key_server, unique_phone
+from harness.people import REGISTRATION, FirebaseUser, account_settings, unique_phone
+from harness.people_fixtures import module_settings, server  # noqa: F401
 
 PENDING = ("Account pending approval", "Your registration is pending admin approval")
 NONE = ("Driver account not found", "Driver account not found")
 TAKEN = {"message": "Driver account already exists", "data": None,
          "error": "A driver account with this phone number already exists"}
 SUSPENDED_TEXT = "Your account has been suspended. Please contact support."
-
-
-@pytest.fixture(scope="module")
-def server():
-    server = key_server()
-    yield server
-    server.close()
-
-
-@pytest.fixture(scope="module")
-def module_settings(server) -> dict:
-    return {"sections": account_settings(server, JWT)}
 
 
 @pytest.fixture

@@ -541,7 +541,7 @@ def test_a_drain_waits_for_the_adapter(start_gateway, adapter, closing):
     gateway.wait()
 
 
-def test_a_clock_that_jumps_lifts_no_limit(restart, adapter, closing):
+def test_a_clock_that_jumps_lifts_no_limit_and_blocks_nobody(restart, adapter, closing):
     gateway = restart()
     app = closing(Phone(gateway, adapter))
     for _ in range(5):
@@ -565,9 +565,7 @@ def test_a_clock_that_jumps_lifts_no_limit(restart, adapter, closing):
             database.execute(f"UPDATE {table} SET {column} = {column} + 90000000")
     gateway = restart()
     again = closing(Phone(gateway, adapter, number=app.local))
-    response = again.login()
-    expect(response, error(429, "Too many requests"))
-    assert int(response.headers["retry-after"]) <= 3600, "the future counts as now"
+    assert again.login().status == 200, "what is said to happen later counts for nothing"
 
 
 # Limits
@@ -758,7 +756,7 @@ def test_two_issuers(start_gateway, adapter, closing):
     content = payload(app.bearer)
     assert content["iss"] == "two" and content["aud"] == "fleet"
     assert app.request("GET", "/api/customer/notifications").status == 200
-    foreign = HS256(secrets["one"]).token(content | {"iss": "one"})
+    foreign = HS256(secrets["one"]).token(content | {"iss": "one", "jti": "f" * 32})
     mine, app.bearer = app.bearer, foreign
     for method, path in [("POST", DETAILS), ("DELETE", SESSION)]:
         expect(app.request(method, path, {"name": "Ann", "email": "a@b.example"}),

@@ -174,3 +174,14 @@ import Testing
         #expect(AvailabilityState(nil) == AvailabilityState(nil) && AvailabilityState(nil).isOnline)
     }
 }
+
+extension BatchNews {
+    /// One of each kind, to see what is published where.
+    static func samples(_ driver: BatchDriver, order: BatchOrder) -> [BatchNews] {
+        [
+            .available, .taken, .reassigned(from: driver), .assigned(to: driver), .cancelled(driver, reason: nil),
+            .orderCancelled(driver, orderID: order.id, orderNumber: order.orderNumber, by: .customer), .accepted,
+            .pickedUp, .progress, .completed,
+        ]
+    }
+}

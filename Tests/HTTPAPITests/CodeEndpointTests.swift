@@ -61,14 +61,14 @@ import Testing
         }
     }
 
-    @Test func onlyRequestsForCodesCountTowardsTheAddress() {
-        for (path, counts) in zip(Self.open, [true, true, false]) {
+    @Test func theAddressIsLimitedWhereNoTokenIsNeeded() {
+        for (path, limit) in zip(Self.open, [AddressLimit.codes, .codes, .tries]) {
             let routing = call(path).withRequest { router.route(head: $0, now: Call.now) }
             guard case .route(let route) = routing else {
                 Issue.record("\(path)")
                 continue
             }
-            #expect(route.countsAddress == counts)
+            #expect(route.addressLimit == limit)
         }
     }
 

@@ -48,7 +48,29 @@ import Threads
 
     @Test func onlyCustomersOfTheIssuerThatSignsThemIn() throws {
         #expect(try session(token(.driver), verifier()) == nil)
-        #expect(try session(token(), verifier(signsCustomersIn: false)) == nil)
+        #expect(try session(token(), verifier(signsCustomersIn: false))?.isCurrent == false)
+        #expect(try session(token(), verifier())?.isCurrent == true)
+    }
+
+    @Test func anEndedTokenStaysEndedAfterSignInByCodeIsDisabled() throws {
+        let verifier = try verifier(signsCustomersIn: false)
+        ended.withLock { _ = $0.insert("abcdefghijklmnop") }
+        #expect(verifier.verify(token(), now: Self.now) == .refused("The session has ended"))
+    }
+
+    @Test func aTokenThatBeginsAfterItsEndIsRefusedOrAcceptedWithoutACrash() throws {
+        let token = TokenMint.token(
+            for: Identity(role: .customer, id: "10000"), secret: Self.secret, id: Self.jti, issuedAt: Self.now,
+            lifetimeSeconds: -1_000)
+        let verifier = try verifier()
+        guard case .expired = verifier.verify(token, now: Self.now) else {
+            Issue.record("an expired token was accepted")
+            return
+        }
+        guard case .identity = verifier.verify(token, now: Self.now, expiredSecondsMax: 2_000) else {
+            Issue.record("within the grace, it was refused")
+            return
+        }
     }
 
     @Test(arguments: ["abcdefghijklmnop", "customer:10000"]) func anEndCountsAtOnce(key: String) throws {

@@ -18,7 +18,10 @@ import Testing
         for json in [
             #"{"a":"\#(card)"}"#, #"{"a":\#(card)}"#, #"{"a":-\#(card)}"#, #"{"a":\#(card).0}"#, #"{"\#(card)":1}"#,
             #"{"a":{"b":[{"c":"x \#(card)."}]}}"#, #"["\#(card)"]"#, #"[[\#(card)]]"#, #"{"a":"\#(spaced)"}"#,
-            #"{"a":"\#(hyphenated)"}"#, #"{"a":"\#(spaced) 12/27"}"#, #"{"a":"12 \#(spaced)"}"#, #"{"a":"card\#(card)x"}"#,
+            #"{"a":"\#(groups.joined(separator: "  "))"}"#, #"{"a":"\#(groups.joined(separator: " - "))"}"#,
+            #"{"a":"\#(groups.joined(separator: "\u{A0}\u{2013}"))"}"#, #"{"a":"\#(groups.joined(separator: "\u{200B}"))"}"#,
+            #"{"a":"\#(groups.joined(separator: "\\n\\t"))"}"#, #"{"a":"\#(hyphenated)"}"#, #"{"a":"\#(spaced) 12/27"}"#,
+            #"{"a":"12 \#(spaced)"}"#, #"{"a":"card\#(card)x"}"#,
             #"{"a":"\#(wide)"}"#, #"{"a":"\u003\#(card.first!)\#(card.dropFirst())"}"#, #"{"a":\#(card)e0}"#,
             #"{"a":\#(card.first!).\#(card.dropFirst())E+\#(card.count - 1)}"#, #"{"a":\#(card)00e-2}"#,
         ] {
@@ -36,7 +39,7 @@ import Testing
 
     @Test(arguments: [
         "{}", "[]", "null", "{", #"{"a":"tok_visa","last4":"1111"}"#, #"{"a":"0000000000000000"}"#, #"{"a":"411111111111"}"#,
-        #"{"a":"41111111111111111111"}"#, #"{"a":"4111  1111  1111  1111"}"#, #"{"a":"4111.1111.1111.1111"}"#,
+        #"{"a":"41111111111111111111"}"#, #"{"a":"4111.1111.1111.1111"}"#,
         #"{"a":"4111x1111x1111x1111"}"#, #"{"a":0.4111111111111111}"#, #"{"a":1e400}"#, #"{"a":1e-400}"#, #"{"a":0e16}"#,
         #"{"a":"2026-11-24 13:20:00"}"#, #"{"a":["4111","1111","1111","1111"]}"#, #"{"a":4111111111111111e9}"#,
     ])
@@ -55,7 +58,7 @@ import Testing
             for end in start..<text.count where isDigit(end) && !isDigit(end + 1) {
                 let part = text[start...end]
                 let isCard = part.indices.allSatisfy { index in
-                    isDigit(index) || (text[index] == " " || text[index] == "-") && isDigit(index - 1) && isDigit(index + 1)
+                    isDigit(index) || text[index] == " " || text[index] == "-"
                 }
                 let digits = part.compactMap(\.wholeNumberValue)
                 guard isCard, (13...19).contains(digits.count), digits.contains(where: { $0 > 0 }) else { continue }

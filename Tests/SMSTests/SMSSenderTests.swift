@@ -5,7 +5,7 @@ import Threads
 
 /// A sender whose adapter nobody runs. Those with an adapter are in Tests/EndToEnd/test_codes.py.
 @Suite struct SMSSenderTests {
-    private let outcomes = WorkQueue<(tag: Int, isSent: Bool)>(capacity: 1_000)
+    private let outcomes = WorkQueue<(tag: Int, outcome: SMSOutcome)>(capacity: 1_000)
     private let reasons = Lock(0)
 
     private func sender(capacity: Int, refusals: Int = 0) -> SMSSender<Int> {
@@ -15,12 +15,12 @@ import Threads
         return SMSSender(
             adapter, capacity: capacity,
             .init(
-                finished: { tag, isSent in
+                finished: { tag, outcome in
                     let isRefused = left.withLock { left in
                         left -= 1
                         return left >= 0
                     }
-                    return !isRefused && outcomes.post((tag, isSent))
+                    return !isRefused && outcomes.post((tag, outcome))
                 },
                 failed: { _ in reasons.withLock { $0 += 1 } }))
     }
@@ -29,9 +29,9 @@ import Threads
         .init(phone: "+1555\(tag)", code: "123456", id: "\(tag)", tag: tag)
     }
 
-    private func take(_ count: Int) -> [(tag: Int, isSent: Bool)] {
-        var all: [(tag: Int, isSent: Bool)] = []
-        var some: [(tag: Int, isSent: Bool)] = []
+    private func take(_ count: Int) -> [(tag: Int, outcome: SMSOutcome)] {
+        var all: [(tag: Int, outcome: SMSOutcome)] = []
+        var some: [(tag: Int, outcome: SMSOutcome)] = []
         while all.count < count, outcomes.take(into: &some, most: count, waiting: 10_000) == .items { all += some }
         return all
     }
@@ -40,7 +40,7 @@ import Threads
         let sender = sender(capacity: 100)
         for tag in 0..<50 { #expect(sender.post(message(tag))) }
         let outcomes = take(50)
-        #expect(Set(outcomes.map(\.tag)) == Set(0..<50) && outcomes.allSatisfy { !$0.isSent })
+        #expect(Set(outcomes.map(\.tag)) == Set(0..<50) && outcomes.allSatisfy { $0.outcome == .refused })
         #expect(reasons.withLock { $0 } == 150)
         sender.stop()
     }

@@ -55,7 +55,7 @@ import Testing
         let rows = try executor.database.dump(
             "SELECT length(otp_digest), otp_key FROM batch_orders WHERE id = '\(Self.order.text)'")
         #expect(rows == ["32|k1"])
-        let codes = executor.codes
+        let codes = executor.deliveryCodes
         let sealed = codes.seal("1234", of: Self.order)
         #expect(codes.matches("1234", sealed, of: Self.order))
         #expect(!codes.matches("1235", sealed, of: Self.order) && !codes.matches("1234", sealed, of: .sample(12)))
@@ -120,6 +120,22 @@ import Testing
         #expect(try deliver("1234").body != first.body && deliver("1234").status == 200)
     }
 
+    /// The last report has ended the batch; the driver's word comes behind it, with notes for the audit log, once.
+    @Test func theDriverClosesABatchOnce() throws {
+        try pickUp()
+        for order in [Self.order, .sample(12)] {
+            let report = DeliveryReport(.delivered(.photo(url: "https://p.example/1")))
+            #expect(try run(.report(report, orderID: order), by: of(0)).status == 200)
+        }
+        let closing = BatchCommand.complete(Self.id, notes: "Two bags left")
+        let first = try run(closing, by: of(0), at: noon + 60_000)
+        let second = try run(closing, by: of(0), at: noon + 70_000)
+        #expect(first.result?.isRepetition == false && second.result?.isRepetition == true && first.body == second.body)
+        let lines = try executor.database.dump("SELECT details FROM audit WHERE action = 'complete'")
+        #expect(lines == [#"{"notes":"Two bags left"}"#])
+        #expect(try executor.batches.batch(Self.id)?.closedAt == noon + 60_000)
+    }
+
     @Test func onlyOneDriverGetsTheBatch() throws {
         try create()
         _ = try run(.ready(Self.id))
@@ -172,6 +188,16 @@ import Testing
 
     // MARK: Time
 
+    /// A jump forward does not end the lock; a clock that is set back does not keep it.
+    @Test func theLockFollowsTheTrustedTime() throws {
+        try pickUp()
+        for _ in 1...5 { _ = try deliver("0000", at: noon + day) }
+        executor.clockLead = 2 * day
+        #expect(try deliver("1234", at: noon + 3 * day + 60_000).error?.kind == .limited)
+        executor.clockLead = 0
+        #expect(try deliver("1234", at: noon).status == 200)
+    }
+
     @Test func windowsThatHaveEndedAreDue() throws {
         for number in 1...60 {
             var edits = BatchEdits()
@@ -182,11 +208,12 @@ import Testing
         var due = DueCommands()
         #expect(due.isDue(at: 0))
         #expect(try due.next(executor, now: noon + 999, monotonic: 0).isEmpty)
-        #expect(!due.isDue(at: 999) && due.isDue(at: 1_000))
+        #expect(!due.isDue(at: 999) && due.isDue(at: 1_000) && due.wait(at: 400) == 600)
         var opened: [Command] = []
         while opened.count < 60 {
             let some = try due.next(executor, now: noon + 1_000, monotonic: 1_000)
             try #require(!some.isEmpty)
+            if opened.isEmpty { #expect(due.wait(at: 1_000) == 0, "more are due") }
             for command in some { #expect(try executor.commit(command, at: noon + 1_000).status == 200) }
             opened += some
         }

@@ -82,7 +82,9 @@ import Testing
     @Test func aDriversNameNotesAndSwitchAreErased() throws {
         try start()
         let report = DeliveryReport(.failed(.other), notes: "Dana Zyxwv found nobody")
-        try run(.report(report, orderID: .sample(7)))
+        for order in [7, 8] { try run(.report(report, orderID: .sample(order))) }
+        try run(.returnOrder(.sample(8), inBatch: Self.id), byDriver: false)
+        try run(.complete(Self.id, notes: "Dana Zyxwv is done"))
         _ = try executor.commit(command(.switchAvailability(isOnline: true), by: driver(account.personID)))
         #expect(try everything.contains("Zyxwv") && everything.contains("Rahul"))
         _ = try executor.commit(command(.erase(.driver, id: account.personID)))

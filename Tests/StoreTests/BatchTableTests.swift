@@ -32,7 +32,7 @@ extension Batch {
         batch.driver = BatchDriver(accountID: .sample(90), personID: Identifier("42"), name: "Dana")
         batch.version = 3
         (batch.updatedAt, batch.driverAssignedAt, batch.dispatchedAt) = (noon + 2, noon + 3, noon + 4)
-        (batch.pickedUpAt, batch.completedAt) = (noon + 5, noon + 6)
+        (batch.pickedUpAt, batch.completedAt, batch.closedAt) = (noon + 5, noon + 6, noon + 7)
         batch.orders = [
             .sample(number * 1_000 + 1), BatchOrder(id: .sample(number * 1_000 + 2), orderNumber: "2", sequenceNumber: 2),
         ]
@@ -171,6 +171,10 @@ extension BatchOrder {
             batch.windowEndTime = noon - Int64(number)
             try keep(batch)
         }
+        var without = Batch.sample(4, status: .ready)
+        without.windowEndTime = nil
+        try keep(without)
+        #expect(try batches.waiting(most: 4).last?.batch.id == without.id)
         #expect(try batches.waiting(most: 2).map(\.batch.id) == [.sample(3), .sample(2)])
         #expect(try batches.waiting(most: 1)[0].orderCount == 1, "one of the two is cancelled")
     }

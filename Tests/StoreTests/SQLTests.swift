@@ -181,11 +181,11 @@ import Testing
             ("UPDATE audit SET details = NULL", "USING INDEX audit_by_actor (actor=?)"),
             ("SELECT id, details FROM audit WHERE has_position = 1 AND at", "USING INDEX audit_positions (at<?)"),
             (
-                "FROM code_sessions WHERE phone = ? ORDER BY sent_at DESC",
-                "USING INDEX code_sessions_by_phone (phone=?)"
+                "FROM code_sessions WHERE phone = ? AND sent_at <= ?",
+                "USING INDEX code_sessions_by_phone (phone=? AND sent_at<?)"
             ),
             ("SELECT at FROM code_sends", "USING COVERING INDEX code_sends_by_phone (phone=? AND at>?)"),
-            ("SELECT COUNT(*) FROM code_sends", "USING COVERING INDEX code_sends_by_age (at>?)"),
+            ("SELECT COUNT(*) FROM code_sends", "USING COVERING INDEX code_sends_by_age (at>? AND at<?)"),
             ("SELECT at FROM code_tries", "USING COVERING INDEX code_tries_by_phone (phone=? AND at>?)"),
             ("COALESCE(booking_reference, code) = ?", "USING INDEX orders_by_reference (<expr>=?)"),
             ("SELECT id, reason, details FROM audit", "USING INDEX sqlite_autoindex_audit_1 (id>?)"),
@@ -260,7 +260,7 @@ import Testing
         _ = try orders.reportResponse(of: order, in: batch.id)
         try orders.store(OTPAttempts(wrongAt: [noon]), for: order, now: noon)
         _ = try (orders.attempts(for: order), orders.deleteAttempts(before: 0, most: 1))
-        _ = try orders.texts(ofCustomer: "7")
+        _ = try (orders.texts(ofCustomer: "7"), orders.namesCustomer("7"))
         _ = try orders.clear(customer: "7")
         try orders.clearReports(ofAccount: account.id)
         _ = try orders.hasOpen(ofCustomer: "7", createdUntil: noon)
@@ -282,9 +282,9 @@ import Testing
         let (codes, customers) = (executor.signIns, executor.customers)
         let session = CodeSession(id: "S", phone: "+1", now: noon)
         try codes.store(CodeTable.Stored(session: session, sendID: "1", sends: 1, keyID: "k", digest: [1], answer: nil))
-        _ = try (codes.session(id: "S"), codes.newest(ofPhone: "+1"), codes.forgetSending())
+        _ = try (codes.session(id: "S"), codes.newest(ofPhone: "+1", until: 1), codes.forgetSending())
         try codes.addSend("1", phone: "+1", at: noon)
-        _ = try (codes.sends(toPhone: "+1", since: 0), codes.sendCount(since: 0))
+        _ = try (codes.sends(toPhone: "+1", since: 0), codes.sendCount(since: 0, until: noon))
         try codes.removeSend("1")
         try codes.addTry("1", phone: "+1", at: noon)
         _ = try codes.tries(forPhone: "+1", since: 0)

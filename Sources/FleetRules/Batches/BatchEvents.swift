@@ -53,15 +53,6 @@ extension BatchNews {
             EventDraft(.admin, "batch-completed", batch.progressFields + ["status": .text(batch.status.rawValue)])
         }
     }
-
-    /// One of each kind, for tests of what is published where.
-    static func samples(_ driver: BatchDriver, order: BatchOrder) -> [BatchNews] {
-        [
-            .available, .taken, .reassigned(from: driver), .assigned(to: driver), .cancelled(driver, reason: nil),
-            .orderCancelled(driver, orderID: order.id, orderNumber: order.orderNumber, by: .customer), .accepted,
-            .pickedUp, .progress, .completed,
-        ]
-    }
 }
 
 extension Batch {

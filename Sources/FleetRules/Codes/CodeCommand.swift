@@ -61,12 +61,15 @@ package struct CodeDelivery: Equatable, Sendable {
     /// Whether it is the answer to a ``CodeCommand/resend(sessionID:)``.
     package let isResent: Bool
     package let isSent: Bool
+    /// Whether the SMS may have been sent although ``isSent`` is false: an attempt had no answer.
+    package let mayBeSent: Bool
 
-    package init(sessionID: String, sendID: String, isResent: Bool, isSent: Bool) {
+    package init(sessionID: String, sendID: String, isResent: Bool, isSent: Bool, mayBeSent: Bool = false) {
         self.sessionID = sessionID
         self.sendID = sendID
         self.isResent = isResent
         self.isSent = isSent
+        self.mayBeSent = mayBeSent
     }
 }
 
@@ -90,8 +93,9 @@ package struct CodeMessage: Equatable, Sendable {
     }
 
     /// The result of sending it.
-    package func delivery(isSent: Bool) -> CodeDelivery {
-        CodeDelivery(sessionID: sessionID, sendID: sendID, isResent: isResent, isSent: isSent)
+    package func delivery(isSent: Bool, mayBeSent: Bool = false) -> CodeDelivery {
+        CodeDelivery(
+            sessionID: sessionID, sendID: sendID, isResent: isResent, isSent: isSent, mayBeSent: mayBeSent)
     }
 }
 

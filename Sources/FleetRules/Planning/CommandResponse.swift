@@ -12,7 +12,7 @@ package enum CommandResponse: Equatable, Sendable {
     /// The reported step, and when it was reported (milliseconds since 1970).
     case progress(JobStatus, at: Int64)
     /// What the gateway did itself: nobody gets this response.
-    case tripStep
+    case ofGateway
     /// The number of drivers to whom a notification is pushed once more.
     case reminder(Int)
     case telemetry
@@ -31,7 +31,7 @@ package enum CommandResponse: Equatable, Sendable {
         switch self {
         case .order(_, let order, let ids): .order(message, order, notificationIDs: ids)
         case .route(_, let route, let ids): .route(message, route, notificationIDs: ids)
-        case .announcement, .driver, .reminder, .progress, .tripStep, .telemetry, .markedRead, .device, .preferences, .erasure,
+        case .announcement, .driver, .reminder, .progress, .ofGateway, .telemetry, .markedRead, .device, .preferences, .erasure,
             .account, .batch, .availability, .code:
             self
         }

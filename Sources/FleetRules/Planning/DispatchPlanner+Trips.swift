@@ -43,7 +43,7 @@ extension DispatchPlanner {
         guard let (record, news) = stored.tell(step, context) else { return nil }
         var order = stored
         order.trip = record
-        var plan = DispatchPlan(response: .tripStep)
+        var plan = DispatchPlan(response: .ofGateway)
         plan.order = order
         (plan.notifications, plan.pushes) = try makeNotifications(
             news.map { $0.event(of: order, at: context.now) }.map { [$0] } ?? [], of: order.auditSubject, order.pushPolicy,

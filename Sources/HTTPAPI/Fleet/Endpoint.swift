@@ -33,8 +33,8 @@ struct Endpoint: Sendable {
     private(set) var need = AccountNeed.approved
     /// Whether a request needs no token. One that it has is ignored.
     private(set) var isOpen = false
-    /// Whether the requests of each client address are limited.
-    private(set) var countsAddress = false
+    /// How often a client address may use it; nil: as often as it likes.
+    private(set) var addressLimit: AddressLimit?
     /// A token that a customer got by a code is accepted for so many seconds after its end.
     private(set) var expiredSecondsMax: Int64 = 0
     /// Whether a body with a payment card's number is refused before anything else is read of it.
@@ -96,10 +96,10 @@ struct Endpoint: Sendable {
     }
 
     /// The same endpoint for anybody, without a token.
-    func open(countsAddress: Bool) -> Endpoint {
+    func open(_ limit: AddressLimit) -> Endpoint {
         var endpoint = admitting(.anyOrNone)
         endpoint.isOpen = true
-        endpoint.countsAddress = countsAddress
+        endpoint.addressLimit = limit
         endpoint.rate = nil  // There is no sender whose rate could be limited.
         return endpoint
     }

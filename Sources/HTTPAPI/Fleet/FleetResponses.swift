@@ -34,7 +34,7 @@ package enum FleetResponses {
                 data.member("step", step.rawValue)
                 data.member("timestamp", time: milliseconds)
             }
-        case .telemetry, .tripStep: object { $0.member("success", true) }
+        case .telemetry, .ofGateway: object { $0.member("success", true) }
         case .markedRead(let count): success(nil, correlationID) { $0.member("read", count) }
         case .device(_, .appDevice): object { $0.member("success", true) }
         case .device(.register, .fcmToken): message("FCM token registered")

@@ -87,7 +87,7 @@ package struct FleetRouter {
             }
         return .route(
             RoutedRequest(
-                bodyBytesMax: endpoint.bodyLimit.bytes(app.limits), envelope: envelope, countsAddress: endpoint.countsAddress,
+                bodyBytesMax: endpoint.bodyLimit.bytes(app.limits), envelope: envelope, addressLimit: endpoint.addressLimit,
                 target: target))
     }
 

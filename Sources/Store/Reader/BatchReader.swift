@@ -14,8 +14,8 @@ struct BatchReader {
         self.accounts = accounts
     }
 
-    /// The most batches in a list for drivers.
-    private static let listMax = 500
+    /// The most batches that are looked at for a list: those with the earliest ends of their windows.
+    private static let listMax = 5_000
 
     /// - Parameter person: the driver who asks; of ``BatchQuery/one(_:)`` an admin.
     func execute(_ query: BatchQuery, by person: Identity) throws(DatabaseError) -> Result<QueryResult, RuleError> {

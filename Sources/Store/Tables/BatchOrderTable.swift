@@ -132,6 +132,12 @@ struct BatchOrderTable {
             "UPDATE batch_orders SET notes = NULL, report_response = NULL WHERE reported_by = ?", .string(id.text))
     }
 
+    /// Whether an order names the customer.
+    func namesCustomer(_ id: String) throws(DatabaseError) -> Bool {
+        try database.first(
+            "SELECT 1 FROM batch_orders WHERE customer_id = ? LIMIT 1", .string(id), as: { _ in true }) ?? false
+    }
+
     /// Whether a batch that is not over has an order of the customer, and existed at `moment`.
     func hasOpen(ofCustomer id: String, createdUntil moment: Int64) throws(DatabaseError) -> Bool {
         try database.first(

@@ -16,7 +16,7 @@ struct BatchTable {
     private static let columns = """
         id, status, version, batch_number, meal_window, window_ends_at, estimated_earnings, kitchen, zone_id, zone_name, \
         zone_city, account_id, driver_id, driver_name, created_at, updated_at, assigned_at, dispatched_at, picked_up_at, \
-        completed_at
+        completed_at, closed_at
         """
     private static let select = "SELECT \(columns) FROM batches"
 
@@ -76,14 +76,14 @@ struct BatchTable {
         try database.all(
             Self.selectWaiting, .integer(most),
             as: { row throws(DatabaseError) in
-                BatchListing.Waiting(try Batch(row: row), orderCount: Int(row.integer(20)))
+                BatchListing.Waiting(try Batch(row: row), orderCount: Int(row.integer(21)))
             })
     }
 
     private static let selectWaiting = SQL(
         """
-        SELECT \(columns), order_count FROM batches WHERE status = 'READY_FOR_DISPATCH' ORDER BY window_ends_at, id \
-        LIMIT ?
+        SELECT \(columns), order_count FROM batches WHERE status = 'READY_FOR_DISPATCH' \
+        ORDER BY CASE WHEN window_ends_at IS NULL THEN 1 ELSE 0 END, window_ends_at, id LIMIT ?
         """)
 
     /// The batches whose windows have ended, at most `most`.
@@ -121,7 +121,8 @@ struct BatchTable {
             .string(batch.zone?.name), .string(batch.zone?.city), .string(batch.driver?.accountID.text),
             .string(batch.driver?.personID.text), .string(batch.driver?.name), .integer(batch.createdAt),
             .integer(batch.updatedAt), .integer(batch.driverAssignedAt), .integer(batch.dispatchedAt),
-            .integer(batch.pickedUpAt), .integer(batch.completedAt), .integer(counts.delivered), .integer(counts.failed),
+            .integer(batch.pickedUpAt), .integer(batch.completedAt), .integer(batch.closedAt), .integer(counts.delivered),
+            .integer(counts.failed),
             .integer(counts.total))
         try orders.store(batch.orders, over: change.stored?.orders ?? [], of: batch.id)
     }
@@ -129,14 +130,14 @@ struct BatchTable {
     private static let upsert = SQL(
         """
         INSERT INTO batches (\(columns), delivered, failed, order_count) \
-        VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (id) DO UPDATE SET \
+        VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (id) DO UPDATE SET \
         status = excluded.status, version = excluded.version, batch_number = excluded.batch_number, \
         meal_window = excluded.meal_window, window_ends_at = excluded.window_ends_at, \
         estimated_earnings = excluded.estimated_earnings, kitchen = excluded.kitchen, zone_id = excluded.zone_id, \
         zone_name = excluded.zone_name, zone_city = excluded.zone_city, account_id = excluded.account_id, \
         driver_id = excluded.driver_id, driver_name = excluded.driver_name, updated_at = excluded.updated_at, \
         assigned_at = excluded.assigned_at, dispatched_at = excluded.dispatched_at, \
-        picked_up_at = excluded.picked_up_at, completed_at = excluded.completed_at, delivered = excluded.delivered, \
+        picked_up_at = excluded.picked_up_at, completed_at = excluded.completed_at, closed_at = excluded.closed_at, delivered = excluded.delivered, \
         failed = excluded.failed, order_count = excluded.order_count
         """)
 
@@ -193,6 +194,7 @@ extension Batch {
         dispatchedAt = row.optionalInteger(17)
         pickedUpAt = row.optionalInteger(18)
         completedAt = row.optionalInteger(19)
+        closedAt = row.optionalInteger(20)
     }
 }
 

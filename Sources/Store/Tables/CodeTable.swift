@@ -14,27 +14,32 @@ struct CodeTable {
         var keyID: String
         var digest: [UInt8]
         /// The encrypted response to the right code; nil until it has come.
-        var answer: [UInt8]?
+        var answer: Answer?
+
+        struct Answer {
+            let sealed: [UInt8]
+            let keyID: String
+        }
     }
 
     // MARK: Sessions
 
     private static let columns = """
-        id, phone, delivery, send_id, sends, sent_at, tries_left, verified_at, key_id, digest, answer
+        id, phone, delivery, send_id, sends, sent_at, tries_left, verified_at, key_id, digest, answer, answer_key_id
         """
 
     func session(id: String) throws(DatabaseError) -> Stored? {
         try database.first(Self.selectByID, .string(id), as: Stored.init(row:))
     }
 
-    /// The session whose code was sent last.
-    func newest(ofPhone phone: String) throws(DatabaseError) -> Stored? {
-        try database.first(Self.selectNewest, .string(phone), as: Stored.init(row:))
+    /// The session whose code was sent last, at `until` at the latest: later ones are of before the clock was set back.
+    func newest(ofPhone phone: String, until: Int64) throws(DatabaseError) -> Stored? {
+        try database.first(Self.selectNewest, .string(phone), .integer(until), as: Stored.init(row:))
     }
 
     private static let selectByID = SQL("SELECT \(columns) FROM code_sessions WHERE id = ?")
     private static let selectNewest = SQL(
-        "SELECT \(columns) FROM code_sessions WHERE phone = ? ORDER BY sent_at DESC LIMIT 1")
+        "SELECT \(columns) FROM code_sessions WHERE phone = ? AND sent_at <= ? ORDER BY sent_at DESC LIMIT 1")
 
     /// Inserts or updates a session.
     func store(_ stored: Stored) throws(DatabaseError) {
@@ -43,15 +48,15 @@ struct CodeTable {
             Self.upsert, .string(session.id), .string(session.phone), .string(session.delivery.rawValue),
             .string(stored.sendID), .integer(stored.sends), .integer(session.sentAt), .integer(session.triesLeft),
             .integer(session.verifiedAt), .string(stored.keyID), .blob(stored.digest),
-            stored.answer.map { .blob($0) } ?? .null)
+            stored.answer.map { .blob($0.sealed) } ?? .null, .string(stored.answer?.keyID))
     }
 
     private static let upsert = SQL(
         """
-        INSERT INTO code_sessions (\(columns)) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (id) DO UPDATE SET \
+        INSERT INTO code_sessions (\(columns)) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (id) DO UPDATE SET \
         delivery = excluded.delivery, send_id = excluded.send_id, sends = excluded.sends, sent_at = excluded.sent_at, \
         tries_left = excluded.tries_left, verified_at = excluded.verified_at, key_id = excluded.key_id, \
-        digest = excluded.digest, answer = excluded.answer
+        digest = excluded.digest, answer = excluded.answer, answer_key_id = excluded.answer_key_id
         """)
 
     /// Marks the sessions that an earlier process was sending when it was killed.
@@ -81,8 +86,11 @@ struct CodeTable {
     }
 
     /// The number of SMS to all phones.
-    func sendCount(since: Int64) throws(DatabaseError) -> Int {
-        Int(try database.first("SELECT COUNT(*) FROM code_sends WHERE at > ?", .integer(since), as: { $0.integer(0) }) ?? 0)
+    func sendCount(since: Int64, until: Int64) throws(DatabaseError) -> Int {
+        Int(
+            try database.first(
+                "SELECT COUNT(*) FROM code_sends WHERE at > ? AND at <= ?", .integer(since), .integer(until),
+                as: { $0.integer(0) }) ?? 0)
     }
 
     /// Records a wrong code.
@@ -139,6 +147,7 @@ extension CodeTable.Stored {
         session.triesLeft = Int(row.integer(6))
         session.verifiedAt = row.optionalInteger(7)
         (sendID, sends) = (row.string(3), Int(row.integer(4)))
-        (keyID, digest, answer) = (row.string(8), row.bytes(9), row.optionalBytes(10))
+        (keyID, digest) = (row.string(8), row.bytes(9))
+        answer = row.optionalBytes(10).map { Answer(sealed: $0, keyID: row.string(11)) }
     }
 }

@@ -8,9 +8,7 @@ extension CommandExecutor {
     func switchAvailability(
         _ isOnline: Bool, _ command: Command, _ context: CommandContext
     ) throws(DatabaseError) -> CommandReply {
-        switch try accounts.approvedAccount(of: command.actor) {
-        case .failure(let refusal): return .rejected(refusal)
-        case .success(let account):
+        try withApprovedAccount(of: command.actor) { account throws(DatabaseError) in
             let stored = try outbox.availability.availability(of: account)
             if let stored, stored.isOnline == isOnline {
                 return .committed(result(.availability(AvailabilityState(stored)), of: command))
@@ -27,9 +25,9 @@ extension CommandExecutor {
     ) throws(DatabaseError) -> CommandReply {
         guard let account = try accounts.account(id: id), !isConnected(account.personID),
             lastRequest(account.personID).map({ context.now - clockLead - $0 >= Availability.idleMax }) ?? true
-        else { return .committed(result(.telemetry, of: command)) }
-        return try endAvailability(of: account, responding: .telemetry, command, context)
-            ?? .committed(result(.telemetry, of: command))
+        else { return .committed(result(.ofGateway, of: command)) }
+        return try endAvailability(of: account, responding: .ofGateway, command, context)
+            ?? .committed(result(.ofGateway, of: command))
     }
 
     /// - Returns: nil if the driver is offline, or has never used the switch.

@@ -21,8 +21,14 @@ extension CommandExecutor {
         case .open(let id):
             try execute(.open, on: try batches.batch(id), command, context) { _, _ in .opened }
         case .accept(let id): try accept(id, command, context)
-        case .report(let report, let order): try record(report, of: order, command, context)
-        case .acknowledge(let reading): try acknowledge(reading, command, context)
+        case .report(let report, let order):
+            try withApprovedAccount(of: command.actor) { account throws(DatabaseError) in
+                try record(report, of: order, by: account, command, context)
+            }
+        case .acknowledge(let reading):
+            try withApprovedAccount(of: command.actor) { account throws(DatabaseError) in
+                try acknowledge(reading, by: account, command, context)
+            }
         case .pickUp(let id, let notes):
             try act(on: id, command, context, { .pickup(by: $0.id, notes: notes) }, respond: { .pickedUp($0) })
         case .arrange(let id, let entries):
@@ -75,7 +81,7 @@ extension CommandExecutor {
         edits.orders = edits.orders?.map { order in
             guard case .digits(let digits) = order.otp else { return order }
             var order = order
-            order.otp = codes.seal(digits, of: order.id)
+            order.otp = deliveryCodes.seal(digits, of: order.id)
             return order
         }
         return edits
@@ -99,10 +105,8 @@ extension CommandExecutor {
         on id: ObjectID, _ command: Command, _ context: CommandContext, _ action: (Account) -> BatchAction,
         respond: (Batch) -> BatchResponse
     ) throws(DatabaseError) -> CommandReply {
-        switch try accounts.approvedAccount(of: command.actor) {
-        case .failure(let refusal): return .rejected(refusal)
-        case .success(let account):
-            return try execute(action(account), on: try batches.batch(id), command, context) { decision, _ in
+        try withApprovedAccount(of: command.actor) { account throws(DatabaseError) in
+            try execute(action(account), on: try batches.batch(id), command, context) { decision, _ in
                 respond(decision.batch)
             }
         }
@@ -111,11 +115,9 @@ extension CommandExecutor {
     private func accept(
         _ id: ObjectID, _ command: Command, _ context: CommandContext
     ) throws(DatabaseError) -> CommandReply {
-        switch try accounts.approvedAccount(of: command.actor) {
-        case .failure(let refusal): return .rejected(refusal)
-        case .success(let account):
-            let action = BatchAction.accept(
-                BatchDriver(account), activeBatch: try batches.active(of: account.id)?.id)
+        try withApprovedAccount(of: command.actor) { account throws(DatabaseError) in
+            let active = try batches.active(of: account.id)?.id
+            let action = BatchAction.accept(BatchDriver(account), activeBatch: active)
             return try execute(action, on: try batches.batch(id), command, context) { decision, _ in
                 .accepted(decision.batch)
             }
@@ -124,27 +126,24 @@ extension CommandExecutor {
 
     /// Records a report. A wrong code is recorded too, although the driver gets an error: the attempts are limited.
     private func record(
-        _ report: DeliveryReport, of orderID: ObjectID, _ command: Command, _ context: CommandContext
+        _ report: DeliveryReport, of orderID: ObjectID, by account: Account, _ command: Command, _ context: CommandContext
     ) throws(DatabaseError) -> CommandReply {
-        let account: Account
-        switch try accounts.approvedAccount(of: command.actor) {
-        case .failure(let refusal): return .rejected(refusal)
-        case .success(let approved): account = approved
-        }
         guard let batch = try batches.batch(ofOrder: orderID), let order = batch.orders.first(where: { $0.id == orderID })
         else { return .rejected(.unknownOrder) }
+        // A jump of the clock must not end the lock.
+        let trusted = context.now - clockLead
         var attempts = try batches.orders.attempts(for: orderID)
         let before = try batches.orders.reportResponse(of: orderID, in: batch.id)
         let action = BatchAction.report(
-            report, of: orderID, by: account.id, otp: verdict(on: report.otp, for: order, attempts, context.now))
+            report, of: orderID, by: account.id, otp: verdict(on: report.otp, for: order, attempts, trusted))
         let reply = try execute(action, on: batch, command, context) { decision, _ in
             if decision.isRepetition, let before { return .reportedBefore(before) }
             return .reported(decision.batch, orderID: orderID)
         }
         switch reply {
         case .rejected(let error) where error.isWrongOTP:
-            attempts.recordWrong(at: context.now)
-            try batches.orders.store(attempts, for: orderID, now: context.now)
+            attempts.recordWrong(at: trusted)
+            try batches.orders.store(attempts, for: orderID, now: trusted)
         case .committed(let result) where !result.isRepetition:
             try batches.orders.store(reportResponse: result.body, of: orderID, in: batch.id)
         case .committed, .replayed, .rejected, .unavailable, .failed: break
@@ -156,18 +155,13 @@ extension CommandExecutor {
         on digits: String?, for order: BatchOrder, _ attempts: OTPAttempts, _ now: Int64
     ) -> OTPVerdict {
         guard let digits, let code = order.otp else { return .notRequired }
-        return attempts.verdict(at: now) { codes.matches(digits, code, of: order.id) }
+        return attempts.verdict(at: now) { deliveryCodes.matches(digits, code, of: order.id) }
     }
 
     /// Records that the driver has read the batch, and answers as the query would.
     private func acknowledge(
-        _ reading: BatchReading, _ command: Command, _ context: CommandContext
+        _ reading: BatchReading, by account: Account, _ command: Command, _ context: CommandContext
     ) throws(DatabaseError) -> CommandReply {
-        let account: Account
-        switch try accounts.approvedAccount(of: command.actor) {
-        case .failure(let refusal): return .rejected(refusal)
-        case .success(let approved): account = approved
-        }
         switch reading {
         case .current:
             // The batch may have been taken from the driver since the query.
@@ -181,6 +175,16 @@ extension CommandExecutor {
             return try execute(.acknowledge(by: account.id), on: try batches.batch(id), command, context) { decision, _ in
                 .read(.details(decision.batch, .whole, driver: account))
             }
+        }
+    }
+
+    /// Executes what only drivers with an approved account may do.
+    func withApprovedAccount(
+        of actor: Identity, _ execute: (Account) throws(DatabaseError) -> CommandReply
+    ) throws(DatabaseError) -> CommandReply {
+        switch try accounts.approvedAccount(of: actor) {
+        case .failure(let refusal): .rejected(refusal)
+        case .success(let account): try execute(account)
         }
     }
 }

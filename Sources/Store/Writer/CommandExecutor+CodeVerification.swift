@@ -11,8 +11,7 @@ extension CommandExecutor {
         let time = context.now - clockLead
         guard var stored = try signIns.session(id: id) else { return rejectUnknownSession() }
         let phone = stored.session.phone
-        let isRight = outbox.keys.verifies(
-            code: code, sessionID: id, digest: stored.digest, keyID: stored.keyID)
+        let isRight = signInDigests.verifies(CodeSecrets.message(code, id), stored.digest, keyID: stored.keyID)
         let wrong = try signIns.tries(forPhone: phone, since: time - CodeLimits.day)
         let verdict: CodeSession.Verdict
         do throws(RuleError) {
@@ -24,7 +23,7 @@ extension CommandExecutor {
         }
         switch verdict {
         case .repeated:
-            guard let body = stored.answer.flatMap({ answer(sealed: $0, stored) }) else { return rejectUnknownSession() }
+            guard let body = stored.answer.flatMap({ body(of: $0, stored.session) }) else { return rejectUnknownSession() }
             return .committed(CommandResult(body: body))
         case .wrong(let session, let error):
             codeCounts.add(.wrong)
@@ -58,8 +57,9 @@ extension CommandExecutor {
         let response = CodeResponse(.verified(customer, token: token), at: now)
         let result = result(.code(response), of: command)
         // Encrypted, because it contains the token.
-        stored.answer = outbox.keys.seal(String(decoding: result.body, as: UTF8.self), deviceID: stored.session.id)
-        stored.keyID = outbox.keys.currentID
+        stored.answer = CodeTable.Stored.Answer(
+            sealed: outbox.keys.seal(String(decoding: result.body, as: UTF8.self), deviceID: stored.session.id),
+            keyID: outbox.keys.currentID)
         try signIns.store(stored)
         if known == nil { try audit("account_created", nil, customer, command, context) }
         try audit("sign_in", known, customer, command, context)
@@ -67,8 +67,8 @@ extension CommandExecutor {
     }
 
     /// The stored response to the right code.
-    private func answer(sealed: [UInt8], _ stored: CodeTable.Stored) -> [UInt8]? {
-        outbox.keys.open(sealed, keyID: stored.keyID, deviceID: stored.session.id).map { Array($0.utf8) }
+    private func body(of answer: CodeTable.Stored.Answer, _ session: CodeSession) -> [UInt8]? {
+        outbox.keys.open(answer.sealed, keyID: answer.keyID, deviceID: session.id).map { Array($0.utf8) }
     }
 
     /// The id of a new account. There may be customers of another issuer: ids that have orders or devices are left out.
@@ -76,7 +76,7 @@ extension CommandExecutor {
         while true {
             let id = try customers.nextID()
             let person = Identity(role: .customer, id: String(id))
-            guard try !orders.namesCustomer(person.id) else { continue }
+            guard try !orders.namesCustomer(person.id), try !batches.orders.namesCustomer(person.id) else { continue }
             if try outbox.devices.devices(of: person.key).isEmpty { return id }
         }
     }
@@ -145,6 +145,13 @@ extension CommandExecutor {
         return (customer, ended)
     }
 
+    /// Why a customer who has signed in by code may do nothing; nil for all others.
+    func refusal(of actor: Identity) throws(DatabaseError) -> RuleError? {
+        guard let session = actor.session else { return nil }
+        for key in [session.id, actor.key] where try endedTokens.contains(key) { return .ended }
+        return nil
+    }
+
     // MARK: Accounts
 
     private enum Account {
@@ -154,7 +161,6 @@ extension CommandExecutor {
 
     /// The account of a token, unless the token or the account has ended since the token was verified.
     private func account(of actor: Identity, _ session: TokenSession) throws(DatabaseError) -> Account {
-        for key in [session.id, actor.key] where try endedTokens.contains(key) { return .refused(.ended) }
         guard let id = Int64(actor.id), String(id) == actor.id, let customer = try customers.customer(id: id) else {
             return .refused(RuleError(.forbidden, "Requires a token of a customer who has signed in by code"))
         }

@@ -42,7 +42,7 @@ extension CommandExecutor {
 
     private func logIn(_ phone: String, _ command: Command, _ now: Int64) throws(DatabaseError) -> CommandReply {
         let time = now - clockLead
-        if let newest = try signIns.newest(ofPhone: phone)?.session, newest.answersLogin(now: time) {
+        if let newest = try newestSession(ofPhone: phone, time), newest.answersLogin(now: time) {
             codeCounts.add(.cooldown)
             var result = self.result(sent(newest, isResent: false, now), of: command)
             if newest.delivery == .sending { result.codes.awaited = newest.id }
@@ -56,8 +56,9 @@ extension CommandExecutor {
     private func resend(_ id: String, _ command: Command, _ now: Int64) throws(DatabaseError) -> CommandReply {
         let time = now - clockLead
         guard let stored = try signIns.session(id: id) else { return rejectUnknownSession() }
-        let newest = try signIns.newest(ofPhone: stored.session.phone)?.session
-        let refusal = try limits(of: stored.session.phone, time)
+        let newest = try newestSession(ofPhone: stored.session.phone, time)
+        let isCooling = max(stored.session.cooldownSeconds(now: time), newest?.cooldownSeconds(now: time) ?? 0) > 0
+        let refusal = isCooling ? nil : try limits(of: stored.session.phone, time)
         let session: CodeSession
         do throws(RuleError) {
             session = try CodeSession.resending(stored.session, newest: newest, refusal: refusal, now: time)
@@ -66,6 +67,10 @@ extension CommandExecutor {
             return .rejected(error)
         }
         return .committed(try send(session, isResent: true, sends: stored.sends + 1, command, time))
+    }
+
+    private func newestSession(ofPhone phone: String, _ time: Int64) throws(DatabaseError) -> CodeSession? {
+        try signIns.newest(ofPhone: phone, until: time + CodeSession.setBackMax)?.session
     }
 
     func rejectUnknownSession() -> CommandReply {
@@ -94,7 +99,8 @@ extension CommandExecutor {
     private func limits(of phone: String, _ time: Int64) throws(DatabaseError) -> RuleError? {
         let since = time - CodeLimits.day
         return codeRules.limits.refusal(
-            sent: try signIns.sends(toPhone: phone, since: since), sentToAll: try signIns.sendCount(since: since), now: time)
+            sent: try signIns.sends(toPhone: phone, since: since),
+            sentToAll: try signIns.sendCount(since: since, until: time + CodeSession.setBackMax), now: time)
     }
 
     /// Makes a code and stores its digest. The SMS is sent after the commit.
@@ -102,7 +108,7 @@ extension CommandExecutor {
         _ session: CodeSession, isResent: Bool, sends: Int, _ command: Command, _ time: Int64
     ) throws(DatabaseError) -> CommandResult {
         let (code, sendID) = (CodeSecrets.code(), CodeSecrets.randomText())
-        let (keyID, digest) = outbox.keys.digest(ofCode: code, sessionID: session.id)
+        let (keyID, digest) = signInDigests.digest(of: CodeSecrets.message(code, session.id))
         try signIns.store(
             CodeTable.Stored(session: session, sendID: sendID, sends: sends, keyID: keyID, digest: digest, answer: nil))
         try signIns.addSend(sendID, phone: session.phone, at: time)
@@ -120,15 +126,20 @@ extension CommandExecutor {
         guard var stored = try signIns.session(id: delivery.sessionID), stored.sendID == delivery.sendID else {
             return .rejected(.codeNotSent)  // The person was erased meanwhile.
         }
-        // A code that was tried counts, even if the adapter says that it was not sent: else an adapter that is out of
-        // order would give an attacker tries without end.
-        if !delivery.isSent, stored.session.triesLeft == CodeSession.triesMax, stored.session.verifiedAt == nil {
+        // An SMS that may have been sent counts, and so does a code that was tried, even if the adapter says that it was
+        // not sent: else an adapter that is out of order would lift all limits.
+        if !delivery.isSent, !delivery.mayBeSent, stored.session.triesLeft == CodeSession.triesMax,
+            stored.session.verifiedAt == nil
+        {
             try signIns.removeSend(delivery.sendID)
         }
         stored.session.delivered(delivery.isSent, now: time)
         try signIns.store(stored)
         guard delivery.isSent else { return .rejected(.codeNotSent) }
-        return .committed(result(sent(stored.session, isResent: delivery.isResent, now), of: command))
+        var result = self.result(sent(stored.session, isResent: delivery.isResent, now), of: command)
+        // For logins that wait for the same SMS.
+        if delivery.isResent { result.repetitionBody = self.result(sent(stored.session, isResent: false, now), of: command).body }
+        return .committed(result)
     }
 
     private func sent(_ session: CodeSession, isResent: Bool, _ now: Int64) -> CommandResponse {

@@ -13,7 +13,7 @@ extension CommandExecutor {
         let (order, prepared) = (try orders.order(code: step.orderCode), context)
         return try execute(command, context.now) { planner throws(RuleError) in
             // A step that comes too late has no effect.
-            try planner.plan(step, of: order, prepared) ?? DispatchPlan(response: .tripStep)
+            try planner.plan(step, of: order, prepared) ?? DispatchPlan(response: .ofGateway)
         }
     }
 

@@ -48,7 +48,9 @@ package final class CommandExecutor {
     /// Whether positions were deleted that the write-ahead log still contains.
     var hasRemovedPositions = false
     /// Seals and compares customers' delivery codes.
-    let codes: DeliveryCodes
+    let deliveryCodes: DeliveryCodes
+    /// Digests of the codes with which customers sign in.
+    let signInDigests: KeyedDigests
     /// ``StoreWriter/Options/isConnected``
     let isConnected: @Sendable (_ driverID: String) -> Bool
     /// ``StoreWriter/Options/lastRequest``
@@ -94,7 +96,8 @@ package final class CommandExecutor {
         codeRules = options.codes
         positions = DriverPositionTable(database: database)
         trips = options.trips
-        codes = DeliveryCodes(options.keys)
+        deliveryCodes = DeliveryCodes(options.keys)
+        signInDigests = KeyedDigests(options.keys, purpose: "one-time codes")
         isConnected = options.isConnected
         lastRequest = options.lastRequest
         vehicleNumbers = options.vehicleNumbers
@@ -161,6 +164,8 @@ package final class CommandExecutor {
 
     private func execute(_ command: Command, _ context: CommandContext) throws(DatabaseError) -> CommandReply {
         let now = context.now
+        // The sign-in may have ended while the request's body was on its way.
+        if let refusal = try refusal(of: command.actor) { return .rejected(refusal) }
         switch try withChannelIDs(command.action) {
         case .remind(let id): return try remind(of: id, command, now)
         case .telemetry(let events): return .committed(try record(events, command, now))

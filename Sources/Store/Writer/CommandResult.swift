@@ -32,6 +32,9 @@ package struct CommandResult: Equatable, Sendable {
     /// Devices that their former owner lost: the command removed them, or another user registered them.
     package internal(set) var removed: [RemovedDevice] = []
 
+    /// The response to a repetition of the request, which publishes nothing.
+    package var forRepetition: CommandResult { CommandResult(body: repetitionBody ?? body) }
+
     init(body: [UInt8], notifications: [Notification] = [], sequences: [Int64] = [], order: Order? = nil) {
         self.body = body
         self.notifications = notifications

@@ -25,6 +25,12 @@ struct DueCommands {
 
     func isDue(at monotonic: Int64) -> Bool { monotonic >= lookAt }
 
+    /// The milliseconds until the next look.
+    func wait(at monotonic: Int64) -> Int64 { max(0, lookAt - monotonic) }
+
+    /// Looks again in a second, although more may be due.
+    mutating func postpone(at monotonic: Int64) { lookAt = monotonic + Self.interval }
+
     /// - Parameters:
     ///   - now: milliseconds since 1970.
     ///   - monotonic: milliseconds.

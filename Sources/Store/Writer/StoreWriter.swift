@@ -54,8 +54,7 @@ package final class StoreWriter: Sendable {
         package var returnPositions: @Sendable ([DriverPosition]) -> Void = { _ in }
         /// Whether the gateway keeps drivers' accounts, so that batches open and drivers go offline by time.
         package var keepsAccounts = false
-        /// Returns whether a driver has a connection that is subscribed to the driver's own channel. Called on the
-        /// writer's thread.
+        /// Returns whether a driver has a connection. Called on the writer's thread.
         package var isConnected: @Sendable (_ driverID: String) -> Bool = { _ in false }
         /// Returns when a driver's last request came, in milliseconds since 1970. Nil: none since the start. Called on the
         /// writer's thread.

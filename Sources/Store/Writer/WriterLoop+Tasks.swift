@@ -59,13 +59,15 @@ extension WriterLoop {
         let monotonic = Clock.monotonicMilliseconds()
         guard let admitsOwnCommand, dueCommands.isDue(at: monotonic) else { return }
         let now = observeClock()
-        guard !taskFailures.isPaused(DueCommands.name, at: now) else { return }
+        guard !taskFailures.isPaused(DueCommands.name, at: now) else { return dueCommands.postpone(at: monotonic) }
         do throws(DatabaseError) {
             let due = try dueCommands.next(executor, now: now, monotonic: monotonic)
             taskFailures.remove(DueCommands.name)
             let admitted = due.prefix { _ in admitsOwnCommand() }
+            if admitted.count < due.count { dueCommands.postpone(at: monotonic) }
             if !admitted.isEmpty { publish(execute(admitted.map { .command(CommandRequest($0, replyTo: nil)) })) }
         } catch {
+            dueCommands.postpone(at: monotonic)
             record(error, of: DueCommands.name, now)
         }
     }

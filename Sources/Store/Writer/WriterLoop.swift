@@ -87,7 +87,8 @@ struct WriterLoop {
             let now = observeClock()
             let isRetentionDue = retention.isDue(now - clock.lead)
             let isBusy = isRetentionDue || nextBackgroundTask(now) != nil || canWriteRefusedReceipts
-            let waitMax = unpublished == nil ? Self.waitMax : Self.unpublishedWaitMax
+            var waitMax = unpublished == nil ? Self.waitMax : Self.unpublishedWaitMax
+            if admitsOwnCommand != nil { waitMax = min(waitMax, dueCommands.wait(at: Clock.monotonicMilliseconds())) }
             switch queue.take(into: &batch, most: batchMax, waiting: isBusy ? 0 : waitMax) {
             case .closed:
                 heartbeat.end()

@@ -20,6 +20,7 @@ extension JSONBody {
         edits.kitchen = try nested("kitchen") { body throws(APIError) in try body.kitchen() }
         edits.zone = try nested("zone") { body throws(APIError) in try body.zone() }
         guard has("orders") else { return edits }
+        guard self["orders"] != nil else { throw invalid("orders", "be an array") }
         edits.orders = try objects("orders", most: BatchEdits.ordersMax) { body throws(APIError) in
             try body.editedOrder()
         }

@@ -15,13 +15,13 @@ enum CodeEndpoints {
         [
             .command(.post, prefix + "/auth/login-or-register", acceptsKey: false) {
                 .code(.login(try $0.phoneNumber()))
-            }.open(countsAddress: true),
+            }.open(.codes),
             .command(.post, prefix + "/auth/resend-otp", acceptsKey: false) {
                 .code(.resend(sessionID: try $0.body.sessionID()))
-            }.open(countsAddress: true),
+            }.open(.codes),
             .command(.post, prefix + "/auth/verify-otp", acceptsKey: false) {
                 .code(.verify(sessionID: try $0.body.sessionID(), code: try $0.body.typedCode()))
-            }.open(countsAddress: false),
+            }.open(.tries),
             .command(.post, prefix + "/auth/refresh", acceptsKey: false) {
                 .code(.refresh(try $0.sessionToRefresh()))
             }.acceptingExpired(seconds: CustomerTokenClaims.refreshTime),
@@ -30,7 +30,7 @@ enum CodeEndpoints {
             },
             .command(.post, prefix + "/user/registration/basic-details", roles: [.customer], acceptsKey: false) {
                 .code(.saveDetails(try $0.session(), try $0.body.basicDetails()))
-            },
+            }.refusingCardNumbers(),
             .command(.post, prefix + "/user/registration/credit-card", roles: [.customer], acceptsKey: false) {
                 .code(.savePayment(try $0.session(), try $0.body.paymentMethod()))
             }.refusingCardNumbers(),
@@ -54,7 +54,7 @@ extension EndpointRequest {
     /// The sign-in of the token.
     /// - Throws: ``APIError`` with 403 if another issuer has made the token.
     fileprivate func session() throws(APIError) -> TokenSession {
-        guard let session = identity.session else {
+        guard let session = identity.session, session.isCurrent else {
             throw APIError(403, "Requires a token of a customer who has signed in by code")
         }
         return session
@@ -63,7 +63,7 @@ extension EndpointRequest {
     /// The sign-in of a token that may have expired.
     /// - Throws: ``APIError`` with 401 if the token is another one.
     fileprivate func sessionToRefresh() throws(APIError) -> TokenSession {
-        guard let session = identity.session else { throw .unauthorized("The token cannot be refreshed") }
+        guard let session = identity.session, session.isCurrent else { throw .unauthorized("The token cannot be refreshed") }
         return session
     }
 }
