@@ -128,9 +128,9 @@ struct Redaction {
     // MARK: Other texts
 
     /// Redacts a stored response. Each order and route in the response contains the id of its driver, each order that of
-    /// its customer, and each driver's card the driver's own; the address of an order in a batch contains no id, but the
-    /// customer's name and phone. The addresses and coordinates of open orders are cleared,
-    /// too: a stored response is not what the driver's app navigates by.
+    /// its customer, and each driver's card the driver's own. The address of an order in a batch has no id and is recognised
+    /// by the customer's name or phone. The addresses and coordinates of open orders are cleared, too: a driver's app
+    /// does not navigate by a stored response.
     /// - Returns: the redacted response; nil if nothing changes.
     func redacted(response: [UInt8]) -> [UInt8]? {
         let (person, texts) = (person, texts)
