@@ -31,8 +31,8 @@ package enum CardNumbers {
         return isFound
     }
 
-    /// Whether a text contains one. Spaces, dashes and invisible characters of any number may be between its digits. A number begins and ends where a
-    /// group of digits does, and next to it may be further groups, such as a date.
+    /// Whether a text contains one. Between its digits may be any number of spaces, dashes and invisible characters. A
+    /// card number begins and ends where a group of digits does, and next to it may be further groups, such as a date.
     package static func occur(inText text: String) -> Bool {
         var groups: [[UInt8]] = []
         var group: [UInt8] = []

@@ -3,7 +3,7 @@ import Threads
 
 @testable import SMS
 
-/// A sender whose adapter nobody runs. Those with an adapter are in Tests/EndToEnd/test_codes.py.
+/// A sender whose adapter nobody runs. Those with an adapter are in Tests/EndToEnd/test_code_sending.py.
 @Suite struct SMSSenderTests {
     private let outcomes = WorkQueue<(tag: Int, outcome: SMSOutcome)>(capacity: 1_000)
     private let reasons = Lock(0)

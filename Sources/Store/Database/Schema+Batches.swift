@@ -8,7 +8,8 @@ extension Schema {
             meal_window TEXT, window_ends_at BIGINT, estimated_earnings TEXT, kitchen TEXT, zone_id TEXT, zone_name TEXT,
             zone_city TEXT, account_id TEXT, driver_id TEXT, driver_name TEXT, created_at BIGINT NOT NULL,
             updated_at BIGINT NOT NULL, assigned_at BIGINT, dispatched_at BIGINT, picked_up_at BIGINT,
-            completed_at BIGINT, closed_at BIGINT, delivered BIGINT NOT NULL, failed BIGINT NOT NULL, order_count BIGINT NOT NULL)
+            completed_at BIGINT, closed_at BIGINT, delivered BIGINT NOT NULL, failed BIGINT NOT NULL,
+            order_count BIGINT NOT NULL)
         """,
         "CREATE INDEX batches_collecting ON batches (window_ends_at) WHERE status = 'COLLECTING'",
         "CREATE INDEX batches_waiting ON batches (window_ends_at, id) WHERE status = 'READY_FOR_DISPATCH'",

@@ -122,8 +122,7 @@ struct BatchTable {
             .string(batch.driver?.personID.text), .string(batch.driver?.name), .integer(batch.createdAt),
             .integer(batch.updatedAt), .integer(batch.driverAssignedAt), .integer(batch.dispatchedAt),
             .integer(batch.pickedUpAt), .integer(batch.completedAt), .integer(batch.closedAt), .integer(counts.delivered),
-            .integer(counts.failed),
-            .integer(counts.total))
+            .integer(counts.failed), .integer(counts.total))
         try orders.store(batch.orders, over: change.stored?.orders ?? [], of: batch.id)
     }
 
@@ -137,8 +136,8 @@ struct BatchTable {
         zone_name = excluded.zone_name, zone_city = excluded.zone_city, account_id = excluded.account_id, \
         driver_id = excluded.driver_id, driver_name = excluded.driver_name, updated_at = excluded.updated_at, \
         assigned_at = excluded.assigned_at, dispatched_at = excluded.dispatched_at, \
-        picked_up_at = excluded.picked_up_at, completed_at = excluded.completed_at, closed_at = excluded.closed_at, delivered = excluded.delivered, \
-        failed = excluded.failed, order_count = excluded.order_count
+        picked_up_at = excluded.picked_up_at, completed_at = excluded.completed_at, closed_at = excluded.closed_at, \
+        delivered = excluded.delivered, failed = excluded.failed, order_count = excluded.order_count
         """)
 
     // MARK: Retention

@@ -145,7 +145,7 @@ extension CommandExecutor {
         return (customer, ended)
     }
 
-    /// Why a customer who has signed in by code may do nothing; nil for all others.
+    /// The error for commands of a customer whose sign-in by code has ended since the token was verified; otherwise nil.
     func refusal(of actor: Identity) throws(DatabaseError) -> RuleError? {
         guard let session = actor.session else { return nil }
         for key in [session.id, actor.key] where try endedTokens.contains(key) { return .ended }
