@@ -327,6 +327,17 @@ def test_an_order_of_a_batch_without_driver_is_cancelled_quietly(driver, admin, 
     expect_no_events(api, client)
 
 
+@pytest.mark.parametrize("by_order", [False, True])
+def test_drivers_hear_that_a_batch_no_longer_waits(driver, admin, fleet, by_order):
+    client = fleet.listen(driver(), "drivers-channel")
+    batch = Batch(admin, 2).ready()
+    client.expect("new-batch-available")
+    for path in [f"orders/{each}/cancel" for each in batch.orders] if by_order else ["cancel"]:
+        batch.act(path)
+    assert batch.status == "CANCELLED"
+    expect_event(client, "private-drivers-channel", "batch-taken", batchId=batch.id)
+
+
 def test_the_office_hears_of_every_step(driver, admin, fleet):
     mine = driver()
     office = fleet.listen(admin, "admin-channel")

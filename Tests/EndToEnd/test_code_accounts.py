@@ -90,6 +90,20 @@ def test_an_ended_sign_in_is_refused_everywhere(restart, adapter, closing):
     check(restart())
 
 
+def test_an_ended_sign_in_stays_ended_without_sign_in_by_code(restart, adapter, closing):
+    gateway = restart()
+    apps = [closing(Phone(gateway, adapter)) for _ in range(2)]
+    for app in apps:
+        app.sign_in()
+    assert apps[0].request("DELETE", SESSION).status == 200
+    gateway.stop()
+    gateway = restart(enabled=False)
+    for app, status in zip(apps, (401, 200)):
+        again = closing(Phone(gateway, adapter))
+        again.bearer = app.bearer
+        assert again.request("GET", "/api/customer/notifications").status == status
+
+
 def test_two_issuers(start_gateway, adapter, closing):
     secrets = {"one": "the secret of the first issuer, long enough", "two": "the secret of the second issuer, long enough"}
     jwt = [{"algorithm": "HS256", "secret": secret, "issuer": name, "audience": "fleet"} for name, secret in secrets.items()]

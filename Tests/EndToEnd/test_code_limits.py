@@ -161,12 +161,22 @@ def test_twenty_requests_per_address(gateway, phone):
         expect(response, error(429, "Too many requests"))
         assert 500 < int(response.headers["retry-after"]) <= 600
     assert outcomes(first)["limited"] - before == 2
-    assert phone(address="198.51.100.7").post(VERIFY, {}).status == 400, "verifications are not counted"
+    assert phone(address="198.51.100.7").post(VERIFY, {}).status == 400, "tries have their own limit"
     assert phone(address="198.51.100.8").login().status == 200
     for number in range(20):
         assert phone(address=f"2001:db8:0:9::{number}").post(RESEND, {}).status == 400
     assert phone(address="2001:db8:0:9:ffff::1").login().status == 429, "a /64 is one address"
     assert phone(address="2001:db8:0:8::1").login().status == 200
+
+
+def test_a_hundred_tries_per_address(gateway, phone):
+    app = phone(address="198.51.100.20")
+    for _ in range(100):
+        assert app.post(VERIFY, {"temp_user_id": "temp_x", "otp": "000000"}).status == 400
+    response = app.post(VERIFY, {"temp_user_id": "temp_x", "otp": "000000"})
+    expect(response, error(429, "Too many requests"))
+    assert 500 < int(response.headers["retry-after"]) <= 600
+    assert app.login().status == 200, "requests for codes have their own limit"
 
 
 def test_an_address_cannot_be_forged(start_gateway, adapter, closing):

@@ -119,6 +119,17 @@ def test_three_failures_are_503_and_begin_no_cooldown(gateway, adapter, phone, s
     assert outcomes(app)["failed"] - before == 1
 
 
+def test_an_sms_that_may_have_been_sent_counts(gateway, adapter, phone):
+    """The adapter closes the connection instead of an answer. On a connection that was used before, libcurl then repeats
+    the request itself.
+    """
+    app = phone()
+    adapter.statuses[app.number] = [500, 0, 0, 500]
+    expect(app.login(), error(503, NOT_SENT))
+    assert gateway.query("SELECT COUNT(*) FROM code_sends WHERE phone = ?", app.number) == [(1,)]
+    expect(app.login(), sent(app))
+
+
 def test_a_failed_resend_ends_the_old_code(gateway, adapter, phone):
     app = phone()
     code = app.receive()
