@@ -6,7 +6,7 @@ import Testing
     private static let now = AccountFixture.now
 
     private func register(over stored: Account?, isTaken: Bool = false) throws(RuleError) -> Account {
-        var random = SystemRandomNumberGenerator()
+        var random: any RandomNumberGenerator = SystemRandomNumberGenerator()
         var form = AccountFixture.form
         form.name = .value("New Name")
         return try Account.registering(

@@ -31,7 +31,7 @@ enum AccountFixture {
     }
 
     static func account(_ status: AccountStatus, reason: String? = nil) throws -> Account {
-        var random = SystemRandomNumberGenerator()
+        var random: any RandomNumberGenerator = SystemRandomNumberGenerator()
         var account = Account(
             id: .random(using: &random), uid: "uid-1", personID: "42", phone: "9179621765", try read(form), createdAt: now)
         account.status = status

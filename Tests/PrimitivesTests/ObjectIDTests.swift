@@ -9,7 +9,7 @@ import Testing
     func refuses(text: String) { #expect(ObjectID(text) == nil) }
 
     @Test func randomIDsDifferAndAreValid() {
-        var random = SystemRandomNumberGenerator()
+        var random: any RandomNumberGenerator = SystemRandomNumberGenerator()
         let ids = (0..<1_000).map { _ in ObjectID.random(using: &random) }
         #expect(Set(ids).count == 1_000 && ids.allSatisfy { ObjectID($0.text) == $0 })
         #expect(Set(ids.flatMap { Array($0.text) }).count == 16)

@@ -65,7 +65,6 @@ extension CommandExecutor {
         let stored = try accounts.account(uid: caller.uid)
         let isTaken = try isTaken(caller, except: stored)
         let today = context.now - clockLead
-        var random = SystemRandomNumberGenerator()
         return try execute(command, context.now) { planner throws(RuleError) in
             if let stored, let refusal = AccountGate.refusal(.any, stored.entry) { throw refusal }
             let registration = try form.registration(

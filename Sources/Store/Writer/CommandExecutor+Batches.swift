@@ -45,7 +45,6 @@ extension CommandExecutor {
         respond: (BatchDecision, [String]) -> BatchResponse
     ) throws(DatabaseError) -> CommandReply {
         guard let batch else { return .rejected(.unknownBatch) }
-        var random = SystemRandomNumberGenerator()
         let reply = try execute(command, context.now) { planner throws(RuleError) in
             try planner.plan(action, for: batch, context, using: &random, respond: respond)
         }

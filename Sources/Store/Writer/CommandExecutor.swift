@@ -47,6 +47,8 @@ package final class CommandExecutor {
     let vehicleNumbers: VehicleNumberPattern
     /// Whether positions were deleted that the write-ahead log still contains.
     var hasRemovedPositions = false
+    /// Makes ids. An existential, because ThreadSanitizer crashes when a variable of an empty type is passed inout.
+    var random: any RandomNumberGenerator = SystemRandomNumberGenerator()
     /// Seals and compares customers' delivery codes.
     let deliveryCodes: DeliveryCodes
     /// Digests of the codes with which customers sign in.
