@@ -33,7 +33,7 @@ final class FleetService: Sendable {
     let codeMetrics = CodeMetrics()
     /// The requests of each client address for codes: at most some 20 MB.
     private let codeAddresses = Lock(RequestWindows(most: 20, milliseconds: 600_000, addressesMax: 50_000))
-    /// The codes that each client address has typed, of which every code that it may ask for has five: at most some 20 MB.
+    /// The tries of each client address: five for each of its 20 codes. At most some 20 MB.
     private let tryAddresses = Lock(RequestWindows(most: 100, milliseconds: 600_000, addressesMax: 20_000))
     private let codes: CodeDispatch
     /// Requests that are refused before they reach the store.

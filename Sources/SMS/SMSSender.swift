@@ -64,7 +64,7 @@ package final class SMSSender<Tag: Sendable>: Sendable {
         thread.withLock { $0 = started }
     }
 
-    /// Queues an SMS. Returns false if too many wait, or after ``stop()``; nobody learns of its outcome then.
+    /// Queues an SMS. Returns false if too many wait, or after ``stop()``; its outcome is then not reported.
     package func post(_ message: Message) -> Bool {
         let (isQueued, waker) = inbox.withLock { inbox -> (Bool, HTTPPool.Waker?) in
             guard !inbox.isStopping, inbox.open < capacity else { return (false, nil) }

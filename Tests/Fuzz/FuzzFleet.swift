@@ -339,10 +339,10 @@ private func check(
         invariant((1...64).contains(id.utf8.count), "a session's id is short")
         invariant(code.utf8.count == 6 && code.utf8.allSatisfy { 0x30...0x39 ~= $0 }, "a code has six digits")
     case .refresh, .endSession: break
-    case .saveDetails(_, let details):
+    case .saveDetails(let details):
         invariant((2...100).contains(details.name.unicodeScalars.count), "a name has 2 to 100 characters")
         invariant(details.emailKey.utf8.allSatisfy { !(0x41...0x5A ~= $0) }, "an address is compared in lower case")
-    case .savePayment(_, let payment):
+    case .savePayment(let payment):
         invariant((1...255).contains(payment.token.unicodeScalars.count), "a token has 1 to 255 characters")
         invariant(!CardNumbers.occur(in: UnsafeRawBufferPointer(rebasing: body)), "no card number passes")
     case .delivered: invariant(false, "only the gateway itself reports what became of an SMS")

@@ -77,7 +77,7 @@ package enum BatchResponse: Equatable, Sendable {
     case arranged(Batch)
     case completed(Batch)
     case read(BatchView)
-    /// What the gateway did itself: nobody gets this response.
+    /// The result of a command that the gateway gave itself. No client gets it.
     case opened
 }
 

@@ -3,20 +3,20 @@ import OneTimeCodes
 
 /// A write request of sign-in by code, and of the accounts of customers who have signed in so.
 package enum CodeCommand: Equatable, Sendable {
-    /// Anybody asks for a code to a phone.
+    /// Sends a code to a phone. Needs no token.
     case login(PhoneNumber)
-    /// Whoever knows the session asks for another code to its phone.
+    /// Sends another code to the phone of a session. The session's id is the only proof.
     case resend(sessionID: String)
     /// The gateway itself: the adapter has taken an SMS, or finally not.
     case delivered(CodeDelivery)
-    /// Whoever knows the session has typed a code.
+    /// Signs a customer in with a code. The session's id is the only other proof.
     case verify(sessionID: String, code: String)
     /// The actor, a customer, asks for a new token.
     case refresh(TokenSession)
     /// The actor, a customer, signs out.
     case endSession(TokenSession)
-    case saveDetails(TokenSession, BasicDetails)
-    case savePayment(TokenSession, PaymentMethod)
+    case saveDetails(BasicDetails)
+    case savePayment(PaymentMethod)
 
     /// The command's name in metrics and in the operator's log.
     package var name: String {
@@ -32,7 +32,7 @@ package enum CodeCommand: Equatable, Sendable {
         }
     }
 
-    /// Whether the actor has a token. If not, the actor of the command is nobody.
+    /// Whether the actor has a token. Otherwise the id of the command's actor is empty.
     package var hasActor: Bool {
         switch self {
         case .login, .resend, .delivered, .verify: false

@@ -11,7 +11,7 @@ package enum CommandResponse: Equatable, Sendable {
     case driver(DriverCard)
     /// The reported step, and when it was reported (milliseconds since 1970).
     case progress(JobStatus, at: Int64)
-    /// What the gateway did itself: nobody gets this response.
+    /// The result of a command that the gateway gave itself. No client gets it.
     case ofGateway
     /// The number of drivers to whom a notification is pushed once more.
     case reminder(Int)

@@ -11,7 +11,7 @@ enum PushPolicy {
     /// What becomes of a driver's account.
     case account
     /// A batch of orders. That it waits for a driver is pushed to drivers even without
-    /// ``NotificationRules/Rule/Push/broadcast``; that it no longer waits, to nobody.
+    /// ``NotificationRules/Rule/Push/broadcast``; that it no longer waits is not pushed.
     case batch
 
     private var entity: PushIntent.Entity? {

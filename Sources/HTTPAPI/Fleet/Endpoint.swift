@@ -136,7 +136,7 @@ struct EndpointGroup: Sendable {
     /// Nil if any role may, unless the endpoint lists its own roles.
     let roles: [Role]?
     let endpoints: [Endpoint]
-    /// Whether the feature is off to which the paths belong: all are 404 then, whoever asks.
+    /// Whether the feature of these paths is off. Every caller then gets 404 for all of them, also without a token.
     let isOff: Bool
 
     init(off prefix: String) {

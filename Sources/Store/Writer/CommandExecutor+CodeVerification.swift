@@ -103,9 +103,8 @@ extension CommandExecutor {
     func refresh(
         _ session: TokenSession, _ command: Command, _ context: CommandContext
     ) throws(DatabaseError) -> CommandReply {
-        // Only a token of an account that exists can be refreshed; all others get the same answer.
-        let account = try account(of: command.actor, session)
-        guard case .customer(let customer) = account else { return .rejected(.ended) }
+        // Only a token of an account that exists can be refreshed.
+        guard let customer = try customer(of: command.actor) else { return .rejected(.ended) }
         let token = try token(of: customer, session: session.id, context.now)
         return .committed(result(.code(CodeResponse(.refreshed(token: token), at: context.now)), of: command))
     }
@@ -113,16 +112,13 @@ extension CommandExecutor {
     func end(
         _ session: TokenSession, _ command: Command, _ context: CommandContext
     ) throws(DatabaseError) -> CommandReply {
-        switch try account(of: command.actor, session) {
-        case .refused(let error): return .rejected(error)
-        case .customer(let customer):
-            let ended = EndedTokens(key: session.id, until: endOfTokens(session, context.now))
-            try endedTokens.add(ended)
-            try audit("sign_out", customer, customer, command, context)
-            var result = result(.code(CodeResponse(.ended, at: context.now)), of: command)
-            result.codes.ended = ended
-            return .committed(result)
-        }
+        guard let customer = try customer(of: command.actor) else { return .rejected(.noCodeAccount) }
+        let ended = EndedTokens(key: session.id, until: endOfTokens(session, context.now))
+        try endedTokens.add(ended)
+        try audit("sign_out", customer, customer, command, context)
+        var result = result(.code(CodeResponse(.ended, at: context.now)), of: command)
+        result.codes.ended = ended
+        return .committed(result)
     }
 
     /// When no token that was issued until now can be refreshed any more, with a minute for differences between clocks.
@@ -154,23 +150,16 @@ extension CommandExecutor {
 
     // MARK: Accounts
 
-    private enum Account {
-        case customer(Customer)
-        case refused(RuleError)
-    }
-
-    /// The account of a token, unless the token or the account has ended since the token was verified.
-    private func account(of actor: Identity, _ session: TokenSession) throws(DatabaseError) -> Account {
-        guard let id = Int64(actor.id), String(id) == actor.id, let customer = try customers.customer(id: id) else {
-            return .refused(RuleError(.forbidden, "Requires a token of a customer who has signed in by code"))
-        }
-        return .customer(customer)
+    /// The account of the actor; nil if another issuer has made the token.
+    private func customer(of actor: Identity) throws(DatabaseError) -> Customer? {
+        guard let id = Int64(actor.id), String(id) == actor.id else { return nil }
+        return try customers.customer(id: id)
     }
 
     func save(
-        _ details: BasicDetails, _ session: TokenSession, _ command: Command, _ context: CommandContext
+        _ details: BasicDetails, _ command: Command, _ context: CommandContext
     ) throws(DatabaseError) -> CommandReply {
-        try change(session, command, context) { stored throws(DatabaseError) in
+        try change(command, context) { stored throws(DatabaseError) in
             guard try !customers.isEmailTaken(details.emailKey, exceptBy: stored.id) else {
                 return .failure(RuleError(.conflict, "Email already in use"))
             }
@@ -181,9 +170,9 @@ extension CommandExecutor {
     }
 
     func save(
-        _ payment: PaymentMethod, _ session: TokenSession, _ command: Command, _ context: CommandContext
+        _ payment: PaymentMethod, _ command: Command, _ context: CommandContext
     ) throws(DatabaseError) -> CommandReply {
-        try change(session, command, context) { stored throws(DatabaseError) in
+        try change(command, context) { stored throws(DatabaseError) in
             do throws(RuleError) { try stored.registration.checkMayPay() } catch { return .failure(error) }
             var customer = stored
             (customer.payment, customer.updatedAt) = (payment, context.now)
@@ -193,18 +182,15 @@ extension CommandExecutor {
     }
 
     private func change(
-        _ session: TokenSession, _ command: Command, _ context: CommandContext,
+        _ command: Command, _ context: CommandContext,
         _ change: (Customer) throws(DatabaseError) -> Result<(Customer, CodeResponse.Content), RuleError>
     ) throws(DatabaseError) -> CommandReply {
-        switch try account(of: command.actor, session) {
-        case .refused(let error): return .rejected(error)
-        case .customer(let stored):
-            switch try change(stored) {
-            case .failure(let error): return .rejected(error)
-            case .success((let customer, let content)):
-                try audit(command.action.name, stored, customer, command, context)
-                return .committed(result(.code(CodeResponse(content, at: context.now)), of: command))
-            }
+        guard let stored = try customer(of: command.actor) else { return .rejected(.noCodeAccount) }
+        switch try change(stored) {
+        case .failure(let error): return .rejected(error)
+        case .success((let customer, let content)):
+            try audit(command.action.name, stored, customer, command, context)
+            return .committed(result(.code(CodeResponse(content, at: context.now)), of: command))
         }
     }
 
@@ -233,4 +219,6 @@ extension Customer {
 
 extension RuleError {
     fileprivate static let ended = RuleError(.unauthenticated, "The session has ended")
+    fileprivate static let noCodeAccount = RuleError(
+        .forbidden, "Requires a token of a customer who has signed in by code")
 }

@@ -35,8 +35,8 @@ extension CommandExecutor {
         case .verify(let id, let code): try verify(code, in: id, command, context)
         case .refresh(let session): try refresh(session, command, context)
         case .endSession(let session): try end(session, command, context)
-        case .saveDetails(let session, let details): try save(details, session, command, context)
-        case .savePayment(let session, let payment): try save(payment, session, command, context)
+        case .saveDetails(let details): try save(details, command, context)
+        case .savePayment(let payment): try save(payment, command, context)
         }
     }
 
@@ -112,7 +112,7 @@ extension CommandExecutor {
         try signIns.store(
             CodeTable.Stored(session: session, sendID: sendID, sends: sends, keyID: keyID, digest: digest, answer: nil))
         try signIns.addSend(sendID, phone: session.phone, at: time)
-        // Nobody gets this body: the response is that to what became of the SMS.
+        // This body is not sent: the client gets the response to the outcome of the SMS.
         var result = CommandResult(body: [])
         result.codes.message = CodeMessage(
             sessionID: session.id, sendID: sendID, isResent: isResent, phone: session.phone, code: code)

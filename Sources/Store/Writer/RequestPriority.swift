@@ -84,7 +84,7 @@ extension Command.Action {
         case .account(.decide): .dispatch
         case .batch(let request): request.isOfDriver ? .jobs : .dispatch
         case .endAvailability: .dispatch
-        // Somebody waits for it, and an SMS was paid for.
+        // A client waits for the outcome, and the SMS may have been sent.
         case .code(.delivered): .jobs
         case .telemetry, .markRead, .device, .updatePreferences, .account, .switchAvailability, .code: .personal
         }

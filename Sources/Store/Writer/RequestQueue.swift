@@ -97,8 +97,8 @@ struct RequestBacklog {
     }
 
     /// Whose limit a request counts towards. Nil also for the steps of trips that the gateway takes: their driver has not
-    /// sent them, and a trip has at most one of each kind. Nil for those who ask for a code: nobody knows yet who they are,
-    /// and their addresses and phones have limits.
+    /// sent them, and a trip has at most one of each kind. Nil also for requests without a token: their
+    /// addresses and phones have limits.
     private func subject(of request: Request) -> Identity? {
         guard case .command(let request) = request else { return nil }
         switch request.command.action {

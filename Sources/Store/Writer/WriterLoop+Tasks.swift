@@ -72,7 +72,7 @@ extension WriterLoop {
         }
     }
 
-    /// Stores what is known of the drivers who are online, so that nobody seems to be away after a restart.
+    /// Stores when online drivers were last seen, because otherwise they would seem to be away after a restart.
     mutating func saveLastRequests() {
         guard admitsOwnCommand != nil else { return }
         let now = observeClock()

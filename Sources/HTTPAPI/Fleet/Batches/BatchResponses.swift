@@ -299,7 +299,7 @@ extension OrderAssignment {
         json.member("failureNotes", notes)
     }
 
-    /// - Parameter showsCode: false for admins, whom the customer has not told it.
+    /// - Parameter showsCode: false for admins: only the customer and the driver know the code.
     fileprivate func writeWhole(of order: BatchOrder, to json: inout JSONWriter, showsCode: Bool = true) {
         json.member("_id", id.text)
         json.member("orderId", order.id.text)

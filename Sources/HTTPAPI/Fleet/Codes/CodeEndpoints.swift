@@ -29,10 +29,12 @@ enum CodeEndpoints {
                 .code(.endSession(try $0.session()))
             },
             .command(.post, prefix + "/user/registration/basic-details", roles: [.customer], acceptsKey: false) {
-                .code(.saveDetails(try $0.session(), try $0.body.basicDetails()))
+                try $0.session()
+                return .code(.saveDetails(try $0.body.basicDetails()))
             }.refusingCardNumbers(),
             .command(.post, prefix + "/user/registration/credit-card", roles: [.customer], acceptsKey: false) {
-                .code(.savePayment(try $0.session(), try $0.body.paymentMethod()))
+                try $0.session()
+                return .code(.savePayment(try $0.body.paymentMethod()))
             }.refusingCardNumbers(),
         ])
 }
@@ -53,6 +55,7 @@ extension EndpointRequest {
 
     /// The sign-in of the token.
     /// - Throws: ``APIError`` with 403 if another issuer has made the token.
+    @discardableResult
     fileprivate func session() throws(APIError) -> TokenSession {
         guard let session = identity.session, session.isCurrent else {
             throw APIError(403, "Requires a token of a customer who has signed in by code")
