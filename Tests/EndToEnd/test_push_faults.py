@@ -3,6 +3,7 @@ for.
 """
 
 import json
+import math
 import random
 import secrets
 import time
@@ -14,13 +15,26 @@ from harness.push.behavior import Abort, GoAway, Hang, Reset
 from harness.push.push_fleet import poll_until
 
 DEVICES, ROUNDS = 150, 8
+# The faults end so many seconds after the last push was queued. Of 1,200 pushes, one may have failed
+# six times in a row by then, and waits up to 48 s for its next attempt, which then succeeds. If the
+# faults went on, a seventh failure would put the end of that push after any limit of the test.
+FAULTS_SECONDS, END_SECONDS = 20, 100
 
 
-def random_faults(dice: random.Random, responses: list[tuple[float, object]]):
-    """Returns rules that apply with these probabilities; other requests get the default behavior.
+class RandomFaults:
+    """Rules that apply with given probabilities while the faults last; other requests get the
+    default behavior.
     """
-    return [(response, lambda _, share=share: dice.random() < share)
-            for share, response in responses]
+
+    def __init__(self, dice: random.Random):
+        self.dice, self.end = dice, math.inf
+
+    def rules(self, responses: list[tuple[float, object]]):
+        return [(response, lambda _, share=share: self.occurs(share))
+                for share, response in responses]
+
+    def occurs(self, share: float) -> bool:
+        return self.dice.random() < share and time.monotonic() < self.end
 
 
 def test_no_push_is_lost_under_random_faults(start_push_fleet):
@@ -33,18 +47,17 @@ def test_no_push_is_lost_under_random_faults(start_push_fleet):
     fleet = start_push_fleet()
     devices = fleet.register_devices(DEVICES)
     invalid = {device.token for device in dice.sample(devices, 15)}
+    faults = RandomFaults(dice)
     common = [(0.02, Abort()), (0.02, Abort(accepted=True)),
               (0.03, Reset(ErrorCodes.INTERNAL_ERROR)), (0.03, Reset(ErrorCodes.REFUSED_STREAM)),
               (0.02, GoAway()), (0.02, GoAway(False)), (0.002, Hang())]
-    for response, matches in random_faults(dice,
-                                           [*common,
-                                            (0.05, apns.refusal(503, "ServiceUnavailable")),
-                                            (0.03, apns.refusal(429, "TooManyRequests"))]):
+    for response, matches in faults.rules([*common,
+                                           (0.05, apns.refusal(503, "ServiceUnavailable")),
+                                           (0.03, apns.refusal(429, "TooManyRequests"))]):
         fleet.apns.script(response, matches)
-    for response, matches in random_faults(dice,
-                                           [*common,
-                                            (0.05, fcm.error(503, "UNAVAILABLE", "UNAVAILABLE")),
-                                            (0.02, fcm.error(500, "INTERNAL", "INTERNAL"))]):
+    for response, matches in faults.rules([*common,
+                                           (0.05, fcm.error(503, "UNAVAILABLE", "UNAVAILABLE")),
+                                           (0.02, fcm.error(500, "INTERNAL", "INTERNAL"))]):
         fleet.fcm.script(response,
                          lambda request, matches=matches: fcm.is_send_request(request)
                          and matches(request))
@@ -67,7 +80,9 @@ def test_no_push_is_lost_under_random_faults(start_push_fleet):
             fleet.apns.stop_listening()
             fleet.apns.listen()
     started = time.monotonic()
-    ends = {notification: wait_for_end(fleet, notification, started + 100) for notification in ids}
+    faults.end = started + FAULTS_SECONDS
+    ends = {notification: wait_for_end(fleet, notification, started + END_SECONDS)
+            for notification in ids}
     print(f"{len(fleet.apns.requests) + len(fleet.fcm.requests)} requests, "
           f"{time.monotonic() - started:.0f} s after the last was queued")
     check_results(fleet, devices, ends, invalid)
