@@ -35,6 +35,9 @@ let package = Package(
         .systemLibrary(name: "CCurl", pkgConfig: "libcurl", providers: [.apt(["libcurl4-openssl-dev"])]),
         .systemLibrary(name: "CSQLite", pkgConfig: "sqlite3", providers: [.apt(["libsqlite3-dev"])]),
 
+        // The files of the console's page, as bytes in the binary.
+        .target(name: "CConsole", exclude: ["page"]),
+
         // Values: no I/O, no threads, no C.
         module("Primitives"),
         module("Addresses", ["Primitives"]),
@@ -52,6 +55,8 @@ let package = Package(
         module("Delivery", ["FleetRules"]),
         module("Trips", ["Access", "FleetRules"]),
 
+        module("Console", ["CConsole", "HTTP", "JSON"]),
+
         // Adapters, each to one thing outside.
         module("Crypto", ["COpenSSL"]),
         module("Threads", ["CLinux"]),
@@ -68,9 +73,8 @@ let package = Package(
         module(
             "HTTPAPI",
             [
-                "Access", "Accounts", "Batches", "Crypto", "FanOut", "FleetRules", "HTTP", "JSON", "JWT", "OneTimeCodes",
-                "Primitives",
-                "PusherProtocol",
+                "Access", "Accounts", "Batches", "Console", "Crypto", "FanOut", "FleetRules", "HTTP", "JSON", "JWT",
+                "OneTimeCodes", "Primitives", "PusherProtocol",
             ]),
         module(
             "Server",
@@ -83,8 +87,9 @@ let package = Package(
         module(
             "Gateway",
             [
-                "Access", "Accounts", "Addresses", "Batches", "Configuration", "Crypto", "Delivery", "FanOut", "FleetRules",
-                "HTTP", "HTTPAPI", "HTTPClient", "JSON", "JWT", "Observability", "OneTimeCodes", "Primitives", "Push",
+                "Access", "Accounts", "Addresses", "Batches", "Configuration", "Console", "Crypto", "Delivery", "FanOut",
+                "FleetRules", "HTTP", "HTTPAPI", "HTTPClient", "JSON", "JWT", "Observability", "OneTimeCodes", "Primitives",
+                "Push",
                 "PusherProtocol", "Server", "SMS", "Store", "Threads", "Trips", "Webhooks",
             ]),
         .executableTarget(

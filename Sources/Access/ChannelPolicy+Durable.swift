@@ -21,7 +21,7 @@ extension ChannelPolicy {
         case .ownDriver: .person("driver:\(wildcard)")
         case .ownCustomer: .person("customer:\(wildcard)")
         case .anyDriver: .everyDriver
-        case .open, .admin, .booking: nil
+        case .open, .admin, .booking, .ops: nil
         }
     }
 

@@ -22,12 +22,14 @@ package struct ChannelPolicy: Equatable, Sendable {
         case booking
         /// The customer whose id is the part that `*` matches.
         case ownCustomer = "own-customer"
+        /// Those who watch the gateway (role `ops`).
+        case ops
 
         /// Whether the pattern of a rule with this access must end in `*`.
         package var needsWildcard: Bool {
             switch self {
             case .ownDriver, .booking, .ownCustomer: true
-            case .open, .anyDriver, .admin: false
+            case .open, .anyDriver, .admin, .ops: false
             }
         }
     }
@@ -78,7 +80,7 @@ package struct ChannelPolicy: Equatable, Sendable {
     package func permission(for identity: Identity, on channel: ChannelName) -> Permission {
         switch identity.role {
         case .admin: return .granted
-        case .ops: return .denied
+        case .ops: return !channel.isPresence && match(channel)?.access == .ops ? .granted : .denied
         case .driver, .customer: break
         }
         guard !channel.isPresence else { return .denied }
@@ -93,7 +95,7 @@ package struct ChannelPolicy: Equatable, Sendable {
             isDriver
                 ? .ifAssigned(reference: String(wildcard))
                 : identity.bookings.contains { $0.utf8.elementsEqual(wildcard.utf8) } ? .granted : .denied
-        case .admin: .denied
+        case .admin, .ops: .denied
         }
     }
 

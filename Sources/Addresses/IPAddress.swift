@@ -59,6 +59,14 @@ extension IPAddress: CustomStringConvertible {
         self = address
     }
 
+    /// The network of the address, for people who must not learn the address: IPv4 without the last byte, of IPv6 the first
+    /// 48 bits.
+    package var masked: String {
+        if isIPv4 { return "\(IPAddress(ipv4: UInt32(truncatingIfNeeded: low) & 0xFFFF_FF00))/24" }
+        let prefix = (0..<3).map { String(UInt16(truncatingIfNeeded: high >> (48 - 16 * $0)), radix: 16) }
+        return "\(prefix.joined(separator: ":"))::/48"
+    }
+
     /// The text of the address: IPv4 in decimal, IPv6 as RFC 5952 prescribes.
     package var description: String {
         if isIPv4 { return (0..<4).map { String(low >> (24 - 8 * $0) & 0xFF) }.joined(separator: ".") }

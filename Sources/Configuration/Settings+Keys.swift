@@ -77,6 +77,10 @@ extension Settings {
         }
         root.section("accounts") { accounts.read($0) }
         root.section("otp") { otp.read($0, issuers: auth.jwt, areValid: areIssuersValid) }
+        root.section("console") {
+            $0.flag("enabled", into: &console.isEnabled)
+            $0.text("tile_url", into: &console.tileURL, .tileURL)
+        }
         root.section("metrics") {
             $0.text("prefix", into: &metrics.prefix, .metricsPrefix)
             $0.secret("token", into: &metrics.token, .token)

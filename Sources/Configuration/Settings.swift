@@ -24,6 +24,7 @@ package struct Settings: Equatable, Sendable {
     package var push = Push()
     /// Texts and push options of notifications.
     package var notifications = NotificationCatalogue.builtIn
+    package var console = Console()
     package var metrics = Metrics()
     package var log = Log()
 
@@ -154,6 +155,17 @@ package struct Settings: Equatable, Sendable {
             /// wait for the disk.
             case normal
         }
+    }
+
+    /// The operators' page at `/console`.
+    package struct Console: Equatable, Sendable {
+        /// False: its paths are 404.
+        package var isEnabled = true
+        /// The URL of the map's tiles, with `{z}`, `{x}` and `{y}` (Web Mercator). Empty: the map shows none. The browsers
+        /// of operators ask it for the places that they look at.
+        package var tileURL = ""
+
+        package init() {}
     }
 
     /// The `/metrics` endpoint.

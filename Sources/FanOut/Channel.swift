@@ -13,6 +13,8 @@ struct Channel {
     private var subscribersByLoop: [UInt32] = []
     private var count: UInt32 = 0
     private var anonymous: UInt32 = 0
+    /// The events published to the channel, other than the protocol's own.
+    var events = RecentEvents()
     /// Whether a `subscription_count` event is to be sent when the next interval starts; see
     /// ``SubscriptionCountThrottle``.
     var countIsDue = false

@@ -12,7 +12,9 @@ extension Hub {
         guard slot != nil || isCached else { return }
         let frame = publication.frame
         if isCached { apps[app].cache.store(frame, on: publication.channel, at: now) }
-        if let slot { fanOut(frame, on: slot, except: sender, &effects) }
+        guard let slot else { return }
+        channels[slot].events.add(at: now)
+        fanOut(frame, on: slot, except: sender, &effects)
     }
 
     mutating func relay(_ event: ClientEvent, from socket: SocketID, on name: ChannelName, _ effects: inout [Effect]) {
@@ -31,9 +33,10 @@ extension Hub {
         }
     }
 
-    private func relay(
+    private mutating func relay(
         _ event: ClientEvent, from socket: SocketID, userID: String?, on slot: ChannelSlot, _ effects: inout [Effect]
     ) {
+        channels[slot].events.add(at: now)
         let channel = channels[slot]
         for loop in channel.loops {
             effects.append(

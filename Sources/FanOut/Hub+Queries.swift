@@ -34,6 +34,9 @@ extension Hub {
         apps[app].slots[channel].map { occupancy(of: channels[$0]) }
     }
 
+    /// Whether a channel has subscribers.
+    package func isOccupied(_ channel: ChannelName, app: AppIndex) -> Bool { apps[app].slots[channel] != nil }
+
     /// An application's occupied channels whose names begin with `prefix`, sorted by name. Leaves out the private
     /// channels (`#…`).
     ///
@@ -117,7 +120,7 @@ extension Hub {
     /// The number of events evicted before they expired, from the caches of all applications.
     package var cacheEvictions: Int { apps.reduce(0) { $0 + $1.cache.evictions } }
 
-    private func occupancy(of channel: Channel) -> Occupancy {
+    func occupancy(of channel: Channel) -> Occupancy {
         Occupancy(subscriptions: channel.subscriberCount, users: channel.presence?.count)
     }
 }

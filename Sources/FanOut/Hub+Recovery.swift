@@ -38,9 +38,10 @@ extension Hub {
     }
 
     /// On durable channels the loops need the sequence number: those who have it already must not get it again.
-    private func distribute(_ notification: Notification, _ app: AppIndex, _ effects: inout [Effect]) {
+    private mutating func distribute(_ notification: Notification, _ app: AppIndex, _ effects: inout [Effect]) {
         for publication in notification.publications {
             guard let slot = apps[app].slots[publication.channel] else { continue }
+            channels[slot].events.add(at: now)
             if let sequence = notification.sequence {
                 for loop in channels[slot].loops {
                     effects.append(Effect(loop: loop, instruction: .notify(publication.frame, slot, sequence: sequence)))

@@ -137,7 +137,7 @@ package struct Hub {
         let missing = socket.slot + 1 - connections[socket.loop].count
         if missing > 0 { connections[socket.loop].append(contentsOf: repeatElement(Connection(), count: missing)) }
         precondition(connections[socket.loop][socket.slot].socket == nil, "slot \(socket.slot) already has an open connection")
-        connections[socket.loop][socket.slot] = Connection(socket: socket, app: app)
+        connections[socket.loop][socket.slot] = Connection(socket: socket, app: app, openedAt: now)
         apps[app].connectionCount += 1
     }
 
@@ -157,6 +157,12 @@ package struct Hub {
         socket.loop < loopCount && socket.slot < connections[socket.loop].count
             && connections[socket.loop][socket.slot].socket == socket
     }
+
+    /// The number of a loop's slots, vacant ones included.
+    func connectionSlots(of loop: Int) -> Int { connections[loop].count }
+
+    /// The connection in a slot; nil if it is vacant.
+    func connectionSocket(loop: Int, slot: Int) -> SocketID? { connections[loop][slot].socket }
 
     /// Changes the connection in place. With `get` and `set`, each change would copy the connection's lists.
     subscript(socket: SocketID) -> Connection {
@@ -211,6 +217,8 @@ struct Connection {
     /// Nil while the slot is vacant.
     var socket: SocketID?
     var app: AppIndex = 0
+    /// In milliseconds of the monotonic clock, as of the last tick.
+    var openedAt: Int64 = 0
     /// The slots of the channels to which the connection is subscribed.
     var subscriptions = IndexedList<ChannelSlot>()
     /// The member's user id on each presence channel to which the connection is subscribed.

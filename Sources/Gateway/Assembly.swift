@@ -1,6 +1,7 @@
 import Access
 import Addresses
 import Configuration
+import Console
 import Crypto
 import FanOut
 import Glibc
@@ -64,14 +65,14 @@ final class Assembly: Sendable {
             certificates: certificates)
         do throws(StartError) {
             fleet = try FleetService(
-                settings: settings, hub: hub, policy: ChannelPolicy(settings.channels), webhooks: webhooks,
+                settings: settings, hub: hub, policy: settings.channelPolicy, webhooks: webhooks,
                 metrics: metrics, log: log)
         } catch {
             webhooks.stop(withinSeconds: 0)
             throw error
         }
         subjectRates = SubjectRates(settings.apps[settings.fleetAppIndex].limits, metrics, fleet.counters)
-        channelQueries = ChannelQueryWorker(hub: hub)
+        channelQueries = ChannelQueryWorker(hub: hub, apps: settings.apps.map(\.id))
     }
 
     /// Remembers signed requests over all loops.
@@ -132,6 +133,12 @@ final class Assembly: Sendable {
         }
     }
 
+    /// The operators' page; nil if it is off.
+    var console: ConsolePage? {
+        guard settings.console.isEnabled else { return nil }
+        return ConsolePage(key: settings.apps[settings.fleetAppIndex].key, tileURL: settings.console.tileURL)
+    }
+
     /// The fleet API's router for one loop, with its own keys.
     /// - Throws: ``StartError`` if a configured public key is invalid.
     func makeFleetRouter(_ apps: [Application]) throws(StartError) -> FleetRouter {
@@ -169,6 +176,12 @@ final class Assembly: Sendable {
 }
 
 extension Settings {
+    /// The rules of the fleet's channels. That of the operators' channel precedes those of the configuration, in which a
+    /// pattern such as `*` could make it public.
+    fileprivate var channelPolicy: ChannelPolicy {
+        ChannelPolicy([ChannelPolicy.Rule(LiveStats.channel, .ops)] + channels.map(ChannelPolicy.Rule.init))
+    }
+
     /// The hub's rules for each application. Only the application with the fleet's channels has a channel policy.
     fileprivate func appRules(_ webhooks: WebhookWorker) -> [AppRules] {
         apps.enumerated().map { index, app in
@@ -177,7 +190,7 @@ extension Settings {
             rules.clientEvents = app.clientEvents
             rules.subscriptionCounts = app.subscriptionCounts
             rules.webhooks = webhooks.kindsWanted(by: index)
-            rules.policy = index == fleetAppIndex ? ChannelPolicy(channels) : nil
+            rules.policy = index == fleetAppIndex ? channelPolicy : nil
             return rules
         }
     }

@@ -1,17 +1,23 @@
 import FanOut
 import HTTPAPI
+import PusherProtocol
 import Server
 import Threads
 
-/// Looks up the channels or users that a query lists, and encodes the response, on a separate thread. For ten thousand
-/// names this takes tens of milliseconds, and a loop that did it would not serve its other connections meanwhile.
+/// Looks up the channels, users or connections that a query lists, and encodes the response, on a separate thread. For ten
+/// thousand names this takes tens of milliseconds, and a loop that did it would not serve its other connections meanwhile.
 final class ChannelQueryWorker: Sendable {
     /// The largest number of waiting queries; further ones get 503.
     private static let capacity = 256
 
+    enum Query: Sendable {
+        /// Of Pusher's HTTP API.
+        case channels(ChannelQuery, app: AppIndex)
+        case ops(OpsQuery)
+    }
+
     private struct PendingQuery {
-        let query: ChannelQuery
-        let app: AppIndex
+        let query: Query
         let loop: Int
         let request: RequestID
     }
@@ -20,24 +26,50 @@ final class ChannelQueryWorker: Sendable {
     private let thread: Thread
 
     /// Starts the thread.
-    init(hub: SharedHub) {
+    /// - Parameter apps: the ids of the applications.
+    init(hub: SharedHub, apps: [String]) {
         let queue = WorkQueue<PendingQuery>(capacity: Self.capacity)
         self.queue = queue
         thread = Thread(name: "channel-queries") {
             var batch: [PendingQuery] = []
             while queue.take(into: &batch, most: 1) == .items {
                 for item in batch {
-                    let result = item.query.lookUp(app: item.app) { hub.read($0) }
-                    hub.post(.response(result.response, to: item.request), to: item.loop)
+                    switch item.query {
+                    case .channels(let query, let app):
+                        let result = query.lookUp(app: app) { hub.read($0) }
+                        hub.post(.response(result.response, to: item.request), to: item.loop)
+                    case .ops(.channels(let prefix, let limit)):
+                        let channels = Hub.busiestChannels(prefix: prefix, limit: limit) { hub.read($0) }
+                        hub.post(.response(ChannelReport(channels, apps: apps).response, to: item.request), to: item.loop)
+                    case .ops(.connections(let filter, let before, let limit)):
+                        let message = Self.list(filter, before: before, limit: limit, hub, item)
+                        hub.post(message.message, to: message.loop)
+                    }
                 }
             }
         }
     }
 
+    /// - Returns: the report, which visits all loops and begins with the first; or the response that the position is unknown.
+    private static func list(
+        _ filter: Hub.ConnectionFilter, before: SocketID?, limit: Int, _ hub: SharedHub, _ item: PendingQuery
+    ) -> (message: LoopMessage, loop: Int) {
+        var position: Hub.ConnectionPosition?
+        if let before {
+            position = hub.read { $0.position(of: before) }
+            guard position != nil else {
+                let response = Envelope.error.error(400, "Expected before to be an open connection: this one has closed")
+                return (.response(response, to: item.request), item.loop)
+            }
+        }
+        let entries = Hub.newestConnections(filter, after: position, limit: limit) { hub.read($0) }
+        return (.report(ConnectionReport(entries, for: item.request, on: item.loop)), 0)
+    }
+
     /// Queues a query. The loop receives ``LoopMessage/response(_:to:)``.
     /// - Returns: false if the queue is full.
-    func post(_ query: ChannelQuery, app: AppIndex, for request: RequestID, on loop: Int) -> Bool {
-        queue.post(PendingQuery(query: query, app: app, loop: loop, request: request))
+    func post(_ query: Query, for request: RequestID, on loop: Int) -> Bool {
+        queue.post(PendingQuery(query: query, loop: loop, request: request))
     }
 
     /// The number of queries that wait.

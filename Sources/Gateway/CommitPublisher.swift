@@ -186,7 +186,10 @@ final class CommitPublisher: Sendable {
             hubNotification(notification, sequence, expiresAt: notification.publishUntil + monotonicMinusWall)
         }
         trips.committing(result) {
-            hub.publish(notifications, assignment: result.order.map(Hub.JobAssignment.init), app: app)
+            let areHeard = hub.publish(notifications, assignment: result.order.map(Hub.JobAssignment.init), app: app)
+            for (notification, isHeard) in zip(result.notifications, areHeard) {
+                counters.countEvent(notification.event, isHeard: isHeard)
+            }
         }
         counters.countTrip(result)
         for device in result.removed { pushService.record(removed: device) }
@@ -211,12 +214,12 @@ final class CommitPublisher: Sendable {
     /// Tells the subscribers of `admin-channel` and of its mirror how far notifications have come.
     private func publish(_ updates: [DeliveryUpdate]) {
         guard !updates.isEmpty, let channel = ChannelName(FleetChannel.admin.name, lengthMax: 256) else { return }
-        for name in [channel] + (policy.mirror(of: channel).map { [$0] } ?? []) {
-            let isPublished = hub.publish(on: name, app: app) {
-                updates.map { ServerMessage.event(DeliveryUpdate.event, name, data: $0.data) }
-            }
-            if !isPublished { onDroppedUpdates(updates.count) }
+        let names = [channel] + (policy.mirror(of: channel).map { [$0] } ?? [])
+        let results = names.map { name in
+            hub.publish(on: name, app: app) { updates.map { ServerMessage.event(DeliveryUpdate.event, name, data: $0.data) } }
         }
+        for result in results where result == .rejected { onDroppedUpdates(updates.count) }
+        for _ in updates { counters.countEvent(DeliveryUpdate.event, isHeard: results.contains(.published)) }
     }
 
     // MARK: Metrics and log
@@ -225,9 +228,7 @@ final class CommitPublisher: Sendable {
     private func record(_ reply: CommandReply, to command: Command) {
         let outcome = reply.outcome
         count(outcome, reply, of: command.action)
-        if case .rejected(let error) = reply, case .progress(_, let report) = command.action {
-            record(error, of: report, command)
-        }
+        record(transition: reply, command)
         log.info(
             "action",
             [
@@ -250,10 +251,23 @@ final class CommitPublisher: Sendable {
         }
     }
 
+    /// Counts a reported step of a job, or an arrival by position. A repeated report is no transition.
+    private func record(transition reply: CommandReply, _ command: Command) {
+        switch (command.action, reply) {
+        case (.progress, .committed(let result)), (.trip, .committed(let result)):
+            guard let from = result.audit?.before?.status, let to = result.audit?.after?.status, from != to else { return }
+            counters.count(FleetCounters.Transition(from: from, to: to, outcome: .done))
+        case (.progress(_, let report), .rejected(let error)): record(error, of: report, command)
+        default: break
+        }
+    }
+
     /// Counts and logs that a driver may not report a step of a job.
     private func record(_ error: RuleError, of report: ProgressReport, _ command: Command) {
-        if error.kind == .invalid { counters.countFailedTransition() }
         guard error.kind == .invalid || error.kind == .forbidden, let from = error.jobStatus else { return }
+        counters.count(
+            FleetCounters.Transition(
+                from: from, to: report.step.rawValue, outcome: error.kind == .invalid ? .invalid : .forbidden))
         refusedTransitions.write {
             [
                 "subject": .text(command.action.subject), "actor": .text(command.actor.key), "from": .text(from),

@@ -38,6 +38,8 @@ final class FleetService: Sendable {
     private let codes: CodeDispatch
     /// Requests that are refused before they reach the store.
     let refusedRequests: RateLimitedLog
+    /// Requests that took long.
+    let slowRequests: RateLimitedLog
 
     private let refusedTransitions: RateLimitedLog
     private let settings: Settings
@@ -69,12 +71,13 @@ final class FleetService: Sendable {
             log: log)
         self.pushService = pushService
         refusedRequests = RateLimitedLog(log, .info, "request_refused")
+        slowRequests = RateLimitedLog(log, .warning, "slow_request")
         refusedTransitions = RateLimitedLog(log, .warning, "transition_refused")
         let counters = counters
         let (activity, intake) = (activity, intake)
         let codes = CodeDispatch(SMSAdapter(settings.otp), log: log)
         self.codes = codes
-        let trips = SharedTrips(settings.trips, hub: hub, app: app, policy: policy)
+        let trips = SharedTrips(settings.trips, hub: hub, app: app, policy: policy, counters: counters)
         self.trips = trips
         let publisher = CommitPublisher(
             hub: hub, app: app, policy: policy, trips: trips, accounts: accounts, codes: codes, codeMetrics: codeMetrics,
@@ -179,6 +182,8 @@ final class FleetService: Sendable {
     /// second.
     func ticked() {
         refusedRequests.flush()
+        slowRequests.flush()
+        counters.tick(now: Clock.unixMilliseconds())
         refusedTransitions.flush()
         codes.tick()
         trips.tick()
@@ -249,7 +254,8 @@ final class FleetService: Sendable {
             return (bound: bound, count: cumulative)
         }
         let trips = counters.tripFamilies(prefix: prefix, followed: trips.count)
-        return counters.families(prefix: prefix) + trips + counters.batchFamilies(prefix: prefix)
+        return counters.families(prefix: prefix) + counters.reactionFamilies(prefix: prefix) + trips
+            + counters.batchFamilies(prefix: prefix)
             + codeMetrics.families(prefix: prefix)
             + pushService.families(prefix: prefix) + [
                 MetricFamily(

@@ -30,6 +30,8 @@ enum LoopMessage: Sendable {
     case cursor(request: Int, Int64?)
     /// A page of a replay; nil if the store could not be read.
     indirect case page(request: Int, ReplayPage?)
+    /// Add what the loop knows of its connections, then pass the report to the next loop; the last one responds.
+    indirect case report(ConnectionReport)
     /// Close all WebSockets within this time.
     case drain(seconds: Int)
     /// End the loop at once.

@@ -21,22 +21,35 @@ extension Node {
         var route: RoutedRequest?
         /// A copy of the head of a request that waits for its token issuer's keys; nil for other requests.
         var deferred: DeferredRequest?
+        let method: HTTPRequest.Method
+        let endpoint: EndpointPattern
+        let correlationID: String
     }
 
-    func decide(on request: HTTPRequest, _ id: RequestID) -> HeadDecision {
+    func decide(on request: HTTPRequest, _ id: RequestID) -> (decision: HeadDecision, endpoint: Int) {
+        let (routing, endpoint) = route(request)
         let pending = PendingRequest(
             envelope: router.envelope(of: request)?.at(Clock.unixMilliseconds()),
-            crossOriginHeaders: router.crossOriginHeaders(for: request))
-        switch route(request) {
-        case .respond(let response): return .respond(finish(response, pending, request))
+            crossOriginHeaders: router.crossOriginHeaders(for: request), method: request.method, endpoint: endpoint,
+            correlationID: request.correlationID)
+        return (decide(routing, request, id, pending), endpoint.index)
+    }
+
+    func endpoint(of request: HTTPRequest) -> Int { router.pattern(of: request).index }
+
+    private func decide(
+        _ routing: Routing, _ request: HTTPRequest, _ id: RequestID, _ pending: PendingRequest
+    ) -> HeadDecision {
+        switch routing {
+        case .respond(let response): return .respond(finish(response, pending, request, id))
         case .route(let route):
             if let limit = route.addressLimit, let refusal = refuseAddress(of: request, id, limit, pending) {
-                return .respond(finish(refusal, pending, request))
+                return .respond(finish(refusal, pending, request, id))
             }
             return readBody(of: id, route, pending)
         case .needsKey(let key):
             guard fleet.fetch(key, for: id, on: index) else {
-                return .respond(finish(rejectForFullQueue(.tokenKeys, pending), pending, request))
+                return .respond(finish(rejectForFullQueue(.tokenKeys, pending), pending, request, id))
             }
             waiting[id] = pending
             waiting[id]?.deferred = DeferredRequest(request)
@@ -48,12 +61,8 @@ extension Node {
         guard let pending = waiting.removeValue(forKey: id), let route = pending.route else {
             preconditionFailure("a request is complete whose head was not routed")
         }
-        let response = perform(router.action(of: route, request: request), pending, id)
-        guard let response else {
-            logRequest(request, nil)
-            return nil
-        }
-        return finish(response, pending, request)
+        guard let response = perform(router.action(of: route, request: request), pending, id) else { return nil }
+        return finish(response, pending, request, id)
     }
 
     func abandoned(_ id: RequestID) { waiting[id] = nil }
@@ -61,12 +70,10 @@ extension Node {
     func errorResponse(_ status: Int, _ text: String, rawPath: UnsafeRawBufferPointer) -> HTTPResponse {
         let envelope = Envelope(rawPath: rawPath)?.at(Clock.unixMilliseconds())
         let headers: HTTPHeaders = status == 503 ? ["Retry-After": "1"] : [:]
-        let response = envelope?.error(status, text, headers: headers) ?? .text(status, text, headers: headers)
-        countFailure(response, envelope)
-        return response
+        return envelope?.error(status, text, headers: headers) ?? .text(status, text, headers: headers)
     }
 
-    private func route(_ request: HTTPRequest) -> Routing {
+    private func route(_ request: HTTPRequest) -> (routing: Routing, pattern: EndpointPattern) {
         router.route(head: request, now: Clock.unixMilliseconds() / 1000)
     }
 
@@ -89,16 +96,13 @@ extension Node {
         return .readBody(bytesMax: route.readBodyBytesMax)
     }
 
-    /// Counts and logs a response, and adds the headers for web pages.
-    private func finish(_ response: HTTPResponse, _ pending: PendingRequest, _ request: HTTPRequest) -> HTTPResponse {
-        logRequest(request, response)
+    /// Logs a response, and adds the headers for web pages.
+    private func finish(
+        _ response: HTTPResponse, _ pending: PendingRequest, _ request: HTTPRequest, _ id: RequestID
+    ) -> HTTPResponse {
+        logResponse(response, pending, id)
         if pending.envelope != nil { logRefusal(request, response.status) }
-        countFailure(response, pending.envelope)
         return response.adding(pending.crossOriginHeaders)
-    }
-
-    private func countFailure(_ response: HTTPResponse, _ envelope: Envelope?) {
-        if response.status >= 400, envelope != nil { fleet.counters.countFailedRequest(response.status) }
     }
 
     /// Performs an action.
@@ -112,12 +116,8 @@ extension Node {
             }
             drainMailbox()
             return publish.response(occupancies: occupancies)
-        case .query(let query, let app) where query.isList:
-            guard channelQueries.post(query, app: app, for: id, on: index) else {
-                return rejectForFullQueue(.channelQueries, pending)
-            }
-            waiting[id] = pending
-            return nil
+        case .query(let query, let app) where query.isList: return look(up: .channels(query, app: app), pending, id)
+        case .ops(let query): return look(up: .ops(query), pending, id)
         case .query(let query, let app): return query.lookUp(app: app) { hub.read($0) }.response
         case .terminate(let userID, let app):
             apply(.terminate(userID: userID, app: app))
@@ -132,7 +132,7 @@ extension Node {
         case .driverPositions: return .json(200, FleetResponses.body(of: fleet.trips.views()))
         case .authorize(let authorization): return authorize(authorization)
         case .authenticate(let user): return authenticate(user)
-        case .stats: return .json(200, StatsResponse(metrics: metrics, hub: hub, fleet: fleet, apps: appIDs).json)
+        case .stats: return .json(200, stats)
         case .pushReport: return .json(200, PushStatusResponse(fleet.pushService.statuses).json)
         case .liveness:
             return readiness.isStalled ? .text(503, "a thread is stuck: see thread_stalled in the log") : .text(200, "ok")
@@ -143,10 +143,16 @@ extension Node {
         case .metrics:
             let threads = fleet.queues + [("webhooks", webhooks.inbox.depth), ("channel-queries", channelQueries.depth)]
             let text = MetricFamily.text(
-                metrics.families(hub: hub, threads: threads) + fleet.families(prefix: metrics.prefix)
+                metrics.families(hub: hub, threads: threads, patterns: router.patterns) + fleet.families(prefix: metrics.prefix)
                     + webhooks.families(prefix: metrics.prefix))
             return HTTPResponse(200, contentType: "text/plain; version=0.0.4; charset=utf-8", body: text.utf8)
         }
+    }
+
+    private func look(up query: ChannelQueryWorker.Query, _ pending: PendingRequest, _ id: RequestID) -> HTTPResponse? {
+        guard channelQueries.post(query, for: id, on: index) else { return rejectForFullQueue(.channelQueries, pending) }
+        waiting[id] = pending
+        return nil
     }
 
     /// Answers how a trip stands: from memory if it is followed, otherwise from the store.
@@ -204,7 +210,7 @@ extension Node {
     }
 
     private func respond(_ response: HTTPResponse, to id: RequestID, _ request: PendingRequest) {
-        countFailure(response, request.envelope)
+        logResponse(response, request, id)
         loop?.respond(response.adding(request.crossOriginHeaders), to: id)
     }
 
@@ -215,8 +221,8 @@ extension Node {
     func retry(_ id: RequestID, retryAfterSeconds: Int?) {
         guard let pending = waiting.removeValue(forKey: id), let deferred = pending.deferred else { return }
         let decision: HeadDecision = deferred.withRequest { request in
-            switch route(request) {
-            case .respond(let response): return .respond(finish(response, pending, request))
+            switch route(request).routing {
+            case .respond(let response): return .respond(finish(response, pending, request, id))
             case .route(let route): return readBody(of: id, route, pending)
             case .needsKey:
                 let response =
@@ -226,7 +232,7 @@ extension Node {
                     } else {
                         APIError.unauthorized("Unknown key id (kid) for this issuer").response(pending.envelope ?? .error)
                     }
-                return .respond(finish(response, pending, request))
+                return .respond(finish(response, pending, request, id))
             }
         }
         loop?.resume(id, with: decision)
@@ -274,15 +280,22 @@ extension Node {
         return "(a card's number)"
     }
 
-    private func logRequest(_ request: HTTPRequest, _ response: HTTPResponse?) {
-        guard log.writes(.debug) else { return }
-        log.debug(
-            "request",
+    /// How long a request may take before it is logged as slow.
+    private static let slowNanoseconds: UInt64 = 1_000_000_000
+
+    /// Logs each response at debug level, and those of slow requests as warnings.
+    private func logResponse(_ response: HTTPResponse, _ request: PendingRequest, _ id: RequestID) {
+        let nanoseconds = loop?.nanosecondsSinceReceived(id) ?? 0
+        func fields() -> KeyValuePairs<String, Log.Value> {
             [
-                "method": .text(request.method.rawValue), "path": .text(pathInLog(request)),
-                "status": .number(response?.status ?? 0),  // 0: the response comes from another thread
+                "method": .text(request.method.rawValue), "endpoint": .text(router.patterns[request.endpoint.index]),
+                "status": .number(response.status), "milliseconds": .number(Int(nanoseconds / 1_000_000)),
+                "bytes": .number(response.body.count), "actor": .optional(request.route?.actor?.key),
                 "correlation_id": .text(request.correlationID),
-            ])
+            ]
+        }
+        if nanoseconds > Self.slowNanoseconds { fleet.slowRequests.write(fields) }
+        if log.writes(.debug) { log.debug("request", fields()) }
     }
 
     private func rejectForWaitingCommands(_ pending: PendingRequest) -> HTTPResponse {

@@ -84,10 +84,11 @@ final class Node: EventLoopDelegate {
         wakeup = assembly.wakeups[index]
         router = Router(
             apps: apps, metricsToken: assembly.settings.metrics.token, fleet: try assembly.makeFleetRouter(apps),
+            console: assembly.console,
             replayGuard: assembly.replayGuard)
         loop = try EventLoop(
             index: index, delegate: self, wakeup: assembly.wakeups[index], budget: budget, metrics: loopMetrics,
-            options: assembly.loopOptions)
+            requestMetrics: assembly.metrics.requests[index], options: assembly.loopOptions)
     }
 
     /// Serves until ``LoopMessage/stop``. Loop 0 also accepts connections.
@@ -258,6 +259,7 @@ final class Node: EventLoopDelegate {
                 log.warning("limit_reached", ["limit": .text(limit), "count": .number(count)])
             }
             fleet.ticked()
+            LiveStats.publish(on: hub, app: fleet.app) { stats }
         }
         overloadLog.tick(isAcceptPaused: budget.isExhausted, at: now)
     }
@@ -322,6 +324,12 @@ final class Node: EventLoopDelegate {
         }
     }
 
+    /// The seconds since a client has sent anything; nil if the connection is closed.
+    func secondsOfSilence(of socket: SocketID) -> Int? {
+        guard socket.slot < connections.count, let connection = connections[socket.slot] else { return nil }
+        return now - Int(connection.lastSeenAt)
+    }
+
     // MARK: Inputs and instructions
 
     /// Applies an input, then drains this loop's mailbox (the order rule of ``SharedHub``).
@@ -345,6 +353,7 @@ final class Node: EventLoopDelegate {
             case .cursor(let request, let cursor): delivery.cursors.append((request, cursor))
             case .page(let request, let page): pageRead(request, page)
             case .keysFetched(let request, let seconds): requestsToRetry.append((request, seconds))
+            case .report(let report): complete(report)
             case .drain(let seconds): loop?.drain(over: seconds)
             case .stop: loop?.stop()
             }

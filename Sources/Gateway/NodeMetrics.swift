@@ -9,6 +9,8 @@ import Threads
 final class NodeMetrics: Sendable {
     /// By loop.
     let loops: [LoopMetrics]
+    /// By loop.
+    let requests: [RequestMetrics]
     /// The prefix of all metric names, without the underscore.
     let prefix: String
     private let limited = Lock<[Limit: Int]>([:])
@@ -25,6 +27,7 @@ final class NodeMetrics: Sendable {
         loopCount: Int, prefix: String, budget: DescriptorBudget, logWriter: LogWriter, certificates: TLSCertificates?
     ) {
         loops = (0..<loopCount).map { _ in LoopMetrics() }
+        requests = (0..<loopCount).map { _ in RequestMetrics() }
         self.prefix = prefix
         self.budget = budget
         self.logWriter = logWriter
@@ -61,41 +64,54 @@ final class NodeMetrics: Sendable {
         ]
     }
 
-    /// - Parameter threads: the messages that wait for the threads other than the loops and the log's.
-    func families(hub: SharedHub, threads: [(name: String, depth: Int)]) -> [MetricFamily] {
+    /// The closes by the server, by code.
+    var closesByCode: [(code: Int, count: Int)] {
+        closes.withLock { $0 }.map { (Int($0.key.rawValue), $0.value) }.sorted { $0.code < $1.code }
+    }
+
+    /// The HTTP requests of the last seconds.
+    func requestSummary(seconds: Int) -> RecentRequests.Summary {
+        RecentRequests.summary(
+            of: requests.map(\.recent), seconds: seconds, at: Int(Clock.monotonicNanoseconds() / 1_000_000_000))
+    }
+
+    /// - Parameters:
+    ///   - threads: the messages that wait for the threads other than the loops and the log's.
+    ///   - patterns: ``Router/patterns``.
+    func families(hub: SharedHub, threads: [(name: String, depth: Int)], patterns: [String]) -> [MetricFamily] {
         let (channels, subscriptions, evictions) = hub.read { ($0.channelCount, $0.subscriptionCount, $0.cacheEvictions) }
         let loops = hub.mailboxes.enumerated().map { (name: "loop-\($0)", depth: $1.depth) }
         let mailboxes = loops + threads + [(name: "log", depth: logWriter.depth)]
-        return loopFamilies() + ProcessStatistics.families(prefix: prefix) + [
-            MetricFamily(
-                "\(prefix)_mailbox_depth", .gauge, help: "Messages queued for a thread.",
-                samples: mailboxes.map { ([("thread", $0.name)], String($0.depth)) }),
-            MetricFamily("\(prefix)_channels", .gauge, help: "Occupied channels.", value: channels),
-            MetricFamily("\(prefix)_subscriptions", .gauge, help: "Subscriptions of all connections.", value: subscriptions),
-            MetricFamily(
-                "\(prefix)_cache_evicted_total", .counter, help: "Cached events evicted before expiry: the cache was full.",
-                value: evictions),
-            MetricFamily(
-                "\(prefix)_close_total", .counter, help: "Connections closed by the server, by close code.",
-                samples: closes.withLock { $0 }.sorted { $0.key.rawValue < $1.key.rawValue }
-                    .map { ([("code", String($0.key.rawValue))], String($0.value)) }),
-            MetricFamily(
-                "\(prefix)_ping_rtt_seconds", help: "Time from a ping to an idle client to its pong, in seconds.",
-                histograms: [([], pings.withLock { $0 })]),
-            MetricFamily(
-                "\(prefix)_fanout_seconds",
-                help: "Time from a publish to a loop's last write, in seconds; of one publish in \(SharedHub.sampledOneIn).",
-                histograms: [([], fanOuts.withLock { $0 })]),
-            MetricFamily(
-                "\(prefix)_limited_total", .counter, help: "Rejections, by limit.",
-                samples: rejections(hub).map { ([("limit", $0.limit)], String($0.count)) }),
-            MetricFamily(
-                "\(prefix)_descriptors_in_use", .gauge, help: "Descriptors of clients, which server.connections limits.",
-                value: budget.inUse),
-            MetricFamily(
-                "\(prefix)_log_lines_dropped_total", .counter, help: "Log lines dropped because the log's queue was full.",
-                value: logWriter.droppedCount),
-        ] + certificateFamilies()
+        return loopFamilies() + RequestMetrics.families(requests, patterns: patterns, prefix: prefix)
+            + ProcessStatistics.families(prefix: prefix) + [
+                MetricFamily(
+                    "\(prefix)_mailbox_depth", .gauge, help: "Messages queued for a thread.",
+                    samples: mailboxes.map { ([("thread", $0.name)], String($0.depth)) }),
+                MetricFamily("\(prefix)_channels", .gauge, help: "Occupied channels.", value: channels),
+                MetricFamily("\(prefix)_subscriptions", .gauge, help: "Subscriptions of all connections.", value: subscriptions),
+                MetricFamily(
+                    "\(prefix)_cache_evicted_total", .counter, help: "Cached events evicted before expiry: the cache was full.",
+                    value: evictions),
+                MetricFamily(
+                    "\(prefix)_close_total", .counter, help: "Connections closed by the server, by close code.",
+                    samples: closesByCode.map { ([("code", String($0.code))], String($0.count)) }),
+                MetricFamily(
+                    "\(prefix)_ping_rtt_seconds", help: "Time from a ping to an idle client to its pong, in seconds.",
+                    histograms: [([], pings.withLock { $0 })]),
+                MetricFamily(
+                    "\(prefix)_fanout_seconds",
+                    help: "Time from a publish to a loop's last write, in seconds; of one publish in \(SharedHub.sampledOneIn).",
+                    histograms: [([], fanOuts.withLock { $0 })]),
+                MetricFamily(
+                    "\(prefix)_limited_total", .counter, help: "Rejections, by limit.",
+                    samples: rejections(hub).map { ([("limit", $0.limit)], String($0.count)) }),
+                MetricFamily(
+                    "\(prefix)_descriptors_in_use", .gauge, help: "Descriptors of clients, which server.connections limits.",
+                    value: budget.inUse),
+                MetricFamily(
+                    "\(prefix)_log_lines_dropped_total", .counter, help: "Log lines dropped because the log's queue was full.",
+                    value: logWriter.droppedCount),
+            ] + certificateFamilies()
     }
 
     private func certificateFamilies() -> [MetricFamily] {

@@ -51,8 +51,12 @@ extension TokenIssuer {
     }
 }
 
+extension ChannelPolicy.Rule {
+    init(_ rule: Settings.ChannelRule) { self.init(rule.pattern, rule.access, isDurable: rule.durable) }
+}
+
 extension ChannelPolicy {
-    init(_ rules: [Settings.ChannelRule]) { self.init(rules.map { Rule($0.pattern, $0.access, isDurable: $0.durable) }) }
+    init(_ rules: [Settings.ChannelRule]) { self.init(rules.map(Rule.init)) }
 }
 
 extension TLSFiles {

@@ -72,12 +72,18 @@ final class SharedHub: Sendable {
 
     /// Publishes committed events, then records the job's assignment. Any thread may call it. It ignores ``hasRoom``,
     /// which was checked before the command was accepted: committed events must be published.
-    func publish(_ notifications: [Hub.Notification], assignment: Hub.JobAssignment?, app: AppIndex) {
-        guard !notifications.isEmpty || assignment != nil else { return }
+    /// - Returns: of each notification, whether a connection was subscribed to its channel.
+    @discardableResult
+    func publish(_ notifications: [Hub.Notification], assignment: Hub.JobAssignment?, app: AppIndex) -> [Bool] {
+        guard !notifications.isEmpty || assignment != nil else { return [] }
         let takenAt = Clock.monotonicNanoseconds()
         var woken = ThreadsToWake()
+        var areHeard: [Bool] = []
         state.withLock { state in
             if !notifications.isEmpty {
+                areHeard = notifications.map { notification in
+                    notification.publications.contains { state.hub.isOccupied($0.channel, app: app) }
+                }
                 state.reached = LoopSet()
                 distribute(.notify(notifications, app: app), &state, &woken)
                 measure(takenAt, &state, &woken)
@@ -85,6 +91,7 @@ final class SharedHub: Sendable {
             if let assignment { distribute(.assignment(assignment, app: app), &state, &woken) }
         }
         wake(woken)
+        return areHeard
     }
 
     /// Restricts a driver whose account is not approved, or lifts the restriction. Any thread may call it.
@@ -116,15 +123,23 @@ final class SharedHub: Sendable {
 
     /// Publishes events that need not arrive to one channel, or none if a mailbox is full. Any thread may call it.
     /// - Parameter frames: returns the events. Called only if the channel has subscribers.
-    /// - Returns: false if a mailbox was full.
-    func publish(on channel: ChannelName, app: AppIndex, _ frames: () -> [Frame]) -> Bool {
-        guard read({ $0.occupancy(of: channel, app: app) }) != nil else { return true }
-        guard hasRoom else { return false }
+    func publish(on channel: ChannelName, app: AppIndex, _ frames: () -> [Frame]) -> LivePublishResult {
+        guard read({ $0.isOccupied(channel, app: app) }) else { return .unheard }
+        guard hasRoom else { return .rejected }
         let publications = frames().map { Hub.Publication(channel: channel, frame: $0) }
         var woken = ThreadsToWake()
         state.withLock { distribute(.publish(publications, app: app, except: nil), &$0, &woken) }
         wake(woken)
-        return true
+        return .published
+    }
+
+    /// The result of publishing events that need not arrive.
+    enum LivePublishResult {
+        case published
+        /// No connection was subscribed to the channel.
+        case unheard
+        /// A mailbox was full.
+        case rejected
     }
 
     enum PublishResult {

@@ -22,14 +22,16 @@ final class SharedTrips: Sendable {
     private let hub: SharedHub
     private let app: AppIndex
     private let policy: ChannelPolicy
+    private let counters: FleetCounters
     /// `admin-channel` and its mirror; none unless they are for admins only.
     private let adminChannels: [ChannelName]
 
-    init(_ rules: TripRules, hub: SharedHub, app: AppIndex, policy: ChannelPolicy) {
+    init(_ rules: TripRules, hub: SharedHub, app: AppIndex, policy: ChannelPolicy, counters: FleetCounters) {
         state = Lock(State(trips: LiveTrips(rules)))
         self.hub = hub
         self.app = app
         self.policy = policy
+        self.counters = counters
         adminChannels = Self.channels(FleetChannel.admin, policy).filter(policy.isForAdminsOnly)
     }
 
@@ -160,9 +162,12 @@ final class SharedTrips: Sendable {
 
     /// - Returns: false if a mailbox was full.
     private func publish(_ event: String, on channels: [ChannelName], _ data: @autoclosure () -> [UInt8]) -> Bool {
-        channels.allSatisfy { channel in
+        let results = channels.map { channel in
             hub.publish(on: channel, app: app) { [ServerMessage.event(event, channel, data: data())] }
         }
+        guard !results.contains(.rejected) else { return false }
+        if !channels.isEmpty { counters.countEvent(event, isHeard: results.contains(.published)) }
+        return true
     }
 
     /// A channel and its mirror.

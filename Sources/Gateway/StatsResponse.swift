@@ -28,6 +28,19 @@ struct StatsResponse {
                 $0.member("received", total(.bytesReceived, .httpBytesReceived))
                 $0.member("sent", total(.bytesSent, .httpBytesSent))
             }
+            $0.member("opened", total(.connectionsOpened))
+            $0.member("closed", total(.connectionsClosed))
+            $0.member("closes") { json in
+                for close in metrics.closesByCode {
+                    json.key(String(close.code))
+                    json.integer(close.count)
+                }
+            }
+            $0.member("slowConsumers", total(.slowConsumers))
+            $0.member("http") { $0.requests(metrics) }
+            $0.member("funnel") { $0.funnel(fleet.counters) }
+            $0.member("perEvent") { $0.events(fleet.counters) }
+            $0.member("unconfirmed", fleet.counters.unconfirmed)
             $0.member("loops", Array(loops.indices)) { $0.loop($1, loops[$1], mailbox: mailboxes[$1]) }
             $0.member("apps", Array(zip(apps, statistics))) { json, app in
                 json.object {
@@ -61,6 +74,41 @@ extension JSONWriter {
             $0.member("requests", metrics[.httpRequests])
             $0.member("outboxBytes", metrics[.outboxBytes])
             $0.member("mailbox", mailbox)
+        }
+    }
+
+    fileprivate mutating func requests(_ metrics: NodeMetrics) {
+        for (name, seconds) in [("lastMinute", 60), ("last15Minutes", 900)] {
+            let summary = metrics.requestSummary(seconds: seconds)
+            key(name)
+            object {
+                $0.member("requests", summary.requests)
+                $0.member("errors", summary.errors)
+                $0.member("p50Ms", summary.p50Milliseconds ?? 0)
+                $0.member("p99Ms", summary.p99Milliseconds ?? 0)
+            }
+        }
+    }
+
+    fileprivate mutating func funnel(_ counters: FleetCounters) {
+        for (period, counts) in zip(NotificationFunnel.periods, counters.funnel) {
+            member(period.name) { json in
+                for (state, count) in zip(NotificationFunnel.states, counts) {
+                    json.key(state.rawValue)
+                    json.integer(count)
+                }
+            }
+        }
+    }
+
+    /// Events by whether anybody was subscribed.
+    fileprivate mutating func events(_ counters: FleetCounters) {
+        for (name, audience) in counters.events {
+            key(name)
+            object {
+                $0.member("subscribed", audience.subscribed)
+                $0.member("none", audience.none)
+            }
         }
     }
 

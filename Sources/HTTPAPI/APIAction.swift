@@ -33,6 +33,8 @@ package enum APIAction {
     case stats
     /// `GET /api/ops/push`: state, depth and last error of each push lane.
     case pushReport
+    /// The connections or channels that an operator asks for.
+    indirect case ops(OpsQuery)
     /// `GET /healthz`: whether all threads make progress.
     case liveness
     /// `GET /readyz`: whether the gateway accepts clients.

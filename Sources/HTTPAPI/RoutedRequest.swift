@@ -1,3 +1,4 @@
+import Access
 import HTTP
 import JWT
 import PusherProtocol
@@ -25,6 +26,8 @@ package struct RoutedRequest {
     let envelope: Envelope?
     /// How often a client address may make the request; nil: as often as it likes.
     package let addressLimit: AddressLimit?
+    /// The sender; nil outside the fleet's API, and at endpoints that ask for no token.
+    package let actor: Identity?
     let target: Target
 
     indirect enum Target {  // so that copies of a request are small
@@ -44,10 +47,13 @@ package struct RoutedRequest {
         self.init(bodyBytesMax: 0, envelope: nil, target: .action(action))
     }
 
-    init(bodyBytesMax: Int, envelope: Envelope?, addressLimit: AddressLimit? = nil, target: Target) {
+    init(
+        bodyBytesMax: Int, envelope: Envelope?, addressLimit: AddressLimit? = nil, actor: Identity? = nil, target: Target
+    ) {
         self.bodyBytesMax = bodyBytesMax
         self.envelope = envelope
         self.addressLimit = addressLimit
+        self.actor = actor
         self.target = target
     }
 

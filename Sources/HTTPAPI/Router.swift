@@ -1,4 +1,5 @@
 import Access
+import Console
 import Crypto
 import HTTP
 import PusherProtocol
@@ -10,8 +11,12 @@ import PusherProtocol
 /// ``route(head:now:)``, and the complete request with ``action(of:request:)``.
 package struct Router {
     private let metricsToken: String
+    /// The texts of all ``EndpointPattern``s, by index.
+    package var patterns: [String] { fleet.patterns }
     private let pusher: PusherRouter
     private let fleet: FleetRouter
+    /// Nil if the console is off: its paths are 404.
+    private let console: ConsolePage?
 
     /// - Parameters:
     ///   - apps: all applications, in the configured order.
@@ -19,9 +24,13 @@ package struct Router {
     ///     machine only.
     ///   - replayGuard: records the signatures of accepted requests to Pusher's HTTP API, to reject repeated ones. Nil
     ///     to accept repeated requests.
-    package init(apps: [Application], metricsToken: String, fleet: FleetRouter, replayGuard: ReplayGuard? = nil) {
+    package init(
+        apps: [Application], metricsToken: String, fleet: FleetRouter, console: ConsolePage? = nil,
+        replayGuard: ReplayGuard? = nil
+    ) {
         pusher = PusherRouter(apps: Applications(apps), replayGuard: replayGuard)
         self.fleet = fleet
+        self.console = console
         self.metricsToken = metricsToken
     }
 
@@ -29,12 +38,32 @@ package struct Router {
     /// - Parameters:
     ///   - request: a request without its body. It need not stay valid after the call.
     ///   - now: seconds since 1970.
-    package func route(head request: HTTPRequest, now: Int64) -> Routing {
+    /// - Returns: the decision, and the pattern of the path, also of a refused request.
+    package func route(head request: HTTPRequest, now: Int64) -> (routing: Routing, pattern: EndpointPattern) {
         let path = PathSegments(request.rawPath)
-        let envelope = Envelope(rawPath: request.rawPath)?.at(now * 1_000)
+        guard let envelope = Envelope(rawPath: request.rawPath)?.at(now * 1_000) else {
+            let fixed = FixedPath(path)
+            return (
+                Self.answering(nil) { () throws(APIError) in try route(head: request, path, fixed, now) }, EndpointPattern(fixed)
+            )
+        }
+        let target = fleet.target(of: Array(path))
+        return (
+            Self.answering(envelope) { () throws(APIError) in
+                try fleet.route(head: request, target, envelope, now: now)
+            }, target.pattern
+        )
+    }
+
+    /// The pattern of a path, for a request that is not routed.
+    package func pattern(of request: HTTPRequest) -> EndpointPattern {
+        let path = PathSegments(request.rawPath)
+        return envelope(of: request) == nil ? EndpointPattern(FixedPath(path)) : fleet.target(of: Array(path)).pattern
+    }
+
+    private static func answering(_ envelope: Envelope?, _ route: () throws(APIError) -> Routing) -> Routing {
         do throws(APIError) {
-            if envelope != nil { return try fleet.route(head: request, Array(path), envelope, now: now) }
-            return try route(head: request, path, now)
+            return try route()
         } catch {
             return .respond(error.response(envelope))
         }
@@ -69,25 +98,34 @@ package struct Router {
         return CORS.headers(for: origin, isNamed: origins.lists(explicitly: origin))
     }
 
-    private func route(head request: HTTPRequest, _ path: PathSegments, _ now: Int64) throws(APIError) -> Routing {
-        var rest = path
-        guard let first = rest.next() else { throw Self.unknown(request) }
-        switch (path.count, first) {
-        case (1, "healthz"):
+    private func route(
+        head request: HTTPRequest, _ path: PathSegments, _ fixed: FixedPath, _ now: Int64
+    ) throws(APIError) -> Routing {
+        switch fixed {
+        case .liveness:
             try Self.checkIsGet(request)
             return .route(RoutedRequest(.liveness))
-        case (1, "readyz"):
+        case .readiness:
             try Self.checkIsGet(request)
             return .route(RoutedRequest(.readiness))
-        case (1, "metrics"):
+        case .metrics:
             let routing = try metrics(request, now)
             try Self.checkIsGet(request)
             return routing
-        case (2, "app"):
+        case .console, .consoleFile:
+            let name = PercentDecoding.text(
+                UnsafeRawBufferPointer(rebasing: request.rawPath.dropFirst("/console".utf8.count)), .path)
+            guard let page = console?.response(for: String(name.drop { $0 == "/" })) else { throw Self.unknown(request) }
+            try Self.checkIsGet(request)
+            return .respond(page)
+        case .webSocket:
             return .respond(
                 .text(426, "This is a WebSocket endpoint", headers: ["Connection": "Upgrade", "Upgrade": "websocket"]))
-        case (3..., "apps"): return try pusher.route(head: request, rest, now: now)
-        default: throw Self.unknown(request)
+        case .events, .batchEvents, .channels, .channel, .channelUsers, .terminateConnections, .other:
+            // Also of unknown paths below /apps/ID: the signature is checked first.
+            var rest = path
+            guard path.count > 2, let first = rest.next(), first == "apps" else { throw Self.unknown(request) }
+            return try pusher.route(head: request, rest, now: now)
         }
     }
 

@@ -22,6 +22,15 @@ package struct Histogram: Equatable, Sendable {
         sum += value
     }
 
+    /// The observations of both histograms, which have the same bounds.
+    package func adding(_ other: Histogram) -> Histogram {
+        precondition(bounds == other.bounds, "histograms with other bounds cannot be added")
+        var sum = self
+        for index in counts.indices { sum.counts[index] += other.counts[index] }
+        sum.sum += other.sum
+        return sum
+    }
+
     /// Each bound with the number of observations that do not exceed it.
     package var cumulative: [(bound: Double, count: Int)] {
         var total = 0

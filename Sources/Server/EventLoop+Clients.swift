@@ -1,6 +1,7 @@
 import Addresses
 import HTTP
 import Observability
+import PusherProtocol
 
 /// Who a client is, directly or behind proxies, and how many connections its address may have.
 extension EventLoop {
@@ -39,6 +40,12 @@ extension EventLoop {
     /// The address of the client of a request that has no response yet; nil if its connection has closed.
     package func clientAddress(of request: HTTPRequest, _ id: RequestID) -> IPAddress? {
         pendingResponses[id].map { client(of: request, $0.slot).address }
+    }
+
+    /// The address of a WebSocket's client, and the bytes that wait for its socket; nil if it is closed.
+    package func client(of socket: SocketID) -> (address: IPAddress, outboxBytes: Int)? {
+        guard connections.phase(of: socket) != nil else { return nil }
+        return (connections[socket.slot].peer, outboxes[socket.slot]?.bytes ?? 0)
     }
 
     /// Counts a WebSocket whose client is behind a proxy. Connections that do not come from a proxy were counted when

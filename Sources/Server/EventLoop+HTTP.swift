@@ -1,6 +1,7 @@
 import Crypto
 import HTTP
 import HTTP1
+import Threads
 import WebSocketFraming
 
 /// HTTP/1.1 requests: each is read, decided on when its head is complete, and responded to in the order of arrival.
@@ -129,7 +130,6 @@ extension EventLoop {
     private func begin(
         _ head: RequestHead, _ region: UnsafeMutableRawBufferPointer, _ reading: inout RequestReading, _ slot: Int
     ) -> Int? {
-        metrics.add(to: .httpRequests)
         deadlines.cancel(slot, &connections)  // The head arrived in time; `keep` sets the next deadline.
         let request = HTTPRequest(
             head: head, bytes: UnsafeRawBufferPointer(region), body: UnsafeRawBufferPointer(start: nil, count: 0),
@@ -143,8 +143,11 @@ extension EventLoop {
         let id = pendingResponses.add(
             PendingResponses.PendingResponse(
                 slot: slot, withoutBody: head.method == .head, isHTTP11: head.isHTTP11,
-                isLast: !head.keepsAlive || drain != nil, correlationID: request.correlationID))
-        return apply(delegate.decide(on: request, id), head, id, region, &reading, slot)
+                isLast: !head.keepsAlive || drain != nil, correlationID: request.correlationID,
+                measured: MeasuredRequest(method: head.method)))
+        let (decision, endpoint) = delegate.decide(on: request, id)
+        pendingResponses.measure(id) { $0.endpoint = endpoint }
+        return apply(decision, head, id, region, &reading, slot)
     }
 
     /// - Returns: the bytes of the region that are done with; nil if the request has to wait.
@@ -252,6 +255,7 @@ extension EventLoop {
         _ reading: inout RequestReading, _ slot: Int
     ) -> Int {
         metrics.add(bodyCount, to: .httpBytesReceived)
+        pendingResponses.measure(id) { $0.receivedAt = Clock.monotonicNanoseconds() }
         let bytes = UnsafeRawBufferPointer(region)
         let request = HTTPRequest(
             head: head, bytes: bytes, body: UnsafeRawBufferPointer(rebasing: bytes[head.byteCount...].prefix(bodyCount)),
@@ -276,7 +280,7 @@ extension EventLoop {
 
     /// Keeps what has arrived of the current request, and sets the deadline by which it must go on.
     private func keep(_ reading: RequestReading, _ slot: Int) {
-        guard connections[slot].phase == .http else { return forget(reading) }
+        guard connections[slot].phase == .http else { return abandon(reading) }
         let isBetweenRequests = reading.isBetweenRequests
         switch reading.stage {
         // The client does not read its response: what it has sent has to wait, and is not late.
@@ -302,9 +306,17 @@ extension EventLoop {
         readings[slot] = reading
     }
 
-    /// Forgets a request that will not be responded to.
-    func forget(_ reading: RequestReading) {
-        if let id = reading.request, pendingResponses.remove(id) != nil { delegate.abandoned(id) }
+    /// Forgets a request that the delegate need not respond to any more.
+    /// - Returns: what is counted of it; nil if none is pending.
+    func forget(_ reading: RequestReading) -> MeasuredRequest? {
+        guard let id = reading.request, let pending = pendingResponses.remove(id) else { return nil }
+        delegate.abandoned(id)
+        return pending.measured
+    }
+
+    /// Forgets a request whose connection has ended.
+    func abandon(_ reading: RequestReading) {
+        if let request = forget(reading) { countAbandoned(request) }
     }
 
     /// - Parameter restarts: whether a deadline of the same kind starts again. It does not when a byte of a head or body
@@ -353,6 +365,7 @@ extension EventLoop {
                 response, to: &$0, correlationID: pending.correlationID, withoutBody: pending.withoutBody,
                 connection: pending.isLast ? .close : pending.isHTTP11 ? .persistent : .keepAlive)
         }
+        measure(pending.measured, response.status, pending.slot)
         if pending.isLast { linger(pending.slot) }
     }
 
@@ -372,6 +385,7 @@ extension EventLoop {
             guard connections[slot].phase == .lingering else { return }
             if connections[slot].isFull { deadlines.set(.idle, slot, &connections) } else { endSending(slot) }
         }
+        countSentResponses()
         sending.removeAll()
         swap(&sending, &replies)
     }

@@ -5,10 +5,9 @@ import HTTP1
 extension EventLoop {
     /// Responds to a request that cannot be read. The connection closes, because the request's end is unknown.
     func reject(_ error: RequestError, _ head: RequestHead, _ bytes: UnsafeRawBufferPointer, _ slot: Int) {
-        metrics.add(to: .httpRequests)
         countLimit(error)
         let response = delegate.errorResponse(error.status, error.text, rawPath: bytes[head.path])
-        respondLast(response, withoutBody: head.method == .head, on: slot)
+        respondLast(response, to: MeasuredRequest(), withoutBody: head.method == .head, on: slot)
     }
 
     func rejectBody(
@@ -31,31 +30,36 @@ extension EventLoop {
 
     /// Refuses a request because the loop already buffers as much as it may.
     func rejectForMemory(_ reading: RequestReading, _ slot: Int) {
-        forget(reading)
+        let request = forget(reading) ?? MeasuredRequest()
         connections[slot].awaitsResponse = false
         delegate.limitReached(.bufferBytes)
-        respondLast(errorResponse(503, "Overloaded: too many incomplete requests, try again"), on: slot)
+        respondLast(errorResponse(503, "Overloaded: too many incomplete requests, try again"), to: request, on: slot)
     }
 
     /// Ends a request that is not complete in time.
     func requestTimedOut(_ slot: Int) {
         guard let reading = takeReading(slot) else { return drop(slot) }  // nothing of a request has arrived
         if case .discarding = reading.stage { return drop(slot) }  // the response is sent
-        forget(reading)
-        respondLast(errorResponse(408, "The request did not arrive in time"), on: slot)
+        let request = forget(reading) ?? MeasuredRequest()
+        respondLast(errorResponse(408, "The request did not arrive in time"), to: request, on: slot)
     }
 
     func respondLast(_ response: HTTPResponse, _ request: HTTPRequest, _ slot: Int) {
         let correlationID = correlationIDs.id(of: request.head, in: request.bytes)
-        respondLast(response, correlationID, withoutBody: request.method == .head, on: slot)
+        let measured = MeasuredRequest(endpoint: delegate.endpoint(of: request), method: request.method)
+        respondLast(response, to: measured, correlationID, withoutBody: request.method == .head, on: slot)
     }
 
-    private func respondLast(_ response: HTTPResponse, _ correlationID: String? = nil, withoutBody: Bool = false, on slot: Int) {
+    private func respondLast(
+        _ response: HTTPResponse, to request: MeasuredRequest, _ correlationID: String? = nil, withoutBody: Bool = false,
+        on slot: Int
+    ) {
         let correlationID = correlationID ?? correlationIDs.next()
         replies.append(to: connections[slot].socket) {
             ResponseEncoder.write(
                 response, to: &$0, correlationID: correlationID, withoutBody: withoutBody, connection: .close)
         }
+        measure(request, response.status, slot)
         linger(slot)
     }
 

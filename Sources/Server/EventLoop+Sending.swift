@@ -125,6 +125,7 @@ extension EventLoop {
 
     /// Continues what waited for the outbox.
     private func outboxEmptied(_ slot: Int) {
+        countQueuedResponses(slot)
         switch connections[slot].phase {
         case .http where connections[slot].awaitsResponse: deadlines.cancel(slot, &connections)
         case .http: continueRequests(slot)

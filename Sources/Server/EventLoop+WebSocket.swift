@@ -17,6 +17,7 @@ extension EventLoop {
         webSocketCount += 1
         updateReading(slot)  // paused if the upgrade had to wait for the response to an earlier request
         replies.append(to: socket) { ResponseEncoder.writeSwitchingProtocols(accept: accept, to: &$0) }
+        measure(MeasuredRequest(endpoint: delegate.endpoint(of: request), method: request.method), 101, slot)
         guard drain == nil else { return close(socket, Self.restart.code, reason: Self.restart.reason) }
         let isSecure = options.certificates != nil || client.isSecure == true
         switch delegate.opened(socket, UpgradeRequest(http: request, isSecure: isSecure)) {

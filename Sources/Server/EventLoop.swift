@@ -46,6 +46,11 @@ package final class EventLoop: TransportDelegate {
     var connectionsToContinue = FIFO<SocketID>()
     /// The responses of this turn, to send at its end.
     var replies = Replies()
+    /// The requests that these respond to.
+    var unsentResponses: [(socket: SocketID, response: UnsentResponse)] = []
+    /// Requests whose responses wait in an outbox, by slot.
+    var queuedResponses: [Int: [UnsentResponse]] = [:]
+    let requestMetrics: RequestMetrics
 
     // WebSocket
     /// The number of WebSockets, those that are closing included.
@@ -99,13 +104,14 @@ package final class EventLoop: TransportDelegate {
     /// - Throws: ``StartError`` if the transport cannot be created.
     package init(
         index: Int, delegate: any EventLoopDelegate, wakeup: Wakeup, budget: DescriptorBudget, metrics: LoopMetrics,
-        options: Options
+        requestMetrics: RequestMetrics, options: Options
     ) throws(StartError) {
         self.index = index
         self.delegate = delegate
         self.wakeup = wakeup
         self.budget = budget
         self.metrics = metrics
+        self.requestMetrics = requestMetrics
         self.options = options
         let this = Unmanaged.passUnretained(self).toOpaque()
         transport = try Transport(on: wakeup.loop, certificates: options.certificates, delegate: self)
@@ -251,7 +257,8 @@ package final class EventLoop: TransportDelegate {
         connections[slot].phase = .dropped
         leave(slot)
         if connections[slot].isWebSocket { webSocketCount -= 1 }
-        if let reading = takeReading(slot) { forget(reading) }
+        countQueuedResponses(slot)
+        if let reading = takeReading(slot) { abandon(reading) }
         forgetFrames(slot)
         deadlines.cancel(slot, &connections)
         if let outbox = outboxes.removeValue(forKey: slot) { metrics.add(-outbox.bytes, to: .outboxBytes) }

@@ -47,7 +47,10 @@ package protocol EventLoopDelegate: AnyObject {
     /// The loop is about to close a WebSocket with this code.
     func closing(with code: CloseCode)
     /// The head of a request is complete. `request` has no body yet.
-    func decide(on request: HTTPRequest, _ id: RequestID) -> HeadDecision
+    /// - Returns: the decision, and the number under which ``RequestMetrics`` counts requests with this path.
+    func decide(on request: HTTPRequest, _ id: RequestID) -> (decision: HeadDecision, endpoint: Int)
+    /// The number under which ``RequestMetrics`` counts a request that opens a WebSocket, or tried to.
+    func endpoint(of request: HTTPRequest) -> Int
     /// A request is complete for which ``decide(on:_:)`` has returned `.readBody`.
     /// - Returns: the response; nil if ``EventLoop/respond(_:to:)`` follows later.
     func respond(to request: HTTPRequest, _ id: RequestID) -> HTTPResponse?

@@ -10,6 +10,7 @@ struct PendingResponses {
         /// Whether the connection closes after the response.
         var isLast: Bool
         let correlationID: String
+        var measured: EventLoop.MeasuredRequest
     }
 
     private struct Entry {
@@ -36,6 +37,11 @@ struct PendingResponses {
     subscript(id: RequestID) -> PendingResponse? {
         guard id.index < entries.count, entries[id.index].generation == id.generation else { return nil }
         return entries[id.index].response
+    }
+
+    /// Changes what is counted of a request.
+    mutating func measure(_ id: RequestID, _ change: (inout EventLoop.MeasuredRequest) -> Void) {
+        if self[id] != nil { change(&entries[id.index].response!.measured) }
     }
 
     /// Makes the connection close after the response.

@@ -14,7 +14,8 @@ import Testing
             "FLEETWIRE_AUTH_REPLAY_PROTECTION": "true", "FLEETWIRE_AUTH_SESSION_SECRET": "e",
             "FLEETWIRE_AUTH_SESSION_SCHEME": "v5", "FLEETWIRE_AUTH_SESSION_ROLES_CLAIM": "r",
             "FLEETWIRE_SERVER_BEHIND_PROXY": "true", "FLEETWIRE_SERVER_TLS_CERTIFICATE": "a.pem",
-            "FLEETWIRE_SERVER_TLS_KEY": "/b.pem", "FLEETWIRE_METRICS_PREFIX": "gate",
+            "FLEETWIRE_SERVER_TLS_KEY": "/b.pem", "FLEETWIRE_METRICS_PREFIX": "gate", "FLEETWIRE_CONSOLE_ENABLED": "false",
+            "FLEETWIRE_CONSOLE_TILE_URL": "http://t/{z}/{x}/{y}",
             "FLEETWIRE_FLEET_APP": "1001", "FLEETWIRE_AUTH_JWT_ALGORITHM": "HS256", "FLEETWIRE_AUTH_JWT_SECRET": "s",
             "FLEETWIRE_AUTH_JWT_PUBLIC_KEY": "", "FLEETWIRE_AUTH_JWT_JWKS_URL": "", "FLEETWIRE_AUTH_JWT_ISSUER": "i",
             "FLEETWIRE_AUTH_JWT_AUDIENCE": "a", "FLEETWIRE_AUTH_JWT_COOKIE": "c",
@@ -130,6 +131,8 @@ import Testing
         expected.push.fcm.serviceAccount = "{}"
         expected.push.fcm.baseURL = "https://c"
         expected.push.fcm.caFile = "/b.pem"
+        expected.console.isEnabled = false
+        expected.console.tileURL = "http://t/{z}/{x}/{y}"
         expected.metrics.prefix = "gate"
         expected.metrics.token = "t"
         expected.log.level = .debug

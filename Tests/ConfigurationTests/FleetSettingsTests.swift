@@ -80,7 +80,7 @@ import Testing
             ])
     }
 
-    static let accesses = "expected open, own-driver, any-driver, admin, booking or own-customer"
+    static let accesses = "expected open, own-driver, any-driver, admin, booking, own-customer or ops"
     static let patterns =
         "expected 1 to 200 characters (letters, digits and any of _-=@,.;), optionally followed by *, "
         + "not beginning with private-, presence-, cache- or #"

@@ -182,13 +182,13 @@ def test_repeated_report_gets_the_first_response_and_does_nothing(admin, driver,
         for event in ["job-progress", "job-progress", *moment]:
             dashboard.expect_data(event)
         version = admin.get_order(code)["version"]
-        before = scrape(admin).total("fleetwire_failed_transitions_total")
+        before = scrape(admin).total("fleetwire_transitions_total")
         for more in ({}, {"notes": "again"}):
             assert driver.progress(code, step, **more) == first
         assert driver.request("PUT", path, {"step": step},
                               headers={"If-Match": "1"}).json() == first
         assert admin.get_order(code)["version"] == version
-        assert scrape(admin).total("fleetwire_failed_transitions_total") == before
+        assert scrape(admin).total("fleetwire_transitions_total") == before
         expect_no_events(api, dashboard)
     assert scrape(admin).value("fleetwire_fleet_actions_total", action="progress",
                                outcome="repeated") >= 3 * len(STEPS)

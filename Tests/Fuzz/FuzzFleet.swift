@@ -294,7 +294,7 @@ private func checkRequests(_ bytes: UnsafeRawBufferPointer) {
     let authorization = choice & 0x80 == 0 ? authorizations[Int(choice) % roles.count] : nil
     let parts = HeadParts(
         method: methods[Int(choice >> 2) % methods.count], path: lines[0], value: lines[1], authorization: authorization)
-    let routing = parts.withRequest { router.route(head: $0, now: now) }
+    let routing = parts.withRequest { router.route(head: $0, now: now).routing }
     guard case .route(let route) = routing else { return }
     invariant(route.bodyBytesMax >= 0 && route.bodyBytesMax <= 16_777_216, "a body's size is limited")
     // The head's bytes are gone: the route must contain what it needs of them.

@@ -37,7 +37,8 @@ import Threads
         }
         let policy = ChannelPolicy([] as [ChannelPolicy.Rule])
         publisher = CommitPublisher(
-            hub: hub, app: 0, policy: policy, trips: SharedTrips(TripRules(), hub: hub, app: 0, policy: policy),
+            hub: hub, app: 0, policy: policy,
+            trips: SharedTrips(TripRules(), hub: hub, app: 0, policy: policy, counters: FleetCounters()),
             accounts: AccountDirectory(), codes: codes, codeMetrics: metrics, endedSessions: ended,
             pushService: try PushService(
                 Settings.Push(), .init(failed: { _, _ in }, removed: { _ in }), log: log),

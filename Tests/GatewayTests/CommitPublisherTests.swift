@@ -41,7 +41,8 @@ import Threads
         let removed = removed
         codes = CodeDispatch(nil, log: log)
         publisher = CommitPublisher(
-            hub: hub, app: 1, policy: Self.policy, trips: SharedTrips(TripRules(), hub: hub, app: 1, policy: Self.policy),
+            hub: hub, app: 1, policy: Self.policy,
+            trips: SharedTrips(TripRules(), hub: hub, app: 1, policy: Self.policy, counters: counters),
             accounts: AccountDirectory(), codes: codes, codeMetrics: codeMetrics, endedSessions: endedSessions,
             pushService: try PushService(
                 Settings.Push(),
@@ -256,20 +257,29 @@ import Threads
         let report = Command.Action.progress("A1", ProgressReport(step: .arrived))
         var repeated = CommandResult(body: [])
         repeated.isRepetition = true
+        func refusal(_ kind: RuleError.Kind, at status: String? = "accepted") -> CommandReply {
+            var error = RuleError(kind, "no")
+            error.jobStatus = status
+            return .rejected(error)
+        }
         publish([
             makeReply(.committed(repeated), action: report), makeReply(),
-            makeReply(.rejected(RuleError(.invalid, "no")), action: report),
-            makeReply(.rejected(RuleError(.forbidden, "no")), action: report),
+            makeReply(refusal(.invalid), action: report), makeReply(refusal(.forbidden), action: report),
+            makeReply(refusal(.unknown, at: nil), action: report),
             makeReply(action: telemetry),
             makeReply(.replayed(status: 200, body: []), action: telemetry),
         ])
         let counts = counters.report().map { group in group.counts.map { "\($0.name) \($0.count)" } }
         #expect(
             counts[0] == [
-                "cancel done 1", "progress forbidden 1", "progress invalid 1", "progress repeated 1", "telemetry done 1",
-                "telemetry replayed 1",
+                "cancel done 1", "progress forbidden 1", "progress invalid 1", "progress repeated 1", "progress unknown 1",
+                "telemetry done 1", "telemetry replayed 1",
             ])
-        #expect(counts[4] == ["failed 1"])
+        #expect(counts[3] == ["failed 1"])
+        let families = MetricFamily.text(counters.families(prefix: "f"))
+        for outcome in ["invalid", "forbidden"] {
+            #expect(families.contains(#"f_transitions_total{from="accepted",to="arrived",outcome="\#(outcome)"} 1"# + "\n"))
+        }
     }
 
     @Test func countsWhatHappenedToNotifications() {

@@ -23,8 +23,10 @@ import Testing
         deliveries.addStep(.received, ofType: "new_job")
         deliveries.addStep(.received, ofType: "DRIVER_APPROVED")
         counters.count(deliveries)
-        counters.countFailedTransition()
-        for status in [401, 400, 401] { counters.countFailedRequest(status) }
+        for outcome in [FleetCounters.Transition.Outcome.invalid, .done, .done] {
+            counters.count(FleetCounters.Transition(from: "accepted", to: "en_route", outcome: outcome))
+        }
+        for isHeard in [true, false, true] { counters.countEvent("job-assigned", isHeard: isHeard) }
         #expect(
             samples() == [
                 #"p_fleet_actions_total{action="a",outcome="conflict"} 1"#,
@@ -36,20 +38,22 @@ import Testing
                 #"p_telemetry_total{event="received",type="DRIVER_APPROVED"} 1"#,
                 #"p_telemetry_total{event="received",type="new_job"} 2"#,
                 "p_telemetry_repeated_total 3", "p_telemetry_dropped_total 4",
-                "p_failed_transitions_total 1", #"p_fleet_refused_total{status="400"} 1"#,
-                #"p_fleet_refused_total{status="401"} 2"#,
+                #"p_transitions_total{from="accepted",to="en_route",outcome="done"} 2"#,
+                #"p_transitions_total{from="accepted",to="en_route",outcome="invalid"} 1"#,
+                #"p_fleet_events_total{event="job-assigned",audience="subscribed"} 2"#,
+                #"p_fleet_events_total{event="job-assigned",audience="none"} 1"#,
             ])
         #expect(
             report() == [
                 "actions: a conflict 1, a done 2, b done 1", "events: job-assigned 2, order-assigned 1", "telemetry: received 3",
-                "refusals: 400 1, 401 2", "transitions: failed 1",
+                "transitions: failed 1",
             ])
     }
 
     @Test func startsAtZero() {
-        let zeros = ["p_telemetry_repeated_total 0", "p_telemetry_dropped_total 0", "p_failed_transitions_total 0"]
+        let zeros = ["p_telemetry_repeated_total 0", "p_telemetry_dropped_total 0"]
         #expect(samples() == zeros)
-        #expect(report() == ["actions: ", "events: ", "telemetry: ", "refusals: ", "transitions: failed 0"])
+        #expect(report() == ["actions: ", "events: ", "telemetry: ", "transitions: failed 0"])
         counters.count(DeliveryCounts())
         #expect(samples() == zeros)
     }

@@ -20,7 +20,8 @@ import Testing
         settings.push.staleDays = 11
         settings.trips.arrivalMetres = 13
         let hub = SharedHub(wakeups: [Wakeup()], apps: [AppRules()])
-        let trips = SharedTrips(settings.trips, hub: hub, app: 0, policy: ChannelPolicy([] as [ChannelPolicy.Rule]))
+        let trips = SharedTrips(
+            settings.trips, hub: hub, app: 0, policy: ChannelPolicy([] as [ChannelPolicy.Rule]), counters: FleetCounters())
         let options = try StoreWriter.Options(settings, lanes: [], trips)
         #expect(options.path == "/nonexistent/fleetwire.db")
         #expect(options.retentionDays == 3)

@@ -68,7 +68,7 @@ import Testing
         let header = "eyJhbGciOiJSUzI1NiIsImtpZCI6IjEifQ"  // {"alg":"RS256","kid":"1"}
         let payload = "eyJpc3MiOiJyZW1vdGUifQ"  // {"iss":"remote"}
         let call = call([.authorization: "Bearer \(header).\(payload).AAAA"])
-        let routing = call.withRequest { router.route(head: $0, now: Call.now) }
+        let routing = call.withRequest { router.route(head: $0, now: Call.now).routing }
         guard case .needsKey(let key) = routing else {
             Issue.record("\(routing)")
             return

@@ -90,7 +90,7 @@ extension Router {
     /// Routes a request as the event loop does: first the head, then the request with its body, unless that is too long.
     /// - Parameter limitsBody: false to route a body that the event loop would not read.
     func action(of request: HTTPRequest, now: Int64, limitsBody: Bool = true) -> APIAction {
-        switch route(head: request, now: now) {
+        switch route(head: request, now: now).routing {
         case .respond(let response): return .respond(response)
         case .needsKey(let key):
             Issue.record("\(key) is needed")

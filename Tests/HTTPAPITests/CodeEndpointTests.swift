@@ -63,7 +63,7 @@ import Testing
 
     @Test func theAddressIsLimitedWhereNoTokenIsNeeded() {
         for (path, limit) in zip(Self.open, [AddressLimit.codes, .codes, .tries]) {
-            let routing = call(path).withRequest { router.route(head: $0, now: Call.now) }
+            let routing = call(path).withRequest { router.route(head: $0, now: Call.now).routing }
             guard case .route(let route) = routing else {
                 Issue.record("\(path)")
                 continue

@@ -70,6 +70,6 @@ import Testing
 extension Endpoint {
     /// The path with `*` for a variable segment, also for the role of a person, which has one endpoint each.
     fileprivate var documentedPath: String {
-        "/" + path.joined(separator: "/").replacing(/people\/(driver|customer)/, with: "people/*")
+        path.replacing(/\{[^}]*\}/, with: "*").replacing(/people\/(driver|customer)/, with: "people/*")
     }
 }

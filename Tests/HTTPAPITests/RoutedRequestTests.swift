@@ -14,13 +14,13 @@ import Testing
     private func routing(_ call: Call, _ router: Router) -> Routing {
         var head = call
         head.body = []
-        return head.asRequest { router.route(head: $0, now: Call.now) }
+        return head.asRequest { router.route(head: $0, now: Call.now).routing }
     }
 
     private func routing(_ call: FleetCall) -> Routing {
         var head = call
         head.body = []
-        return head.withRequest { router.route(head: $0, now: Call.now) }
+        return head.withRequest { router.route(head: $0, now: Call.now).routing }
     }
 
     private func status(_ routing: Routing) -> Int? { if case .respond(let response) = routing { response.status } else { nil } }

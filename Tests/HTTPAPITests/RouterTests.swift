@@ -41,7 +41,8 @@ import Testing
             case .liveness: .liveness
             case .readiness: .readiness
             case .metrics: .metrics
-            case .command, .fleetQuery, .locate, .tripStatus, .driverPositions, .authorize, .authenticate, .stats, .pushReport:
+            case .command, .fleetQuery, .locate, .tripStatus, .driverPositions, .authorize, .authenticate, .stats, .pushReport,
+                .ops:
                 .fleet
             }
         }

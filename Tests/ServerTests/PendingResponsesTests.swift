@@ -6,7 +6,8 @@ import Testing
 @Suite struct PendingResponsesTests {
     private func response(_ number: Int) -> PendingResponses.PendingResponse {
         PendingResponses.PendingResponse(
-            slot: number, withoutBody: false, isHTTP11: true, isLast: false, correlationID: "c\(number)")
+            slot: number, withoutBody: false, isHTTP11: true, isLast: false, correlationID: "c\(number)",
+            measured: EventLoop.MeasuredRequest())
     }
 
     @Test func removesTheResponseOfEachID() {

@@ -48,7 +48,8 @@ extension ReferenceModel {
     // MARK: Permissions
 
     func mayJoin(_ identity: Identity, _ key: ChannelKey) -> Bool {
-        guard fleetRules[key.app] != nil, identity.role != .ops else { return false }
+        guard fleetRules[key.app] != nil else { return false }
+        if identity.role == .ops { return !key.channel.text.hasPrefix("presence-") && rule(for: key)?.rule.access == .ops }
         guard identity.role != .admin else { return true }
         let restriction = identity.role == .driver ? restriction(of: identity.id, key.app) : nil
         guard restriction != .nothing else { return false }
@@ -62,7 +63,7 @@ extension ReferenceModel {
         case .anyDriver: return identity.role == .driver
         case .ownDriver: return identity.role == .driver && name == stem + identity.id
         case .ownCustomer: return identity.role == .customer && name == stem + identity.id
-        case .admin: return false
+        case .admin, .ops: return false
         case .booking:
             let references = identity.role == .customer ? identity.bookings : references(of: identity.id, key.app)
             return references.contains { name == stem + $0 }

@@ -30,7 +30,7 @@ struct SimulatedFleet {
         var rules: [ChannelPolicy.Rule] = [
             .init("driver-*", .ownDriver), .init("drivers-channel", .anyDriver), .init("admin-channel", .admin),
             .init("tracking-*", .booking), .init("booking-*", .booking), .init("customer-*", .ownCustomer),
-            .init("lobby-*", .open),
+            .init("lobby-*", .open), .init("ops-channel", .ops),
         ]
         if dice.chance(percent: 25) { rules.insert(.init("driver-1", .anyDriver), at: 0) }
         if dice.chance(percent: 15) { rules.append(.init("*", .admin)) }
@@ -49,7 +49,7 @@ struct SimulatedFleet {
 
     private static let names =
         references.flatMap { ["tracking-\($0)", "tracking-\($0)", "booking-\($0)"] }
-        + ["driver-1", "driver-2", "drivers-channel", "admin-channel", "customer-1", "lobby-1", "encrypted-1"]
+        + ["driver-1", "driver-2", "drivers-channel", "admin-channel", "customer-1", "lobby-1", "ops-channel", "encrypted-1"]
     private static let forms = [
         "", "private-", "private-", "private-encrypted-", "presence-", "private-private-", "private-cache-", "cache-",
         "private-presence-",

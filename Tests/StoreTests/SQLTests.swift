@@ -146,11 +146,14 @@ import Testing
                 "SEARCH deliveries USING INDEX sqlite_autoindex_deliveries_1 (channel=? AND sequence=? AND owner=?)"
             ),
             (
-                "FROM notifications JOIN deliveries",
+                "device FROM notifications JOIN deliveries",
                 "SEARCH notifications USING INDEX notifications_by_age (created_at<?)"
             ),
+            ("SELECT MIN(settled_at) FROM push_jobs", "USING INDEX push_jobs_accepted"),
+            ("SELECT 1 FROM notifications JOIN deliveries", "(channel=? AND sequence=? AND owner=?)"),
+            ("SELECT step FROM notification_steps", "(notification_id=? AND step=? AND subject=?)"),
             (
-                "FROM notifications JOIN deliveries",
+                "device FROM notifications JOIN deliveries",
                 "SEARCH deliveries USING COVERING INDEX sqlite_autoindex_deliveries_1 (channel=? AND sequence=?)"
             ),
             ("FROM deliveries WHERE channel = ? AND sequence = ? ORDER BY owner, device", "(channel=? AND sequence=?)"),
@@ -357,6 +360,7 @@ import Testing
         for filter in [NotificationFilter(), .init(channel: "driver-42"), .init(state: .unconfirmed)] {
             _ = try notifications.reports(filter, before: .end, limit: 1, now: noon)
         }
+        _ = try notifications.reports(of: Order(code: "A"), before: .end, limit: 1, now: noon)
         _ = try notifications.unconfirmedCount(createdAfter: 0, until: noon, now: noon)
         _ = try notifications.ids(after: "", createdUntil: noon, most: 1)
         _ = try notifications.unconfirmedOfDrivers(after: "", upTo: "~", createdAfter: 0)
@@ -383,6 +387,7 @@ import Testing
         let step = NotificationStep("received", of: "N", at: noon, subject: "driver:42")
         _ = try steps.record(step, isStray: false)
         _ = try steps.count(of: "N", by: "driver:42")
+        _ = try steps.kinds(of: "N", by: "driver:42")
         _ = try steps.strayCount(of: "driver:42")
         _ = try steps.clearDetails(of: "driver:42")
         for row in try steps.rowsToRedact(after: .init(), most: 1) { try steps.replaceDetail(of: row.key, by: []) }
@@ -442,6 +447,9 @@ import Testing
         try executor.cursors.remove(of: key.owner, channel: key.channel)
         _ = try executor.cursors.deleteUnused(since: 0, most: 1)
         _ = try executor.deliveries.steps(of: Self.logged, most: 1)
+        _ = try executor.deliveries.isConfirmed(notificationID: "N", by: key.owner)
+        _ = try executor.outbox.jobs.firstAcceptedLane(of: "N", for: key.owner)
+        _ = try executor.outbox.jobs.firstAcceptedAt(of: "N", for: key.owner)
         try executor.deliveries.remove(of: key.owner, channel: key.channel)
         _ = try executor.deliveries.deleteExpired(before: 0, most: 1)
         try executor.deliveries.deleteAll(before: 0, most: 1)

@@ -46,7 +46,28 @@ package struct DeliveryCounts: Equatable, Sendable {
         package let type: String
     }
 
+    /// What became of a push, once for each person.
+    package struct PushEffect: Hashable, Sendable {
+        /// The provider that accepted it first.
+        package let provider: PushProvider
+        /// The push's `type`.
+        package let type: String
+        package let kind: Kind
+
+        package enum Kind: Sendable {
+            /// The person's app has received the notification, or confirmed it.
+            case delivered
+            /// The person has viewed or accepted it.
+            case opened
+        }
+    }
+
     package private(set) var arrivals: [Arrival: Int] = [:]
+    package private(set) var pushEffects: [PushEffect: Int] = [:]
+    /// The seconds from notifications' creation until people have viewed them.
+    package var viewSeconds: [Double] = []
+    /// What became of jobs and routes that were offered to drivers, in this order.
+    package var offers: [OfferEvent] = []
     /// The steps that were stored, for the first time.
     package private(set) var steps: [Step: Int] = [:]
     /// Steps that were stored before.
@@ -73,10 +94,17 @@ package struct DeliveryCounts: Equatable, Sendable {
         steps[Step(kind: kind, type: type), default: 0] += 1
     }
 
+    package mutating func add(_ kind: PushEffect.Kind, ofPushBy provider: PushProvider, type: String) {
+        pushEffects[PushEffect(provider: provider, type: type, kind: kind), default: 0] += 1
+    }
+
     /// Adds the counts of another transaction.
     package mutating func add(_ other: DeliveryCounts) {
         arrivals.merge(other.arrivals, uniquingKeysWith: +)
         steps.merge(other.steps, uniquingKeysWith: +)
+        pushEffects.merge(other.pushEffects, uniquingKeysWith: +)
+        viewSeconds += other.viewSeconds
+        offers += other.offers
         repeatedSteps += other.repeatedSteps
         droppedSteps += other.droppedSteps
         evictedResponses += other.evictedResponses

@@ -7,6 +7,8 @@ package struct NotificationRules: Equatable, Sendable {
         /// Whether a newer notification about the same order or route supersedes the event's notifications.
         package let collapsesByJob: Bool
         package let push: Push
+        /// The `type` of the event's pushes.
+        package let dataType: String
         /// ``NotificationCatalogue/Entry/data``.
         package let data: [NotificationCatalogue.DataField]
 
@@ -26,11 +28,12 @@ package struct NotificationRules: Equatable, Sendable {
 
         package init(
             lifetimeSeconds: Int, collapsesByJob: Bool, push: Push = .personal,
-            data: [NotificationCatalogue.DataField] = []
+            dataType: String = "job_update", data: [NotificationCatalogue.DataField] = []
         ) {
             self.lifetimeSeconds = lifetimeSeconds
             self.collapsesByJob = collapsesByJob
             self.push = push
+            self.dataType = dataType
             self.data = data
         }
     }
@@ -87,6 +90,7 @@ extension NotificationRules.Rule {
         if entry.push ?? mode == .fallback { push.insert(.fallback) }
         if entry.broadcast { push.insert(.broadcast) }
         self.init(
-            lifetimeSeconds: entry.lifetimeSeconds, collapsesByJob: entry.collapse == .order, push: push, data: entry.data)
+            lifetimeSeconds: entry.lifetimeSeconds, collapsesByJob: entry.collapse == .order, push: push,
+            dataType: entry.dataType, data: entry.data)
     }
 }

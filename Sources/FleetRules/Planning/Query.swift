@@ -37,13 +37,18 @@ package enum Query: Equatable, Sendable {
 package struct NotificationListing: Equatable, Sendable {
     /// Nil for all channels.
     package let channel: String?
+    /// The code of the order that the notifications concern; nil for all notifications.
+    package let orderCode: String?
     /// Nil for all states.
     package let state: NotificationFilter.State?
     /// The least age in seconds.
     package let olderThan: Int
 
-    package init(channel: String? = nil, state: NotificationFilter.State? = nil, olderThan: Int = 0) {
+    package init(
+        channel: String? = nil, orderCode: String? = nil, state: NotificationFilter.State? = nil, olderThan: Int = 0
+    ) {
         self.channel = channel
+        self.orderCode = orderCode
         self.state = state
         self.olderThan = olderThan
     }

@@ -21,8 +21,10 @@ struct Endpoint: Sendable {
     }
 
     let method: HTTPRequest.Method
-    /// The path's segments; `*` matches any one segment.
-    let path: [String]
+    /// The path, with parameters: `/api/driver/jobs/{id}/accept`.
+    let path: String
+    /// The path's segments; a parameter matches any one segment.
+    private let segments: [Segment]
     /// The roles that may use this path. Nil if all roles of the group may.
     let roles: [Role]?
     let bodyLimit: BodyLimit
@@ -37,6 +39,8 @@ struct Endpoint: Sendable {
     private(set) var addressLimit: AddressLimit?
     /// A token that a customer got by a code is accepted for so many seconds after its end.
     private(set) var expiredSecondsMax: Int64 = 0
+    /// The name of the path in metrics and log lines.
+    var pattern = EndpointPattern.other
     /// Whether a body with a payment card's number is refused before anything else is read of it.
     private(set) var refusesCardNumbers = false
 
@@ -45,7 +49,8 @@ struct Endpoint: Sendable {
         rate: SubjectRate? = nil
     ) {
         self.method = method
-        self.path = path.split(separator: "/").map(String.init)
+        self.path = path
+        segments = path.split(separator: "/").map { $0.first == "{" ? .parameter : .name(String($0)) }
         self.roles = roles
         self.bodyLimit = bodyLimit
         self.rate = rate
@@ -116,14 +121,20 @@ struct Endpoint: Sendable {
         return endpoint
     }
 
-    /// Whether the path matches. The method is not compared.
-    func matches(_ path: [PathSegment]) -> Bool {
-        path.count == self.path.count && zip(self.path, path).allSatisfy { $0 == "*" || $1 == $0 }
+    private enum Segment {
+        case name(String)
+        case parameter
     }
 
-    /// The segments of a matching path that `*` stands for.
+    /// Whether the path matches. The method is not compared.
+    func matches(_ path: [PathSegment]) -> Bool {
+        path.count == segments.count
+            && zip(segments, path).allSatisfy { if case .name(let name) = $0 { $1 == name } else { true } }
+    }
+
+    /// The parameters in a matching path, unchecked.
     func parameters(in path: [PathSegment]) -> [String] {
-        zip(self.path, path).filter { $0.0 == "*" }.map { $0.1.text }
+        zip(segments, path).compactMap { if case .parameter = $0 { $1.text } else { nil } }
     }
 }
 
@@ -135,7 +146,7 @@ struct EndpointGroup: Sendable {
     /// The roles that may use the group. Checked before the path, so that other roles do not learn which paths exist.
     /// Nil if any role may, unless the endpoint lists its own roles.
     let roles: [Role]?
-    let endpoints: [Endpoint]
+    private(set) var endpoints: [Endpoint]
     /// Whether the feature of these paths is off. Every caller then gets 404 for all of them, also without a token.
     let isOff: Bool
 
@@ -155,6 +166,13 @@ struct EndpointGroup: Sendable {
     /// The group with further endpoints.
     func adding(_ more: [Endpoint]) -> EndpointGroup { EndpointGroup(path, roles: roles, endpoints + more) }
 
+    /// The group whose endpoints know their patterns.
+    func adding(to patterns: inout EndpointPatterns) -> EndpointGroup {
+        var group = self
+        for index in endpoints.indices { group.endpoints[index].pattern = patterns.index(of: endpoints[index].path) }
+        return group
+    }
+
     func contains(_ path: [PathSegment]) -> Bool {
         path.count >= prefix.count && zip(prefix, path).allSatisfy { $1 == $0 }
     }
@@ -165,17 +183,17 @@ struct EndpointRequest {
     let http: HTTPRequest
     /// The sender of the request.
     let identity: Identity
-    /// The path's segments that `*` stands for, unchecked.
+    /// The parameters in the path, unchecked.
     let parameters: [String]
     /// The JSON body of a command or of positions; empty for other endpoints.
     let body: JSONBody
     let router: FleetRouter
 
-    /// The first segment of the path that `*` stands for, unchecked.
+    /// The first parameter in the path, unchecked.
     var id: String { parameters[0] }
 
-    /// The first segment of the path that `*` stands for, checked to be a code or an id.
-    /// - Parameter field: the name of the segment in the error message.
+    /// The first parameter in the path, checked to be a code or an id.
+    /// - Parameter field: the parameter's name in the error message.
     func id(_ field: String) throws(APIError) -> String { try JSONBody.checkedName(id, field: field) }
 
     /// The query parameter `reference`: that of a booking.
@@ -195,11 +213,19 @@ struct EndpointRequest {
         return limit
     }
 
-    /// The query parameters `channel`, `state` and `older_than` of a list of notifications.
+    /// The query parameters `channel`, `driver`, `order`, `state` and `older_than` of a list of notifications.
     func notificationListing() throws(APIError) -> NotificationListing {
-        let channel = http.queryValue("channel")
+        var channel = http.queryValue("channel")
         if let channel, ChannelName(channel, lengthMax: 256) == nil { throw .invalid("channel", "be the name of a channel") }
-        return NotificationListing(channel: channel, state: try notificationState(), olderThan: try olderThan())
+        let orderCode = try http.queryValue("order").map { code throws(APIError) in try JSONBody.checkedName(code, field: "order")
+        }
+        if let driver = http.queryValue("driver") {
+            guard channel == nil else { throw APIError(400, "Expected channel or driver, not both") }
+            channel = FleetChannel.driver(try JSONBody.checkedDriverID(driver)).name
+        }
+        guard orderCode == nil || channel == nil else { throw APIError(400, "Expected order alone, without channel or driver") }
+        return NotificationListing(
+            channel: channel, orderCode: orderCode, state: try notificationState(), olderThan: try olderThan())
     }
 
     private func notificationState() throws(APIError) -> NotificationFilter.State? {

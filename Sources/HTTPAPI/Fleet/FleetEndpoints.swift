@@ -33,46 +33,46 @@ enum FleetEndpoints {
         EndpointGroup(
             "/api/admin", roles: [.admin],
             [
-                .query("/api/admin/orders/*") { .order(try $0.id("code")) },
-                .command(.put, "/api/admin/orders/*") { .order(try $0.body.orderAction($0.id, .update)) },
-                .command(.post, "/api/admin/orders/*/assign-driver") { .order(try $0.body.orderAssignment($0.id)) },
-                .command(.post, "/api/admin/orders/*/unassign") { .order(try $0.body.orderAction($0.id, .unassign)) },
-                .command(.post, "/api/admin/orders/*/cancel-enhanced") { .order(try $0.body.orderAction($0.id, .cancel)) },
-                .command(.post, "/api/admin/orders/*/remove-driver") {
+                .query("/api/admin/orders/{code}") { .order(try $0.id("code")) },
+                .command(.put, "/api/admin/orders/{code}") { .order(try $0.body.orderAction($0.id, .update)) },
+                .command(.post, "/api/admin/orders/{code}/assign-driver") { .order(try $0.body.orderAssignment($0.id)) },
+                .command(.post, "/api/admin/orders/{code}/unassign") { .order(try $0.body.orderAction($0.id, .unassign)) },
+                .command(.post, "/api/admin/orders/{code}/cancel-enhanced") { .order(try $0.body.orderAction($0.id, .cancel)) },
+                .command(.post, "/api/admin/orders/{code}/remove-driver") {
                     .order(try $0.body.orderAction($0.id, .removeDriver))
                 },
-                .query("/api/admin/routes/*") { .route(try $0.id("routeId")) },
-                .command(.put, "/api/admin/routes/*") { .route(try $0.body.routeAction($0.id, .update)) },
-                .command(.post, "/api/admin/routes/*/assign-driver") { .route(try $0.body.routeAssignment($0.id)) },
-                .command(.post, "/api/admin/routes/*/unassign") { .route(try $0.body.routeAction($0.id, .unassign)) },
-                .command(.post, "/api/admin/routes/*/cancel") { .route(try $0.body.routeAction($0.id, .cancel)) },
-                .command(.post, "/api/admin/routes/*/drops/*/remove") {
+                .query("/api/admin/routes/{routeId}") { .route(try $0.id("routeId")) },
+                .command(.put, "/api/admin/routes/{routeId}") { .route(try $0.body.routeAction($0.id, .update)) },
+                .command(.post, "/api/admin/routes/{routeId}/assign-driver") { .route(try $0.body.routeAssignment($0.id)) },
+                .command(.post, "/api/admin/routes/{routeId}/unassign") { .route(try $0.body.routeAction($0.id, .unassign)) },
+                .command(.post, "/api/admin/routes/{routeId}/cancel") { .route(try $0.body.routeAction($0.id, .cancel)) },
+                .command(.post, "/api/admin/routes/{routeId}/drops/{dropId}/remove") {
                     .route(try $0.body.routeAction($0.id, .removeDrop($0.parameters[1])))
                 },
                 .action(.get, "/api/admin/drivers/positions") { _ in .driverPositions },
-                .query("/api/admin/drivers/*") { .driver(try JSONBody.checkedDriverID($0.id)) },
-                .command(.put, "/api/admin/drivers/*") {
+                .query("/api/admin/drivers/{id}") { .driver(try JSONBody.checkedDriverID($0.id)) },
+                .command(.put, "/api/admin/drivers/{id}") {
                     .driverCard(driverID: try JSONBody.checkedDriverID($0.id), try $0.body.driverCardChanges())
                 },
                 .command(.post, "/api/admin/notifications", body: .listAndEventData) {
                     .announce(try $0.body.announcement(isKnown: $0.router.isCatalogued))
                 },
-                .command(.post, "/api/admin/notifications/*/remind") {
+                .command(.post, "/api/admin/notifications/{id}/remind") {
                     .remind(notificationID: try $0.id("notification id"))
                 },
-                .command(.delete, "/api/admin/people/driver/*") { .erase(.driver, id: try $0.id("id")) },
-                .command(.delete, "/api/admin/people/customer/*") { .erase(.customer, id: try $0.id("id")) },
+                .command(.delete, "/api/admin/people/driver/{id}") { .erase(.driver, id: try $0.id("id")) },
+                .command(.delete, "/api/admin/people/customer/{id}") { .erase(.customer, id: try $0.id("id")) },
             ]),
         EndpointGroup(
             "/api/driver", roles: [.driver],
             [
                 .query("/api/driver/jobs") { .jobs(driverID: $0.identity.id) },
-                .command(.post, "/api/driver/jobs/*/accept") { .acceptJob(try $0.id("id")) },
-                .command(.put, "/api/driver/jobs/*/progress") {
+                .command(.post, "/api/driver/jobs/{id}/accept") { .acceptJob(try $0.id("id")) },
+                .command(.put, "/api/driver/jobs/{id}/progress") {
                     .progress(try $0.id("id"), try $0.body.progressReport())
                 },
                 .location("/api/driver/location") { .locate(try $0.body.positions(), $0.identity) },
-                .command(.post, "/api/driver/routes/*/accept") { .acceptRoute(try $0.id("id")) },
+                .command(.post, "/api/driver/routes/{id}/accept") { .acceptRoute(try $0.id("id")) },
             ] + recipientEndpoints("/api/driver")),
         EndpointGroup("/api/customer", roles: [.customer], recipientEndpoints("/api/customer")),
         EndpointGroup(
@@ -108,12 +108,14 @@ enum FleetEndpoints {
                 .query("/api/ops/notifications") {
                     .notificationLog(try $0.notificationListing(), before: try $0.before(), limit: try $0.limit())
                 },
-                .query("/api/ops/notifications/*") {
+                .query("/api/ops/notifications/{id}") {
                     .notificationHistory(notificationID: try JSONBody.checkedReportedID($0.id, field: "notification id"))
                 },
-                .query("/api/ops/notifications/*/recipients") {
+                .query("/api/ops/notifications/{id}/recipients") {
                     .notificationRecipients(notificationID: try $0.id("notification id"))
                 },
+                .action(.get, "/api/ops/connections") { .ops(try $0.connectionQuery()) },
+                .action(.get, "/api/ops/channels") { .ops(try $0.channelQuery()) },
                 .query("/api/ops/delivery") { _ in .deliveryFigures },
             ]),
     ]

@@ -21,6 +21,8 @@ package struct FleetRouter {
     /// The calling codes whose phones may sign in; empty: all. Nil while sign-in by code is off.
     let codeCountries: [String]?
     private let groups: [EndpointGroup]
+    /// The texts of all ``EndpointPattern``s.
+    let patterns: [String]
     private let permits: @Sendable (Identity, SubjectRate) -> Bool
 
     /// - Parameters:
@@ -47,19 +49,28 @@ package struct FleetRouter {
         self.accounts = accounts
         self.summaries = summaries
         self.codeCountries = codeCountries
-        groups =
+        let groups =
             (accounts == nil ? FleetEndpoints.groups : FleetEndpoints.groupsWithAccounts)
             + [codeCountries == nil ? CodeEndpoints.off : CodeEndpoints.group]
+        var patterns = EndpointPatterns()
+        self.groups = groups.map { $0.adding(to: &patterns) }
+        self.patterns = patterns.texts
         self.permits = permits
+    }
+
+    /// The endpoints of a path, one for each method; none if the path is unknown.
+    func target(of path: [PathSegment]) -> FleetTarget {
+        let group = groups.first { $0.contains(path) }
+        return FleetTarget(path: path, group: group, endpoints: (group?.endpoints ?? []).filter { $0.matches(path) })
     }
 
     /// Checks a request's head in the order that docs/api.md documents: 401, 403, 404 (path), 405, 429. 413 and 400
     /// follow when the body's size is known.
     /// - Parameter now: seconds since 1970.
     func route(
-        head request: HTTPRequest, _ path: [PathSegment], _ envelope: Envelope?, now: Int64
+        head request: HTTPRequest, _ target: FleetTarget, _ envelope: Envelope?, now: Int64
     ) throws(APIError) -> Routing {
-        let group = groups.first { $0.contains(path) }
+        let (path, group, endpoints) = (target.path, target.group, target.endpoints)
         if let group, group.isOff { throw Router.unknown(request) }
         if request.method == .options, request.origin != nil {
             guard app.origins.allows(request.origin) else {
@@ -67,7 +78,6 @@ package struct FleetRouter {
             }
             return .respond(CORS.preflight)
         }
-        let endpoints = (group?.endpoints ?? []).filter { $0.matches(path) }
         let sender: Identity
         switch try authenticate(request, path, endpoints, now: now) {
         case .needsKey(let key): return .needsKey(key)
@@ -79,7 +89,7 @@ package struct FleetRouter {
                 429, rate.refusal(of: identity.key.clipped), headers: ["Retry-After": "1"], summary: "Too many requests")
         }
         let route = FleetRoute(endpoint: endpoint, identity: identity, parameters: endpoint.parameters(in: path))
-        let target: RoutedRequest.Target =
+        let routed: RoutedRequest.Target =
             if case .none = endpoint.bodyLimit {
                 .action(action(of: route, request, envelope))
             } else {
@@ -88,7 +98,7 @@ package struct FleetRouter {
         return .route(
             RoutedRequest(
                 bodyBytesMax: endpoint.bodyLimit.bytes(app.limits), envelope: envelope, addressLimit: endpoint.addressLimit,
-                target: target))
+                actor: endpoint.isOpen ? nil : identity, target: routed))
     }
 
     /// The sender of a request to one of these endpoints, which have the same path.
@@ -243,10 +253,21 @@ package struct FleetRouter {
     }
 }
 
+/// The endpoints of a request's path.
+struct FleetTarget {
+    let path: [PathSegment]
+    /// Nil if no group has the path's prefix.
+    let group: EndpointGroup?
+    /// They have the same path, and differ in their methods.
+    let endpoints: [Endpoint]
+
+    var pattern: EndpointPattern { endpoints.first?.pattern ?? .other }
+}
+
 /// An authenticated request to an endpoint of the fleet's API.
 struct FleetRoute {
     let endpoint: Endpoint
     let identity: Identity
-    /// The path's segments that `*` stands for, unchecked.
+    /// The parameters in the path, unchecked.
     let parameters: [String]
 }

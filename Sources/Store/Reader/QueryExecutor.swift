@@ -64,7 +64,7 @@ final class QueryExecutor {
                 try inboxPage(person, before, limit).map(QueryResult.notifications)
             case .notificationHistory(let id): try notificationHistory(id, now)
             case .notificationLog(let listing, let before, let limit):
-                try log(listing.filter(now: now, confirmTime: confirmTime), before, limit, now)
+                try log(listing, before, limit, now)
             case .notificationRecipients(let id): try recipients(of: id)
             case .deliveryFigures: .success(.deliveryFigures(try figures(now: now)))
             case .devices(let person): .success(.devices(try devices(person)))
@@ -176,12 +176,23 @@ final class QueryExecutor {
     }
 
     private func log(
-        _ filter: NotificationFilter, _ before: String?, _ limit: Int, _ now: Int64
+        _ listing: NotificationListing, _ before: String?, _ limit: Int, _ now: Int64
     ) throws(DatabaseError) -> Result<QueryResult, RuleError> {
+        let filter = listing.filter(now: now, confirmTime: confirmTime)
         guard let position = try position(before, on: filter.channel) else { return .failure(Self.unknownPosition) }
+        if let code = listing.orderCode {
+            guard let order = try orders.order(code: code) else {
+                return .failure(RuleError(.unknown, "Order \(code) not found"))
+            }
+            let reports = try notifications.reports(of: order, before: position, limit: Self.orderPageMax, now: now)
+            return .success(.notificationLog(Array(reports.lazy.filter(filter.includes).prefix(Self.clamped(limit)))))
+        }
         let page = try notifications.reports(filter, before: position, limit: Self.clamped(limit), now: now)
         return .success(.notificationLog(page))
     }
+
+    /// The most notifications of one order that a list looks at.
+    private static let orderPageMax = 1_000
 
     private static let unknownPosition = RuleError(.invalid, "before: no such notification")
 

@@ -44,6 +44,16 @@ struct DeliveryTable {
         FROM notifications WHERE channel = ? AND sequence > ? AND sequence <= ? ORDER BY sequence
         """)
 
+    /// Whether a device of the owner has confirmed a notification.
+    func isConfirmed(notificationID: String, by owner: String) throws(DatabaseError) -> Bool {
+        try database.first(
+            """
+            SELECT 1 FROM notifications JOIN deliveries ON deliveries.channel = notifications.channel \
+            AND deliveries.sequence = notifications.sequence \
+            WHERE id = ? AND owner = ? AND deliveries.confirmed_at IS NOT NULL LIMIT 1
+            """, .string(notificationID), .string(owner), as: { _ in true }) ?? false
+    }
+
     /// Stores a receipt for its notifications that are in the log. Times that are stored already are kept.
     func store(_ receipt: Receipt) throws(DatabaseError) {
         let key = receipt.key

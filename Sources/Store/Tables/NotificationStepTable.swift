@@ -31,6 +31,16 @@ struct NotificationStepTable {
     private static let countBySubject = SQL(
         "SELECT COUNT(*) FROM notification_steps WHERE notification_id = ? AND step IN (\(kinds)) AND subject = ?")
 
+    /// What a subject has reported of a notification.
+    func kinds(of notificationID: String, by subject: String) throws(DatabaseError) -> Set<TelemetryEvent.Kind> {
+        let names = try database.all(
+            Self.kindsBySubject, .string(notificationID), .string(subject), as: { $0.string(0) })
+        return Set(names.compactMap(TelemetryEvent.Kind.init))
+    }
+
+    private static let kindsBySubject = SQL(
+        "SELECT step FROM notification_steps WHERE notification_id = ? AND step IN (\(kinds)) AND subject = ?")
+
     /// The number of stray steps that a subject has reported.
     func strayCount(of subject: String) throws(DatabaseError) -> Int {
         Int(

@@ -1,4 +1,5 @@
 import FleetRules
+import JSON
 import Primitives
 
 /// How far notifications have come, and which of them nobody has confirmed.
@@ -83,6 +84,24 @@ extension NotificationTable {
         }
         return found
     }
+
+    /// The notifications that concern an order, before a position, newest first, at most `limit`: those of its changes, which
+    /// have the time and the correlation id of the change in the audit log, and those on its booking's channels.
+    func reports(of order: Order, before position: Position, limit: Int, now: Int64) throws(DatabaseError) -> [NotificationReport]
+    {
+        let channels = [FleetChannel.booking(order.reference), .tracking(order.reference)].map(\.name)
+        return try database.all(
+            Self.reportsOfOrder, .string(position.id), .string(order.code), .string(channels[0]), .string(channels[1]),
+            .integer(limit), as: { NotificationReport(row: $0, now: now) }
+        ).filter { $0.logged.notification.concerns(order, channels) }
+    }
+
+    private static let reportsOfOrder = SQL(
+        """
+        \(selectReport) WHERE id < ? AND id IN (SELECT notifications.id FROM audit JOIN notifications \
+        ON notifications.created_at = audit.at AND notifications.correlation_id = audit.correlation_id \
+        WHERE audit.order_code = ? UNION SELECT id FROM notifications WHERE channel IN (?, ?)) ORDER BY id DESC LIMIT ?
+        """)
 
     /// The place of a notification in the log and in its channel.
     struct Position {
@@ -214,5 +233,23 @@ extension NotificationReport {
                 writtenAt: row.optionalInteger(12), confirmedAt: row.optionalInteger(13),
                 acknowledgedAt: row.optionalInteger(14)),
             now: now)
+    }
+}
+
+extension Notification {
+    private enum Member: String, CaseIterable {
+        case bookingId, bookingReference, orderRef
+    }
+
+    /// Whether the notification names an order: two orders may have been changed with one correlation id in the same
+    /// millisecond.
+    /// - Parameter channels: those of the order's booking, whose notifications need not name it.
+    fileprivate func concerns(_ order: Order, _ channels: [String]) -> Bool {
+        if channels.contains(where: channel.isSame(as:)) { return true }
+        guard let members = try? JSONMembers<Member>(of: data) else { return false }
+        return Member.allCases.contains { member in
+            guard case .text(let text) = members[member] else { return false }
+            return text.isSame(as: member == .bookingId ? order.bookingID ?? order.code : order.reference)
+        }
     }
 }

@@ -42,13 +42,14 @@ struct NotificationTable {
         let id: String
         let channel: String
         let event: String
+        let createdAt: Int64
     }
 
     /// Nil if the notification is not in the log.
     func head(of id: String) throws(DatabaseError) -> Head? {
         try database.first(
-            "SELECT channel, event FROM notifications WHERE id = ?", .string(id),
-            as: { Head(id: id, channel: $0.string(0), event: $0.string(1)) })
+            "SELECT channel, event, created_at FROM notifications WHERE id = ?", .string(id),
+            as: { Head(id: id, channel: $0.string(0), event: $0.string(1), createdAt: $0.integer(2)) })
     }
 
     /// A channel's notifications before `sequence`, newest first. If `sequence` is nil, starts with the newest.

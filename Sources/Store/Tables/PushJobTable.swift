@@ -174,6 +174,23 @@ struct PushJobTable {
             """, .string(job.notification.id), .string(job.recipient), .integer(job.number), as: { _ in true }) == nil
     }
 
+    /// The lane of the first push of a notification that a provider has accepted for a recipient; nil if none has, or the
+    /// stored lane is unknown.
+    func firstAcceptedLane(of notificationID: String, for recipient: String) throws(DatabaseError) -> PushLane? {
+        try database.first(
+            """
+            SELECT lane FROM push_jobs WHERE notification_id = ? AND recipient = ? AND state = 'accepted' \
+            ORDER BY settled_at, number LIMIT 1
+            """, .string(notificationID), .string(recipient), as: Self.lane) ?? nil
+    }
+
+    /// When a provider first accepted a push of a notification for a recipient; nil if none has.
+    func firstAcceptedAt(of notificationID: String, for recipient: String) throws(DatabaseError) -> Int64? {
+        try database.first(
+            "SELECT MIN(settled_at) FROM push_jobs WHERE notification_id = ? AND recipient = ? AND state = 'accepted'",
+            .string(notificationID), .string(recipient), as: { $0.optionalInteger(0) }) ?? nil
+    }
+
     /// Whether the recipient has got the job's notification by another push, or another push of it is open.
     func mayArrive(_ job: PushJob) throws(DatabaseError) -> Bool {
         try database.first(

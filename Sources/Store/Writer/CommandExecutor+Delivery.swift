@@ -15,6 +15,7 @@ extension CommandExecutor {
             if !delivered.wasWritten { counter.counts.add(.written, of: notification.event) }
             guard let confirmedAt = receipt.confirmedAt, !delivered.wasConfirmed else { continue }
             counter.counts.add(.confirmed, of: notification.event)
+            try outbox.countConfirmation(of: notification, by: key.owner)
             counter.add(DeliveryUpdate(delivered.logged, .confirmed, at: confirmedAt))
             confirmations.append(
                 Confirmation(

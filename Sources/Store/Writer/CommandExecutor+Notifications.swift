@@ -55,6 +55,11 @@ extension CommandExecutor {
     ) throws(DatabaseError) {
         guard try isRecipient(actor, of: notification) else { return }
         counter.counts.add(kind.state, of: notification.event)
+        try outbox.countEffect(of: kind, notification, by: actor.key)
+        if kind == .viewed {
+            counter.counts.viewSeconds.append(Double(max(0, now - notification.createdAt)) / 1_000)
+        }
+        if let step = kind.offerStep { try recordOffer(notification, step, by: actor, now) }
         if notification.channel.isSame(as: actor.channel) || notification.channel.isSame(as: FleetChannel.drivers.name) {
             try acknowledge(notification, by: actor, now: now)
         }

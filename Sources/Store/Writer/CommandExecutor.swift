@@ -9,7 +9,7 @@ import Primitives
 /// rolled-back transaction leaves a gap in the ids and turns, which is harmless.
 ///
 /// `+Idempotency` executes a repeated command only once. `+Notifications`, `+Devices` and `+Erasure` execute the
-/// commands that need no plan, `+Delivery` stores confirmations and finds where a replay begins, `+Trips`
+/// commands that need no plan, `+Offers` records what drivers do with offers, `+Delivery` stores confirmations and finds where a replay begins, `+Trips`
 /// executes the gateway's own steps and stores positions, `+Accounts` what concerns drivers' accounts, `+Batches` and
 /// `+Availability` what concerns batches of orders, `+Codes` sign-in by code. ``BackgroundTask`` and `+Retention` run in
 /// slices between batches. ``PushOutbox`` creates push jobs.
@@ -60,7 +60,9 @@ package final class CommandExecutor {
     /// ``StoreWriter/Options/track``
     private let track: @Sendable (String) -> Track
     /// Limits and push policy. Changed between transactions only.
-    var rules: NotificationRules
+    var rules: NotificationRules {
+        didSet { outbox.rules = rules }
+    }
     /// The tasks that may have something to do. At the start these are all tasks.
     var backgroundTasks = Set(BackgroundTask.allCases)
     /// Progress of ``BackgroundTask/seals``: the index of the key in ``DeviceKeys/olderIDs``, and the id of the last
@@ -195,12 +197,17 @@ package final class CommandExecutor {
             let order = try orders.order(job: id, driverID: command.actor.id)
             var withCard = context
             withCard.card = try drivers.card(ofDriver: command.actor.id)
-            return try execute(command, now) { [withCard] planner throws(RuleError) in
+            let reply = try execute(command, now) { [withCard] planner throws(RuleError) in
                 try planner.accept(order: order, withCard)
             }
+            recordAnswer(reply, to: command, order.map(Offer.Subject.init), holder: order?.assignment.driver?.id.text, now)
+            return reply
         case .acceptRoute(let id):
             let route = try routes.route(id: id)
-            return try execute(command, now) { planner throws(RuleError) in try planner.accept(route: route, context) }
+            let reply = try execute(command, now) { planner throws(RuleError) in try planner.accept(route: route, context) }
+            recordAnswer(
+                reply, to: command, route.map { .route($0.id) }, holder: route?.assignment.driver?.id.text, now)
+            return reply
         case .progress(let id, let report):
             return try execute(report, ofJob: id, command, context)
         case .trip(let step): return try execute(step, command, context)

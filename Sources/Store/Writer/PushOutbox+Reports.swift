@@ -74,6 +74,10 @@ extension PushOutbox {
             switch outcome.result {
             case .accepted where try jobs.isFirstAccepted(job):
                 counter.counts.add(.pushed, of: job.notification.event)
+                try countEarlierEffects(of: job, by: reply.lease.lane)
+                if Offer.isOffer(event: job.notification.event) {
+                    counter.counts.offers.append(.pushed(notificationID: job.notification.id, at: now))
+                }
                 let seconds = try arrivals.seconds(toldBy: job.notification.id, event: job.notification.event, now: now)
                 if let seconds { counter.counts.arrivalPushSeconds.append(seconds) }
                 try report(.pushed, job, now)

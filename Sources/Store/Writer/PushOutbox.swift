@@ -18,6 +18,10 @@ final class PushOutbox {
     let arrivals: ArrivalTimes
     let sequences: ChannelSequenceTable
     let counter: DeliveryCounter
+    let steps: NotificationStepTable
+    let deliveries: DeliveryTable
+    /// For the types of pushes.
+    var rules: NotificationRules
     let keys: DeviceKeys
     /// The enabled push lanes (``PushLane``). Devices of other lanes get no jobs.
     let lanes: Set<PushLane>
@@ -46,6 +50,9 @@ final class PushOutbox {
         self.notifications = notifications
         arrivals = ArrivalTimes(notifications: notifications, orders: OrderTable(database: database))
         self.sequences = sequences
+        rules = options.rules
+        steps = NotificationStepTable(database: database)
+        deliveries = DeliveryTable(database: database)
         jobs = PushJobTable(database: database)
         devices = DeviceTable(database: database, unreadableRows: unreadableRows)
         bookings = DeviceBookingTable(database: database)

@@ -22,7 +22,7 @@ enum AccountEndpoints {
         .query("/api/admin/drivers") {
             .account(.list(try $0.accountStatus(), before: try $0.before(), limit: try $0.limit()))
         },
-        .query("/api/admin/drivers/*/account") { .account(.one(driverID: try JSONBody.checkedDriverID($0.id))) },
+        .query("/api/admin/drivers/{id}/account") { .account(.one(driverID: try JSONBody.checkedDriverID($0.id))) },
         decision("approve") { _ in .approve },
         decision("reject") { .reject(reason: try $0.requiredDecisionReason()) },
         decision("suspend") { .suspend(reason: try $0.decisionReason()) },
@@ -32,7 +32,7 @@ enum AccountEndpoints {
     private static func decision(
         _ name: String, _ read: @escaping @Sendable (JSONBody) throws -> AccountAction
     ) -> Endpoint {
-        .command(.post, "/api/admin/drivers/*/\(name)") {
+        .command(.post, "/api/admin/drivers/{id}/\(name)") {
             .account(.decide(try read($0.body), driverID: try JSONBody.checkedDriverID($0.id)))
         }
     }

@@ -2,130 +2,9 @@ import Batches
 import FleetRules
 import Observability
 import Store
-import Threads
 
-/// Counts fleet actions, notifications, telemetry and failed requests. The store's threads and the loops write, any
-/// thread reads.
-final class FleetCounters: Sendable {
-    private struct Counts {
-        var actions: [Action: Int] = [:]
-        var deliveries = DeliveryCounts()
-        var failedRequests: [Int: Int] = [:]
-        var failedTransitions = 0
-        var confirmations = Histogram(
-            bounds: [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 300, 3_600, 86_400])
-        var unconfirmed = 0
-        var positions = LocationReceipt()
-        var limitedLocations = 0
-        var arrivalsByPosition = 0
-        var arrivalsByDriver = 0
-        var moments: [TripMoment: Int] = [:]
-        var batchActions: [Action: Int] = [:]
-        var reports: [Report: Int] = [:]
-        var lostRaces = 0
-        var arrivalToPush = Histogram(bounds: arrivalBounds)
-        var arrivalToReceived = Histogram(bounds: arrivalBounds)
-
-        private static let arrivalBounds = [0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 120, 300, 600]
-    }
-
-    private struct Action: Hashable {
-        let name: String
-        let outcome: String
-    }
-
-    /// What a driver reported of an order at its end.
-    private struct Report: Hashable {
-        let status: ReportedStatus
-        let reason: FailureReason?
-    }
-
-    private let counts = Lock(Counts())
-
-    func countAction(_ name: String, outcome: String) {
-        counts.withLock { $0.actions[Action(name: name, outcome: outcome), default: 0] += 1 }
-    }
-
-    /// Counts a command that concerns a batch of orders.
-    func countBatchAction(_ name: String, outcome: String) {
-        counts.withLock { $0.batchActions[Action(name: name, outcome: outcome), default: 0] += 1 }
-    }
-
-    /// Counts an order that was delivered or failed.
-    func count(_ report: DeliveryReport) {
-        let reason: FailureReason?
-        switch report.outcome {
-        case .enRoute, .arrived: return
-        case .delivered: reason = nil
-        case .failed(let failure): reason = failure
-        }
-        counts.withLock { $0.reports[Report(status: report.status, reason: reason), default: 0] += 1 }
-    }
-
-    /// Counts a driver who was too late for a batch.
-    func countLostRace() { counts.withLock { $0.lostRaces += 1 } }
-
-    /// Counts what happened to notifications in a transaction.
-    func count(_ deliveries: DeliveryCounts) {
-        guard !deliveries.isEmpty else { return }
-        counts.withLock { counts in
-            for seconds in deliveries.arrivalPushSeconds { counts.arrivalToPush.observe(seconds) }
-            for seconds in deliveries.arrivalReceivedSeconds { counts.arrivalToReceived.observe(seconds) }
-            var rest = deliveries
-            (rest.arrivalPushSeconds, rest.arrivalReceivedSeconds) = ([], [])
-            counts.deliveries.add(rest)
-        }
-    }
-
-    /// Counts the times from the creation of notifications to their first confirmations.
-    func count(_ confirmations: [Confirmation]) {
-        guard !confirmations.isEmpty else { return }
-        counts.withLock { counts in
-            for confirmation in confirmations { counts.confirmations.observe(confirmation.seconds) }
-        }
-    }
-
-    /// Counts a driver's positions.
-    func count(_ receipt: LocationReceipt) {
-        counts.withLock {
-            $0.positions.accepted += receipt.accepted
-            $0.positions.ignored += receipt.ignored
-        }
-    }
-
-    /// Counts a request with positions that came too early.
-    func countLimitedLocation() { counts.withLock { $0.limitedLocations += 1 } }
-
-    /// Counts the arrival and the moments of trips in a commit.
-    func countTrip(_ result: CommandResult) {
-        let moments = result.notifications.compactMap { notification in
-            // Admins can announce an arrival, but on other channels.
-            notification.channel.utf8.starts(with: "booking-".utf8) ? TripMoment(event: notification.event) : nil
-        }
-        guard !moments.isEmpty else { return }
-        counts.withLock { counts in
-            for moment in moments { counts.moments[moment, default: 0] += 1 }
-            guard moments.contains(.arrival) else { return }
-            if result.order?.trip.isArrivedByPosition == true {
-                counts.arrivalsByPosition += 1
-            } else {
-                counts.arrivalsByDriver += 1
-            }
-        }
-    }
-
-    /// Records the present number of unconfirmed notifications of the last hour.
-    func record(unconfirmed count: Int) { counts.withLock { $0.unconfirmed = count } }
-
-    /// Counts a progress report that the job's status does not allow.
-    func countFailedTransition() { counts.withLock { $0.failedTransitions += 1 } }
-
-    /// Counts a request answered with a 4xx or 5xx status.
-    func countFailedRequest(_ status: Int) { counts.withLock { $0.failedRequests[status, default: 0] += 1 } }
-
-    /// The number of steps that were not stored, because their reporter has reported too many of unknown notifications.
-    var droppedSteps: Int { counts.withLock { $0.deliveries.droppedSteps } }
-
+/// The counts as families of `/metrics`, and as members of `GET /api/ops/stats`.
+extension FleetCounters {
     func families(prefix: String) -> [MetricFamily] {
         let counts = counts.withLock { $0 }
         return [
@@ -160,14 +39,63 @@ final class FleetCounters: Sendable {
                 help: "Steps not stored: the device reported too many of unknown notifications.",
                 value: counts.deliveries.droppedSteps),
             MetricFamily(
-                "\(prefix)_failed_transitions_total", .counter, help: "Progress reports rejected because of the job's status.",
-                value: counts.failedTransitions),
+                "\(prefix)_transitions_total", .counter,
+                help: "Reported steps of jobs, by the job's status before, the step, and whether it was taken.",
+                samples: counts.transitions
+                    .sorted {
+                        ($0.key.from, $0.key.to, $0.key.outcome.rawValue) < ($1.key.from, $1.key.to, $1.key.outcome.rawValue)
+                    }
+                    .map {
+                        (
+                            [("from", $0.key.from), ("to", $0.key.to), ("outcome", $0.key.outcome.rawValue)],
+                            String($0.value)
+                        )
+                    }),
             MetricFamily(
-                "\(prefix)_fleet_refused_total", .counter,
-                help: "Fleet API requests answered with 4xx or 5xx, by status.",
-                samples: counts.failedRequests.sorted { $0.key < $1.key }.map {
-                    ([("status", String($0.key))], String($0.value))
+                "\(prefix)_fleet_events_total", .counter,
+                help: "Events of fleet channels, by whether anybody was subscribed when they were published.",
+                samples: events.flatMap { name, audience in
+                    [
+                        ([("event", name), ("audience", "subscribed")], String(audience.subscribed)),
+                        ([("event", name), ("audience", "none")], String(audience.none)),
+                    ]
                 }),
+        ]
+    }
+
+    /// The families about how people react to notifications.
+    func reactionFamilies(prefix: String) -> [MetricFamily] {
+        let counts = counts.withLock { $0 }
+        func pushes(_ kind: DeliveryCounts.PushEffect.Kind) -> [(labels: [(name: String, value: String)], value: String)] {
+            counts.deliveries.pushEffects.filter { $0.key.kind == kind }
+                .sorted { ($0.key.provider.rawValue, $0.key.type) < ($1.key.provider.rawValue, $1.key.type) }
+                .map { ([("provider", $0.key.provider.rawValue), ("type", $0.key.type)], String($0.value)) }
+        }
+        return [
+            MetricFamily(
+                "\(prefix)_push_delivered_total", .counter,
+                help: "Pushed notifications that the person's app has received or confirmed.", samples: pushes(.delivered)),
+            MetricFamily(
+                "\(prefix)_push_opened_total", .counter, help: "Pushed notifications that the person has viewed or accepted.",
+                samples: pushes(.opened)),
+            MetricFamily(
+                "\(prefix)_notification_to_view_seconds", help: "From a notification's creation until a person has viewed it.",
+                histograms: [([], counts.offers.creationToView)]),
+            MetricFamily(
+                "\(prefix)_view_to_accept_seconds",
+                help: "From the view of an offered job or route until the driver has accepted it.",
+                histograms: [([], counts.offers.viewToAccept)]),
+            MetricFamily(
+                "\(prefix)_push_to_accept_seconds",
+                help:
+                    "From the first accepted push of an offered job or route, or its creation, until the driver has accepted it.",
+                histograms: [([], counts.offers.pushToAccept)]),
+            MetricFamily(
+                "\(prefix)_accept_within_total", .counter,
+                help: "Offers that were viewed or accepted on the phone, by when the driver's accept came after that.",
+                samples: counts.offers.outcomes
+                    .sorted { ($0.key.within.rawValue, $0.key.type) < ($1.key.within.rawValue, $1.key.type) }
+                    .map { ([("within", $0.key.within.rawValue), ("type", $0.key.type)], String($0.value)) }),
         ]
     }
 
@@ -235,8 +163,10 @@ final class FleetCounters: Sendable {
                 Dictionary(counts.deliveries.steps.map { ($0.key.kind.rawValue, $0.value) }, uniquingKeysWith: +)
                     .map { ($0.key, $0.value) }.sorted { $0.0 < $1.0 }
             ),
-            ("refusals", counts.failedRequests.sorted { $0.key < $1.key }.map { (String($0.key), $0.value) }),
-            ("transitions", [("failed", counts.failedTransitions)]),
+            (
+                "transitions",
+                [("failed", counts.transitions.reduce(0) { $0 + ($1.key.outcome == .invalid ? $1.value : 0) })]
+            ),
         ]
     }
 }

@@ -1,0 +1,61 @@
+// Numbers, sizes and times as texts.
+
+const whole = new Intl.NumberFormat("en", { maximumFractionDigits: 0 });
+const fraction = new Intl.NumberFormat("en", { minimumFractionDigits: 1, maximumFractionDigits: 1 });
+
+export const count = (number) => Number.isFinite(number) ? whole.format(number) : "–";
+
+/// A number per second: with one decimal while it is small.
+export const rate = (number) =>
+  !Number.isFinite(number) ? "–" : number === 0 || number >= 100 ? whole.format(number) : fraction.format(number);
+
+export function share(part, all) {
+  return all > 0 ? `${fraction.format((100 * part) / all)} %` : "–";
+}
+
+export function bytes(number) {
+  if (!Number.isFinite(number)) return "–";
+  const units = ["B", "kB", "MB", "GB", "TB"];
+  let index = 0;
+  for (; number >= 1000 && index < units.length - 1; index += 1) number /= 1000;
+  return `${index === 0 || number >= 100 ? whole.format(number) : fraction.format(number)} ${units[index]}`;
+}
+
+/// A span of milliseconds: its two largest units.
+export function span(milliseconds) {
+  if (!Number.isFinite(milliseconds)) return "–";
+  const ms = Math.max(0, milliseconds);
+  if (ms < 1000) return `${Math.round(ms)} ms`;
+  if (ms < 60_000) return `${fraction.format(Math.floor(ms / 100) / 10)} s`;
+  const seconds = Math.floor(ms / 1000);
+  if (seconds < 3600) return `${Math.floor(seconds / 60)} min ${seconds % 60} s`;
+  if (seconds < 86_400) return `${Math.floor(seconds / 3600)} h ${Math.floor((seconds % 3600) / 60)} min`;
+  return `${Math.floor(seconds / 86_400)} d ${Math.floor((seconds % 86_400) / 3600)} h`;
+}
+
+/// How long ago a time of the gateway is, in whole seconds.
+export function age(time, now = Date.now()) {
+  const ms = now - Date.parse(time);
+  return ms < 60_000 ? `${Math.max(0, Math.floor(ms / 1000))} s` : span(ms);
+}
+
+/// A time of the gateway, or a number of milliseconds, on this machine's clock; with the date unless it is today.
+export function clock(time, withMilliseconds = false) {
+  const date = new Date(time);
+  if (Number.isNaN(date.getTime())) return "–";
+  const pad = (number, width = 2) => String(number).padStart(width, "0");
+  const day = `${date.getFullYear()}-${pad(date.getMonth() + 1)}-${pad(date.getDate())}`;
+  const text = `${pad(date.getHours())}:${pad(date.getMinutes())}:${pad(date.getSeconds())}`;
+  return (date.toDateString() === new Date().toDateString() ? "" : `${day} `) + text
+    + (withMilliseconds ? `.${pad(date.getMilliseconds(), 3)}` : "");
+}
+
+/// What a close code of the gateway means.
+const CLOSES = {
+  1000: "normal", 1001: "going away", 1002: "protocol error", 1003: "binary message", 1007: "invalid UTF-8",
+  1009: "message too large", 1011: "internal error", 4000: "requires TLS", 4001: "unknown key", 4003: "application disabled",
+  4004: "too many connections", 4005: "unknown path", 4006: "invalid protocol", 4007: "unsupported protocol",
+  4008: "no protocol", 4009: "not permitted", 4100: "over capacity", 4200: "gateway stops", 4201: "no answer to a ping",
+};
+
+export const closeMeaning = (code) => CLOSES[code] ?? "";

@@ -1,0 +1,147 @@
+// The map of drivers and the trips that are followed, with the same as a list.
+
+import { age } from "./format.js";
+import { element, field, Poll, setAttribute, setText, Table } from "./page.js";
+import { MapCanvas } from "./mapcanvas.js";
+
+const PERIOD = 15_000; // milliseconds between two readings of all positions; events come in between
+const STALE = 60_000;
+const TRAIL = 30; // positions that a driver's line has
+const CHANNEL = "private-admin-channel";
+
+export class FleetMap {
+  title = "Map";
+  #gateway;
+  #feed;
+  #poll = new Poll(PERIOD, () => this.#load());
+  #drivers = new Map();
+  #places = [];
+  #selected = null;
+  #isFitted = false;
+  #leave = null;
+  #ticks = null;
+
+  constructor({ gateway, feed, tileUrl }) {
+    this.#gateway = gateway;
+    this.#feed = feed;
+    this.map = new MapCanvas(tileUrl, (id) => this.#select(id));
+    setAttribute(this.map.canvas, "aria-label", "Map of the drivers. Arrow keys move it, + and − zoom, F shows all. The list beside it has the same.");
+    setAttribute(this.map.canvas, "role", "application");
+    this.refused = element("p", { class: "refused", role: "alert" });
+    this.status = element("p", { class: "note", role: "status" });
+    this.code = element("input", { autocomplete: "off", spellcheck: "false", required: true });
+    const button = (label, text, act) => element("button", { type: "button", "aria-label": label, title: label, click: act }, text);
+    this.table = new Table("Drivers on a trip", [
+      { title: "Driver", text: ({ id }) => id, act: ({ id }) => this.#select(id, true), title_of: () => "Show on the map" },
+      { title: "Booking", text: ({ bookingReference }) => bookingReference ?? "" },
+      { title: "Status", text: ({ status }) => status ?? "" },
+      { title: "ETA", isNumber: true, text: ({ eta }) => Number.isFinite(eta) ? `${eta} min` : "" },
+      { title: "Position", isNumber: true, text: ({ latitude, longitude }) => Number.isFinite(latitude) ? `${latitude.toFixed(4)}, ${longitude.toFixed(4)}` : "unknown" },
+      { title: "Age", isNumber: true, text: ({ at }) => at ? age(at) : "", mark: (driver) => isStale(driver) && "warn" },
+    ], ({ id }) => id, "No driver is on a trip");
+    this.detail = element("p", { class: "note", role: "status" });
+    this.element = element("div", {}, this.refused,
+      element("div", { class: "map" },
+        element("div", { class: "sheet" }, this.map.canvas, element("div", { class: "zoom" },
+          button("Zoom in", "+", () => this.map.zoomBy(1)), button("Zoom out", "−", () => this.map.zoomBy(-1)),
+          button("Show all", "Fit", () => this.map.fit()))),
+        element("div", { class: "beside" },
+          element("form", { class: "filters", submit: (event) => {
+            event.preventDefault();
+            this.#showOrder(this.code.value.trim());
+          } }, field("Follow order", this.code), element("button", { class: "primary" }, "Show")),
+          this.status, this.detail, this.table.element)));
+  }
+
+  get firstField() {
+    return this.code;
+  }
+
+  show() {
+    this.#leave = this.#feed.subscribe(CHANNEL, {
+      onEvent: (event, data) => event === "driver-location" && this.#receive(JSON.parse(data)),
+    });
+    this.#poll.start();
+    this.#ticks = setInterval(() => this.#display(), 1_000);
+    this.#display();
+  }
+
+  hide() {
+    this.#poll.stop();
+    this.#leave?.();
+    clearInterval(this.#ticks);
+  }
+
+  refresh() {
+    this.#poll.start();
+  }
+
+  onKey(key) {
+    if (key === "f") this.map.fit();
+  }
+
+  async #load() {
+    let positions;
+    try {
+      ({ data: { positions } } = await this.#gateway.get("/api/admin/drivers/positions"));
+      setText(this.refused, "");
+    } catch (refusal) {
+      return setText(this.refused, refusal.advice);
+    }
+    const present = new Set(positions.map(({ driverId }) => driverId));
+    for (const id of this.#drivers.keys()) if (!present.has(id)) this.#drivers.delete(id);
+    for (const position of positions) this.#receive(position);
+    this.#display();
+    if (!this.#isFitted && this.#located.length > 0) {
+      this.#isFitted = true;
+      this.map.fit();
+    }
+  }
+
+  /// Takes a driver's position, of the list or of an event. An event has no ETA: the last one stays.
+  #receive({ driverId: id, bookingReference, latitude, longitude, heading, status, last_updated: at, estimated_arrival_minutes: eta }) {
+    const before = this.#drivers.get(id);
+    const hasMoved = Number.isFinite(before?.latitude) && (before.latitude !== latitude || before.longitude !== longitude);
+    const trail = [...(before?.trail ?? []), ...(hasMoved ? [{ latitude: before.latitude, longitude: before.longitude }] : [])];
+    this.#drivers.set(id, { id, label: id, bookingReference, latitude, longitude, heading, status, at,
+      eta: eta === undefined ? before?.eta : eta, trail: trail.slice(-TRAIL) });
+  }
+
+  get #located() {
+    return [...this.#drivers.values()].filter(({ latitude, longitude }) => Number.isFinite(latitude) && Number.isFinite(longitude));
+  }
+
+  #display() {
+    const drivers = [...this.#drivers.values()].sort((a, b) => (a.id < b.id ? -1 : 1));
+    this.table.show(drivers);
+    setText(this.status, `${drivers.length} ${drivers.length === 1 ? "driver" : "drivers"} on a trip`);
+    this.map.show({ places: this.#places, selected: this.#selected,
+      drivers: this.#located.map((driver) => ({ ...driver, isStale: isStale(driver) })) });
+  }
+
+  #select(id, isCentered = false) {
+    this.#selected = id;
+    const driver = this.#drivers.get(id);
+    this.detail.replaceChildren(...(driver ? [`Driver ${id}, booking ${driver.bookingReference}, ${driver.status}. `,
+      element("a", { href: `#notifications?driver=${encodeURIComponent(id)}` }, "Notifications")] : []));
+    if (isCentered && Number.isFinite(driver?.latitude)) this.map.centerOn(driver);
+    this.#display();
+  }
+
+  /// Shows an order's pickup and drop-off, and chooses its driver.
+  async #showOrder(code) {
+    try {
+      const { data: { order } } = await this.#gateway.get(`/api/admin/orders/${encodeURIComponent(code)}`);
+      this.#places = [["pickup", order.pickupLatitude, order.pickupLongitude], ["drop-off", order.dropoffLatitude, order.dropoffLongitude]]
+        .filter(([, latitude]) => Number.isFinite(latitude))
+        .map(([kind, latitude, longitude]) => ({ kind, label: `${kind} ${code}`, latitude, longitude }));
+      this.#select(order.driverId ?? null);
+      setText(this.refused, this.#places.length ? "" : `Order ${code} has no coordinates`);
+      this.map.fit();
+    } catch (refusal) {
+      setText(this.refused, refusal.advice);
+    }
+  }
+}
+
+const isStale = ({ at }) => at ? Date.now() - Date.parse(at) > STALE : true;

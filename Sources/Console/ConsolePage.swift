@@ -1,0 +1,56 @@
+import CConsole
+import HTTP
+import JSON
+
+/// The operators' console: a page of files that are part of the binary, at `/console`. The page contains no data: it asks
+/// for a token, and with that the gateway's API.
+package struct ConsolePage: Sendable {
+    private let files: [String: HTTPResponse]
+
+    /// - Parameters:
+    ///   - key: that of the fleet's application, to which the page connects.
+    ///   - tileURL: the map's tiles, with `{z}`, `{x}` and `{y}`; empty: the map has none.
+    package init(key: String, tileURL: String) {
+        let headers = Self.headers(tileOrigin: Self.origin(of: tileURL))
+        var files: [String: HTTPResponse] = [:]
+        for file in UnsafeBufferPointer(start: console_files, count: console_file_count) {
+            files[String(cString: file.name)] = HTTPResponse(
+                200, contentType: String(cString: file.type), body: UnsafeBufferPointer(start: file.bytes, count: file.count),
+                headers: headers)
+        }
+        var json = JSONWriter()
+        json.object {
+            $0.member("key", key)
+            $0.member("tileUrl", tileURL.isEmpty ? nil : tileURL)
+        }
+        files["config.json"] = HTTPResponse(200, contentType: "application/json", body: json.bytes, headers: headers)
+        files[""] = files.removeValue(forKey: "console.html")
+        self.files = files
+    }
+
+    /// The names of the files below `/console/`; the empty name is that of the page itself.
+    package var names: [String] { files.keys.sorted() }
+
+    /// The response to a request for a file; nil if there is none.
+    package func response(for name: String) -> HTTPResponse? { files[name] }
+
+    /// The page may load and connect only to its own gateway, and to the server of the map's tiles; no other page may show
+    /// it in a frame.
+    private static func headers(tileOrigin: String?) -> HTTPHeaders {
+        let images = ["'self'", "data:"] + (tileOrigin.map { [$0] } ?? [])
+        let policy = [
+            "default-src 'none'", "script-src 'self'", "style-src 'self'", "connect-src 'self' ws: wss:",
+            "img-src \(images.joined(separator: " "))", "base-uri 'none'", "form-action 'none'", "frame-ancestors 'none'",
+        ]
+        return [
+            "Content-Security-Policy": policy.joined(separator: "; "), "X-Content-Type-Options": "nosniff",
+            "Referrer-Policy": "no-referrer", "Cache-Control": "no-cache",
+        ]
+    }
+
+    /// Scheme, host and port of a URL; nil if it is empty.
+    private static func origin(of url: String) -> String? {
+        let parts = url.split(separator: "/", maxSplits: 3, omittingEmptySubsequences: false)
+        return parts.count > 2 ? "\(parts[0])//\(parts[2])" : nil
+    }
+}

@@ -1,0 +1,186 @@
+import Batches
+import FleetRules
+import Observability
+import Store
+import Threads
+
+/// Counts fleet actions, notifications, telemetry, trips and batches. The store's threads and the loops write, any thread
+/// reads. `+Families` has the families.
+final class FleetCounters: Sendable {
+    struct Counts {
+        var actions: [Action: Int] = [:]
+        var deliveries = DeliveryCounts()
+        var transitions: [Transition: Int] = [:]
+        var events: [String: Audience] = [:]
+        var offers = OfferTimes()
+        var funnel = NotificationFunnel()
+        var confirmations = Histogram(
+            bounds: [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 300, 3_600, 86_400])
+        var unconfirmed = 0
+        var positions = LocationReceipt()
+        var limitedLocations = 0
+        var arrivalsByPosition = 0
+        var arrivalsByDriver = 0
+        var moments: [TripMoment: Int] = [:]
+        var batchActions: [Action: Int] = [:]
+        var reports: [Report: Int] = [:]
+        var lostRaces = 0
+        var arrivalToPush = Histogram(bounds: arrivalBounds)
+        var arrivalToReceived = Histogram(bounds: arrivalBounds)
+
+        private static let arrivalBounds = [0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 120, 300, 600]
+    }
+
+    struct Action: Hashable {
+        let name: String
+        let outcome: String
+    }
+
+    /// A step of a job that was reported, or wanted.
+    struct Transition: Hashable {
+        /// The outcomes. Raw values are labels.
+        enum Outcome: String {
+            case done
+            /// The job's status does not allow the step.
+            case invalid
+            /// The job is another driver's.
+            case forbidden
+        }
+
+        let from: String
+        let to: String
+        let outcome: Outcome
+    }
+
+    /// How many events of a name were published to channels with and without subscribers.
+    struct Audience {
+        var subscribed = 0
+        var none = 0
+    }
+
+    /// What a driver reported of an order at its end.
+    struct Report: Hashable {
+        let status: ReportedStatus
+        let reason: FailureReason?
+    }
+
+    let counts = Lock(Counts())
+
+    func countAction(_ name: String, outcome: String) {
+        counts.withLock { $0.actions[Action(name: name, outcome: outcome), default: 0] += 1 }
+    }
+
+    /// Counts a command that concerns a batch of orders.
+    func countBatchAction(_ name: String, outcome: String) {
+        counts.withLock { $0.batchActions[Action(name: name, outcome: outcome), default: 0] += 1 }
+    }
+
+    /// Counts an order that was delivered or failed.
+    func count(_ report: DeliveryReport) {
+        let reason: FailureReason?
+        switch report.outcome {
+        case .enRoute, .arrived: return
+        case .delivered: reason = nil
+        case .failed(let failure): reason = failure
+        }
+        counts.withLock { $0.reports[Report(status: report.status, reason: reason), default: 0] += 1 }
+    }
+
+    /// Counts a driver who was too late for a batch.
+    func countLostRace() { counts.withLock { $0.lostRaces += 1 } }
+
+    /// Counts what happened to notifications in a transaction.
+    func count(_ deliveries: DeliveryCounts) {
+        guard !deliveries.isEmpty else { return }
+        let minute = Self.minute
+        counts.withLock { counts in
+            counts.funnel.add(deliveries, minute: minute)
+            for seconds in deliveries.viewSeconds { counts.offers.observeView(seconds: seconds) }
+            for event in deliveries.offers { counts.offers.apply(event) }
+            for seconds in deliveries.arrivalPushSeconds { counts.arrivalToPush.observe(seconds) }
+            for seconds in deliveries.arrivalReceivedSeconds { counts.arrivalToReceived.observe(seconds) }
+            var rest = deliveries
+            (rest.arrivalPushSeconds, rest.arrivalReceivedSeconds, rest.viewSeconds, rest.offers) = ([], [], [], [])
+            counts.deliveries.add(rest)
+        }
+    }
+
+    /// Counts the times from the creation of notifications to their first confirmations.
+    func count(_ confirmations: [Confirmation]) {
+        guard !confirmations.isEmpty else { return }
+        counts.withLock { counts in
+            for confirmation in confirmations { counts.confirmations.observe(confirmation.seconds) }
+        }
+    }
+
+    /// Counts a driver's positions.
+    func count(_ receipt: LocationReceipt) {
+        counts.withLock {
+            $0.positions.accepted += receipt.accepted
+            $0.positions.ignored += receipt.ignored
+        }
+    }
+
+    /// Counts a request with positions that came too early.
+    func countLimitedLocation() { counts.withLock { $0.limitedLocations += 1 } }
+
+    /// Counts the arrival and the moments of trips in a commit.
+    func countTrip(_ result: CommandResult) {
+        let moments = result.notifications.compactMap { notification in
+            // Admins can announce an arrival, but on other channels.
+            notification.channel.utf8.starts(with: "booking-".utf8) ? TripMoment(event: notification.event) : nil
+        }
+        guard !moments.isEmpty else { return }
+        counts.withLock { counts in
+            for moment in moments { counts.moments[moment, default: 0] += 1 }
+            guard moments.contains(.arrival) else { return }
+            if result.order?.trip.isArrivedByPosition == true {
+                counts.arrivalsByPosition += 1
+            } else {
+                counts.arrivalsByDriver += 1
+            }
+        }
+    }
+
+    /// Records the present number of unconfirmed notifications of the last hour.
+    func record(unconfirmed count: Int) { counts.withLock { $0.unconfirmed = count } }
+
+    /// Counts a progress report, or an arrival by position.
+    func count(_ transition: Transition) { counts.withLock { $0.transitions[transition, default: 0] += 1 } }
+
+    /// Counts an event of a fleet channel.
+    /// - Parameter isHeard: whether a connection was subscribed to the channel, or to its mirror.
+    func countEvent(_ name: String, isHeard: Bool) {
+        counts.withLock {
+            if isHeard {
+                $0.events[name, default: Audience()].subscribed += 1
+            } else {
+                $0.events[name, default: Audience()].none += 1
+            }
+        }
+    }
+
+    /// Counts what has not happened in time. Call it about once a second.
+    func tick(now: Int64) { counts.withLock { $0.offers.expire(now: now) } }
+
+    /// The present number of unconfirmed notifications of the last hour.
+    var unconfirmed: Int { counts.withLock { $0.unconfirmed } }
+
+    /// The events by name.
+    var events: [(name: String, audience: Audience)] {
+        counts.withLock { $0.events }.map { ($0.key, $0.value) }.sorted { $0.name < $1.name }
+    }
+
+    /// For each of ``NotificationFunnel/periods``, the counts of its states.
+    var funnel: [[Int]] {
+        let minute = Self.minute
+        return counts.withLock { counts in
+            NotificationFunnel.periods.map { counts.funnel.counts(minutes: $0.minutes, until: minute) }
+        }
+    }
+
+    private static var minute: Int { Int(Clock.monotonicMilliseconds() / 60_000) }
+
+    /// The number of steps that were not stored, because their reporter has reported too many of unknown notifications.
+    var droppedSteps: Int { counts.withLock { $0.deliveries.droppedSteps } }
+}

@@ -1,0 +1,21 @@
+import FanOut
+import PusherProtocol
+import Threads
+
+/// The gateway's figures as events: once a second on `fleetwire-ops` and its mirror `private-fleetwire-ops`, while anybody
+/// is subscribed.
+enum LiveStats {
+    /// Admins and ops may subscribe to it.
+    static let channel = "fleetwire-ops"
+    private static let event = "stats"
+    private static let names = [channel, "private-" + channel].compactMap { ChannelName($0, lengthMax: 256) }
+
+    /// - Parameter stats: the body of `GET /api/ops/stats`. Called only if there are subscribers.
+    static func publish(on hub: SharedHub, app: AppIndex, stats: () -> [UInt8]) {
+        let occupied = hub.read { hub in names.filter { hub.isOccupied($0, app: app) } }
+        guard !occupied.isEmpty else { return }
+        let data = stats()
+        // If a mailbox is full, the next figures follow in a second.
+        for name in occupied { _ = hub.publish(on: name, app: app) { [ServerMessage.event(event, name, data: data)] } }
+    }
+}

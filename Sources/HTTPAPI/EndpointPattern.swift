@@ -1,0 +1,92 @@
+/// The pattern of a request's path, such as `/api/driver/jobs/{id}/accept`: how metrics and log lines name an endpoint.
+/// An index into ``Router/patterns``, so that counting a request compares no text.
+package struct EndpointPattern: Hashable, Sendable {
+    package let index: Int
+
+    /// That of all paths that no endpoint has.
+    package static let other = EndpointPattern(.other)
+
+    init(_ path: FixedPath) { index = path.rawValue }
+
+    fileprivate init(index: Int) { self.index = index }
+}
+
+/// The patterns outside the fleet's API. Raw values are indexes into ``Router/patterns``.
+enum FixedPath: Int, CaseIterable {
+    case other
+    case liveness
+    case readiness
+    case metrics
+    case console
+    case consoleFile
+    case webSocket
+    case events
+    case batchEvents
+    case channels
+    case channel
+    case channelUsers
+    case terminateConnections
+
+    var pattern: String {
+        switch self {
+        case .other: "other"
+        case .liveness: "/healthz"
+        case .readiness: "/readyz"
+        case .metrics: "/metrics"
+        case .console: "/console"
+        case .consoleFile: "/console/{file}"
+        case .webSocket: "/app/{key}"
+        case .events: "/apps/{id}/events"
+        case .batchEvents: "/apps/{id}/batch_events"
+        case .channels: "/apps/{id}/channels"
+        case .channel: "/apps/{id}/channels/{channel}"
+        case .channelUsers: "/apps/{id}/channels/{channel}/users"
+        case .terminateConnections: "/apps/{id}/users/{user}/terminate_connections"
+        }
+    }
+
+    init(_ path: PathSegments) {
+        var rest = path
+        guard let first = rest.next() else {
+            self = .other
+            return
+        }
+        switch (path.count, first) {
+        case (1, "healthz"): self = .liveness
+        case (1, "readyz"): self = .readiness
+        case (1, "metrics"): self = .metrics
+        case (1, "console"): self = .console
+        case (2, "console"): self = .consoleFile
+        case (2, "app"): self = .webSocket
+        case (3..., "apps"):
+            _ = rest.next()  // the application's id
+            self = PusherEndpoint(rest)?.path ?? .other
+        default: self = .other
+        }
+    }
+}
+
+extension PusherEndpoint {
+    fileprivate var path: FixedPath {
+        switch self {
+        case .events: .events
+        case .batchEvents: .batchEvents
+        case .channels: .channels
+        case .channel: .channel
+        case .users: .channelUsers
+        case .terminate: .terminateConnections
+        }
+    }
+}
+
+/// The texts of all patterns, each once.
+struct EndpointPatterns {
+    private(set) var texts = FixedPath.allCases.map(\.pattern)
+
+    /// The index of a pattern, which is added if it is new.
+    mutating func index(of text: String) -> EndpointPattern {
+        if let index = texts.firstIndex(of: text) { return EndpointPattern(index: index) }
+        texts.append(text)
+        return EndpointPattern(index: texts.count - 1)
+    }
+}

@@ -1,0 +1,92 @@
+import CSQLite
+import Glibc
+
+/// A copy of the store in one file, made while a gateway runs. It has one state of all tables, and nothing that was
+/// deleted.
+package enum Backup {
+    /// Copies the store into a new file (mode 0600), and checks the copy. What is not complete has the name of the file and
+    /// `.part`; an interrupted backup leaves it, and the next one replaces it.
+    ///
+    /// The copy is one long read: commits continue, and the write-ahead log grows meanwhile.
+    /// - Returns: the size of the copy in bytes.
+    /// - Throws: ``BackupError``
+    package static func copy(_ path: String, to file: String) throws(BackupError) -> Int {
+        guard access(file, F_OK) != 0 else { throw .exists(file) }
+        let part = file + ".part"
+        try create(part)
+        do throws(BackupError) {
+            try copyTables(of: path, to: part)
+            try check(part)
+            try sync(part)
+            guard rename(part, file) == 0 else { throw .unwritable(file, String(cString: strerror(errno))) }
+            try sync(directory(of: file))
+        } catch {
+            unlink(part)
+            throw error
+        }
+        var status = stat()
+        return stat(file, &status) == 0 ? Int(status.st_size) : 0
+    }
+
+    private static func create(_ file: String) throws(BackupError) {
+        unlink(file)
+        let descriptor = open(file, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0o600)
+        guard descriptor >= 0 else { throw .unwritable(file, String(cString: strerror(errno))) }
+        close(descriptor)
+    }
+
+    private static func copyTables(of path: String, to file: String) throws(BackupError) {
+        let source: Database
+        do { source = try Database.open(readingFrom: path) } catch { throw .store(error) }
+        do {
+            // "If the file is to be created by VACUUM INTO, it must not already exist or must be an empty file".
+            try source.connection.execute("VACUUM INTO '\(file.replacing("'", with: "''"))'")
+        } catch  where error.kind == .full {
+            throw .unwritable(file, "the disk is full")
+        } catch {
+            throw .store(StoreError(error, path: path))
+        }
+    }
+
+    private static func check(_ file: String) throws(BackupError) {
+        var findings: [String] = []
+        do {
+            let copy = try SQLiteConnection(path: file, .reading)
+            try copy.prepare("PRAGMA integrity_check(1)").run([]) { row throws(DatabaseError) in findings.append(row.string(0)) }
+        } catch {
+            findings = [error.message]
+        }
+        guard findings == ["ok"] else { throw .damaged(findings.joined(separator: "; ")) }
+    }
+
+    /// Waits until the disk has stored a file or a directory.
+    private static func sync(_ path: String) throws(BackupError) {
+        let descriptor = open(path, O_RDONLY | O_CLOEXEC)
+        defer { close(descriptor) }
+        guard descriptor >= 0, fsync(descriptor) == 0 else { throw .unwritable(path, String(cString: strerror(errno))) }
+    }
+
+    private static func directory(of file: String) -> String {
+        guard let slash = file.lastIndex(of: "/") else { return "." }
+        return slash == file.startIndex ? "/" : String(file[..<slash])
+    }
+}
+
+/// Why there is no backup. The operator reads the word "cannot" followed by ``description``.
+package enum BackupError: Error, Equatable, Sendable, CustomStringConvertible {
+    case exists(String)
+    case unwritable(String, String)
+    /// The copy did not pass SQLite's check.
+    case damaged(String)
+    case store(StoreError)
+
+    package var description: String {
+        switch self {
+        case .exists(let file): "write \(file): the file exists. Name another one, or delete it."
+        case .unwritable(let file, let reason): "write \(file): \(reason)"
+        case .damaged(let detail):
+            "back up: the copy is damaged (\(detail)). The store may be, too: keep the last good backup."
+        case .store(let error): "\(error)"
+        }
+    }
+}
