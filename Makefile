@@ -2,6 +2,9 @@
 
 CONFIG ?= config/fleetwire.yaml
 BINARY := .build/release/fleetwire
+MANUAL := .build/fleetwire.1
+# `make install` puts all files below this directory.
+DESTDIR ?=
 PYTHON := .build/python/bin/python
 PYTHON_READY := .build/python/.ready
 # Directory of the load generator (wsload.c) and the reference server (floor.c) for `make bench`, `hostile` and `soak`.
@@ -19,7 +22,7 @@ SEED ?=
 
 RELEASE := swift build -c release --static-swift-stdlib
 
-.PHONY: run build test unit e2e check lint format bench bench-base sim crash city storm hostile soak fuzz conformance tsan asan packages clean
+.PHONY: run build test unit e2e check lint format bench bench-base sim crash city storm hostile soak fuzz conformance tsan asan packages man install clean
 
 run: build ## Start the gateway with the development configuration.
 	@echo "Try it from another terminal:"
@@ -94,6 +97,14 @@ asan: packages $(PYTHON_READY) ## Run unit and end-to-end tests under AddressSan
 	swift test --disable-xctest --sanitize=address --scratch-path .build-asan
 	swift build --sanitize=address --scratch-path .build-asan --product fleetwire
 	cd Tests/EndToEnd && ASAN_OPTIONS=quarantine_size_mb=1 LSAN_OPTIONS=print_suppressions=0:suppressions=$(abspath Tests/EndToEnd/leaks.txt) FLEETWIRE_BINARY=$(abspath .build-asan/debug/fleetwire) $(abspath $(PYTHON)) -m pytest -q
+
+man: build ## Write the manual page to .build/fleetwire.1.
+	@dev/manual $(BINARY) > $(MANUAL)
+
+install: ## Install what `make man` has built, as root: the program, its manual page and its unit.
+	install -D -m 755 $(BINARY) $(DESTDIR)/usr/local/bin/fleetwire
+	install -D -m 644 $(MANUAL) $(DESTDIR)/usr/local/share/man/man1/fleetwire.1
+	install -D -m 644 deploy/systemd/fleetwire.service $(DESTDIR)/etc/systemd/system/fleetwire.service
 
 packages: ## Install missing Debian packages.
 	@dev/packages
