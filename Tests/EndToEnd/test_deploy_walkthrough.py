@@ -1,8 +1,8 @@
 """docs/operations.md: its commands install, reload, upgrade and restore the gateway behind nginx.
 
-They run as root in namespaces of their own: what they write to /etc, /usr/local, /var and /run is lost with the
-namespace, their ports are those of another network, and their processes end with the test. No systemd runs there:
-`harness/systemctl.py` stands in for it.
+They run as root in namespaces of their own: what they write to /etc, /usr/local, /var and /run is
+lost with the namespace, their ports are those of another network, and their processes end with the
+test. No systemd runs there: `harness/systemctl.py` stands in for it.
 """
 
 import os
@@ -97,7 +97,8 @@ def output(walk: dict[str, str], first_line: str) -> str:
 
 
 def test_the_configuration_is_accepted(walk):
-    assert output(walk, "umask 022") == "/etc/fleetwire/fleetwire.yaml: ok (1 app, 127.0.0.1:6001)\n"
+    printed = output(walk, "umask 022")
+    assert printed == "/etc/fleetwire/fleetwire.yaml: ok (1 app, 127.0.0.1:6001)\n"
 
 
 def test_the_timeline_of_the_first_notification_is_printed(walk):

@@ -1,8 +1,9 @@
 #!/usr/bin/env python3
-"""Stands in for systemctl where no systemd runs: starts, reloads and stops the gateway as its unit says, and nginx.
+"""Stands in for systemctl where no systemd runs: starts, reloads and stops the gateway as its unit
+says, and starts nginx.
 
-It knows only what docs/operations.md uses. Of the unit it obeys the commands, the user, the state directory, the umask
-and the protocol of Type=notify; `systemd-analyze` checks the rest.
+It knows only what docs/operations.md uses. Of the unit it obeys the commands, the user, the state
+directory, the umask and the protocol of Type=notify; test_deploy_unit.py checks the rest.
 """
 
 import os
@@ -15,17 +16,17 @@ import subprocess
 import sys
 from pathlib import Path
 
-UNITS = Path("/etc/systemd/system")
 TIMEOUT = 60
 
 
 class Unit:
-    """An installed unit, and its process."""
+    """A unit's file, and its process."""
 
-    def __init__(self, name: str):
-        self.lines = [line.split("=", 1) for line in (UNITS / f"{name}.service").read_text().splitlines()
+    def __init__(self, path: Path):
+        self.lines = [line.split("=", 1) for line in path.read_text().splitlines()
                       if "=" in line and not line.startswith("#")]
-        self.pid_file = Path(f"/run/{name}.pid")
+        self.name = path.stem
+        self.pid_file = Path(f"/run/{self.name}.pid")
 
     def values(self, key: str) -> list[str]:
         return [value for name, value in self.lines if name == key]
@@ -46,7 +47,7 @@ class Unit:
         state.chmod(int(self.value("StateDirectoryMode"), 8))
         os.chown(state, user.pw_uid, user.pw_gid)
         with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as manager, \
-                open(f"/var/log/{self.pid_file.stem}.log", "ab") as log:
+                open(f"/var/log/{self.name}.log", "ab") as log:
             manager.bind("\0notify")
             manager.settimeout(TIMEOUT)
             process = subprocess.Popen(
@@ -72,22 +73,24 @@ class Unit:
 
 def main(verb: str, *arguments: str) -> None:
     names = [argument for argument in arguments if not argument.startswith("-")]
-    match verb, *names:
-        case ["daemon-reload"]:
-            pass
-        case ["restart", "nginx"]:
-            subprocess.run(["nginx"], check=True)  # which does not run yet
-        case ["enable" | "start", name]:
-            Unit(name).start()
-        case ["restart", name]:
-            Unit(name).stop()
-            Unit(name).start()
-        case ["reload", name]:
-            Unit(name).reload()
-        case ["stop", name]:
-            Unit(name).stop()
+    if verb == "daemon-reload":
+        return
+    if [verb, *names] == ["restart", "nginx"]:  # which does not run yet
+        subprocess.run(["nginx"], check=True)
+        return
+    unit = Unit(Path(f"/etc/systemd/system/{names[0]}.service"))
+    match verb:
+        case "enable" | "start":
+            unit.start()
+        case "restart":
+            unit.stop()
+            unit.start()
+        case "reload":
+            unit.reload()
+        case "stop":
+            unit.stop()
         case _:
-            sys.exit(f"systemctl: this stand-in does not know {verb} {' '.join(names)}")
+            sys.exit(f"systemctl: this stand-in does not know {verb}")
 
 
 if __name__ == "__main__":
