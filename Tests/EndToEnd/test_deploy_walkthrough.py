@@ -8,6 +8,7 @@ test. No systemd runs there: `harness/systemctl.py` stands in for it.
 import os
 import re
 import subprocess
+import sys
 from dataclasses import dataclass
 
 import pytest
@@ -31,12 +32,17 @@ for folder in etc usr/local var; do
 done
 mount -t tmpfs none /run
 cp Tests/EndToEnd/harness/systemctl.py /usr/local/bin/systemctl
+echo 127.0.0.1 fleet.example.com >> /etc/hosts
 """
 # What a reader would look at afterwards.
 CHECKS = {
     "unit": "systemd-analyze verify fleetwire.service 2>&1",
     "manual": "man -w fleetwire",
     "audit": "runuser -u fleetwire -- fleetwire audit --order A-17",
+    "client": """driver=$(runuser -u fleetwire -- fleetwire token --role driver --subject 42)
+export REQUESTS_CA_BUNDLE=/etc/nginx/fleetwire/certificate.pem
+export WEBSOCKET_CLIENT_CA_BUNDLE=$REQUESTS_CA_BUNDLE
+(cd Tests/EndToEnd && "$PYTHON" -m harness.wss_driver $domain fleet $driver $admin)""",
     "outside": "call -o /dev/null -w '%{http_code}' https://$domain/metrics",
     "scrape": 'curl -sS http://127.0.0.1:6001/metrics -H "Authorization: Bearer '
               '$(cat /etc/fleetwire/secrets/metrics_token)"',
@@ -83,7 +89,7 @@ def walk(tmp_path_factory) -> dict[str, str]:
     script = SETUP + "".join(f"{text}\nprintf '\\0'\n" for _, text in steps)
     result = subprocess.run(
         [*NAMESPACES, "bash", "-c", script], cwd=ROOT, capture_output=True, text=True, timeout=100,
-        env=environment(SCRATCH=str(folder / "scratch"),
+        env=environment(SCRATCH=str(folder / "scratch"), PYTHON=sys.executable,
                         MAKEFLAGS=f"BINARY={BINARY} MANUAL={manual}"))
     outputs = result.stdout.split(MARK)
     failed = steps[len(outputs) - 1] if len(outputs) <= len(steps) else None
@@ -109,6 +115,10 @@ def test_the_timeline_of_the_first_notification_is_printed(walk):
 
 def test_the_restored_database_has_the_action(walk):
     assert "new -> assigned, driver 42" in walk["audit"]
+
+
+def test_a_driver_connects_with_an_unmodified_sdk_and_gets_both_jobs(walk):
+    assert walk["client"].split() == ["A-17", "A-18"]
 
 
 def test_the_cron_job_makes_a_backup(walk):

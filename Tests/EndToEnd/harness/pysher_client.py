@@ -16,8 +16,9 @@ class PysherClient:
 
     def __init__(self, gateway: Gateway, app: App = FIRST, **more):
         self.app, self.received, connected = app, queue.Queue(), queue.Queue()
-        self.pusher = pysher.Pusher(app.key, secure=False, custom_host=gateway.host,
-                                    port=gateway.port, secret=app.secret, **more)
+        self.pusher = pysher.Pusher(app.key, secure=bool(gateway.tls),
+                                    custom_host=gateway.host, port=gateway.port,
+                                    secret=app.secret, **more)
         self.pusher.connection.bind("pusher:connection_established", connected.put)
         self.pusher.connect()
         self.socket_id = json.loads(connected.get(timeout=TIMEOUT))["socket_id"]

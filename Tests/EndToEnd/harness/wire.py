@@ -54,8 +54,11 @@ class Wire:
     TIMEOUT.
     """
 
-    def __init__(self, gateway: Gateway, receive_buffer: int | None = None, tls: bool = True):
+    def __init__(self, gateway: Gateway, receive_buffer: int | None = None, tls: bool = True,
+                 source: str | None = None):
         self.socket = socket.socket()
+        if source:
+            self.socket.bind((source, 0))
         if receive_buffer:
             self.socket.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, receive_buffer)
         self.socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
