@@ -153,10 +153,10 @@ def seconds(directive: str) -> int:
 
 
 def test_time_outs_fit_those_of_the_gateway():
-    assert "activity_seconds" not in CONFIG.read_text(), "the production configuration has the default"
+    assert "activity_seconds" not in CONFIG.read_text(), "production has the default"
     defaults = (FOLDER.parent.parent / "config/fleetwire.yaml").read_text()
     [activity] = map(int, re.findall(r"^  activity_seconds: (\d+)", defaults, re.MULTILINE))
-    # The gateway closes a silent WebSocket after 1.5 times as long, and an idle connection after 60 s.
+    # The gateway closes a silent WebSocket after 1.5 times as long, an idle connection after 60 s.
     assert seconds("proxy_read_timeout") > 1.5 * activity
     assert seconds("proxy_send_timeout") > 1.5 * activity
     assert seconds("keepalive_timeout") < 60
