@@ -10,6 +10,8 @@ import subprocess
 from collections.abc import Callable
 from pathlib import Path
 
+import pytest
+
 from .apps import App
 from .gateway import BINARY, FOLDER, Gateway, environment
 from .systemctl import Unit
@@ -18,6 +20,15 @@ DEPLOY = FOLDER.parent.parent / "deploy"
 UNIT = Unit(DEPLOY / "systemd/fleetwire.service")
 CONFIG = DEPLOY / "fleetwire.production.yaml"
 SECRETS = ["app_secret", "jwt_secret", "store_key", "metrics_token"]
+
+
+def skip_unless_release() -> None:
+    """Skips the test if the program uses the toolchain's Swift libraries, as debug builds do: only
+    release builds are deployed.
+    """
+    libraries = subprocess.run(["ldd", BINARY], capture_output=True, text=True).stdout
+    if "libswiftCore" in libraries:
+        pytest.skip("the program is no release build")
 
 
 def install(directory: Path) -> Path:

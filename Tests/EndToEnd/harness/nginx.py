@@ -18,7 +18,7 @@ SITE = DEPLOY / "nginx/fleetwire.conf"
 MAIN = """
 daemon off;
 pid nginx.pid;
-error_log stderr;
+error_log stderr warn;
 events {{ worker_connections 100; }}
 http {{
     access_log off;
@@ -79,10 +79,9 @@ class Nginx:
     def url(self) -> str:
         return f"https://{self.host}:{self.port}"
 
-    def written_files(self) -> list[Path]:
-        """The bodies and responses that nginx has written to its disk."""
-        return [path for name in TEMPORARY for path in (self.directory / name).rglob("*")
-                if path.is_file()]
+    def has_written_files(self) -> bool:
+        """Returns whether nginx has written a body or a response to its disk, of which it warns."""
+        return "buffered to a temporary file" in self.error_log.read_text()
 
     def close(self) -> None:
         self.process.terminate()
