@@ -1,6 +1,7 @@
 """deploy/docker: what can be checked without building the image."""
 
 import fnmatch
+import json
 import os
 import re
 import shutil
@@ -8,8 +9,8 @@ import subprocess
 
 import pytest
 
-from harness.deployed import DEPLOY, DeployedGateway, skip_unless_release
-from harness.gateway import BINARY, FOLDER
+from harness.deployed import DEPLOY, DeployedGateway, install, skip_unless_release
+from harness.gateway import BINARY, FOLDER, run
 
 ROOT = FOLDER.parent.parent
 FILE = DEPLOY / "docker/Dockerfile"
@@ -99,6 +100,17 @@ def test_the_build_stage_has_what_make_installs_for_building():
 def test_the_user_is_not_root():
     [user] = [argument for name, argument in instructions() if name == "USER"]
     assert user == "fleetwire"
+
+
+def test_the_image_starts_with_the_production_configuration(tmp_path):
+    found = dict(instructions())
+    serve, *options = json.loads(found["CMD"])
+    assert serve == "serve" and json.loads(found["ENTRYPOINT"]) == ["/usr/local/bin/fleetwire"]
+    config = install(tmp_path / "etc")
+    options = [str(config) if word == "/etc/fleetwire/fleetwire.yaml" else word for word in options]
+    name, value = found["ENV"].split("=")
+    result = run("check-config", *options, **{name: value})
+    assert result.returncode == 0 and "0.0.0.0:6001" in result.stdout, result
 
 
 def test_the_health_check_asks_the_gateway(tmp_path):

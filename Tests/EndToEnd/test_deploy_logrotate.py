@@ -19,7 +19,7 @@ def test_no_line_is_lost_when_the_log_is_rotated(tmp_path):
     gateway = DeployedGateway(tmp_path / "etc")
     rules = tmp_path / "rules"
     text = (DEPLOY / "logrotate/fleetwire").read_text()
-    rules.write_text(text.replace("/var/log/fleetwire/fleetwire.log", str(gateway.log_path)))
+    rules.write_text(text.replace("/var/log/fleetwire.log", str(gateway.log_path)))
     rules.chmod(0o644)
     wait_until(lambda: '"listening"' in gateway.log(), "the log has the start")
     subprocess.run([program, "--force", "--state", tmp_path / "state", rules], check=True,
