@@ -65,8 +65,8 @@ class Nginx:
         self.error_log = directory / "error.log"
         with self.error_log.open("wb") as log:
             self.process = subprocess.Popen(
-                ["nginx", "-p", directory, "-c", "nginx.conf", "-e", "stderr"], stderr=log, pass_fds=inherited,
-                stdin=subprocess.DEVNULL, stdout=log,
+                ["nginx", "-p", directory, "-c", "nginx.conf", "-e", "stderr"],
+                stdin=subprocess.DEVNULL, stdout=log, stderr=log, pass_fds=inherited,
                 env=os.environ | {"NGINX": "".join(f"{number};" for number in inherited)})
         for listener in sockets:
             listener.close()
