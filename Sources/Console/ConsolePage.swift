@@ -42,10 +42,7 @@ package struct ConsolePage: Sendable {
             "default-src 'none'", "script-src 'self'", "style-src 'self'", "connect-src 'self' ws: wss:",
             "img-src \(images.joined(separator: " "))", "base-uri 'none'", "form-action 'none'", "frame-ancestors 'none'",
         ]
-        return [
-            "Content-Security-Policy": policy.joined(separator: "; "), "X-Content-Type-Options": "nosniff",
-            "Referrer-Policy": "no-referrer", "Cache-Control": "no-cache",
-        ]
+        return ["Content-Security-Policy": policy.joined(separator: "; "), "Referrer-Policy": "no-referrer"]
     }
 
     /// Scheme, host and port of a URL; nil if it is empty.

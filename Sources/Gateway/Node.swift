@@ -206,7 +206,7 @@ final class Node: EventLoopDelegate {
     /// Counts a command; refuses it if it is over the limit.
     private func permitsCommand(of socket: SocketID) -> Bool {
         if connections[socket.slot]?.consumeCommand(now: Int64(Clock.monotonicNanoseconds())) == true { return true }
-        loopMetrics.add(to: .limitedCommands)
+        metrics.countLimited(.commandsPerSecond)
         let text = "Command rejected: more than the allowed number per second"
         perform(.send(ServerMessage.error(ProtocolError(text, code: 4301)), to: socket))
         return false

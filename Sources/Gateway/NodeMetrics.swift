@@ -48,9 +48,8 @@ final class NodeMetrics: Sendable {
 
     /// The limits to log now; see ``LimitLog``.
     func limitsToLog(_ log: inout LimitLog, hub: SharedHub, at second: Int) -> [(limit: String, count: Int)] {
-        let ofLoops = [("commands_per_second", LoopMetric.limitedCommands), ("client_events_per_second", .limitedClientEvents)]
-        return log.due(
-            rejections(hub) + ofLoops.map { key, metric in (key, loops.reduce(0) { $0 + $1[metric] }) }, at: second)
+        let clientEvents = loops.reduce(0) { $0 + $1[.limitedClientEvents] }
+        return log.due(rejections(hub) + [("client_events_per_second", clientEvents)], at: second)
     }
 
     /// The rejections by limits that have no family of their own.

@@ -6,6 +6,8 @@ package enum Limit: String, CaseIterable, Sendable {
     case handshakesPerIP = "handshakes_per_ip_per_second"
     case bufferBytes = "buffer_bytes"
     case messagesPerSecond = "messages_per_second"
+    /// Subscribe, unsubscribe, sign in.
+    case commandsPerSecond = "commands_per_second"
     case authRequestsPerSecond = "auth_requests_per_second"
     case fleetCommandsPerSecond = "fleet_commands_per_second"
     case fleetCommandsWaiting = "fleet_commands_waiting"

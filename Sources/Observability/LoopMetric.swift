@@ -19,7 +19,6 @@ package enum LoopMetric: Int, CaseIterable, Sendable {
     case slowConsumers
     case rejectedPublishes
     case limitedClientEvents
-    case limitedCommands
     case acceptPauses
     case replayedNotifications
     case gaps
@@ -41,7 +40,6 @@ package enum LoopMetric: Int, CaseIterable, Sendable {
         case .outboxBytes: ("outbox_bytes", .gauge, "Bytes queued for slow consumers.")
         case .slowConsumers: ("slow_consumer_total", .counter, "Connections dropped because their outbox was full.")
         case .rejectedPublishes: ("publish_refused_total", .counter, "Publishes and client events refused: a queue was full.")
-        case .limitedCommands: ("commands_limited_total", .counter, "Commands rejected by the rate limit.")
         case .limitedClientEvents: ("client_events_limited_total", .counter, "Client events rejected by the rate limit.")
         case .replayedNotifications:
             ("replayed_total", .counter, "Notifications sent again to owners that have subscribed.")

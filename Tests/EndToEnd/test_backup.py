@@ -1,0 +1,109 @@
+"""`fleetwire backup`: copies of the store while the gateway runs, and gateways that continue with them."""
+
+import os
+import shutil
+import sqlite3
+import stat
+import threading
+
+import pytest
+
+from harness.fleet import SECTIONS, Fleet, unique_id
+from harness.gateway import run
+
+
+@pytest.fixture
+def fleet(start_gateway, closing):
+    return Fleet(start_gateway(sections=SECTIONS), closing)
+
+
+def backup(gateway, file):
+    return run("backup", str(file), "--config", str(gateway.config))
+
+
+def assigned(fleet, count: int) -> list[str]:
+    codes = [unique_id("o") for _ in range(count)]
+    for code in codes:
+        fleet.admin().assign(code, "42")
+    return codes
+
+
+def test_restored_gateway_has_what_was_stored(fleet, start_gateway, closing, tmp_path):
+    before = assigned(fleet, 3)
+    file = tmp_path / "copy.db"
+    result = backup(fleet.gateway, file)
+    assert result.returncode == 0 and "checked" in result.stdout, result
+    assert ".db.key" in result.stderr, "the key of the tokens is not part of the copy"
+    assert stat.S_IMODE(file.stat().st_mode) == 0o600
+    assert not file.with_name("copy.db.part").exists()
+    [after] = assigned(fleet, 1)
+    fleet.gateway.stop()
+    restored = tmp_path / "restored/var"
+    restored.mkdir(parents=True)
+    shutil.copy(file, restored / fleet.gateway.database_path.name)
+    admin = Fleet(start_gateway("restored", sections=SECTIONS), closing).admin()
+    for code in before:
+        assert admin.get_order(code)["driverId"] == "42"
+    admin.expect_error(404, "GET", f"/api/admin/orders/{after}")
+
+
+def test_copies_under_load_have_one_state(fleet, tmp_path):
+    """An order and its notifications are one transaction, so every copy has both or neither."""
+    ended = threading.Event()
+
+    def assign() -> None:
+        admin = fleet.admin()
+        while not ended.is_set():
+            admin.assign(unique_id("o"), "42")
+
+    threads = [threading.Thread(target=assign) for _ in range(3)]
+    for thread in threads:
+        thread.start()
+    try:
+        assigned(fleet, 20)
+        for number in range(5):
+            file = tmp_path / f"{number}.db"
+            assert backup(fleet.gateway, file).returncode == 0
+            copy = sqlite3.connect(file)
+            [orders], [notifications] = (
+                copy.execute("SELECT COUNT(*) FROM orders").fetchone(),
+                copy.execute("SELECT COUNT(*) FROM notifications").fetchone())
+            copy.close()
+            assert orders >= 20 and notifications == 3 * orders
+    finally:
+        ended.set()
+        for thread in threads:
+            thread.join()
+
+
+def test_works_while_the_gateway_is_down(fleet, tmp_path):
+    assigned(fleet, 1)
+    fleet.gateway.kill()
+    assert backup(fleet.gateway, tmp_path / "copy.db").returncode == 0
+
+
+def test_existing_file_is_kept(fleet, tmp_path):
+    file = tmp_path / "copy.db"
+    file.write_text("mine")
+    result = backup(fleet.gateway, file)
+    assert result.returncode == 1 and "exists" in result.stderr, result
+    assert file.read_text() == "mine" and os.listdir(tmp_path).count("copy.db") == 1
+
+
+def test_interrupted_copy_is_replaced(fleet, tmp_path):
+    (tmp_path / "copy.db.part").write_text("half of a copy")
+    assert backup(fleet.gateway, tmp_path / "copy.db").returncode == 0
+    assert not (tmp_path / "copy.db.part").exists()
+
+
+@pytest.mark.parametrize("file", ["/nonexistent/copy.db", "/proc/copy.db"])
+def test_file_that_cannot_be_written(fleet, file):
+    result = backup(fleet.gateway, file)
+    assert result.returncode == 1 and f"cannot write {file}" in result.stderr, result
+
+
+def test_missing_store(tmp_path, config):
+    file = config(store={"path": str(tmp_path / "none.db")})
+    result = run("backup", str(tmp_path / "copy.db"), "--config", str(file))
+    assert result.returncode == 1 and "none.db" in result.stderr, result
+    assert not (tmp_path / "copy.db").exists()
