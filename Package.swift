@@ -120,6 +120,7 @@ let package = Package(
         tests("HTTP1", ["HTTP", "TestSupport"], exclude: ["Golden"]),
         tests("WebSocketFraming", ["Crypto", "TestSupport"], exclude: ["Golden"]),
         tests("PusherProtocol", ["JSON", "TestSupport"]),
+        tests("Console", ["HTTP"]),
         tests("Access", ["PusherProtocol"]),
         tests("Accounts", ["Primitives"]),
         tests("OneTimeCodes", ["Primitives"]),

@@ -255,7 +255,8 @@ extension EventLoop {
         _ reading: inout RequestReading, _ slot: Int
     ) -> Int {
         metrics.add(bodyCount, to: .httpBytesReceived)
-        pendingResponses.measure(id) { $0.receivedAt = Clock.monotonicNanoseconds() }
+        // Without a body, the last byte was that of the head: the request may have waited for a decision since.
+        if end > 0 { pendingResponses.measure(id) { $0.receivedAt = Clock.monotonicNanoseconds() } }
         let bytes = UnsafeRawBufferPointer(region)
         let request = HTTPRequest(
             head: head, bytes: bytes, body: UnsafeRawBufferPointer(rebasing: bytes[head.byteCount...].prefix(bodyCount)),

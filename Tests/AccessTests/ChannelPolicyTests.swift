@@ -8,7 +8,7 @@ import Testing
     private let policy = ChannelPolicy([
         .init("driver-*", .ownDriver), .init("drivers-channel", .anyDriver), .init("admin-channel", .admin),
         .init("tracking-*", .booking), .init("booking-*", .booking), .init("customer-*", .ownCustomer),
-        .init("lobby-*", .open),
+        .init("lobby-*", .open), .init("ops-channel", .ops),
     ])
     private let driver = Identity(role: .driver, id: "42", bookings: ["R1"])
     private let customer = Identity(role: .customer, id: "42", bookings: ["R1", "R2"])
@@ -40,7 +40,9 @@ import Testing
             ])
     }
 
-    @Test(arguments: forms) func opsMayUseNoChannel(form: String) { expect(ops, form, [:]) }
+    @Test(arguments: forms) func opsMayUseTheirOwnChannelsOnly(form: String) {
+        expect(ops, form, ["ops-channel": .granted])
+    }
 
     @Test(arguments: forms + ["presence-", "cache-", "private-cache-"]) func adminsMayUseEveryChannel(form: String) {
         for name in Self.names { #expect(policy.permission(for: admin, on: channel(form + name)) == .granted, "\(form + name)") }
@@ -64,7 +66,7 @@ import Testing
 
     private static let names = [
         "driver-42", "driver-7", "drivers-channel", "admin-channel", "tracking-R1", "tracking-R2", "booking-R1",
-        "booking-R2", "booking-R9", "customer-42", "customer-7", "lobby-1",
+        "booking-R2", "booking-R9", "customer-42", "customer-7", "lobby-1", "ops-channel",
     ]
 
     // MARK: Channels without a rule

@@ -1,12 +1,15 @@
 """The errors of `/api/auth/*`, expired tokens, and how refusals are logged."""
 
 import json
+import threading
+import time
 
 import pytest
 
-from harness.fleet import SETTINGS as FLEET, Fleet, token, wait_until
+from harness.fleet import SETTINGS as FLEET, Caller, Fleet, token, wait_until
 from harness.gateway import check_log
-from harness.tokens import HS256, claims
+from harness.jwks import KeyServer, key_set
+from harness.tokens import HS256, RS256, claims
 
 SETTINGS = FLEET
 TOKEN = "/api/auth/fcm-token"
@@ -78,6 +81,33 @@ def test_refusals_are_logged_with_a_limit(start_gateway, closing):
         "correlation_id": "wrong-role"}
     assert len(whole) < count and "secret" not in json.dumps(whole)
     assert all("actor" not in each for each in whole if each.get("status") == 401)
+
+
+def test_slow_requests_are_logged(start_gateway, closing):
+    """A request whose token's key has to be fetched waits for it: here for more than a second."""
+    key = RS256()
+    server = closing(KeyServer(jwks=key_set(key.jwk("k1"))))
+    server.may_respond.clear()
+    gateway = start_gateway(sections={"auth": {"jwt": {
+        "algorithm": "RS256", "jwks_url": f"{server.url}/jwks"}}})
+    bearer = key.token(claims("driver", "d1"), kid="k1")
+    caller = closing(Caller(gateway, "driver", "d1", bearer=bearer))
+    started = time.monotonic()
+    timer = threading.Timer(1.2, server.may_respond.set)
+    timer.start()
+    caller.request("GET", "/api/driver/jobs?x=1", headers={"X-Correlation-ID": "slow"})
+    timer.join()
+    elapsed = (time.monotonic() - started) * 1_000
+    # The log has a thread of its own.
+    wait_until(lambda: records(gateway, "slow_request") != [], "the slow request is logged")
+    [found] = records(gateway, "slow_request")
+    assert 1_000 < found.pop("milliseconds") <= elapsed
+    assert found.pop("bytes") > 0 and found.pop("time")
+    assert found == {"level": "warning", "event": "slow_request", "method": "GET",
+                     "endpoint": "/api/driver/jobs", "status": 200, "actor": "driver:d1",
+                     "correlation_id": "slow"}
+    caller.request("GET", "/api/driver/jobs")
+    assert len(records(gateway, "slow_request")) == 1
 
 
 def test_refused_transitions_are_logged(start_gateway, closing):

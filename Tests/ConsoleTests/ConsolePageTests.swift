@@ -1,0 +1,58 @@
+import Foundation
+import HTTP
+import Testing
+
+@testable import Console
+
+@Suite struct ConsolePageTests {
+    private static let folder = URL(filePath: #filePath).deletingLastPathComponent()
+        .appending(path: "../../Sources/CConsole/page").standardized
+
+    private func page(tileURL: String = "") -> ConsolePage { ConsolePage(key: "key1", tileURL: tileURL) }
+
+    private func policy(_ page: ConsolePage) -> String {
+        page.response(for: "")?.headers["Content-Security-Policy"] ?? ""
+    }
+
+    @Test func everyFileIsServedAsItIs() throws {
+        let files = try FileManager.default.contentsOfDirectory(atPath: Self.folder.path)
+        #expect(files.count > 3)
+        for file in files {
+            let response = try #require(page().response(for: file == "console.html" ? "" : file), "\(file) is not in console.c")
+            #expect(try response.body == Array(Data(contentsOf: Self.folder.appending(path: file))), "\(file)")
+        }
+        #expect(Set(page().names) == Set(files.map { $0 == "console.html" ? "" : $0 } + ["config.json"]))
+    }
+
+    @Test func mediaTypesAreThoseOfTheFiles() {
+        for name in page().names {
+            let expected =
+                switch name.split(separator: ".").last {
+                case "js": "text/javascript; charset=utf-8"
+                case "css": "text/css; charset=utf-8"
+                case "json": "application/json"
+                default: "text/html; charset=utf-8"
+                }
+            #expect(page().response(for: name)?.contentType == expected)
+        }
+    }
+
+    @Test func configurationNamesTheAppAndTheTiles() {
+        func text(_ page: ConsolePage) -> String {
+            String(decoding: page.response(for: "config.json")?.body ?? [], as: UTF8.self)
+        }
+        #expect(text(page()) == #"{"key":"key1","tileUrl":null}"#)
+        #expect(text(page(tileURL: "https://t/{z}/{x}/{y}")).contains(#""tileUrl":"https://t/{z}/{x}/{y}""#))
+    }
+
+    @Test func onlyTheTilesServerIsAllowedBesidesTheGateway() {
+        #expect(policy(page()).contains("img-src 'self' data:;"))
+        #expect(
+            policy(page(tileURL: "https://t.example:8/{z}/{x}/{y}.png")).contains("img-src 'self' data: https://t.example:8;"))
+        #expect(policy(page()).hasPrefix("default-src 'none'; script-src 'self';"))
+    }
+
+    @Test func unknownFilesAreNone() {
+        for name in ["none.js", "console.html", "../page/console.html"] { #expect(page().response(for: name) == nil) }
+    }
+}
