@@ -73,8 +73,8 @@ class Session {
     if (isOther && before) before.element.hidden = true;
     if (!this.#views.has(name)) {
       const view = new VIEWS[name](this);
-      setAttribute(view.element, "class", `view ${name}`);
-      view.element.prepend(view.heading = element("h1", { tabindex: "-1" }, view.title));
+      setAttribute(view.element, "class", `view-${name}`);
+      view.element.prepend(element("h1", { tabindex: "-1" }, view.title));
       this.#views.set(name, view);
       part("main").append(view.element);
     }
@@ -84,7 +84,11 @@ class Session {
     for (const link of part("views").children) setAttribute(link, "aria-current", link.hash === `#${name}` ? "page" : null);
     this.view.show({ rest: decode(rest.join("/")), parameters: new URLSearchParams(query) });
     // The focus goes to where reading goes on, unless the page has just been opened.
-    if (isOther && before) this.view.heading.focus();
+    if (isOther && before) this.focus();
+  }
+
+  focus() {
+    this.view.element.querySelector("h1").focus();
   }
 
   end() {
@@ -169,6 +173,6 @@ document.addEventListener("keydown", act);
 addEventListener("hashchange", () => session?.show());
 document.querySelector(".skip").addEventListener("click", (event) => {
   event.preventDefault(); // the hash is the route
-  (session?.view.heading ?? part("token")).focus();
+  (session ?? part("token")).focus();
 });
 part("token").focus();

@@ -36,7 +36,7 @@ export class FleetMap {
       { title: "Booking", text: ({ bookingReference }) => bookingReference ?? "" },
       { title: "Status", text: ({ status }) => status ?? "" },
       { title: "ETA", isNumber: true, text: ({ eta }) => Number.isFinite(eta) ? `${eta} min` : "" },
-      { title: "Position", text: ({ latitude, longitude }) => Number.isFinite(latitude) ? `${latitude.toFixed(4)}, ${longitude.toFixed(4)}` : "unknown" },
+      { title: "Position", isNumber: true, text: ({ latitude, longitude }) => Number.isFinite(latitude) ? `${latitude.toFixed(4)}, ${longitude.toFixed(4)}` : "unknown" },
       { title: "Age", isNumber: true, text: ({ at }) => at ? age(at) : "", mark: (driver) => isStale(driver) && "warn" },
     ], ({ id }) => id, "No driver is on a trip");
     this.detail = element("p", { class: "note", role: "status" });

@@ -6,7 +6,7 @@ import { element, field, List, Poll, setAttribute, setText, Table } from "./page
 const PAGE = 50;
 const PERIOD = 5_000;
 const STATES = ["unconfirmed", "created", "written", "confirmed", "acknowledged", "expired", "all"];
-const MARKS = { created: "warn", written: "warn", confirmed: "good", acknowledged: "good", expired: "none" };
+const MARKS = { confirmed: "good", acknowledged: "good", expired: "none" };
 const BAD_STEPS = new Set(["push_failed", "push_rejected", "push_expired"]);
 
 const link = (id) => `#notifications/${encodeURIComponent(id)}`;

@@ -130,7 +130,7 @@ export class Overview {
       `${count(lastMinute.errors)} of ${count(lastMinute.requests)} failed in the last minute`);
     this.charts.latency.show(
       [history.levels(({ http }) => http?.lastMinute.p99Ms), history.levels(({ http }) => http?.lastMinute.p50Ms)],
-      "of the minute before");
+      "over the last minute");
   }
 
   // Tables
