@@ -56,40 +56,39 @@ export function problems(history, lanes = [], delivery = null) {
   const lately = `in the last ${span(history.reach)}`;
   const increased = (select) => history.increase(select);
 
-  const unavailable = increased(({ store }) => store?.unavailable);
-  add(unavailable > 0, true, "unavailable", `The store refused ${count(unavailable)} commands ${lately}: see the disk and the log`);
+  const refused = increased(({ store }) => store?.unavailable);
+  add(refused > 0, true, "unavailable", `Commands that the store could not take: ${count(refused)} ${lately}. See the disk and the log.`);
   const failed = increased(({ store }) => store?.failed);
-  add(failed > 0, true, "failed", `${count(failed)} commands failed in the store ${lately}: see the log`);
+  add(failed > 0, true, "failed", `Commands that failed in the store: ${count(failed)} ${lately}. See the log.`);
   for (const lane of lanes) {
     const why = lane.lastError ? `: ${lane.lastError.reason}` : "";
     add(lane.state === "stopped", true, `lane ${lane.lane}`, `Push lane ${lane.lane} is stopped${why}`);
     add(lane.state === "paused", false, `lane ${lane.lane}`, `Push lane ${lane.lane} is paused${why}`);
     const wait = lane.oldestAt ? Date.now() - Date.parse(lane.oldestAt) : 0;
     add(lane.state === "running" && wait > 60_000, false, `queue ${lane.lane}`,
-      `${count(lane.depth)} pushes wait in lane ${lane.lane}, the oldest for ${span(wait)}`);
+      `Pushes waiting in lane ${lane.lane}: ${count(lane.depth)}, the oldest for ${span(wait)}`);
   }
   const { requests = 0, errors = 0, p99Ms = 0 } = stats.http?.lastMinute ?? {};
   add(errors > 0, errors * 100 > requests && requests >= 100, "errors",
-    `${count(errors)} of ${count(requests)} requests failed in the last minute (${share(errors, requests)})`);
-  add(p99Ms > 1_000, p99Ms > 5_000, "latency", `One request in a hundred took more than ${span(p99Ms)} in the last minute`);
+    `Failed requests: ${count(errors)} of ${count(requests)} in the last minute (${share(errors, requests)})`);
+  add(p99Ms > 1_000, p99Ms > 5_000, "latency", `Slow requests: one in a hundred took more than ${span(p99Ms)} in the last minute`);
   for (const { loop, mailbox } of stats.loops ?? []) {
-    add(mailbox > 1_024, mailbox > 8_192, `mailbox ${loop}`, `${count(mailbox)} messages wait for loop ${loop}`);
+    add(mailbox > 1_024, mailbox > 8_192, `mailbox ${loop}`, `Messages waiting for event loop ${loop}: ${count(mailbox)}`);
   }
   const { writerQueue = 0 } = stats.store ?? {};
-  add(writerQueue > 1_000, false, "writer", `${count(writerQueue)} commands wait for the store`);
+  add(writerQueue > 1_000, false, "writer", `Commands waiting for the store: ${count(writerQueue)}`);
   const unconfirmed = stats.unconfirmed ?? delivery?.unconfirmed ?? 0;
-  add(unconfirmed > 0, false, "unconfirmed",
-    unconfirmed === 1 ? "1 notification is unconfirmed" : `${count(unconfirmed)} notifications are unconfirmed`, "#notifications");
+  add(unconfirmed > 0, false, "unconfirmed", `Unconfirmed notifications: ${count(unconfirmed)}`, "#notifications");
   const slow = increased(({ slowConsumers }) => slowConsumers);
-  add(slow > 0, false, "slow", `${count(slow)} slow consumers were disconnected ${lately}`, "#connections");
+  add(slow > 0, false, "slow", `Slow consumers disconnected: ${count(slow)} ${lately}`, "#connections");
   for (const code of Object.keys(stats.closes ?? {}).filter((code) => !ORDINARY.has(code))) {
     const closed = increased(({ closes }) => closes?.[code]);
     add(closed > 0, false, `close ${code}`,
-      `${count(closed)} connections were closed with ${code} (${closeMeaning(code) || "unknown"}) ${lately}`, "#connections");
+      `Connections closed with ${code}${closeMeaning(code) && ` (${closeMeaning(code)})`}: ${count(closed)} ${lately}`, "#connections");
   }
   for (const outcome of ["rejected", "expired"]) {
     const pushes = increased(({ push }) => push?.[outcome]);
-    add(pushes > 0, false, `push ${outcome}`, `${count(pushes)} pushes were ${outcome} ${lately}`);
+    add(pushes > 0, false, `push ${outcome}`, `Pushes ${outcome}: ${count(pushes)} ${lately}`);
   }
   return found.sort((a, b) => b.isBad - a.isBad);
 }

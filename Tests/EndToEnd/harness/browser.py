@@ -1,6 +1,7 @@
 """A headless Chromium, controlled only through its DevTools protocol, and the page that it opens.
 """
 
+import base64
 import itertools
 import json
 import os
@@ -91,6 +92,8 @@ class Browser:
             self._kill()
             raise
         self.numbers = itertools.count(1)
+        # What Chromium reported besides responses: of the domains that a tab has enabled.
+        self.events: list[dict] = []
 
     def _address(self, path: Path) -> list[str]:
         """Waits for the port file: Chromium writes port and path, one per line, once it listens."""
@@ -112,6 +115,7 @@ class Browser:
             if response.get("id") == number:
                 assert "error" not in response, response["error"]
                 return response["result"]
+            self.events.append(response)
 
     def open(self, url: str) -> "Tab":
         target = self.command("Target.createTarget", url="about:blank")["targetId"]
@@ -152,6 +156,51 @@ class Tab:
                                       returnByValue=True)
         assert "exceptionDetails" not in result, result["exceptionDetails"]
         return result["result"].get("value")
+
+    def command(self, method: str, **params) -> dict:
+        return self.browser.command(method, self.session, **params)
+
+    def events(self, *methods: str) -> list[dict]:
+        """The parameters of the events of these kinds so far. Their domain must be enabled."""
+        self.run("null")  # reads what has arrived
+        return [event["params"] for event in self.browser.events
+                if event.get("sessionId") == self.session and event.get("method") in methods]
+
+    def wait_for(self, condition: str, what: str | None = None) -> None:
+        """Waits until an expression of the page is true."""
+        deadline = time.monotonic() + 2 * TIMEOUT
+        while not self.run(f"Boolean({condition})"):
+            assert time.monotonic() < deadline, (
+                f"not in the page: {what or condition}\n{self.run('document.body.innerText')}")
+            time.sleep(0.05)
+
+    def press(self, key: str, text: str | None = None, modifiers: int = 0) -> None:
+        """Presses a key as a person does: the page and the browser react. `modifiers`: 8 is Shift."""
+        text = {"Enter": "\r", "Space": " "}.get(key, key if len(key) == 1 else "") if text is None else text
+        code = {"Enter": 13, "Tab": 9, "Escape": 27, "Space": 32, "ArrowLeft": 37, "ArrowUp": 38,
+                "ArrowRight": 39, "ArrowDown": 40}.get(key, 0)
+        params = {"key": " " if key == "Space" else key, "windowsVirtualKeyCode": code,
+                  "modifiers": modifiers} | ({"text": text} if text else {})
+        self.command("Input.dispatchKeyEvent", type="keyDown", **params)
+        self.command("Input.dispatchKeyEvent", type="keyUp", **params)
+
+    def type(self, text: str) -> None:
+        """Types into the field that has the focus."""
+        self.command("Input.insertText", text=text)
+
+    def resize(self, width: int, height: int) -> None:
+        self.command("Emulation.setDeviceMetricsOverride", width=width, height=height,
+                     deviceScaleFactor=1, mobile=width < 500)
+
+    def prefer(self, **features: str) -> None:
+        """Sets what the person prefers: `prefer(color_scheme="dark", reduced_motion="reduce")`."""
+        self.command("Emulation.setEmulatedMedia",
+                     features=[{"name": f"prefers-{name.replace('_', '-')}", "value": value}
+                               for name, value in features.items()])
+
+    def picture(self) -> bytes:
+        """A PNG of what is visible."""
+        return base64.b64decode(self.command("Page.captureScreenshot", format="png")["data"])
 
     def close(self) -> None:
         if not self.closed:
