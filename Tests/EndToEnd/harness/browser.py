@@ -198,9 +198,9 @@ class Tab:
                      features=[{"name": f"prefers-{name.replace('_', '-')}", "value": value}
                                for name, value in features.items()])
 
-    def picture(self) -> bytes:
+    def picture(self, **more) -> bytes:
         """A PNG of what is visible."""
-        return base64.b64decode(self.command("Page.captureScreenshot", format="png")["data"])
+        return base64.b64decode(self.command("Page.captureScreenshot", **more)["data"])
 
     def close(self) -> None:
         if not self.closed:
