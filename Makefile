@@ -22,7 +22,7 @@ SEED ?=
 
 RELEASE := swift build -c release --static-swift-stdlib
 
-.PHONY: run build test unit e2e check lint format bench bench-base sim crash city storm hostile soak fuzz conformance tsan asan packages man install clean
+.PHONY: run build test unit e2e check lint format bench bench-base sim crash city storm hostile soak pictures fuzz conformance tsan asan packages clean
 
 run: build ## Start the gateway with the development configuration.
 	@echo "Try it from another terminal:"
@@ -81,6 +81,9 @@ hostile: build $(PYTHON_READY) ## Attack the gateway for MINUTES; check that oth
 
 soak: build $(PYTHON_READY) ## Load the gateway for MINUTES, then connect 15,000 clients ten times; check memory and loss.
 	cd Tests/EndToEnd && $(abspath $(PYTHON)) soak.py --minutes $(MINUTES) $(SEED:%=--seed %) --tools $(abspath $(BENCH_TOOLS))
+
+pictures: build $(PYTHON_READY) ## Let a fleet work for five minutes and picture the console, for the README.
+	cd Tests/EndToEnd && $(abspath $(PYTHON)) pictures.py $(abspath docs/pictures)
 
 conformance: ## List the points of docs/protocol.md without a test.
 	@dev/conformance

@@ -249,7 +249,7 @@ export class MapCanvas {
     // Labels where there is room; the chosen driver's in any case, and first.
     points.sort((a, b) => (b.driver.id === selected) - (a.driver.id === selected));
     for (const { driver, x, y } of points) {
-      const box = { x: x + 11, y: y - 7, width: 7 * driver.label.length, height: 15 };
+      const box = { x: x + (driver.id === selected ? 20 : 15), y: y - 7, width: 7 * driver.label.length, height: 15 };
       if (taken.some((other) => overlap(box, other))) continue;
       taken.push(box);
       this.#label(driver.label, box.x, y + 4, driver.id === selected ? 700 : 400);

@@ -140,8 +140,8 @@ export class Overview {
     this.funnel = new Table("From created to accepted", [
       { title: "Notifications", text: ({ period }) => period },
       ...FUNNEL.map((step) => ({ title: step, isNumber: true, text: (item) => count(item[step]) })),
-      ...["received", "viewed", "accepted"].map((step) => ({
-        title: `${step} %`, isNumber: true, text: (item) => share(item[step], item.created) })),
+      ...[["received", "pushed"], ["viewed", "received"], ["accepted", "viewed"]].map(([step, before]) => ({
+        title: `${step} of ${before}`, isNumber: true, text: (item) => share(item[step], item[before]) })),
     ], ({ period }) => period);
     this.deliveryNote = element("p", { class: "note" });
     this.lanes = new Table("Push lanes", [

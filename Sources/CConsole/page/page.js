@@ -84,7 +84,7 @@ export class Table {
 
   show(items) {
     this.list.show(items);
-    this.table.hidden = items.length === 0;
+    this.table.tHead.hidden = items.length === 0;
     this.empty.hidden = items.length > 0;
   }
 }

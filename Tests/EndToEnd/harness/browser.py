@@ -188,9 +188,9 @@ class Tab:
         """Types into the field that has the focus."""
         self.command("Input.insertText", text=text)
 
-    def resize(self, width: int, height: int) -> None:
+    def resize(self, width: int, height: int, scale: float = 1) -> None:
         self.command("Emulation.setDeviceMetricsOverride", width=width, height=height,
-                     deviceScaleFactor=1, mobile=width < 500)
+                     deviceScaleFactor=scale, mobile=width < 500)
 
     def prefer(self, **features: str) -> None:
         """Sets what the person prefers: `prefer(color_scheme="dark", reduced_motion="reduce")`."""
