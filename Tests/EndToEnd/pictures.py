@@ -174,7 +174,7 @@ def main() -> None:
             day.pass_second()
             time.sleep(1)
         take(console, options.folder / "console-map.png")
-        console.tab.resize(360, 740, scale=2)
+        console.tab.resize(360, 740, scale=1.5)
         console.tab.prefer(color_scheme="light", reduced_motion="reduce")
         console.go(f"notifications/{day.shown}")
         console.wait_for("document.querySelectorAll('.timeline li').length > 4")

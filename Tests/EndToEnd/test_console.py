@@ -14,6 +14,15 @@ from harness.push.apns import refusal
 
 SETTINGS = {"sections": SECTIONS | {"delivery": {"confirm_seconds": 1}}}
 FILES = re.compile(r'(?:src|href)="(/console/[^"]+)"')
+# Counts the changes of what screen readers speak without being asked.
+COUNT_SPOKEN = """(() => {
+  globalThis.spoken = 0;
+  const elementOf = (node) => node.nodeType === Node.ELEMENT_NODE ? node : node.parentElement;
+  new MutationObserver((changes) => {
+    spoken += changes.filter(({ target }) =>
+      elementOf(target).closest("[role=status], [role=alert], [aria-live]")).length;
+  }).observe(document.body, { subtree: true, childList: true, characterData: true });
+})()"""
 IMPORTS = re.compile(r'^import .* from "\./([^"]+)";$', re.MULTILINE)
 
 
@@ -58,11 +67,12 @@ def test_ops_and_admin_sign_in_and_see_live_figures(console, role):
 
 
 @pytest.mark.parametrize("bearer, message", [
-    (lambda: "not a token", "The gateway refuses the token"),
+    (lambda: "not a token", "This is no token"), (lambda: "tökén", "This is no token"),
+    (lambda: "no-token", "The gateway refuses the token"),
     (lambda: token("ops", "oz")[:-4] + "AAAA", "The gateway refuses the token"),
     (lambda: token("ops", "oz", ttl=-100), "The token has expired"),
     (lambda: token("driver", "42"), "This console is for the roles ops and admin")],
-                         ids=["malformed", "forged", "expired", "driver"])
+                         ids=["spaces", "umlauts", "malformed", "forged", "expired", "driver"])
 def test_other_tokens_are_refused_with_the_reason(console, bearer, message):
     console.submit_token(bearer())
     console.wait_for("part('#message')?.textContent", "a message")
@@ -124,10 +134,12 @@ def test_the_token_is_nowhere_but_in_memory_and_the_page_asks_no_other_host(cons
 def test_figures_follow_connections_and_messages(ops, connect, api, channel):
     ops.wait_for("part('.levels dd').textContent !== '–'")
     before = int(ops.text(".levels dd"))
+    ops.run(COUNT_SPOKEN)
     clients = [connect() for _ in range(3)]
     for client in clients:
         client.subscribe(channel)
     ops.wait_for(f"Number(part('.levels dd').textContent) === {before + 3}", "three more connections")
+    assert ops.run("spoken") == 0, "figures that change are not spoken"
     for _ in range(100):
         api.publish(channel)
     # The page itself gets one message a second; these are 300 in a moment.

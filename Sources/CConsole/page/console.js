@@ -109,6 +109,10 @@ function decode(text) {
 }
 
 async function signIn(token) {
+  if (!/^[!-~]+$/.test(token)) {
+    setText(part("message"), "This is no token: it has spaces or letters that tokens do not have.");
+    return;
+  }
   let refused;
   const trial = new Gateway(token, (message) => { refused = message; });
   setText(part("message"), "");
@@ -163,7 +167,7 @@ part("keys").querySelector("dl").append(...KEYS.map(([key, meaning]) =>
   element("div", {}, element("dt", {}, element("kbd", {}, key)), element("dd", {}, meaning))));
 part("sign-in").addEventListener("submit", (event) => {
   event.preventDefault();
-  const token = part("token").value.trim();
+  const token = part("token").value.trim().replace(/^Bearer\s+/i, "");
   part("token").value = "";
   if (token) signIn(token);
 });

@@ -13,7 +13,7 @@ class Listing {
   constructor(gateway, table, filters, note) {
     Object.assign(this, { gateway, table });
     this.poll = new Poll(PERIOD, () => this.load());
-    this.status = element("p", { class: "note", role: "status" });
+    this.status = element("p", { class: "note" });
     this.refused = element("p", { class: "refused", role: "alert" });
     this.form = element("form", { class: "filters", role: "search", submit: (event) => {
       event.preventDefault();
@@ -53,7 +53,7 @@ export class Connections extends Listing {
   title = "Connections";
   #connections = [];
   #mayHaveMore = false;
-  #hasMore = false; // whether older pages were loaded: then the list stays as it is
+  #isExtended = false; // with older pages: then the list stays as it is
 
   constructor({ gateway }) {
     const channel = element("input", { autocomplete: "off" }), user = element("input", { autocomplete: "off" });
@@ -63,9 +63,9 @@ export class Connections extends Listing {
       { title: "Socket", text: ({ socketId }) => socketId },
       { title: "User", text: ({ user }) => user ?? "" },
       { title: "Queued", isNumber: true, text: ({ outboxBytes }) => bytes(outboxBytes), mark: ({ outboxBytes }) => outboxBytes > 65_536 && "warn" },
-      { title: "Silent for", isNumber: true, text: ({ lastSeenAt }) => age(lastSeenAt), title_of: ({ lastSeenAt }) => lastSeenAt },
-      { title: "Open for", isNumber: true, text: ({ since }) => age(since), title_of: ({ since }) => since },
-      { title: "Channels", text: ({ channels }) => some(channels), title_of: ({ channels }) => channels.join("\n") },
+      { title: "Silent for", isNumber: true, text: ({ lastSeenAt }) => age(lastSeenAt), hint: ({ lastSeenAt }) => lastSeenAt },
+      { title: "Open for", isNumber: true, text: ({ since }) => age(since), hint: ({ since }) => since },
+      { title: "Channels", text: ({ channels }) => some(channels), hint: ({ channels }) => channels.join("\n") },
       { title: "Address", text: ({ address }) => address ?? "" },
       { title: "App", text: ({ app }) => app },
       { title: "Loop", isNumber: true, text: ({ loop }) => loop },
@@ -84,14 +84,14 @@ export class Connections extends Listing {
   }
 
   changed() {
-    const given = new URLSearchParams([...this.#filters()].filter(([, value]) => value));
+    const given = new URLSearchParams(this.#filters().filter(([, value]) => value));
     const hash = `#connections${given.size ? `?${given}` : ""}`;
     if (location.hash === hash) this.refresh();
     else location.hash = hash;
   }
 
   refresh() {
-    this.#hasMore = false;
+    this.#isExtended = false;
     super.refresh();
   }
 
@@ -100,16 +100,16 @@ export class Connections extends Listing {
   }
 
   async load() {
-    if (this.#hasMore) return;
+    if (this.#isExtended) return;
     const answer = await this.fetch("/api/ops/connections", { ...Object.fromEntries(this.#filters()), limit: PAGE });
-    if (!answer || this.#hasMore) return;
+    if (!answer || this.#isExtended) return;
     this.#connections = answer.connections;
     this.#mayHaveMore = answer.connections.length === PAGE;
     this.#show();
   }
 
   async #loadMore() {
-    this.#hasMore = true;
+    this.#isExtended = true;
     const before = this.#connections.at(-1)?.socketId;
     const answer = await this.fetch("/api/ops/connections", { ...Object.fromEntries(this.#filters()), limit: PAGE, before });
     if (!answer) return;
@@ -124,7 +124,7 @@ export class Connections extends Listing {
       b.outboxBytes - a.outboxBytes || Date.parse(a.lastSeenAt) - Date.parse(b.lastSeenAt)) : this.#connections);
     this.more.hidden = !this.#mayHaveMore;
     setText(this.status, `${count(this.#connections.length)} connections${this.#mayHaveMore ? ", the newest ones" : ""}`
-      + (this.#hasMore ? `, as of ${clock(Date.now())}` : ""));
+      + (this.#isExtended ? `, as of ${clock(Date.now())}` : ""));
   }
 }
 
@@ -139,9 +139,8 @@ export class Channels extends Listing {
   constructor({ gateway }) {
     const prefix = element("input", { autocomplete: "off" });
     super(gateway, new Table("Channels", [
-      { title: "Name", text: ({ name }) => name, link: ({ name }) => `#log/${encodeURIComponent(name)}`, title_of: () => "Show its events" },
-      { title: "Subscriptions", isNumber: true, text: ({ subscriptions }) => count(subscriptions),
-        },
+      { title: "Name", text: ({ name }) => name, link: ({ name }) => `#log/${encodeURIComponent(name)}`, hint: () => "Show its events" },
+      { title: "Subscriptions", isNumber: true, text: ({ subscriptions }) => count(subscriptions) },
       { title: "Users", isNumber: true, text: ({ users }) => users === undefined || users === null ? "" : count(users) },
       { title: "Events, last 5 min", isNumber: true, text: ({ eventsLast5Minutes }) => count(eventsLast5Minutes) },
       { title: "Who", text: () => "Connections", link: ({ name }) => `#connections?channel=${encodeURIComponent(name)}` },

@@ -28,11 +28,11 @@ export class FleetMap {
     setAttribute(this.map.canvas, "aria-label", "Map of the drivers. Arrow keys move it, + and − zoom, F shows all. The list beside it has the same.");
     setAttribute(this.map.canvas, "role", "application");
     this.refused = element("p", { class: "refused", role: "alert" });
-    this.status = element("p", { class: "note", role: "status" });
+    this.status = element("p", { class: "note" });
     this.code = element("input", { autocomplete: "off", spellcheck: "false", required: true });
     const button = (label, text, act) => element("button", { type: "button", "aria-label": label, title: label, click: act }, text);
     this.table = new Table("Drivers on a trip", [
-      { title: "Driver", text: ({ id }) => id, act: ({ id }) => this.#select(id, true), title_of: () => "Show on the map" },
+      { title: "Driver", text: ({ id }) => id, act: ({ id }) => this.#select(id, true), hint: () => "Show on the map" },
       { title: "Booking", text: ({ bookingReference }) => bookingReference ?? "" },
       { title: "Status", text: ({ status }) => status ?? "" },
       { title: "ETA", isNumber: true, text: ({ eta }) => Number.isFinite(eta) ? `${eta} min` : "" },

@@ -5,6 +5,7 @@ import { Tiles } from "./tiles.js";
 const [LOWEST, HIGHEST] = [1, 19]; // zoom levels; a world of level z is 256 × 2^z pixels wide
 const STEPS = [30, 10, 5, 2, 1, 0.5, 0.2, 0.1, 0.05, 0.02, 0.01, 0.005, 0.002, 0.001, 0.0005, 0.0002];
 const EARTH = 40_075_017; // metres around the equator
+const MOST_LABELS = 500; // drivers in sight above which only the chosen one has a label
 const REACH = 18; // pixels around a driver that a click hits
 
 /// The place of coordinates in a square world of side 1, as in all web maps.
@@ -234,7 +235,7 @@ export class MapCanvas {
   }
 
   #drawDrivers(width, height) {
-    const { context } = this, { drivers, selected } = this.#content, taken = [];
+    const { context } = this, { drivers, selected } = this.#content;
     const points = drivers.map((driver) => ({ driver, ...this.#pixel(driver) }))
       .filter(({ x, y }) => x > -50 && x < width + 50 && y > -50 && y < height + 50);
     context.lineWidth = 1.5;
@@ -247,10 +248,12 @@ export class MapCanvas {
       this.#marker(x, y, driver, colour, driver.id === selected);
     }
     // Labels where there is room; the chosen driver's in any case, and first.
-    points.sort((a, b) => (b.driver.id === selected) - (a.driver.id === selected));
-    for (const { driver, x, y } of points) {
+    const taken = points.map(({ x, y }) => ({ x: x - 7, y: y - 7, width: 14, height: 14 }));
+    const isSelected = ({ driver }) => driver.id === selected;
+    const named = points.length > MOST_LABELS ? points.filter(isSelected) : points.sort((a, b) => isSelected(b) - isSelected(a));
+    for (const { driver, x, y } of named) {
       const box = { x: x + (driver.id === selected ? 20 : 15), y: y - 7, width: 7 * driver.label.length, height: 15 };
-      if (taken.some((other) => overlap(box, other))) continue;
+      if (driver.id !== selected && taken.some((other) => overlap(box, other))) continue;
       taken.push(box);
       this.#label(driver.label, box.x, y + 4, driver.id === selected ? 700 : 400);
     }

@@ -33,7 +33,6 @@ export class Notifications {
   /// Shows the timeline of the route's notification, or the list that its parameters describe.
   show({ rest, parameters }) {
     this.hide();
-    this.round = this.#round;
     setText(this.refused, "");
     this.list.hidden = rest !== "";
     this.timeline.element.hidden = rest === "";
@@ -86,8 +85,8 @@ export class Notifications {
     } }, field("State", this.state), field("Channel", this.channel));
     this.heading = element("h2");
     this.table = new Table("Notifications", [
-      { title: "Created", text: ({ createdAt }) => clock(createdAt), title_of: ({ createdAt }) => createdAt },
-      { title: "Event", text: ({ event }) => event, link: ({ id }) => link(id), title_of: () => "Show its timeline" },
+      { title: "Created", text: ({ createdAt }) => clock(createdAt), hint: ({ createdAt }) => createdAt },
+      { title: "Event", text: ({ event }) => event, link: ({ id }) => link(id), hint: () => "Show its timeline" },
       { title: "Channel", text: ({ channel }) => channel },
       { title: "State", text: ({ state }) => state, mark: ({ state }) => MARKS[state] },
       { title: "Confirmed after", isNumber: true, text: ({ createdAt, confirmedAt }) =>
@@ -95,7 +94,7 @@ export class Notifications {
       { title: "Age", isNumber: true, text: ({ createdAt }) => age(createdAt) },
       { title: "Caused by", text: ({ actor, action }) => [actor, action].filter(Boolean).join(": ") },
     ], ({ id }) => id, "No notification matches");
-    this.status = element("p", { class: "note", role: "status" });
+    this.status = element("p", { class: "note" });
     this.more = element("button", { type: "button", hidden: true, click: () => this.#loadMore() }, "Load older notifications");
     this.list = element("div", {}, this.heading, this.filters, this.status, this.table.element, this.more);
   }
@@ -120,18 +119,18 @@ export class Notifications {
     this.query = order ? { order } : driver ? { driver }
       : { state: state === "all" ? "" : state, channel: this.channel.value };
     this.shown = [];
-    this.hasOlder = false;
+    this.isExtended = false;
     this.#display([]);
     this.#poll = new Poll(PERIOD, async () => {
-      if (this.hasOlder) return;
+      if (this.isExtended) return;
       const answer = await this.#get("/api/ops/notifications", { ...this.query, limit: PAGE });
-      if (answer && !this.hasOlder) this.#display(answer.notifications, answer.notifications.length === PAGE);
+      if (answer && !this.isExtended) this.#display(answer.notifications, answer.notifications.length === PAGE);
     });
     this.#poll.start();
   }
 
   async #loadMore() {
-    this.hasOlder = true; // the list stays as it is from now on
+    this.isExtended = true; // from now on the list stays as it is
     const before = this.shown.at(-1)?.id;
     const answer = await this.#get("/api/ops/notifications", { ...this.query, limit: PAGE, before });
     if (answer) this.#display([...this.shown, ...answer.notifications], answer.notifications.length === PAGE);

@@ -67,8 +67,8 @@ export class List {
   }
 }
 
-/// A table. A column has a `title` and `text(item)`, and may have `mark(item)` (a class), `link(item)` or `act(item)`
-/// (makes the text a button), and `isNumber`. On narrow screens each row is a card, with the titles beside the texts.
+/// A table. A column has a `title` and `text(item)`, and may have `mark(item)` (a class), `hint(item)`, `link(item)`
+/// or `act(item)` (makes the text a button), and `isNumber`. On narrow screens each row is a card, with the titles beside the texts.
 export class Table {
   constructor(caption, columns, keyOf, empty = "None") {
     const body = element("tbody");
@@ -114,7 +114,7 @@ class Cell {
     const text = column.text(item);
     setText(this.text, text);
     if (column.link) setAttribute(this.text, "href", column.link(item));
-    setAttribute(this.node, "title", column.title_of?.(item));
+    setAttribute(this.node, "title", column.hint?.(item));
     setAttribute(this.node, "class",
       [column.isNumber && "number", column.mark?.(item), text === "" && "none"].filter(Boolean).join(" ") || null);
   }
