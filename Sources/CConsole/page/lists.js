@@ -144,7 +144,8 @@ export class Channels extends Listing {
       { title: "Users", isNumber: true, text: ({ users }) => users === undefined || users === null ? "" : count(users) },
       { title: "Events, last 5 min", isNumber: true, text: ({ eventsLast5Minutes }) => count(eventsLast5Minutes) },
       { title: "Who", text: () => "Connections", link: ({ name }) => `#connections?channel=${encodeURIComponent(name)}` },
-    ], ({ name }) => name, "No channel matches"), [field("Name begins with", prefix)],
+      { title: "App", text: ({ app }) => app },
+    ], ({ app, name }) => `${app} ${name}`, "No channel matches"), [field("Name begins with", prefix)],
     "The channels with the most events first. A name opens its live log.");
     this.prefix = prefix;
   }
