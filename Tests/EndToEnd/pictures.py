@@ -1,8 +1,8 @@
 """Makes the README's pictures of the operators' console: `make pictures`.
 
-A fleet works for five minutes, which is as long as the console's charts reach: drivers listen, get jobs, report steps
-and drive; customers follow them; some drivers are in a tunnel, and one app does not read. Then the console is pictured:
-the overview, the map in dark colours, and a notification's timeline on a phone.
+A fleet works for five minutes, which is as long as the console's charts reach: drivers listen, get
+jobs, report steps and drive; customers follow them; some drivers are in a tunnel. Then the console
+is pictured: the overview, the map in dark colours, and a notification's timeline on a phone.
 """
 
 import argparse
@@ -47,7 +47,8 @@ class Driver:
                      dropoffLatitude=dropoff[0], dropoffLongitude=dropoff[1])
         self.caller.accept(code)
         self.caller.progress(code, "en_route")
-        fleet.listen(fleet.customer(f"C-{number}", bookings=[reference]), f"tracking-{reference}", f"booking-{reference}")
+        customer = fleet.customer(f"C-{number}", bookings=[reference])
+        fleet.listen(customer, f"tracking-{reference}", f"booking-{reference}")
 
     @staticmethod
     def place(north: float, east: float) -> tuple[float, float]:

@@ -98,7 +98,7 @@ def test_sign_out_forgets_everything(ops, gateway):
 def test_an_expired_token_ends_the_session(console):
     console.sign_in(token("ops", "oz", ttl=-45))  # of the minute that clocks may differ
     console.go("connections")
-    console.wait_for("part('#message')?.textContent === 'The token has expired. Sign in with a new one.'")
+    console.wait_for("part('#message')?.textContent.startsWith('The token has expired.')")
     assert console.run("document.querySelectorAll('table').length") == 0
 
 
@@ -112,8 +112,9 @@ def test_the_token_is_nowhere_but_in_memory_and_the_page_asks_no_other_host(cons
         console.go(view)
         console.wait_for("part('[class^=view-]')")
     kept = console.run(
-        "JSON.stringify([localStorage, sessionStorage, document.cookie, location.href, history.state,"
-        " name, document.documentElement.outerHTML, [...document.querySelectorAll('input')]"
+        "JSON.stringify([localStorage, sessionStorage, document.cookie, location.href,"
+        " history.state, name, document.documentElement.outerHTML,"
+        " [...document.querySelectorAll('input')]"
         ".map((input) => input.value), (await caches.keys()), (await indexedDB.databases())])")
     assert bearer not in kept and bearer.split(".")[2] not in kept
     assert json.loads(kept)[0:3] == [{}, {}, ""]
@@ -122,11 +123,14 @@ def test_the_token_is_nowhere_but_in_memory_and_the_page_asks_no_other_host(cons
             + [event["url"] for event in console.tab.events("Network.webSocketCreated")])
     place = f"{gateway.host}:{gateway.port}"
     assert any(url.startswith(f"ws://{place}/app/") for url in urls), urls
-    assert all(url.startswith((f"http://{place}/", f"ws://{place}/", "data:")) for url in urls), urls
+    allowed = (f"http://{place}/", f"ws://{place}/", "data:")
+    assert all(url.startswith(allowed) for url in urls), urls
     assert all(bearer not in url for url in urls)
-    carriers = {event["request"]["url"].split("?")[0].removeprefix(f"http://{place}") for event in requests
-                if bearer in event["request"]["headers"].get("Authorization", "")}
-    assert all(path.startswith(("/api/", "/pusher/auth")) for path in carriers) and len(carriers) > 5
+    carriers = {request["url"].removeprefix(f"http://{place}").split("?")[0]
+                for request in (event["request"] for event in requests)
+                if bearer in request["headers"].get("Authorization", "")}
+    assert len(carriers) > 5
+    assert all(path.startswith(("/api/", "/pusher/auth")) for path in carriers), carriers
 
 
 # The overview
@@ -160,7 +164,7 @@ def test_abnormal_closes_are_what_is_wrong(start_gateway, open_console, closing)
     client.expect_close()
     ops.wait_for_rows("Closes by the gateway",
                       "rows.some((row) => row.Code === '1009' && row['Since the start'] === '1')")
-    ops.wait_for("part('.problems')?.innerText.includes('closed with 1009 (message too large): 1 in the last')")
+    ops.wait_for_text("Connections closed with 1009 (message too large): 1 in the last")
     assert ops.text(".verdict") == "1 thing is wrong"
     assert "1009" in ops.run("document.querySelector('.wrong [role=status]').textContent"), "spoken"
 
@@ -174,7 +178,8 @@ def test_unconfirmed_notifications_are_what_is_wrong(start_gateway, open_console
     ops.wait_for("part('.problems')?.innerText.includes('Unconfirmed notifications: 1')")
     ops.press("Show")
     [row] = ops.wait_for_rows("Notifications", "rows.length === 1")
-    assert (row["Event"], row["Channel"], row["State"]) == ("job-assigned", f"driver-{absent}", "created")
+    assert (row["Event"], row["State"]) == ("job-assigned", "created")
+    assert row["Channel"] == f"driver-{absent}"
     assert row["Caused by"] == "admin:ada: assign"
 
 
@@ -197,12 +202,14 @@ def test_the_funnel_counts_notifications(start_gateway, open_console, closing):
     gateway = start_gateway(**SETTINGS)
     fleet = Fleet(gateway, closing)
     driver, admin = fleet.driver(), fleet.admin()
-    ids = [admin.assign(unique_id("O"), driver.subject)["data"]["notificationIds"][0] for _ in range(4)]
+    ids = [admin.assign(unique_id("O"), driver.subject)["data"]["notificationIds"][0]
+           for _ in range(4)]
     for number, step in enumerate(["received", "action_view_now"]):
         for notification in ids[number:]:
             report(driver, notification, step)
     ops = open_console(gateway).sign_in(token("ops", "oz"))
-    rows = ops.wait_for_rows("From created to accepted", "rows.length === 3 && rows[0].received === '4'")
+    rows = ops.wait_for_rows("From created to accepted",
+                             "rows.length === 3 && rows[0].received === '4'")
     for row in rows:
         assert (row["received"], row["viewed"], row["accepted"]) == ("4", "3", "0"), row
 

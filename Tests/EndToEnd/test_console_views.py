@@ -25,14 +25,15 @@ def test_connections_of_a_channel_and_of_a_user(ops, fleet, connect, channel):
     other = connect()
     other.subscribe(channel)
     ops.go("connections")
-    for field, value, client in (("Channel", channel, other), ("User", f"driver:{driver.subject}", of_driver)):
+    user = f"driver:{driver.subject}"
+    for field, value, client in (("Channel", channel, other), ("User", user, of_driver)):
         for each in ("Channel", "User"):
             ops.fill(each, value if each == field else "")
         ops.press("Show")
         [row] = ops.wait_for_rows("Connections",
                                   f"rows.length === 1 && rows[0].Socket === '{client.socket_id}'")
         assert row["App"] == "1001" and row["Queued"] == "0 B", row
-    assert row["User"] == f"driver:{driver.subject}" and f"driver-{driver.subject}" in row["Channels"]
+    assert row["User"] == user and f"driver-{driver.subject}" in row["Channels"]
     ops.fill("User", "nobody")
     ops.press("Show")
     ops.wait_for_text("No connection matches")
@@ -61,7 +62,7 @@ def test_connections_that_do_not_read_come_first(start_gateway, open_console, cl
     rows = ops.wait_for_rows("Connections", "rows.length === 4 && rows[0].Queued.endsWith(' MB')")
     assert rows[0]["Channels"] == "x"
     silent = [row["Socket"] for row in rows[1:]]
-    assert silent.index(healthy.socket_id) < silent.index(later.socket_id), "the longest silence first"
+    assert silent.index(healthy.socket_id) < silent.index(later.socket_id), "longest silence first"
     ops.fill("Order", "new")
     ops.wait_for_rows("Connections", "rows[0].Channels === 'private-fleetwire-ops'")
 
@@ -84,8 +85,10 @@ def test_channels_by_prefix_with_their_events(ops, connect, api, channel):
     for _ in range(5):
         api.publish(channel)
     ops.go(f"channels?prefix={channel}")
-    rows = ops.wait_for_rows("Channels", "rows.length === 2 && rows[0]['Events, last 5 min'] === '5'")
-    assert [(row["Name"], row["Subscriptions"]) for row in rows] == [(channel, "3"), (f"{channel}-quiet", "1")]
+    rows = ops.wait_for_rows("Channels",
+                             "rows.length === 2 && rows[0]['Events, last 5 min'] === '5'")
+    assert [(row["Name"], row["Subscriptions"]) for row in rows] == [
+        (channel, "3"), (f"{channel}-quiet", "1")]
     ops.press("Connections")
     ops.go(f"connections?channel={channel}")
     ops.wait_for_rows("Connections", "rows.length === 3")
@@ -100,13 +103,13 @@ def test_timeline_of_a_notification(ops, fleet, admin, code):
     notification = admin.assign(code, driver.subject)["data"]["notificationIds"][0]
     report(driver, notification, "action_view_now")
     ops.go(f"notifications/{notification}")
-    ops.wait_for("document.querySelectorAll('.timeline li').length >= 4")
-    steps = ops.run("[...document.querySelectorAll('.timeline li')].map((step) => ({"
-                    "name: step.querySelector('strong').textContent, at: step.querySelector('time').dateTime,"
-                    "after: step.querySelector('.after').textContent, more: step.querySelector('.note').textContent}))")
+    ops.wait_for("timeline().length === 4")
+    steps = ops.run("timeline()")
     stored = admin.expect_ok("GET", f"/api/ops/notifications/{notification}")["steps"]
-    assert [(step["name"], step["at"]) for step in steps] == [(step["step"], step["at"]) for step in stored]
-    assert {"created", "written", "confirmed", "action_view_now"} == {step["name"] for step in steps}
+    assert [(step["name"], step["at"]) for step in steps] == [
+        (step["step"], step["at"]) for step in stored]
+    names = {step["name"] for step in steps}
+    assert names == {"created", "written", "confirmed", "action_view_now"}
     assert steps[0]["after"] == "0" and all(step["after"].startswith("+") for step in steps[1:])
     assert f"driver:{driver.subject}" in steps[-1]["more"]
     assert ops.text(".view-notifications h2") == "job-assigned"
@@ -117,9 +120,9 @@ def test_a_timeline_goes_on_while_it_is_shown(ops, fleet, admin, code):
     driver = fleet.driver()
     notification = admin.assign(code, driver.subject)["data"]["notificationIds"][0]
     ops.go(f"notifications/{notification}")
-    ops.wait_for("document.querySelectorAll('.timeline li').length === 1")
+    ops.wait_for("timeline().length === 1")
     report(driver, notification, "received")
-    ops.wait_for("document.querySelector('.timeline li:last-child strong').textContent === 'received'")
+    ops.wait_for("timeline().at(-1).name === 'received'")
 
 
 def test_search_by_order_driver_and_notification(ops, fleet, admin, code):
@@ -138,7 +141,8 @@ def test_search_by_order_driver_and_notification(ops, fleet, admin, code):
     rows = ops.wait_for_rows("Notifications", f"rows.length === {len(ids)}")
     assert {row["Channel"] for row in rows} == {f"driver-{driver}", "admin-channel"}
     search("driver", driver)
-    rows = ops.wait_for_rows("Notifications", f"rows.length === 2 && rows[0].Channel === 'driver-{driver}'")
+    rows = ops.wait_for_rows(
+        "Notifications", f"rows.length === 2 && rows[0].Channel === 'driver-{driver}'")
     assert {row["Event"] for row in rows} == {"job-assigned"}
     ops.press("job-assigned")
     ops.wait_for("part('.timeline li')")
@@ -147,7 +151,7 @@ def test_search_by_order_driver_and_notification(ops, fleet, admin, code):
     search("driver", "nobody")
     ops.wait_for_text("No notification matches")
     search("order", "no-such-order")
-    ops.wait_for("part('.view-notifications .refused')?.textContent === 'Order no-such-order not found'")
+    ops.wait_for("part('.refused')?.textContent === 'Order no-such-order not found'")
 
 
 # The live log
@@ -158,7 +162,7 @@ def test_the_log_shows_a_fleet_channel_as_it_happens(dispatcher, admin, code):
     dispatcher.wait_for_text("Follows admin-channel")
     admin.assign(code, "42")
     dispatcher.wait_for(f"part('.log')?.innerText.includes('{code}')")
-    names = dispatcher.run("[...document.querySelectorAll('.log strong')].map((name) => name.textContent)")
+    names = dispatcher.run("visible('.log strong').map((name) => name.textContent)")
     assert {"order-assigned", "job-assigned"} <= set(names)
     dispatcher.fill("Only events with", "order-assigned")
     shown = "[...document.querySelectorAll('.log li')].filter((row) => !row.hidden)"
@@ -221,9 +225,11 @@ def test_drivers_move_on_the_map_and_in_the_list(dispatcher, fleet, admin):
     trip.locate(position(3_000, heading=90))
     dispatcher.go("map")
     driver = trip.driver.subject
-    [row] = [row for row in dispatcher.wait_for_rows("Drivers on a trip", f"rows.some((row) => row.Driver === '{driver}')")
-             if row["Driver"] == driver]
-    assert (row["Booking"], row["Status"]) == (trip.reference, "en_route") and row["ETA"].endswith(" min")
+    rows = dispatcher.wait_for_rows("Drivers on a trip",
+                                    f"rows.some((row) => row.Driver === '{driver}')")
+    [row] = [row for row in rows if row["Driver"] == driver]
+    assert (row["Booking"], row["Status"]) == (trip.reference, "en_route")
+    assert row["ETA"].endswith(" min")
     latitude = position(3_000)["latitude"]
     assert row["Position"] == f"{latitude:.4f}, {PICKUP[1]:.4f}"
     dispatcher.press(driver)
@@ -240,11 +246,12 @@ def test_an_orders_places_are_shown(dispatcher, fleet, admin):
     trip = Trip(fleet, admin).go_to("en_route")
     trip.locate(position(3_000))
     dispatcher.go("map")
-    dispatcher.wait_for_rows("Drivers on a trip", f"rows.some((row) => row.Driver === '{trip.driver.subject}')")
+    driver = trip.driver.subject
+    dispatcher.wait_for_rows("Drivers on a trip", f"rows.some((row) => row.Driver === '{driver}')")
     before = picture_of(dispatcher)
     dispatcher.fill("Follow order", trip.code)
     dispatcher.press("Show")
-    dispatcher.wait_for(f"part('.beside').innerText.includes('Driver {trip.driver.subject}, booking {trip.reference}')")
+    dispatcher.wait_for_text(f"Driver {driver}, booking {trip.reference}")
     wait_for_change(dispatcher, before)
     dispatcher.fill("Follow order", "no-such-order")
     dispatcher.press("Show")
@@ -258,10 +265,12 @@ def test_the_map_is_moved_by_buttons_keys_wheel_and_dragging(start_gateway, open
     tab = dispatcher.tab
     dispatcher.run("part('canvas').focus()")
     seen = picture_of(dispatcher)
-    x, y = dispatcher.run("((box) => [box.x + box.width / 3, box.y + box.height / 2])(part('canvas').getBoundingClientRect())")
+    x, y = dispatcher.run("((box) => [box.x + box.width / 3, box.y + box.height / 2])"
+                          "(part('canvas').getBoundingClientRect())")
 
     def mouse(kind: str, x: float, y: float, **more) -> None:
-        tab.command("Input.dispatchMouseEvent", type=kind, x=x, y=y, button="left", buttons=1, clickCount=1, **more)
+        tab.command("Input.dispatchMouseEvent", type=kind, x=x, y=y, button="left", buttons=1,
+                    clickCount=1, **more)
 
     def drag() -> None:
         mouse("mousePressed", x, y)
@@ -270,8 +279,9 @@ def test_the_map_is_moved_by_buttons_keys_wheel_and_dragging(start_gateway, open
 
     def pinch() -> None:
         for kind, distance in (("touchStart", 40), ("touchMove", 90), ("touchEnd", 0)):
-            tab.command("Input.dispatchTouchEvent", type=kind, touchPoints=[
-                {"x": x - distance, "y": y, "id": 0}, {"x": x + distance, "y": y, "id": 1}] if distance else [])
+            fingers = [{"x": x + sign * distance, "y": y, "id": sign} for sign in (1, -1)]
+            tab.command("Input.dispatchTouchEvent", type=kind,
+                        touchPoints=fingers if distance else [])
 
     for act in (lambda: dispatcher.press("Zoom in"), lambda: dispatcher.press("Zoom out"),
                 lambda: tab.press("+"), lambda: tab.press("-"), lambda: tab.press("ArrowLeft"),
@@ -309,15 +319,15 @@ def test_an_operators_tiles_are_below_the_map(start_gateway, open_console, closi
     center = ((position(3_000)["latitude"] + DROPOFF[0]) / 2, PICKUP[1])
     wait_until(lambda: any((x, y) == tile_of(*center, zoom) for zoom, x, y in tiles.requested),
                f"the tile in the middle is asked for: {tiles.requested}")
-    wait_until(lambda: colour_share(console, (250, 200, 10)) > 0.5, "the tiles are drawn", seconds=30)
-    hosts = {event["request"]["url"].split("/")[2] for event in console.tab.events("Network.requestWillBeSent")
-             if event["request"]["url"].startswith("http")}
+    wait_until(lambda: colour_share(console, (250, 200, 10)) > 0.5, "the tiles are drawn", 30)
+    urls = [event["request"]["url"] for event in console.tab.events("Network.requestWillBeSent")]
+    hosts = {url.split("/")[2] for url in urls if url.startswith("http")}
     assert hosts <= {f"127.0.0.1:{gateway.port}", tiles.origin.removeprefix("http://")}
 
 
 def colour_share(console, colour: tuple[int, int, int]) -> float:
-    """The share of the map's pixels with this colour. The page cannot read a canvas with tiles of another
-    origin, so another page looks at a picture of it.
+    """The share of the map's pixels with this colour. The page cannot read a canvas with tiles of
+    another origin, so another page looks at a picture of it.
     """
     box = console.run("((box) => ({x: box.x, y: box.y, width: box.width, height: box.height}))"
                       "(part('canvas').getBoundingClientRect())")
@@ -327,7 +337,8 @@ def colour_share(console, colour: tuple[int, int, int]) -> float:
         return blank.run(
             "(async () => { const image = await createImageBitmap(await (await fetch("
             f"'data:image/png;base64,{picture}')).blob());"
-            "const canvas = new OffscreenCanvas(image.width, image.height), context = canvas.getContext('2d');"
+            "const canvas = new OffscreenCanvas(image.width, image.height);"
+            "const context = canvas.getContext('2d');"
             "context.drawImage(image, 0, 0);"
             "const { data } = context.getImageData(0, 0, image.width, image.height); let found = 0;"
             f"for (let index = 0; index < data.length; index += 4) if ({list(colour)}.every("

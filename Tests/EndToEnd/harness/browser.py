@@ -175,8 +175,9 @@ class Tab:
             time.sleep(0.05)
 
     def press(self, key: str, text: str | None = None, modifiers: int = 0) -> None:
-        """Presses a key as a person does: the page and the browser react. `modifiers`: 8 is Shift."""
-        text = {"Enter": "\r", "Space": " "}.get(key, key if len(key) == 1 else "") if text is None else text
+        """Presses a key as a person does: the page and the browser react. 8 is Shift."""
+        if text is None:
+            text = {"Enter": "\r", "Space": " "}.get(key, key if len(key) == 1 else "")
         code = {"Enter": 13, "Tab": 9, "Escape": 27, "Space": 32, "ArrowLeft": 37, "ArrowUp": 38,
                 "ArrowRight": 39, "ArrowDown": 40}.get(key, 0)
         params = {"key": " " if key == "Space" else key, "windowsVirtualKeyCode": code,

@@ -5,9 +5,12 @@ import json
 from .browser import Browser, Tab
 from .gateway import Gateway
 
-# Defined in the page. `fill` acts like typing; `rows` reads a table as it is shown, by its titles.
+# Defined in the page. `part` is the first visible element of a selector, `visible` are all; `fill` acts
+# like typing; `rows` reads a table as it is shown, by its titles.
 SCRIPT = """
-globalThis.part = (selector) => [...document.querySelectorAll(selector)].find((node) => node.checkVisibility());
+globalThis.visible = (selector) =>
+  [...document.querySelectorAll(selector)].filter((node) => node.checkVisibility());
+globalThis.part = (selector) => visible(selector)[0];
 globalThis.fill = (label, value) => {
   const name = [...document.querySelectorAll("label.field span")]
     .find((span) => span.textContent === label && span.checkVisibility());
@@ -23,8 +26,12 @@ globalThis.rows = (caption) => {
 };
 globalThis.chart = (title) => [...document.querySelectorAll(".chart")].find((chart) =>
   chart.querySelector("h3").textContent === title).querySelector("svg").getAttribute("aria-label");
-globalThis.press = (text) => [...document.querySelectorAll("button, a")].find((node) =>
-  node.checkVisibility() && (node.textContent === text || node.getAttribute("aria-label") === text)).click();
+globalThis.timeline = () => [...document.querySelectorAll(".timeline li")].map((step) => ({
+  name: step.querySelector("strong").textContent, at: step.querySelector("time").dateTime,
+  after: step.querySelector(".after").textContent, more: step.querySelector(".note").textContent,
+}));
+globalThis.press = (text) => visible("button, a").find((node) =>
+  node.textContent === text || node.getAttribute("aria-label") === text).click();
 null
 """
 
@@ -75,7 +82,8 @@ class Console:
 
     def wait_for_rows(self, caption: str, condition: str) -> list[dict[str, str]]:
         """Waits until a condition holds for the `rows` of a table, and returns them."""
-        self.wait_for(f"((rows) => {condition})(rows({json.dumps(caption)}))", f"{caption}: {condition}")
+        self.wait_for(f"((rows) => {condition})(rows({json.dumps(caption)}))",
+                      f"{caption}: {condition}")
         return self.rows(caption)
 
     def text(self, selector: str) -> str:

@@ -13,9 +13,11 @@ PATH = re.compile(r"/(\d+)/(\d+)/(\d+)\.png")
 def png(red: int, green: int, blue: int) -> bytes:
     """A square of one colour."""
     def chunk(kind: bytes, data: bytes) -> bytes:
-        return struct.pack("!I", len(data)) + kind + data + struct.pack("!I", zlib.crc32(kind + data))
+        body = kind + data
+        return struct.pack("!I", len(data)) + body + struct.pack("!I", zlib.crc32(body))
     rows = (b"\0" + bytes((red, green, blue)) * SIDE) * SIDE
-    return (b"\x89PNG\r\n\x1a\n" + chunk(b"IHDR", struct.pack("!IIBBBBB", SIDE, SIDE, 8, 2, 0, 0, 0))
+    head = struct.pack("!IIBBBBB", SIDE, SIDE, 8, 2, 0, 0, 0)
+    return (b"\x89PNG\r\n\x1a\n" + chunk(b"IHDR", head)
             + chunk(b"IDAT", zlib.compress(rows)) + chunk(b"IEND", b""))
 
 
