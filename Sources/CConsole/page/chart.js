@@ -21,7 +21,8 @@ export class Chart {
     this.element = element("section", { class: "chart" },
       element("h3", {}, title),
       element("p", { class: "values" }, names.map((name, index) =>
-        element("span", { class: `value value-${index}` }, this.values[index], " ", element("span", { class: "unit" }, name)))),
+        element("span", { class: `value value-${index}` }, this.values[index], " ",
+          element("span", { class: "unit" }, name)))),
       element("div", { class: "plot" }, this.drawing, this.top),
       this.note);
   }

@@ -11,7 +11,9 @@ import { element, Poll, setAttribute, setText } from "./page.js";
 import { History } from "./stats.js";
 
 const STATS_CHANNEL = "private-fleetwire-ops";
-const VIEWS = { overview: Overview, connections: Connections, channels: Channels, notifications: Notifications, log: Log, map: FleetMap };
+const VIEWS = {
+  overview: Overview, connections: Connections, channels: Channels, notifications: Notifications, log: Log, map: FleetMap,
+};
 const KEYS = [["1 … 6", "Views"], ["/", "The view's first field"], ["r", "Load the list again"], ["p", "Pause the live log"],
   ["f", "Show all on the map"], ["+ − arrows", "Zoom and move the map"], ["?", "These keys"]];
 
@@ -81,7 +83,9 @@ class Session {
     this.#shown = name;
     this.view.element.hidden = false;
     document.title = `${this.view.title} – Fleetwire console`;
-    for (const link of part("views").children) setAttribute(link, "aria-current", link.hash === `#${name}` ? "page" : null);
+    for (const link of part("views").children) {
+      setAttribute(link, "aria-current", link.hash === `#${name}` ? "page" : null);
+    }
     this.view.show({ rest: decode(rest.join("/")), parameters: new URLSearchParams(query) });
     // The focus goes to where reading goes on, unless the page has just been opened.
     if (isOther && before) this.focus();
@@ -124,7 +128,8 @@ async function signIn(token) {
     if (!response.ok) throw new Error(`The gateway answered ${response.status}`);
     session = new Session(token, await response.json());
   } catch (error) {
-    setText(part("message"), refused ?? (error.status === 403 ? `This console is for the roles ops and admin. ${error.message}` : error.message));
+    const isForbidden = error.status === 403;
+    setText(part("message"), refused ?? (isForbidden ? "This console is for the roles ops and admin. " : "") + error.message);
     return part("token").focus();
   } finally {
     trial.end();
@@ -151,7 +156,8 @@ function setSignedIn(isSignedIn) {
 
 function act(event) {
   const isTyping = event.target.closest?.("input:not([type=checkbox]), select, textarea");
-  if (!session || isTyping || event.ctrlKey || event.altKey || event.metaKey || !part("keys-on").checked || part("keys").open) return;
+  const isForBrowser = event.ctrlKey || event.altKey || event.metaKey;
+  if (!session || isTyping || isForBrowser || !part("keys-on").checked || part("keys").open) return;
   const view = Object.keys(VIEWS)[Number(event.key) - 1];
   if (view) location.hash = `#${view}`;
   else if (event.key === "?") part("keys").showModal();
@@ -161,8 +167,10 @@ function act(event) {
   event.preventDefault();
 }
 
-part("views").append(...Object.keys(VIEWS).map((name, index) =>
-  element("a", { href: `#${name}` }, { log: "Live log" }[name] ?? name[0].toUpperCase() + name.slice(1), " ", element("kbd", { "aria-hidden": "true" }, index + 1))));
+part("views").append(...Object.keys(VIEWS).map((name, index) => {
+  const title = name === "log" ? "Live log" : name[0].toUpperCase() + name.slice(1);
+  return element("a", { href: `#${name}` }, title, " ", element("kbd", { "aria-hidden": "true" }, index + 1));
+}));
 part("keys").querySelector("dl").append(...KEYS.map(([key, meaning]) =>
   element("div", {}, element("dt", {}, element("kbd", {}, key)), element("dd", {}, meaning))));
 part("sign-in").addEventListener("submit", (event) => {

@@ -62,7 +62,8 @@ export class Connections extends Listing {
     super(gateway, new Table("Connections", [
       { title: "Socket", text: ({ socketId }) => socketId },
       { title: "User", text: ({ user }) => user ?? "" },
-      { title: "Queued", isNumber: true, text: ({ outboxBytes }) => bytes(outboxBytes), mark: ({ outboxBytes }) => outboxBytes > 65_536 && "warn" },
+      { title: "Queued", isNumber: true, text: ({ outboxBytes }) => bytes(outboxBytes),
+        mark: ({ outboxBytes }) => outboxBytes > 65_536 && "warn" },
       { title: "Silent for", isNumber: true, text: ({ lastSeenAt }) => age(lastSeenAt), hint: ({ lastSeenAt }) => lastSeenAt },
       { title: "Open for", isNumber: true, text: ({ since }) => age(since), hint: ({ since }) => since },
       { title: "Channels", text: ({ channels }) => some(channels), hint: ({ channels }) => channels.join("\n") },
@@ -139,7 +140,8 @@ export class Channels extends Listing {
   constructor({ gateway }) {
     const prefix = element("input", { autocomplete: "off" });
     super(gateway, new Table("Channels", [
-      { title: "Name", text: ({ name }) => name, link: ({ name }) => `#log/${encodeURIComponent(name)}`, hint: () => "Show its events" },
+      { title: "Name", text: ({ name }) => name, link: ({ name }) => `#log/${encodeURIComponent(name)}`,
+        hint: () => "Show its events" },
       { title: "Subscriptions", isNumber: true, text: ({ subscriptions }) => count(subscriptions) },
       { title: "Users", isNumber: true, text: ({ users }) => users === undefined || users === null ? "" : count(users) },
       { title: "Events, last 5 min", isNumber: true, text: ({ eventsLast5Minutes }) => count(eventsLast5Minutes) },

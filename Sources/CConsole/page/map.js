@@ -25,18 +25,21 @@ export class FleetMap {
     this.#gateway = gateway;
     this.#feed = feed;
     this.map = new MapCanvas(tileUrl, (id) => this.#select(id));
-    setAttribute(this.map.canvas, "aria-label", "Map of the drivers. Arrow keys move it, + and − zoom, F shows all. The list beside it has the same.");
+    setAttribute(this.map.canvas, "aria-label",
+      "Map of the drivers. Arrow keys move it, + and − zoom, F shows all. The list beside it has the same.");
     setAttribute(this.map.canvas, "role", "application");
     this.refused = element("p", { class: "refused", role: "alert" });
     this.status = element("p", { class: "note" });
     this.code = element("input", { autocomplete: "off", spellcheck: "false", required: true });
-    const button = (label, text, act) => element("button", { type: "button", "aria-label": label, title: label, click: act }, text);
+    const button = (label, text, act) =>
+      element("button", { type: "button", "aria-label": label, title: label, click: act }, text);
     this.table = new Table("Drivers on a trip", [
       { title: "Driver", text: ({ id }) => id, act: ({ id }) => this.#select(id, true), hint: () => "Show on the map" },
       { title: "Booking", text: ({ bookingReference }) => bookingReference ?? "" },
       { title: "Status", text: ({ status }) => status ?? "" },
       { title: "ETA", isNumber: true, text: ({ eta }) => Number.isFinite(eta) ? `${eta} min` : "" },
-      { title: "Position", isNumber: true, text: ({ latitude, longitude }) => Number.isFinite(latitude) ? `${latitude.toFixed(4)}, ${longitude.toFixed(4)}` : "unknown" },
+      { title: "Position", isNumber: true, text: (driver) =>
+        isLocated(driver) ? `${driver.latitude.toFixed(4)}, ${driver.longitude.toFixed(4)}` : "unknown" },
       { title: "Age", isNumber: true, text: ({ at }) => at ? age(at) : "", mark: (driver) => isStale(driver) && "warn" },
     ], ({ id }) => id, "No driver is on a trip");
     this.detail = element("p", { class: "note", role: "status" });
@@ -99,16 +102,19 @@ export class FleetMap {
   }
 
   /// Takes a driver's position, of the list or of an event. An event has no ETA: the last one stays.
-  #receive({ driverId: id, bookingReference, latitude, longitude, heading, status, last_updated: at, estimated_arrival_minutes: eta }) {
-    const before = this.#drivers.get(id);
-    const hasMoved = Number.isFinite(before?.latitude) && (before.latitude !== latitude || before.longitude !== longitude);
-    const trail = [...(before?.trail ?? []), ...(hasMoved ? [{ latitude: before.latitude, longitude: before.longitude }] : [])];
+  #receive(position) {
+    const { driverId: id, bookingReference, latitude, longitude, heading, status, last_updated: at } = position;
+    const eta = position.estimated_arrival_minutes;
+    const before = this.#drivers.get(id), trail = before?.trail ?? [];
+    if (before && isLocated(before) && (before.latitude !== latitude || before.longitude !== longitude)) {
+      trail.push({ latitude: before.latitude, longitude: before.longitude });
+    }
     this.#drivers.set(id, { id, label: id, bookingReference, latitude, longitude, heading, status, at,
       eta: eta === undefined ? before?.eta : eta, trail: trail.slice(-TRAIL) });
   }
 
   get #located() {
-    return [...this.#drivers.values()].filter(({ latitude, longitude }) => Number.isFinite(latitude) && Number.isFinite(longitude));
+    return [...this.#drivers.values()].filter(isLocated);
   }
 
   #display() {
@@ -124,7 +130,7 @@ export class FleetMap {
     const driver = this.#drivers.get(id);
     this.detail.replaceChildren(...(driver ? [`Driver ${id}, booking ${driver.bookingReference}, ${driver.status}. `,
       element("a", { href: `#notifications?driver=${encodeURIComponent(id)}` }, "Notifications")] : []));
-    if (isCentered && Number.isFinite(driver?.latitude)) this.map.centerOn(driver);
+    if (isCentered && driver && isLocated(driver)) this.map.centerOn(driver);
     this.#display();
   }
 
@@ -132,9 +138,10 @@ export class FleetMap {
   async #showOrder(code) {
     try {
       const { data: { order } } = await this.#gateway.get(`/api/admin/orders/${encodeURIComponent(code)}`);
-      this.#places = [["pickup", order.pickupLatitude, order.pickupLongitude], ["drop-off", order.dropoffLatitude, order.dropoffLongitude]]
-        .filter(([, latitude]) => Number.isFinite(latitude))
-        .map(([kind, latitude, longitude]) => ({ kind, label: `${kind} ${code}`, latitude, longitude }));
+      this.#places = [
+        { kind: "pickup", latitude: order.pickupLatitude, longitude: order.pickupLongitude },
+        { kind: "drop-off", latitude: order.dropoffLatitude, longitude: order.dropoffLongitude },
+      ].filter(isLocated).map((place) => ({ ...place, label: `${place.kind} ${code}` }));
       this.#select(order.driverId ?? null);
       setText(this.refused, this.#places.length ? "" : `Order ${code} has no coordinates`);
       this.map.fit();
@@ -143,5 +150,7 @@ export class FleetMap {
     }
   }
 }
+
+const isLocated = ({ latitude, longitude }) => Number.isFinite(latitude) && Number.isFinite(longitude);
 
 const isStale = ({ at }) => at ? Date.now() - Date.parse(at) > STALE : true;

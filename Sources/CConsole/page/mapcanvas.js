@@ -89,7 +89,8 @@ export class MapCanvas {
 
   /// Shows everything that has a position.
   fit() {
-    const points = [...this.#content.drivers, ...this.#content.places].map(({ latitude, longitude }) => project(latitude, longitude));
+    const { drivers, places } = this.#content;
+    const points = [...drivers, ...places].map(({ latitude, longitude }) => project(latitude, longitude));
     if (points.length === 0) return;
     const xs = points.map(({ x }) => x), ys = points.map(({ y }) => y);
     const [left, right, top, bottom] = [Math.min(...xs), Math.max(...xs), Math.min(...ys), Math.max(...ys)];
@@ -127,10 +128,10 @@ export class MapCanvas {
 
   #release(event) {
     if (!this.#pointers.delete(event.pointerId) || this.#moved > 4 || this.#pointers.size > 0) return;
-    const at = this.#at(event);
+    const { offsetX, offsetY } = event;
     const distances = this.#content.drivers.map((driver) => {
       const { x, y } = this.#pixel(driver);
-      return { driver, distance: Math.hypot(x - this.canvas.clientWidth / 2 - at.x, y - this.canvas.clientHeight / 2 - at.y) };
+      return { driver, distance: Math.hypot(x - offsetX, y - offsetY) };
     }).filter(({ distance }) => distance <= REACH).sort((a, b) => a.distance - b.distance);
     this.onSelect(distances[0]?.driver.id ?? null);
   }
@@ -164,7 +165,8 @@ export class MapCanvas {
   /// The pixel of a place.
   #pixel({ latitude, longitude }) {
     const { x, y } = project(latitude, longitude), scale = this.#scale();
-    return { x: (x - this.#center.x) * scale + this.canvas.clientWidth / 2, y: (y - this.#center.y) * scale + this.canvas.clientHeight / 2 };
+    const { clientWidth, clientHeight } = this.canvas;
+    return { x: (x - this.#center.x) * scale + clientWidth / 2, y: (y - this.#center.y) * scale + clientHeight / 2 };
   }
 
   #draw() {
@@ -186,8 +188,8 @@ export class MapCanvas {
 
   #drawGraticule(width, height) {
     const { context } = this, scale = this.#scale();
-    const corner = (x, y) => unproject({ x: this.#center.x + (x - width / 2) / scale, y: this.#center.y + (y - height / 2) / scale });
-    const [first, last] = [corner(0, 0), corner(width, height)];
+    const { x, y } = this.#center, [dx, dy] = [width / 2 / scale, height / 2 / scale];
+    const [first, last] = [unproject({ x: x - dx, y: y - dy }), unproject({ x: x + dx, y: y + dy })];
     const step = STEPS.findLast((step) => (step / 360) * scale >= 90) ?? STEPS[0];
     const digits = Math.max(0, Math.ceil(-Math.log10(step) - 1e-9));
     const text = (value, [positive, negative]) =>
@@ -250,7 +252,8 @@ export class MapCanvas {
     // Labels where there is room; the chosen driver's in any case, and first.
     const taken = points.map(({ x, y }) => ({ x: x - 7, y: y - 7, width: 14, height: 14 }));
     const isSelected = ({ driver }) => driver.id === selected;
-    const named = points.length > MOST_LABELS ? points.filter(isSelected) : points.sort((a, b) => isSelected(b) - isSelected(a));
+    const named = points.length > MOST_LABELS ? points.filter(isSelected)
+      : points.sort((a, b) => isSelected(b) - isSelected(a));
     for (const { driver, x, y } of named) {
       const box = { x: x + (driver.id === selected ? 20 : 15), y: y - 7, width: 7 * driver.label.length, height: 15 };
       if (driver.id !== selected && taken.some((other) => overlap(box, other))) continue;
@@ -266,7 +269,8 @@ export class MapCanvas {
     context.strokeStyle = isStale ? colour : this.colour("map");
     context.beginPath();
     if (typeof heading === "number") {
-      const angle = ((heading - 90) * Math.PI) / 180, at = (turn, radius) => [x + radius * Math.cos(angle + turn), y + radius * Math.sin(angle + turn)];
+      const angle = ((heading - 90) * Math.PI) / 180;
+      const at = (turn, radius) => [x + radius * Math.cos(angle + turn), y + radius * Math.sin(angle + turn)];
       context.moveTo(...at(0.75, 6));
       context.lineTo(...at(0, 12));
       context.lineTo(...at(-0.75, 6));

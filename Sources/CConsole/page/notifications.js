@@ -163,7 +163,8 @@ class Timeline {
     this.steps = element("ol", { class: "timeline" });
     this.none = element("p", { class: "empty" });
     this.data = element("pre");
-    this.element = element("section", { hidden: true }, element("p", {}, element("a", { href: "#notifications" }, "All unconfirmed")),
+    this.element = element("section", { hidden: true },
+      element("p", {}, element("a", { href: "#notifications" }, "All unconfirmed")),
       this.heading, this.facts, this.steps, this.none, element("details", {}, element("summary", {}, "Data"), this.data));
     this.list = new List(this.steps, (step) => step.key, () => new Step());
   }
@@ -195,7 +196,8 @@ class Timeline {
         element("dd", {}, "Not in the gateway's log; an app reported this id")));
       return;
     }
-    const { event, channel, state, createdAt, expiresAt, actor, action, correlationId, collapseKey, sequence, readAt } = notification;
+    const { event, channel, state, createdAt, expiresAt, readAt } = notification;
+    const { actor, action, correlationId, collapseKey, sequence } = notification;
     setText(this.heading, event);
     this.facts.replaceChildren(...Object.entries({
       Id: notification.id, Channel: channel, State: state, Created: clock(createdAt, true), Expires: clock(expiresAt),

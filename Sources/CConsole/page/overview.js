@@ -22,7 +22,8 @@ export class Overview {
     this.#makeCharts();
     this.#makeTables();
     this.element = element("div", {}, this.wrong,
-      element("h2", {}, "Now"), this.levels, element("div", { class: "charts" }, Object.values(this.charts).map((chart) => chart.element)),
+      element("h2", {}, "Now"), this.levels,
+      element("div", { class: "charts" }, Object.values(this.charts).map((chart) => chart.element)),
       element("h2", {}, "Notifications"), this.funnel.element, this.deliveryNote, this.lanes.element,
       element("h2", {}, "Gateway"),
       element("div", { class: "pair" }, this.http.element, this.closes.element, this.loops.element, this.apps.element,
@@ -42,7 +43,8 @@ export class Overview {
 
   async #load(gateway) {
     try {
-      [{ lanes: this.#lanes }, this.#delivery] = await Promise.all([gateway.get("/api/ops/push"), gateway.get("/api/ops/delivery")]);
+      [{ lanes: this.#lanes }, this.#delivery] = await Promise.all(
+        [gateway.get("/api/ops/push"), gateway.get("/api/ops/delivery")]);
     } catch {
       return; // the state of the connection tells it
     }
@@ -83,7 +85,8 @@ export class Overview {
     if (!this.#history.newest) return;
     const found = problems(this.#history, this.#lanes, this.#delivery);
     this.problems.show(found);
-    const verdict = found.length === 0 ? "Nothing is wrong" : found.length === 1 ? "1 thing is wrong" : `${found.length} things are wrong`;
+    const verdict = found.length === 0 ? "Nothing is wrong"
+      : found.length === 1 ? "1 thing is wrong" : `${found.length} things are wrong`;
     setText(this.verdict, verdict);
     setAttribute(this.verdict, "class", `verdict ${found.length === 0 ? "good" : found[0].isBad ? "bad" : "warn"}`);
     const keys = found.map(({ key }) => key).join();
@@ -124,7 +127,8 @@ export class Overview {
     this.charts.connections.show([history.levels(({ connections }) => connections)]);
     this.charts.flow.show([history.rates(({ opened }) => opened), history.rates(({ closed }) => closed)],
       `${count(stats.opened)} opened, ${count(stats.closed)} closed since the start`);
-    this.charts.messages.show([history.rates(({ messages }) => messages.sent), history.rates(({ messages }) => messages.received)]);
+    this.charts.messages.show(
+      [history.rates(({ messages }) => messages.sent), history.rates(({ messages }) => messages.received)]);
     this.charts.bytes.show([history.rates(({ bytes }) => bytes.sent), history.rates(({ bytes }) => bytes.received)]);
     this.charts.requests.show([history.rates(({ loops }) => sum(loops, "requests"))],
       `${count(lastMinute.errors)} of ${count(lastMinute.requests)} failed in the last minute`);
@@ -168,7 +172,8 @@ export class Overview {
     this.loops = new Table("Event loops", [
       { title: "Loop", text: ({ loop }) => loop }, number("Connections", "connections"),
       { title: "Queued", isNumber: true, text: ({ outboxBytes }) => bytes(outboxBytes) },
-      { title: "Mailbox", isNumber: true, text: ({ mailbox }) => count(mailbox), mark: ({ mailbox }) => mailbox > 1_024 && "warn" },
+      { title: "Mailbox", isNumber: true, text: ({ mailbox }) => count(mailbox),
+        mark: ({ mailbox }) => mailbox > 1_024 && "warn" },
     ], ({ loop }) => loop);
     this.apps = new Table("Applications", [
       { title: "Id", text: ({ id }) => id }, number("Connections", "connections"), number("Channels", "channels"),

@@ -68,7 +68,8 @@ export class List {
 }
 
 /// A table. A column has a `title` and `text(item)`, and may have `mark(item)` (a class), `hint(item)`, `link(item)`
-/// or `act(item)` (makes the text a button), and `isNumber`. On narrow screens each row is a card, with the titles beside the texts.
+/// or `act(item)` (makes the text a button), and `isNumber`. On narrow screens each row is a card, with the titles beside
+/// the texts.
 export class Table {
   constructor(caption, columns, keyOf, empty = "None") {
     const body = element("tbody");

@@ -57,7 +57,8 @@ export function problems(history, lanes = [], delivery = null) {
   const increased = (select) => history.increase(select);
 
   const refused = increased(({ store }) => store?.unavailable);
-  add(refused > 0, true, "unavailable", `Commands that the store could not take: ${count(refused)} ${lately}. See the disk and the log.`);
+  add(refused > 0, true, "unavailable",
+    `Commands that the store could not take: ${count(refused)} ${lately}. See the disk and the log.`);
   const failed = increased(({ store }) => store?.failed);
   add(failed > 0, true, "failed", `Commands that failed in the store: ${count(failed)} ${lately}. See the log.`);
   for (const lane of lanes) {
@@ -71,7 +72,8 @@ export function problems(history, lanes = [], delivery = null) {
   const { requests = 0, errors = 0, p99Ms = 0 } = stats.http?.lastMinute ?? {};
   add(errors > 0, errors * 100 > requests && requests >= 100, "errors",
     `Failed requests: ${count(errors)} of ${count(requests)} in the last minute (${share(errors, requests)})`);
-  add(p99Ms > 1_000, p99Ms > 5_000, "latency", `Slow requests: one in a hundred took more than ${span(p99Ms)} in the last minute`);
+  add(p99Ms > 1_000, p99Ms > 5_000, "latency",
+    `Slow requests: one in a hundred took more than ${span(p99Ms)} in the last minute`);
   for (const { loop, mailbox } of stats.loops ?? []) {
     add(mailbox > 1_024, mailbox > 8_192, `mailbox ${loop}`, `Messages waiting for event loop ${loop}: ${count(mailbox)}`);
   }
@@ -82,9 +84,9 @@ export function problems(history, lanes = [], delivery = null) {
   const slow = increased(({ slowConsumers }) => slowConsumers);
   add(slow > 0, false, "slow", `Slow consumers disconnected: ${count(slow)} ${lately}`, "#connections");
   for (const code of Object.keys(stats.closes ?? {}).filter((code) => !ORDINARY.has(code))) {
-    const closed = increased(({ closes }) => closes?.[code]);
+    const closed = increased(({ closes }) => closes?.[code]), meaning = closeMeaning(code);
     add(closed > 0, false, `close ${code}`,
-      `Connections closed with ${code}${closeMeaning(code) && ` (${closeMeaning(code)})`}: ${count(closed)} ${lately}`, "#connections");
+      `Connections closed with ${code}${meaning && ` (${meaning})`}: ${count(closed)} ${lately}`, "#connections");
   }
   for (const outcome of ["rejected", "expired"]) {
     const pushes = increased(({ push }) => push?.[outcome]);
