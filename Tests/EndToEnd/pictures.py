@@ -156,7 +156,7 @@ def main() -> None:
         day = closing(Day(fleet, providers, random.Random(7)))
         console = closing(Console(closing(Browser(folder / "browser")), gateway))
         console.tab.command("Emulation.setScrollbarsHidden", hidden=True)
-        console.tab.resize(1280, 1060)
+        console.tab.resize(1280, 930)
         console.sign_in(token("admin", "dispatch")).go("map")
         console.go("overview")
         end = time.monotonic() + options.seconds
@@ -165,7 +165,7 @@ def main() -> None:
             day.pass_second()
             time.sleep(max(0, begin + 1 - time.monotonic()))  # the fleet's pace
         take(console, options.folder / "console-overview.png")
-        console.tab.resize(1280, 800)
+        console.tab.resize(1280, 740)
         console.tab.prefer(color_scheme="dark", reduced_motion="reduce")
         console.go("map")
         console.wait_for_rows("Drivers on a trip", f"rows.length === {DRIVERS}")

@@ -172,8 +172,8 @@ def test_abnormal_closes_are_what_is_wrong(start_gateway, open_console, closing)
 def test_unconfirmed_notifications_are_what_is_wrong(start_gateway, open_console, closing):
     gateway = start_gateway(**SETTINGS)
     fleet = Fleet(gateway, closing)
-    absent, code = unique_id("d"), unique_id("O")
-    fleet.admin().assign(code, absent)
+    absent, admin = unique_id("d"), fleet.admin()
+    admin.assign(unique_id("O"), absent)
     ops = open_console(gateway).sign_in(token("ops", "oz"))
     ops.wait_for("part('.problems')?.innerText.includes('Unconfirmed notifications: 1')")
     ops.press("Show")
@@ -181,6 +181,11 @@ def test_unconfirmed_notifications_are_what_is_wrong(start_gateway, open_console
     assert (row["Event"], row["State"]) == ("job-assigned", "created")
     assert row["Channel"] == f"driver-{absent}"
     assert row["Caused by"] == "admin:ada: assign"
+    ops.go("overview")
+    ops.run(COUNT_SPOKEN)
+    admin.assign(unique_id("O"), absent)
+    ops.wait_for_text("Unconfirmed notifications: 2")
+    assert ops.run("spoken") == 0, "only its beginning and its end are spoken"
 
 
 def test_a_stopped_lane_is_the_first_of_what_is_wrong(start_push_fleet, open_console):

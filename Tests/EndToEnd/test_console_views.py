@@ -42,22 +42,23 @@ def test_connections_of_a_channel_and_of_a_user(ops, fleet, connect, channel):
 def test_connections_that_do_not_read_come_first(start_gateway, open_console, closing):
     gateway = start_gateway(sections=SECTIONS,
                             limits={"event_bytes": 1_000_000, "outbox_bytes": 1 << 28})
-    healthy, slow = closing(Client.connect(gateway)), closing(Wire(gateway, receive_buffer=4096))
+    healthy, later = closing(RawClient(gateway)), closing(RawClient(gateway))
+    slow = closing(Wire(gateway, receive_buffer=4096))
     slow.open()
     slow.subscribe("x")
-    later = closing(Client.connect(gateway))
     api = closing(Api(gateway))
     for _ in range(20):
         api.publish("x", "large", "x" * 1_000_000)
     caller = closing(Caller(gateway, "ops", "oz"))
 
     def is_seen_later() -> bool:
-        later.send("pusher:ping", {})
+        for client in (later, slow):
+            client.send_event("pusher:ping")
         seen = {each["socketId"]: each["lastSeenAt"]
                 for each in caller.expect_ok("GET", "/api/ops/connections")["connections"]}
         return seen[later.socket_id] > seen[healthy.socket_id]
 
-    wait_until(is_seen_later, "the gateway has heard from one later than from the other")
+    wait_until(is_seen_later, "the gateway has heard from two later than from the first")
     ops = open_console(gateway).sign_in(token("ops", "oz")).go("connections")
     rows = ops.wait_for_rows("Connections", "rows.length === 4 && rows[0].Queued.endsWith(' MB')")
     assert rows[0]["Channels"] == "x"
@@ -232,6 +233,9 @@ def test_drivers_move_on_the_map_and_in_the_list(dispatcher, fleet, admin):
     assert row["ETA"].endswith(" min")
     latitude = position(3_000)["latitude"]
     assert row["Position"] == f"{latitude:.4f}, {PICKUP[1]:.4f}"
+    # From now on the page learns of positions by events only.
+    dispatcher.tab.command("Network.enable")
+    dispatcher.tab.command("Network.setBlockedURLs", urls=["*/api/admin/drivers/positions"])
     dispatcher.press(driver)
     before = picture_of(dispatcher)
     trip.locate(position(2_000))
