@@ -156,7 +156,7 @@ def main() -> None:
         day = closing(Day(fleet, providers, random.Random(7)))
         console = closing(Console(closing(Browser(folder / "browser")), gateway))
         console.tab.command("Emulation.setScrollbarsHidden", hidden=True)
-        console.tab.resize(1280, 930)
+        console.tab.resize(1280, 900)
         console.sign_in(token("admin", "dispatch")).go("map")
         console.go("overview")
         end = time.monotonic() + options.seconds

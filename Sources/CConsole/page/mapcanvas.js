@@ -43,7 +43,6 @@ export class MapCanvas {
     on("dblclick", (event) => this.zoomBy(1, this.#at(event)));
     on("keydown", (event) => this.#key(event));
     new ResizeObserver(() => this.#redraw()).observe(this.canvas);
-    matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => this.#redraw());
   }
 
   /// - drivers: `{id, latitude, longitude, heading, isStale, trail: [{latitude, longitude}]}`.
