@@ -11,6 +11,7 @@ const sum = (loops, name) => (loops ?? []).reduce((total, loop) => total + (loop
 export class Overview {
   title = "Overview";
   #history;
+  #poll;
   #lanes = [];
   #delivery = null;
   #announced = "";
@@ -29,8 +30,6 @@ export class Overview {
       element("div", { class: "pair" }, this.http.element, this.closes.element, this.loops.element, this.apps.element,
         this.events.element));
   }
-
-  #poll;
 
   show() {
     this.#poll.start();
