@@ -21,17 +21,13 @@ extension Node {
         var route: RoutedRequest?
         /// A copy of the head of a request that waits for its token issuer's keys; nil for other requests.
         var deferred: DeferredRequest?
-        let method: HTTPRequest.Method
-        let endpoint: EndpointPattern
-        let correlationID: String
     }
 
     func decide(on request: HTTPRequest, _ id: RequestID) -> (decision: HeadDecision, endpoint: Int) {
         let (routing, endpoint) = route(request)
         let pending = PendingRequest(
             envelope: router.envelope(of: request)?.at(Clock.unixMilliseconds()),
-            crossOriginHeaders: router.crossOriginHeaders(for: request), method: request.method, endpoint: endpoint,
-            correlationID: request.correlationID)
+            crossOriginHeaders: router.crossOriginHeaders(for: request))
         return (decide(routing, request, id, pending), endpoint.index)
     }
 
@@ -284,18 +280,18 @@ extension Node {
     private static let slowNanoseconds: UInt64 = 1_000_000_000
 
     /// Logs each response at debug level, and those of slow requests as warnings.
-    private func logResponse(_ response: HTTPResponse, _ request: PendingRequest, _ id: RequestID) {
-        let nanoseconds = loop?.nanosecondsSinceReceived(id) ?? 0
-        func fields() -> KeyValuePairs<String, Log.Value> {
-            [
-                "method": .text(request.method.rawValue), "endpoint": .text(router.patterns[request.endpoint.index]),
-                "status": .number(response.status), "milliseconds": .number(Int(nanoseconds / 1_000_000)),
-                "bytes": .number(response.body.count), "actor": .optional(request.route?.actor?.key),
-                "correlation_id": .text(request.correlationID),
-            ]
-        }
-        if nanoseconds > Self.slowNanoseconds { fleet.slowRequests.write(fields) }
-        if log.writes(.debug) { log.debug("request", fields()) }
+    private func logResponse(_ response: HTTPResponse, _ pending: PendingRequest, _ id: RequestID) {
+        guard let request = loop?.pendingRequest(id) else { return }
+        let isSlow = request.nanoseconds > Self.slowNanoseconds
+        guard isSlow || log.writes(.debug) else { return }
+        let fields: KeyValuePairs<String, Log.Value> = [
+            "method": .text(request.method?.rawValue ?? ""), "endpoint": .text(router.patterns[request.endpoint]),
+            "status": .number(response.status), "milliseconds": .number(Int(request.nanoseconds / 1_000_000)),
+            "bytes": .number(response.body.count), "actor": .optional(pending.route?.actor?.key),
+            "correlation_id": .text(request.correlationID),
+        ]
+        if isSlow { fleet.slowRequests.write { fields } }
+        log.debug("request", fields)
     }
 
     private func rejectForWaitingCommands(_ pending: PendingRequest) -> HTTPResponse {

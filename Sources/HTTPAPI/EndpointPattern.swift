@@ -45,23 +45,38 @@ enum FixedPath: Int, CaseIterable {
         }
     }
 
+}
+
+/// What a path outside the fleet's API is for.
+enum FixedTarget {
+    case path(FixedPath)
+    /// Below `/apps/ID`; nil if no endpoint has the path.
+    case pusher(PusherEndpoint?)
+
     init(_ path: PathSegments) {
         var rest = path
         guard let first = rest.next() else {
-            self = .other
+            self = .path(.other)
             return
         }
         switch (path.count, first) {
-        case (1, "healthz"): self = .liveness
-        case (1, "readyz"): self = .readiness
-        case (1, "metrics"): self = .metrics
-        case (1, "console"): self = .console
-        case (2, "console"): self = .consoleFile
-        case (2, "app"): self = .webSocket
-        case (3..., "apps"):
+        case (3..., "apps"):  // the most frequent
             _ = rest.next()  // the application's id
-            self = PusherEndpoint(rest)?.path ?? .other
-        default: self = .other
+            self = .pusher(PusherEndpoint(rest))
+        case (1, "healthz"): self = .path(.liveness)
+        case (1, "readyz"): self = .path(.readiness)
+        case (1, "metrics"): self = .path(.metrics)
+        case (1, "console"): self = .path(.console)
+        case (2, "console"): self = .path(.consoleFile)
+        case (2, "app"): self = .path(.webSocket)
+        default: self = .path(.other)
+        }
+    }
+
+    var pattern: EndpointPattern {
+        switch self {
+        case .path(let path): EndpointPattern(path)
+        case .pusher(let endpoint): EndpointPattern(endpoint?.path ?? .other)
         }
     }
 }

@@ -42,9 +42,9 @@ package struct Router {
     package func route(head request: HTTPRequest, now: Int64) -> (routing: Routing, pattern: EndpointPattern) {
         let path = PathSegments(request.rawPath)
         guard let envelope = Envelope(rawPath: request.rawPath)?.at(now * 1_000) else {
-            let fixed = FixedPath(path)
+            let target = FixedTarget(path)
             return (
-                Self.answering(nil) { () throws(APIError) in try route(head: request, path, fixed, now) }, EndpointPattern(fixed)
+                Self.answering(nil) { () throws(APIError) in try route(head: request, path, target, now) }, target.pattern
             )
         }
         let target = fleet.target(of: Array(path))
@@ -58,7 +58,7 @@ package struct Router {
     /// The pattern of a path, for a request that is not routed.
     package func pattern(of request: HTTPRequest) -> EndpointPattern {
         let path = PathSegments(request.rawPath)
-        return envelope(of: request) == nil ? EndpointPattern(FixedPath(path)) : fleet.target(of: Array(path)).pattern
+        return envelope(of: request) == nil ? FixedTarget(path).pattern : fleet.target(of: Array(path)).pattern
     }
 
     private static func answering(_ envelope: Envelope?, _ route: () throws(APIError) -> Routing) -> Routing {
@@ -99,33 +99,34 @@ package struct Router {
     }
 
     private func route(
-        head request: HTTPRequest, _ path: PathSegments, _ fixed: FixedPath, _ now: Int64
+        head request: HTTPRequest, _ path: PathSegments, _ target: FixedTarget, _ now: Int64
     ) throws(APIError) -> Routing {
-        switch fixed {
-        case .liveness:
+        switch target {
+        case .pusher(let endpoint):
+            var rest = path
+            _ = rest.next()  // apps
+            return try pusher.route(head: request, rest, endpoint, now: now)
+        case .path(.liveness):
             try Self.checkIsGet(request)
             return .route(RoutedRequest(.liveness))
-        case .readiness:
+        case .path(.readiness):
             try Self.checkIsGet(request)
             return .route(RoutedRequest(.readiness))
-        case .metrics:
+        case .path(.metrics):
             let routing = try metrics(request, now)
             try Self.checkIsGet(request)
             return routing
-        case .console, .consoleFile:
-            let name = PercentDecoding.text(
-                UnsafeRawBufferPointer(rebasing: request.rawPath.dropFirst("/console".utf8.count)), .path)
-            guard let page = console?.response(for: String(name.drop { $0 == "/" })) else { throw Self.unknown(request) }
+        case .path(.console), .path(.consoleFile):
+            let file = UnsafeRawBufferPointer(rebasing: request.rawPath.dropFirst("/console".utf8.count))
+            guard let page = console?.response(for: String(PercentDecoding.text(file, .path).drop { $0 == "/" })) else {
+                throw Self.unknown(request)
+            }
             try Self.checkIsGet(request)
             return .respond(page)
-        case .webSocket:
+        case .path(.webSocket):
             return .respond(
                 .text(426, "This is a WebSocket endpoint", headers: ["Connection": "Upgrade", "Upgrade": "websocket"]))
-        case .events, .batchEvents, .channels, .channel, .channelUsers, .terminateConnections, .other:
-            // Also of unknown paths below /apps/ID: the signature is checked first.
-            var rest = path
-            guard path.count > 2, let first = rest.next(), first == "apps" else { throw Self.unknown(request) }
-            return try pusher.route(head: request, rest, now: now)
+        case .path: throw Self.unknown(request)
         }
     }
 

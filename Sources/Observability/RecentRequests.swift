@@ -11,13 +11,6 @@ package struct RecentRequests: Sendable {
         package let p99Milliseconds: Int?
     }
 
-    private struct Slice {
-        /// Which slice since the beginning of time it is.
-        var number = -1
-        var errors = 0
-        var times = [UInt32](repeating: 0, count: RecentRequests.bucketCount)
-    }
-
     private static let sliceSeconds = 5
     private static let sliceCount = 180
     /// Buckets per doubling of the time.
@@ -25,7 +18,11 @@ package struct RecentRequests: Sendable {
     /// Times up to 2^26 µs, which are 67 s.
     private static let octaves = 26
     private static let bucketCount = stepsPerOctave * octaves
-    private var slices: [Slice?] = Array(repeating: nil, count: sliceCount)
+    /// Which slice since the beginning of time each one is.
+    private var numbers = [Int](repeating: -1, count: sliceCount)
+    private var errors = [Int](repeating: 0, count: sliceCount)
+    /// The buckets of one slice after the other: 150 KB.
+    private var times = [UInt32](repeating: 0, count: sliceCount * bucketCount)
 
     package init() {}
 
@@ -34,43 +31,45 @@ package struct RecentRequests: Sendable {
     ///   - second: the present second of a clock that only goes forward.
     package mutating func add(microseconds: UInt64, isError: Bool, at second: Int) {
         let number = second / Self.sliceSeconds
-        let index = number % Self.sliceCount
-        if slices[index]?.number != number {
-            // Only slices in use have memory. A reused one keeps its array.
-            var slice = slices[index] ?? Slice()
-            slice.number = number
-            slice.errors = 0
-            for bucket in slice.times.indices { slice.times[bucket] = 0 }
-            slices[index] = slice
+        let slice = number % Self.sliceCount
+        if numbers[slice] != number {
+            numbers[slice] = number
+            errors[slice] = 0
+            for bucket in Self.buckets(of: slice) { times[bucket] = 0 }
         }
-        slices[index]!.times[Self.bucket(microseconds)] += 1
-        if isError { slices[index]!.errors += 1 }
+        times[slice * Self.bucketCount + Self.bucket(microseconds)] += 1
+        if isError { errors[slice] += 1 }
     }
 
     /// The requests of the last seconds, of several loops together.
     /// - Parameter seconds: 5 to 900.
     package static func summary(of loops: [RecentRequests], seconds: Int, at second: Int) -> Summary {
         let last = second / sliceSeconds
-        let first = last - seconds / sliceSeconds + 1
+        let period = (last - seconds / sliceSeconds + 1)...last
         var times = [Int](repeating: 0, count: bucketCount)
         var errors = 0
-        for slice in loops.lazy.flatMap(\.slices) {
-            guard let slice, slice.number >= first, slice.number <= last else { continue }
-            errors += slice.errors
-            for bucket in times.indices { times[bucket] += Int(slice.times[bucket]) }
-        }
-        let count = times.reduce(0, +)
-        func percentile(_ percent: Int) -> Int? {
-            guard count > 0 else { return nil }
-            var missing = (count * percent + 99) / 100
-            for (bucket, number) in times.enumerated() {
-                missing -= number
-                if missing <= 0 { return (upperBound(bucket) + 999) / 1_000 }
+        for loop in loops {
+            for slice in 0..<sliceCount where period.contains(loop.numbers[slice]) {
+                errors += loop.errors[slice]
+                for (bucket, index) in buckets(of: slice).enumerated() { times[bucket] += Int(loop.times[index]) }
             }
-            return nil
         }
-        return Summary(requests: count, errors: errors, p50Milliseconds: percentile(50), p99Milliseconds: percentile(99))
+        return Summary(
+            requests: times.reduce(0, +), errors: errors, p50Milliseconds: percentile(50, of: times),
+            p99Milliseconds: percentile(99, of: times))
     }
+
+    private static func percentile(_ percent: Int, of times: [Int]) -> Int? {
+        var missing = (times.reduce(0, +) * percent + 99) / 100
+        guard missing > 0 else { return nil }
+        for (bucket, count) in times.enumerated() {
+            missing -= count
+            if missing <= 0 { return (upperBound(bucket) + 999) / 1_000 }
+        }
+        return nil
+    }
+
+    private static func buckets(of slice: Int) -> Range<Int> { slice * bucketCount..<(slice + 1) * bucketCount }
 
     /// The bucket of a time: its highest bit, and the next three.
     private static func bucket(_ microseconds: UInt64) -> Int {

@@ -281,7 +281,7 @@ extension EventLoop {
 
     /// Keeps what has arrived of the current request, and sets the deadline by which it must go on.
     private func keep(_ reading: RequestReading, _ slot: Int) {
-        guard connections[slot].phase == .http else { return abandon(reading) }
+        guard connections[slot].phase == .http else { return abandon(reading, slot) }
         let isBetweenRequests = reading.isBetweenRequests
         switch reading.stage {
         // The client does not read its response: what it has sent has to wait, and is not late.
@@ -316,8 +316,8 @@ extension EventLoop {
     }
 
     /// Forgets a request whose connection has ended.
-    func abandon(_ reading: RequestReading) {
-        if let request = forget(reading) { countAbandoned(request) }
+    func abandon(_ reading: RequestReading, _ slot: Int) {
+        if let request = forget(reading) { countAbandoned(request, slot) }
     }
 
     /// - Parameter restarts: whether a deadline of the same kind starts again. It does not when a byte of a head or body

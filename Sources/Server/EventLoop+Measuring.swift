@@ -15,7 +15,8 @@ extension EventLoop {
     }
 
     /// A response that is written, but perhaps not yet handed to the socket.
-    struct UnsentResponse {
+    struct SentResponse {
+        let socket: SocketID
         let request: MeasuredRequest
         let status: Int
     }
@@ -25,26 +26,29 @@ extension EventLoop {
 
     /// Measures the request until its response, which is in ``replies``, is sent.
     func measure(_ request: MeasuredRequest, _ status: Int, _ slot: Int) {
-        unsentResponses.append((connections[slot].socket, UnsentResponse(request: request, status: status)))
+        unsentResponses.append(SentResponse(socket: connections[slot].socket, request: request, status: status))
     }
 
     /// Counts a request that gets no response, because its connection has ended.
-    func countAbandoned(_ request: MeasuredRequest) { count([UnsentResponse(request: request, status: Self.clientLeft)]) }
+    func countAbandoned(_ request: MeasuredRequest, _ slot: Int) {
+        count([SentResponse(socket: connections[slot].socket, request: request, status: Self.clientLeft)])
+    }
 
     /// Counts the requests whose responses this turn has sent. A response that waits in an outbox is counted later.
     func countSentResponses() {
         guard !unsentResponses.isEmpty else { return }
-        var sent: [UnsentResponse] = []
-        sent.reserveCapacity(unsentResponses.count)
-        for (socket, response) in unsentResponses {
-            if connections.phase(of: socket) != nil, outboxes[socket.slot] != nil {
-                queuedResponses[socket.slot, default: []].append(response)
-            } else {
-                sent.append(response)
+        if !outboxes.isEmpty {
+            for response in unsentResponses where waits(response) {
+                queuedResponses[response.socket.slot, default: []].append(response)
             }
+            unsentResponses.removeAll(where: waits)
         }
+        count(unsentResponses)
         unsentResponses.removeAll(keepingCapacity: true)
-        count(sent)
+    }
+
+    private func waits(_ response: SentResponse) -> Bool {
+        connections.phase(of: response.socket) != nil && outboxes[response.socket.slot] != nil
     }
 
     /// Counts the requests whose responses waited in the outbox of a connection: it is empty now, or the connection ends.
@@ -53,19 +57,19 @@ extension EventLoop {
         count(responses)
     }
 
-    private func count(_ responses: [UnsentResponse]) {
-        let now = Clock.monotonicNanoseconds()
+    private func count(_ responses: [SentResponse]) {
         metrics.add(responses.count, to: .httpRequests)
-        requestMetrics.add(
-            responses.map {
-                AnsweredRequest(
-                    endpoint: $0.request.endpoint, method: $0.request.method, status: $0.status,
-                    nanoseconds: now - min(now, $0.request.receivedAt))
-            }, now: now)
+        requestMetrics.add(responses, now: Clock.monotonicNanoseconds())
     }
 
-    /// Nanoseconds since the last byte of a request was read; nil if it was responded to, or its connection has closed.
-    package func nanosecondsSinceReceived(_ id: RequestID) -> UInt64? {
-        pendingResponses[id].map { Clock.monotonicNanoseconds() - $0.measured.receivedAt }
+    /// What log lines say of a request without a response; nil if its connection has closed.
+    package func pendingRequest(
+        _ id: RequestID
+    ) -> (method: HTTPRequest.Method?, endpoint: Int, nanoseconds: UInt64, correlationID: String)? {
+        guard let pending = pendingResponses[id] else { return nil }
+        let request = pending.measured
+        return (
+            request.method, request.endpoint, Clock.monotonicNanoseconds() - request.receivedAt, pending.correlationID
+        )
     }
 }

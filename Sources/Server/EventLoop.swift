@@ -46,10 +46,10 @@ package final class EventLoop: TransportDelegate {
     var connectionsToContinue = FIFO<SocketID>()
     /// The responses of this turn, to send at its end.
     var replies = Replies()
-    /// The requests that these respond to.
-    var unsentResponses: [(socket: SocketID, response: UnsentResponse)] = []
-    /// Requests whose responses wait in an outbox, by slot.
-    var queuedResponses: [Int: [UnsentResponse]] = [:]
+    /// What is measured of these.
+    var unsentResponses: [SentResponse] = []
+    /// Responses that wait in an outbox, by slot.
+    var queuedResponses: [Int: [SentResponse]] = [:]
     let requestMetrics: RequestMetrics
 
     // WebSocket
@@ -258,7 +258,7 @@ package final class EventLoop: TransportDelegate {
         leave(slot)
         if connections[slot].isWebSocket { webSocketCount -= 1 }
         countQueuedResponses(slot)
-        if let reading = takeReading(slot) { abandon(reading) }
+        if let reading = takeReading(slot) { abandon(reading, slot) }
         forgetFrames(slot)
         deadlines.cancel(slot, &connections)
         if let outbox = outboxes.removeValue(forKey: slot) { metrics.add(-outbox.bytes, to: .outboxBytes) }

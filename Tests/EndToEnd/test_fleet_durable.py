@@ -227,8 +227,9 @@ def test_full_disk_is_503_until_space_is_free(request, start_gateway, closing, t
     expect_no_events(api, first)
     for caller, method, path_, body in (
             (admin, "PUT", "/api/admin/orders/before", {"customerName": "x"}),
-            (admin, "POST", "/api/admin/orders/before/cancel-enhanced", {}),
+            # Before the cancellation, which may still fit: an accept would then get 409.
             (driver, "POST", "/api/driver/jobs/before/accept", {}),
+            (admin, "POST", "/api/admin/orders/before/cancel-enhanced", {}),
             (admin, "POST", "/api/admin/notifications",
              {"type": "DRIVER_APPROVED", "to": {"all": True}, "data": {}})):
         response = caller.request(method, path_, body)

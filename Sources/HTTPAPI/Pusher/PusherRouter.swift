@@ -24,8 +24,11 @@ struct PusherRouter {
     /// then 401, 403, 404 (path), 405.
     /// - Parameters:
     ///   - path: the segments after `apps`, at least two.
+    ///   - endpoint: nil if no endpoint has the path.
     ///   - now: seconds since 1970.
-    func route(head request: HTTPRequest, _ path: PathSegments, now: Int64) throws(APIError) -> Routing {
+    func route(
+        head request: HTTPRequest, _ path: PathSegments, _ endpoint: PusherEndpoint?, now: Int64
+    ) throws(APIError) -> Routing {
         var path = path
         guard let id = path.next() else { throw Router.unknown(request) }
         let app = apps.withID(id)
@@ -33,7 +36,7 @@ struct PusherRouter {
         guard let app else { throw APIError(404, "Unknown application \(id.text.clipped)") }
         let signed = try signature.check(request, for: app, now: now)
         guard app.isEnabled else { throw APIError(403, "Application \(app.id) is disabled") }
-        guard let endpoint = PusherEndpoint(path) else { throw Router.unknown(request) }
+        guard let endpoint else { throw Router.unknown(request) }
         try endpoint.checkMethod(request.method)
         guard case .none = endpoint.bodyLimit else {
             let target = PusherRoute(app: app, endpoint: endpoint, signed: signed)
