@@ -1,4 +1,4 @@
-"""`fleetwire backup`: copies of the store while the gateway runs, and gateways that continue with them."""
+"""`fleetwire backup`: copies of the store while the gateway runs, and what restores them."""
 
 import os
 import shutil

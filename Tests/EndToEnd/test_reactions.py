@@ -140,7 +140,8 @@ def test_transitions_are_counted_by_step(fleet):
     assert other.request("PUT", path, {"step": "en_route"}).status == 403
     for _ in range(2):
         driver.progress(code, "en_route")
-    assert other.request("PUT", "/api/driver/jobs/none/progress", {"step": "en_route"}).status == 404
+    unknown = "/api/driver/jobs/none/progress"
+    assert other.request("PUT", unknown, {"step": "en_route"}).status == 404
     assert count("accepted", "in_transit", "invalid") == 1
     assert count("accepted", "en_route", "forbidden") == 1
     assert count("accepted", "en_route", "done") == 1

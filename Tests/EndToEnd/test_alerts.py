@@ -1,0 +1,142 @@
+"""The alerts of deploy/prometheus: by promtool, and in a Prometheus that scrapes a gateway."""
+
+import re
+import sqlite3
+
+import pytest
+
+from harness.deployed import DEPLOY
+from harness.fleet import unique_id
+from harness.prometheus import RULES, Prometheus, names_in, promtool
+from harness.push import apns
+from test_metrics_list import documented
+
+RUNBOOKS = DEPLOY.parent / "docs/runbooks.md"
+TOKEN = "a-token-of-prometheus"
+
+
+def alerts() -> list[str]:
+    return re.findall(r"- alert: (\w+)", RULES.read_text())
+
+
+# The files
+
+
+def test_promtool_accepts_rules_and_configuration(tmp_path):
+    promtool("check", "rules", RULES.name)
+    configuration = (RULES.parent / "prometheus.yml").read_text()
+    (tmp_path / "token").write_text("x")
+    (tmp_path / RULES.name).write_text(RULES.read_text())
+    file = "/etc/fleetwire/secrets/metrics_token"
+    assert configuration.count(file) == 1
+    (tmp_path / "prometheus.yml").write_text(configuration.replace(file, "token"))
+    promtool("check", "config", "prometheus.yml", folder=tmp_path)
+
+
+def test_every_alert_fires_and_stays_silent_in_its_tests():
+    promtool("test", "rules", "fleetwire.rules.test.yaml")
+    tests = (RULES.parent / "fleetwire.rules.test.yaml").read_text().split("  - interval:")[1:]
+    for alert in alerts():
+        results = ["exp_samples: []" in test for test in tests if f'alertname="{alert}"' in test]
+        assert {True, False} == set(results), f"{alert} needs tests that fire and that do not"
+
+
+def test_every_alert_has_its_runbook():
+    sections = re.findall(r"^## (\w+)$", RUNBOOKS.read_text(), re.MULTILINE)
+    assert sorted(sections) == sorted(alerts())
+    links = re.findall(r"runbook: docs/runbooks.md#(\w+)", RULES.read_text())
+    assert links == [alert.lower() for alert in alerts()]
+
+
+def test_rules_name_existing_metrics():
+    assert names_in(RULES.read_text()) <= documented().keys()
+
+
+def test_runbooks_name_existing_metrics_and_events():
+    text = RUNBOOKS.read_text()
+    assert names_in(text) <= documented().keys()
+    sources = "".join(file.read_text() for file in (DEPLOY.parent / "Sources").rglob("*.swift"))
+    for events in re.findall(r"`journal '?([a-z_|]+)'?`", text):
+        for event in events.split("|"):
+            assert f'"{event}"' in sources, f"no log event {event}"
+
+
+# In a Prometheus
+
+
+def shortened(*names: str) -> str:
+    """Returns these rules with seconds instead of minutes, and an age of 5 s instead of 300 s."""
+    text = RULES.read_text()
+    rules = re.split(r"(?=      - alert: )", text)
+    kept = [re.split(r"\n\n|\n  - name", rule)[0] for rule in rules[1:]
+            if re.match(r"      - alert: (\w+)", rule)[1] in names]
+    assert len(kept) == len(names)
+    whole = "groups:\n  - name: shortened\n    rules:\n" + "\n".join(kept) + "\n"
+    whole = re.sub(r"\[(\d+)m\]", lambda match: f"[{int(match[1]) * 6}s]", whole)
+    whole = re.sub(r"for: (\d+)m", lambda match: f"for: {match[1]}s", whole)
+    return whole.replace("> 300", "> 5")
+
+
+@pytest.fixture
+def watched(start_push_fleet, tmp_path, closing):
+    """Starts a fleet and a Prometheus with shortened rules."""
+    def start(*names: str) -> tuple:
+        fleet = start_push_fleet(metrics={"token": TOKEN})
+        return fleet, closing(Prometheus(tmp_path / "prometheus", fleet.gateway, TOKEN,
+                                         shortened(*names)))
+
+    return start
+
+
+def firing(alert: str) -> str:
+    return f'ALERTS{{alertname="{alert}", alertstate="firing"}}'
+
+
+def test_store_that_cannot_write_raises_the_error_rate(watched):
+    fleet, prometheus = watched("FleetwireErrorRate")
+    prometheus.wait_for("fleetwire_requests_total", "the first scrape")
+    for _ in range(30):
+        fleet.dispatcher.assign(unique_id("o"), "42")
+    assert prometheus.query(firing("FleetwireErrorRate")) == []
+    database = sqlite3.connect(fleet.gateway.database_path, isolation_level=None)
+    try:
+        database.execute("BEGIN IMMEDIATE")
+
+        def act() -> None:
+            for _ in range(10):
+                path = f"/api/admin/orders/{unique_id('o')}/assign-driver"
+                response = fleet.dispatcher.post(path, {"driverId": "42"})
+                assert response.status == 503, response
+
+        [found] = prometheus.wait_for(firing("FleetwireErrorRate"), "the alert", meanwhile=act)
+        assert found["metric"]["severity"] == "critical"
+    finally:
+        database.execute("ROLLBACK")
+        database.close()
+
+
+def test_provider_that_rejects_pushes_raises_an_alert(watched):
+    fleet, prometheus = watched("FleetwirePushFailing")
+    good, bad = fleet.android(), fleet.ios()
+    fleet.warm_up(good, bad)
+    prometheus.wait_for('fleetwire_push_total{outcome="accepted"}', "the first scrape")
+    fleet.apns.script(apns.refusal(400, "TopicDisallowed"), apns.to(bad.token))
+
+    def push() -> None:
+        for device in (good, bad):
+            fleet.announce(device)
+
+    [found] = prometheus.wait_for(firing("FleetwirePushFailing"), "the alert fires", meanwhile=push)
+    assert found["metric"]["provider"] == "apns"
+
+
+def test_provider_that_is_unreachable_raises_an_alert(watched):
+    fleet, prometheus = watched("FleetwirePushStuck")
+    device = fleet.android()
+    fleet.warm_up(device)
+    fleet.fcm.stop_listening()
+    notification = fleet.announce(device)
+    [found] = prometheus.wait_for(firing("FleetwirePushStuck"), "the alert fires")
+    assert found["metric"]["provider"] == "fcm" and found["metric"]["severity"] == "critical"
+    fleet.fcm.listen()
+    fleet.wait_for_accepted(notification, seconds=60)
