@@ -1,0 +1,97 @@
+"""README.md and the pages in docs/: their blocks run in order, and print what the pages show."""
+
+import contextlib
+import re
+import subprocess
+
+import pytest
+
+from harness.documents import ROOT, Block, Page, PageShell, RepositoryGateway
+from harness.gateway import BINARY, environment
+from harness.webhook_receiver import unused_port
+
+# Pages that are not read here.
+LEFT_OUT = {
+    "docs/operations.md": "test_deploy_walkthrough.py runs it as root in namespaces",
+}
+# The first words of lines in `sh` blocks that are not run.
+SKIPPED = {
+    "make ": "CI runs make check and other targets (.ci/run); the gateway of `make run` is started here",
+    "pip install ": "requirements.txt has the packages",
+}
+# Where an endpoint of webhooks listens in the pages.
+WEBHOOK_PORT = "6002"
+# What a page's gateway needs, and the committed configuration does not have.
+CHANGES = {
+    "docs/batches.md": {"enabled: false                    # false: the paths of accounts":
+                        "enabled: true                     # false: the paths of accounts"},
+    "docs/backends.md": {"webhooks: []":
+                         f'webhooks: [{{url: "http://127.0.0.1:{WEBHOOK_PORT}/", allow_private: true}}]'},
+}
+RUN = {"sh", "python", "text"}
+# Languages of other platforms: none of these blocks can be run here.
+MARKED = {"js", "tsx", "swift", "kotlin"}
+
+PAGES = {page.name: page for page in map(Page.read, [ROOT / "README.md", *sorted(ROOT.glob("docs/*.md"))])
+         if page.name not in LEFT_OUT}
+BLOCKS = [block for page in PAGES.values() for block in page.blocks()]
+CONFIGURATIONS = [block for block in BLOCKS if block.language == "yaml"]
+
+
+def runs(block: Block) -> bool:
+    return block.is_run and block.language in RUN
+
+
+@pytest.mark.parametrize("name", [name for name, page in PAGES.items()
+                                  if any(map(runs, page.blocks()))])
+def test_the_blocks_of_the_page_run_in_order(name, tmp_path):
+    webhook_port = str(unused_port())
+    changes = {before: after.replace(WEBHOOK_PORT, webhook_port)
+               for before, after in CHANGES.get(name, {}).items()}
+    with contextlib.ExitStack() as stack:
+        gateway = RepositoryGateway(tmp_path, changes)
+        stack.callback(gateway.stop)
+        shell = PageShell(tmp_path, gateway, SKIPPED, {WEBHOOK_PORT: webhook_port})
+        stack.callback(shell.close)
+        blocks = list(filter(runs, PAGES[name].blocks()))
+        for block, following in zip(blocks, [*blocks[1:], None]):
+            shell.run(block)
+            if not (following and following.language == "text"):
+                shell.check()
+        gateway.assert_alive()
+
+
+@pytest.mark.parametrize("block", CONFIGURATIONS, ids=lambda block: block.place)
+def test_the_configuration_is_valid(block, tmp_path):
+    """A block of YAML is a part of the configuration; what it does not have has its default."""
+    text = block.text
+    if "apps:" not in text:
+        text += "apps: [{id: '1001', key: key1, secret: secret1}]\n"
+    config = tmp_path / "fleetwire.yaml"
+    config.write_text(text)
+    secret = "a-secret-for-tests-of-32-bytes-and-more"
+    result = subprocess.run(
+        [BINARY, "check-config", "--config", config], capture_output=True, text=True,
+        env=environment(**{name: secret for name in re.findall(r"\$\{(\w+)\}", text)}))
+    assert result.returncode == 0, f"{block.place}\n{result.stdout}{result.stderr}"
+
+
+@pytest.mark.parametrize("block", BLOCKS, ids=lambda block: block.place)
+def test_the_block_is_run_or_marked(block):
+    assert block.language in RUN | MARKED | {"yaml"}, "no language that this test knows"
+    assert block.language not in MARKED or not block.is_run, "it is not run, and is not marked"
+
+
+@pytest.mark.parametrize("page", PAGES.values(), ids=lambda page: page.name)
+def test_no_command_stands_outside_of_a_fence(page):
+    """An indented block would not be run."""
+    lines = page.without_blocks().splitlines()
+    assert [line for before, line in zip(lines, lines[1:])
+            if not before.strip() and re.match(r" {4,}\S", line)] == []
+
+
+def test_exceptions_are_needed():
+    assert all((ROOT / name).exists() for name in LEFT_OUT)
+    lines = [line for block in BLOCKS if block.language == "sh" for line in block.text.splitlines()]
+    assert all(any(line.startswith(words) for line in lines) for words in SKIPPED)
+    assert CHANGES.keys() <= PAGES.keys()
