@@ -123,9 +123,9 @@ class PageShell:
         self.ports = {PORT: str(gateway.port)} | ports
         self.number, self.begin = 0, 0
         self.log_path = directory / "output.log"
-        # Blocks call plain curl and python3: an error status fails the call, and the packages are
-        # those of the tests.
-        (directory / ".curlrc").write_text("silent\nshow-error\nfail-with-body\n")
+        # Blocks call plain curl and python3: an error status fails the call, of which curl prints
+        # nothing but the body, and the packages are those of the tests.
+        (directory / ".curlrc").write_text("silent\nfail-with-body\n")
         search = f"{Path(sys.executable).parent}:{os.environ['PATH']}"
         with self.log_path.open("ab") as log:
             self.process = subprocess.Popen(
