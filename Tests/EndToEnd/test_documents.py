@@ -36,6 +36,7 @@ MARKED = {"js", "tsx", "swift", "kotlin"}
 PATHS = [ROOT / "README.md", *sorted(ROOT.glob("docs/*.md"))]
 PAGES = {page.name: page for page in map(Page.read, PATHS) if page.name not in LEFT_OUT}
 BLOCKS = [block for page in PAGES.values() for block in page.blocks()]
+LINKING = list(map(Page.read, [*PATHS, *(ROOT / f"{name}.md" for name in ("ARCHITECTURE", "SECURITY"))]))
 CONFIGURATIONS = [block for block in BLOCKS if block.language == "yaml"]
 
 
@@ -90,6 +91,18 @@ def test_no_command_stands_outside_of_a_fence(page):
     lines = page.without_blocks().splitlines()
     assert [line for before, line in zip(lines, lines[1:])
             if not before.strip() and re.match(r" {4,}\S", line)] == []
+
+
+@pytest.mark.parametrize("page", LINKING, ids=lambda page: page.name)
+def test_links_within_the_repository_are_valid(page):
+    broken = []
+    for target in re.findall(r"\]\(([^)\s]+)\)", page.without_blocks()):
+        name, _, anchor = target.partition("#")
+        path = (ROOT / page.name).parent / name if name else ROOT / page.name
+        if "://" not in target and not (path.exists() and
+                                        (not anchor or anchor in Page.read(path.resolve()).anchors())):
+            broken.append(target)
+    assert broken == []
 
 
 def test_exceptions_are_needed():

@@ -68,6 +68,11 @@ class Page:
                   self.text[:match.start()].rstrip().rpartition("\n\n")[2])
             for match in FENCE.finditer(self.text)]
 
+    def anchors(self) -> set[str]:
+        """The names by which links reach the headings, as forges make them."""
+        headings = re.findall(r"^#+ (.*)$", self.without_blocks(), re.MULTILINE)
+        return {re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-") for heading in headings}
+
     def without_blocks(self) -> str:
         """The text, with an empty line for each line of a block."""
         return FENCE.sub(lambda match: "\n" * match[0].count("\n"), self.text)
