@@ -29,14 +29,13 @@ CHANGES = {
         f'webhooks: [{{url: "http://127.0.0.1:{WEBHOOK_PORT}/", allow_private: true}}]'},
 }
 RUN = {"sh", "python", "text"}
-# Languages of other platforms: their SDKs are in neither of the registries that the tests install
-# from.
+# Languages of other platforms, whose SDKs neither Debian's packages nor PyPI have.
 MARKED = {"js", "tsx", "swift", "kotlin"}
 
 PATHS = [ROOT / "README.md", *sorted(ROOT.glob("docs/*.md"))]
 PAGES = {page.name: page for page in map(Page.read, PATHS) if page.name not in LEFT_OUT}
 BLOCKS = [block for page in PAGES.values() for block in page.blocks()]
-LINKING = list(map(Page.read, [*PATHS, *(ROOT / f"{name}.md" for name in ("ARCHITECTURE", "SECURITY"))]))
+LINKING = list(map(Page.read, [*PATHS, ROOT / "ARCHITECTURE.md", ROOT / "SECURITY.md"]))
 CONFIGURATIONS = [block for block in BLOCKS if block.language == "yaml"]
 
 
@@ -98,9 +97,9 @@ def test_links_within_the_repository_are_valid(page):
     broken = []
     for target in re.findall(r"\]\(([^)\s]+)\)", page.without_blocks()):
         name, _, anchor = target.partition("#")
-        path = (ROOT / page.name).parent / name if name else ROOT / page.name
-        if "://" not in target and not (path.exists() and
-                                        (not anchor or anchor in Page.read(path.resolve()).anchors())):
+        path = ((ROOT / page.name).parent / name if name else ROOT / page.name).resolve()
+        if "://" not in target and not (
+                path.exists() and (not anchor or anchor in Page.read(path).anchors())):
             broken.append(target)
     assert broken == []
 

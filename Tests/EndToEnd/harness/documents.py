@@ -127,6 +127,8 @@ class PageShell:
         self.directory, self.gateway, self.skipped = directory, gateway, tuple(skipped)
         self.ports = {PORT: str(gateway.port)} | ports
         self.number, self.begin = 0, 0
+        # Why the last block has failed, if it has.
+        self.failure: str | None = None
         self.log_path = directory / "output.log"
         # Blocks call plain curl and python3: an error status fails the call, of which curl prints
         # nothing but the body, and the packages are those of the tests.
@@ -142,6 +144,7 @@ class PageShell:
 
     def run(self, block: Block) -> None:
         """Runs a block, saves it as a file, or waits for the output that it shows."""
+        self.failure = None
         if block.language == "text":
             self._expect(block)
         elif block.file:
@@ -167,11 +170,10 @@ class PageShell:
             assert status.exists(), "the shell has exited"
         except AssertionError as error:
             raise AssertionError(self._report(block, str(error))) from None
-        self.failure = (None if status.read_text() == "0\n"
-                        else self._report(block, "a command has failed"))
+        if status.read_text() != "0\n":
+            self.failure = self._report(block, "a command has failed")
 
     def _expect(self, block: Block) -> None:
-        self.failure = None
         shown = re.compile(pattern(self._adapted(block.text)), re.DOTALL)
         try:
             wait_until(lambda: shown.search(self.output()), "the output that the page shows")
