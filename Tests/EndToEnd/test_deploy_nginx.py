@@ -6,8 +6,10 @@ import shutil
 import pytest
 
 from harness.api import Api, event_body
+from harness.browser import Browser
+from harness.console import Console
 from harness.deployed import CONFIG, DeployedGateway
-from harness.fleet import Caller, wait_until
+from harness.fleet import SECTIONS, Caller, Fleet, token, unique_id, wait_until
 from harness.gateway import FOLDER
 from harness.nginx import SITE, Nginx
 from harness.raw_client import RawClient
@@ -160,3 +162,18 @@ def test_time_outs_fit_those_of_the_gateway():
     assert seconds("proxy_read_timeout") > 1.5 * activity
     assert seconds("proxy_send_timeout") > 1.5 * activity
     assert seconds("keepalive_timeout") < 60
+
+
+def test_the_console_is_live_over_tls(start_gateway, tmp_path, closing):
+    """Page, API and WebSocket of the console by https and wss."""
+    gateway = start_gateway(server={"behind_proxy": True}, sections=SECTIONS)
+    nginx = closing(Nginx(tmp_path / "site", gateway))
+    # The certificate is made on the spot, and for another name.
+    browser = closing(Browser(tmp_path / "browser", "--ignore-certificate-errors"))
+    console = Console(browser, nginx).sign_in(token("ops", "oz"))
+    assert console.run("location.protocol") == "https:"
+    fleet, code = Fleet(gateway, closing), unique_id("o")
+    [notification, *_] = fleet.admin().assign(code, "42")["data"]["notificationIds"]
+    console.go(f"notifications/{notification}")
+    console.wait_for("timeline().length === 1", "the timeline")
+    assert fleet.ops().expect_ok("GET", "/api/ops/stats")["connections"] == 1

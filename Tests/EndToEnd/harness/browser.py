@@ -64,7 +64,9 @@ class PageServer:
 
 
 class Browser:
-    def __init__(self, directory: Path):
+    """`switches` are further ones of Chromium's command line."""
+
+    def __init__(self, directory: Path, *switches: str):
         program = shutil.which("chromium")
         assert program, "no chromium: these tests need the Debian package of that name"
         directory.mkdir(parents=True, exist_ok=True)
@@ -75,7 +77,7 @@ class Browser:
         with self.log_path.open("wb") as log:
             # A separate process group, so that all of Chromium's processes can be killed together.
             self.process = subprocess.Popen(
-                [program, "--headless=new", "--no-sandbox", "--disable-gpu",
+                [program, *switches, "--headless=new", "--no-sandbox", "--disable-gpu",
                  "--disable-dev-shm-usage", "--no-first-run", "--no-proxy-server",
                  "--disable-background-networking", "--disable-component-update", "--disable-sync",
                  "--disable-extensions", "--remote-debugging-port=0",
