@@ -152,8 +152,7 @@ let package = Package(
             "HTTPAPI",
             [
                 "Access", "Accounts", "Batches", "Crypto", "FanOut", "FleetRules", "HTTP", "JSON", "JWT", "OneTimeCodes",
-                "Primitives",
-                "PusherProtocol", "TestSupport",
+                "Primitives", "PusherProtocol", "TestSupport", "Yams",
             ], exclude: ["Golden"]),
         tests("Server", ["Addresses", "CLibev", "PusherProtocol", "TestSupport"]),
         tests(
