@@ -68,6 +68,14 @@ let package = Package(
             "Store",
             ["Access", "Accounts", "Batches", "Crypto", "CSQLite", "FleetRules", "JSON", "OneTimeCodes", "Primitives", "Threads"]),
         module("Push", ["Access", "Crypto", "FleetRules", "HTTPClient", "JSON", "JWT", "Threads"]),
+        // What the load test does: values, and an epoll loop over its own sockets.
+        module(
+            "Bench",
+            [
+                "Addresses", "CLinux", "CTLS", "Crypto", "HTTP1", "JSON", "Primitives", "PusherProtocol", "Threads",
+                "WebSocketFraming",
+            ]),
+        module("Top", ["CLinux", "HTTPClient", "JSON", "Primitives"]),
         module("Webhooks", ["Crypto", "HTTPClient", "JSON", "Primitives", "PusherProtocol", "Threads"]),
         module("SMS", ["Crypto", "HTTPClient", "JSON", "Threads"]),
         module(
@@ -95,8 +103,9 @@ let package = Package(
         .executableTarget(
             name: "fleetwire",
             dependencies: [
-                "Access", "Configuration", "Crypto", "FleetRules", "Gateway", "HTTPClient", "JSON", "JWT", "Observability",
-                "Primitives", "Push", "PusherProtocol", "Server", "Simulation", "Store", "Threads",
+                "Access", "Bench", "Configuration", "Crypto", "FleetRules", "Gateway", "HTTPClient", "JSON", "JWT",
+                "Observability",
+                "Primitives", "Push", "PusherProtocol", "Server", "Simulation", "Store", "Threads", "Top",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
             ],
             swiftSettings: settings),
@@ -143,6 +152,8 @@ let package = Package(
         tests("Observability", ["Primitives", "TestSupport", "Threads"]),
         tests("Configuration", ["Access", "FleetRules", "TestSupport", "Yams"]),
         tests("HTTPClient"),
+        tests("Bench", ["JSON"]),
+        tests("Top"),
         tests(
             "Push", ["Access", "Crypto", "FleetRules", "HTTPClient", "JSON", "Primitives", "TestSupport", "Threads"],
             exclude: ["Golden"]),

@@ -206,3 +206,39 @@ static inline int ctls_flush(const SSL *ssl) {
     }
     return to->has_failed ? -1 : !to->unsent;
 }
+
+/* Creates the context of connections to a server; NULL without memory. With `verifies`, trusts the system's authorities,
+   or those of the file that the environment variable SSL_CERT_FILE names. */
+static inline SSL_CTX *ctls_new_client_context(int verifies) {
+    SSL_CTX *context = SSL_CTX_new(TLS_client_method());
+    if (!context) return NULL;
+    SSL_CTX_set_min_proto_version(context, TLS1_2_VERSION);
+    SSL_CTX_set_mode(
+        context, SSL_MODE_ENABLE_PARTIAL_WRITE | SSL_MODE_ACCEPT_MOVING_WRITE_BUFFER | SSL_MODE_RELEASE_BUFFERS);
+    if (verifies && SSL_CTX_set_default_verify_paths(context) == 1) SSL_CTX_set_verify(context, SSL_VERIFY_PEER, NULL);
+    else if (verifies) return SSL_CTX_free(context), NULL;
+    return context;
+}
+
+/* Creates the client's side of TLS on a socket, which stays open when it is freed; NULL without memory. The certificate
+   must be that of `host`, a name or an address. */
+static inline SSL *ctls_new_client(SSL_CTX *context, int descriptor, const char *host) {
+    SSL *ssl = SSL_new(context);
+    if (!ssl) return NULL;
+    int is_address = X509_VERIFY_PARAM_set1_ip_asc(SSL_get0_param(ssl), host) == 1;
+    int is_named = is_address || (SSL_set1_host(ssl, host) == 1 && SSL_set_tlsext_host_name(ssl, host) == 1);
+    if (!is_named || SSL_set_fd(ssl, descriptor) != 1) {
+        SSL_free(ssl);
+        return NULL;
+    }
+    SSL_set_connect_state(ssl);
+    return ssl;
+}
+
+/* Why the last call failed. */
+static inline const char *ctls_problem(const SSL *ssl) {
+    long result = SSL_get_verify_result(ssl);
+    if (result != X509_V_OK) return X509_verify_cert_error_string(result);
+    const char *reason = ERR_reason_error_string(ERR_peek_last_error());
+    return reason ? reason : "the connection was closed";
+}

@@ -16,12 +16,12 @@ package struct UnreadableFile: Error, Equatable {
 }
 
 /// Reads small text files: the configuration, and the files that it names.
-enum TextFile {
+package enum TextFile {
     /// The most bytes in a file: more than any configuration needs, and few enough to keep in memory.
     static let bytesMax = 1_048_576
 
     /// The text of a regular file in UTF-8.
-    static func content(of path: String) throws(UnreadableFile) -> String {
+    package static func content(of path: String) throws(UnreadableFile) -> String {
         // Non-blocking, because opening a FIFO would otherwise wait for a writer. During a reload, SIGTERM could not
         // end that wait.
         let descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK)

@@ -1,10 +1,10 @@
-/// Decodes the frames of one client (RFC 6455 section 5), in place and without copying what arrives whole.
+/// Decodes the frames of one client, or of a server (RFC 6455 section 5), in place and without copying what arrives whole.
 ///
 /// A frame that lies whole in the caller's bytes is unmasked there and handed out from there. Only the parts of
 /// incomplete frames and of fragmented messages are copied into the decoder. Between messages it keeps nothing
 /// (``isIdle``), so an idle connection needs no decoder.
 package struct FrameDecoder {
-    /// What the client sent. The buffers belong to the caller's bytes or to the decoder; they are valid until the next
+    /// What the peer sent. The buffers belong to the caller's bytes or to the decoder; they are valid until the next
     /// call of ``next(in:at:)``.
     package enum Event {
         /// A whole text message in valid UTF-8.
@@ -16,10 +16,10 @@ package struct FrameDecoder {
         case ping(UnsafeRawBufferPointer)
         /// A pong with a payload of at most 125 bytes.
         case pong(UnsafeRawBufferPointer)
-        /// The client's close frame: its code, nil if the frame is empty, and the reason in valid UTF-8, at most 123
+        /// The peer's close frame: its code, nil if the frame is empty, and the reason in valid UTF-8, at most 123
         /// bytes. The decoder discards all that follows (RFC 6455 section 1.4).
         case close(code: UInt16?, reason: UnsafeRawBufferPointer)
-        /// The client broke a rule: the server closes the connection with this code (1002, 1007 or 1009) and reason.
+        /// The peer broke a rule: the receiver closes the connection with this code (1002, 1007 or 1009) and reason.
         /// The decoder discards all that follows (RFC 6455 section 7.1.7).
         case failed(closeCode: UInt16, reason: String)
     }
@@ -34,6 +34,7 @@ package struct FrameDecoder {
     }
 
     private let messageBytesMax: Int
+    private let sender: FrameSender
     private var mode = Mode.delivering
     /// The bytes of an incomplete header.
     private var head = KeptBytes()
@@ -49,9 +50,14 @@ package struct FrameDecoder {
     /// The frames that have begun. The caller sets it to 0 when it has counted them.
     package var frameCount = 0
 
-    /// - Parameter messageBytesMax: the bytes of a text message, all its fragments counted. Above it the connection
-    ///   fails with 1009.
-    package init(messageBytesMax: Int) { self.messageBytesMax = messageBytesMax }
+    /// - Parameters:
+    ///   - messageBytesMax: the bytes of a text message, all its fragments counted. Above it the connection fails with
+    ///     1009.
+    ///   - sender: who sends the frames.
+    package init(messageBytesMax: Int, of sender: FrameSender = .client) {
+        self.messageBytesMax = messageBytesMax
+        self.sender = sender
+    }
 
     /// Whether the decoder keeps nothing: no message, no frame has begun. A new decoder would behave the same.
     package var isIdle: Bool { mode == .delivering && frame == nil && head.isEmpty && !isInMessage }
@@ -108,14 +114,15 @@ package struct FrameDecoder {
     private mutating func readHeader(
         in bytes: UnsafeMutableRawBufferPointer, at offset: inout Int
     ) throws(FramingError) -> FrameHeader? {
-        if head.isEmpty, let (header, count) = try FrameHeader.read(from: UnsafeRawBufferPointer(rebasing: bytes[offset...])) {
+        let rest = UnsafeRawBufferPointer(rebasing: bytes[offset...])
+        if head.isEmpty, let (header, count) = try FrameHeader.read(from: rest, of: sender) {
             offset += count
             return header
         }
         while offset < bytes.count {
             head.append(UnsafeRawBufferPointer(rebasing: bytes[offset...offset]), countMax: FrameHeader.byteCountMax)
             offset += 1
-            if let (header, _) = try FrameHeader.read(from: head.bytes) {
+            if let (header, _) = try FrameHeader.read(from: head.bytes, of: sender) {
                 head.removeAll()
                 return header
             }

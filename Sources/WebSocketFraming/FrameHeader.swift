@@ -11,13 +11,17 @@ enum Opcode: UInt8 {
     var isControl: Bool { rawValue & 0x8 != 0 }
 }
 
-/// The header of a client's frame (RFC 6455 section 5.2).
+/// Who sends frames. A client must mask them, a server must not (RFC 6455 section 5.1).
+package enum FrameSender: Sendable { case client, server }
+
+/// The header of a frame (RFC 6455 section 5.2).
 struct FrameHeader {
     let opcode: Opcode
     /// Whether this is the last frame of its message (the FIN bit).
     let isFinal: Bool
     /// Bytes of payload that follow the header.
     let length: Int
+    /// Of a server's frame, the mask that changes nothing.
     let mask: Mask
 
     /// The longest header, in bytes: two, a length of eight, and the masking key.
@@ -26,26 +30,34 @@ struct FrameHeader {
     static let controlPayloadBytesMax = 125
 
     /// Reads the header at the start of `bytes`. A rule is checked as soon as the bytes that it concerns are there.
-    /// - Returns: the header and its length, 6 to 14 bytes; nil if `bytes` ends within the header.
+    /// - Returns: the header and its length, 2 to 14 bytes; nil if `bytes` ends within the header.
     /// - Throws: a ``FramingError`` with the code 1002.
-    static func read(from bytes: UnsafeRawBufferPointer) throws(FramingError) -> (header: FrameHeader, byteCount: Int)? {
+    static func read(
+        from bytes: UnsafeRawBufferPointer, of sender: FrameSender
+    ) throws(FramingError) -> (header: FrameHeader, byteCount: Int)? {
         guard bytes.count >= 2 else { return nil }
         let (first, second) = (bytes[0], bytes[1])
         guard first & 0x70 == 0 else { throw .protocolError("Reserved bits are set: no extension is negotiated") }
         guard let opcode = Opcode(rawValue: first & 0x0F) else { throw .protocolError("Unknown opcode \(first & 0x0F)") }
         let isFinal = first & 0x80 != 0
-        guard second & 0x80 != 0 else { throw .protocolError("The frame is not masked") }
+        guard (second & 0x80 != 0) == (sender == .client) else {
+            throw .protocolError(sender == .client ? "The frame is not masked" : "The frame is masked")
+        }
         if opcode.isControl {
             guard isFinal else { throw .protocolError("A control frame is fragmented") }
             guard second & 0x7F <= controlPayloadBytesMax else { throw .protocolError("A control frame is above 125 bytes") }
         }
-        guard let (length, lengthEnd) = try readLength(bytes), bytes.count >= lengthEnd + 4 else { return nil }
+        guard let (length, lengthEnd) = try readLength(bytes) else { return nil }
+        if sender == .server {
+            return (FrameHeader(opcode: opcode, isFinal: isFinal, length: length, mask: Mask(key: 0)), lengthEnd)
+        }
+        guard bytes.count >= lengthEnd + 4 else { return nil }
         let mask = Mask(key: bytes.loadUnaligned(fromByteOffset: lengthEnd, as: UInt32.self))
         return (FrameHeader(opcode: opcode, isFinal: isFinal, length: length, mask: mask), lengthEnd + 4)
     }
 
     /// Reads the payload's length, which the sender must write in the shortest of the three forms.
-    /// - Returns: the length, and the offset of the masking key; nil if `bytes` ends before that offset.
+    /// - Returns: the length, and the offset of what follows it; nil if `bytes` ends before that offset.
     private static func readLength(_ bytes: UnsafeRawBufferPointer) throws(FramingError) -> (length: Int, end: Int)? {
         switch bytes[1] & 0x7F {
         case 126:
@@ -65,7 +77,7 @@ struct FrameHeader {
     }
 }
 
-/// A rule of RFC 6455 that the client broke. The server closes the connection with this code.
+/// A rule of RFC 6455 that the sender broke. The receiver closes the connection with this code.
 struct FramingError: Error {
     /// 1002, 1007 or 1009 (RFC 6455 section 7.4.1).
     let closeCode: UInt16

@@ -6,7 +6,7 @@ struct Mask {
     /// - Parameter key: the key's four bytes as they are in memory.
     init(key: UInt32) { self.key = UInt32(littleEndian: key) }
 
-    /// Unmasks `bytes` in place, mostly 32 bytes at a time.
+    /// Masks or unmasks `bytes` in place, mostly 32 bytes at a time.
     /// - Parameter position: the offset of `bytes` in the payload.
     func apply(to bytes: UnsafeMutableRawBufferPointer, at position: Int) {
         guard var next = bytes.baseAddress else { return }

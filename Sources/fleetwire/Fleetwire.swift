@@ -11,13 +11,16 @@ struct Fleetwire: ParsableCommand {
         version: version,
         subcommands: [
             Serve.self, CheckConfig.self, MintToken.self, Send.self, PushTestCommand.self, Audit.self, Watch.self,
-            Drive.self, BackupCommand.self, TrustClock.self, Simulate.self,
+            Drive.self, TopCommand.self, BenchCommand.self, BackupCommand.self, TrustClock.self, Simulate.self,
         ])
 
     /// Runs if no command is given. Reports an error (exit status 64) instead of printing the help text.
     func run() throws {
         throw ValidationError(
-            "Expected a command: serve, check-config, token, send, push-test, audit, watch, drive, backup, trust-clock or simulate"
+            """
+            Expected a command: serve, check-config, token, send, push-test, audit, watch, drive, top, bench, backup, \
+            trust-clock or simulate
+            """
         )
     }
 }

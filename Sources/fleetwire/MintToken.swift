@@ -51,7 +51,7 @@ struct MintToken: ParsableCommand {
 
     /// The seconds of a duration such as `90s`, `15m`, `1h` or `7d`, whose number is 1 to 100,000; nil for any other
     /// text.
-    private static func seconds(_ text: String) -> Int64? {
+    static func seconds(_ text: String) -> Int64? {
         let units: [Character: Int64] = ["s": 1, "m": 60, "h": 3_600, "d": 86_400]
         guard let unit = text.last.flatMap({ units[$0] }), let count = Int64(text.dropLast()), (1...100_000).contains(count)
         else {
