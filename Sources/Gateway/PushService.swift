@@ -281,7 +281,7 @@ final class PushService: Sendable {
 extension FailedPush {
     fileprivate func fields(_ lane: PushLane) -> KeyValuePairs<String, Log.Value> {
         [
-            "lane": .text(lane.rawValue), "notification": .text(notificationID), "event": .text(event),
+            "lane": .text(lane.rawValue), "notification": .text(notificationID), "notified": .text(event),
             "recipient": .text(recipient), "token": .text(device), "attempts": .number(attempts), "reason": .text(reason),
         ]
     }
@@ -290,7 +290,7 @@ extension FailedPush {
 extension PushJob {
     fileprivate func fields(_ lane: PushLane, _ reason: String = "") -> KeyValuePairs<String, Log.Value> {
         [
-            "lane": .text(lane.rawValue), "notification": .text(notification.id), "event": .text(notification.event),
+            "lane": .text(lane.rawValue), "notification": .text(notification.id), "notified": .text(notification.event),
             "recipient": .text(recipient), "token": .text(device.token.masked), "attempts": .number(attempts + 1),
             "reason": .text(reason),
         ]

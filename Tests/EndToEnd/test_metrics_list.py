@@ -1,13 +1,19 @@
 """docs/metrics.md is the list of all families of /metrics."""
 
 import re
-from contextlib import closing as closed
 
 from harness.api import Api
+from harness.batches import batch_in, hire
+from harness.client import Client
+from harness.codes import PROXY
 from harness.deployed import DEPLOY
 from harness.fleet import JWT, report, unique_id
 from harness.metrics import Metrics, scrape
 from harness.people import account_settings, key_server
+from harness.push import fcm
+from harness.push.push_fleet import PushFleet
+from harness.sms_adapter import Phone, SMSAdapter
+from harness.webhook_receiver import webhook
 
 PREFIX = "fleetwire_"
 
@@ -34,25 +40,41 @@ def labels(metrics: Metrics) -> dict[str, frozenset[str]]:
     return found
 
 
-def test_all_families_are_documented(start_push_fleet, start_gateway, tls, closing):
-    with closed(key_server()) as server:
-        settings = account_settings(server, JWT)
-        fleet = start_push_fleet(auth=settings["auth"], accounts=settings["accounts"])
-        driver = fleet.driver()
-        fleet.android(driver)
-        _, response = fleet.order(driver)
-        notification = response["data"]["notificationIds"][0]
-        fleet.wait_for_accepted(notification)
-        for event in ("received", "action_view_now"):
-            report(driver, notification, event)
-        client = fleet.listen(fleet.dispatcher, "admin-channel")
-        client.close()
-        fleet.dispatcher.request("GET", f"/api/{unique_id()}")
-        scrapes = [fleet.metrics(), scrape(closing(Api(start_gateway(server={"tls": tls}))))]
-    types = {name.removeprefix(PREFIX): kind
-             for metrics in scrapes for name, kind in metrics.types.items()}
-    assert types == {name: kind for name, (kind, _) in documented().items()}
-    for metrics in scrapes:
-        for name, found in labels(metrics).items():
-            assert found == documented()[name][1], name
-    assert all(name.startswith(PREFIX) for metrics in scrapes for name in metrics.types)
+def move_a_job(fleet: PushFleet) -> None:
+    """A driver views, accepts and drives; another driver's device is gone."""
+    driver = fleet.driver()
+    fleet.android(driver)
+    code, response = fleet.order(driver)
+    notification = response["data"]["notificationIds"][0]
+    fleet.wait_for_accepted(notification)
+    for event in ("received", "action_view_now"):
+        report(driver, notification, event)
+    driver.accept(code)
+    driver.progress(code, "en_route")
+    fleet.fail_next_push(fleet.android(), fcm.error(404, "NOT_FOUND", "UNREGISTERED"))
+
+
+def test_documented_families_are_all_families(start_push_fleet, start_gateway, tls,
+                                              webhook_receiver, closing):
+    """Everything is switched on, and happens, so that each family has a sample with its labels."""
+    server, adapter = closing(key_server()), closing(SMSAdapter())
+    fleet = start_push_fleet(
+        server=PROXY, first={"webhooks": [webhook(webhook_receiver.url + "/hook")]},
+        **account_settings(server, JWT), otp={"enabled": True, "sms": adapter.settings()})
+    listener = fleet.listen(fleet.dispatcher, "admin-channel")
+    move_a_job(fleet)
+    batch_in("COMPLETED", fleet.dispatcher, closing(hire(fleet.gateway, fleet.dispatcher)))
+    closing(Phone(fleet.gateway, adapter)).sign_in()
+    fleet.dispatcher.request("GET", f"/api/{unique_id()}")
+    code, _ = closing(Client.dial(fleet.gateway, "unknown")).expect_close()
+    assert code == 4001
+    listener.close()
+    secure = closing(Api(start_gateway(server={"tls": tls})))
+
+    found = {}
+    for metrics in (fleet.metrics(), scrape(secure)):
+        for name, names in labels(metrics).items():
+            kind = metrics.types[PREFIX + name]
+            assert found.setdefault(name, (kind, names)) == (kind, names), name
+        assert metrics.types.keys() <= {PREFIX + name for name in documented()}
+    assert found == documented()

@@ -203,11 +203,17 @@ class Gateway:
 
 
 def check_log(text: str) -> list[dict]:
-    """Parses the log: every line must be an object with a time, a level and an event."""
+    """Parses the log: every line must be an object with a time, a level and an event. No name may
+    occur twice: parsers would keep only the last value.
+    """
+    def unique(members: list[tuple]) -> dict:
+        assert len(dict(members)) == len(members), f"a name occurs twice in a log line: {members}"
+        return dict(members)
+
     entries = []
     for line in text.splitlines():
         try:
-            entry = json.loads(line)
+            entry = json.loads(line, object_pairs_hook=unique)
         except ValueError:
             raise AssertionError(f"a log line is not JSON: {line!r}") from None
         assert (isinstance(entry, dict)
