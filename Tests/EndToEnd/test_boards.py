@@ -1,6 +1,9 @@
 """The Grafana boards: every query has a result while a gateway works."""
 
+import contextlib
 import json
+import re
+import sqlite3
 import subprocess
 
 import pytest
@@ -19,16 +22,33 @@ BOARDS = ["operations", "notifications", "jobs"]
 # Grafana's own panels; rows have no query.
 KINDS = {"timeseries", "stat", "bargauge", "table"}
 TOKEN = "a-token-of-prometheus"
+# What is zero in a gateway that keeps up.
+IDLE = {"store_queue_depth", "mailbox_depth", "slow_consumer_total", "accept_paused_total",
+        "publish_refused_total", "client_events_limited_total"}
+# An alert that fires at once.
+RULES = """
+groups:
+  - name: test
+    rules:
+      - {alert: FleetwireTest, expr: vector(1)}
+"""
 
 
 def load(name: str) -> dict:
     return json.loads((FOLDER / f"{name}.json").read_text())
 
 
-def queries(name: str) -> list[tuple[str, str]]:
-    """Returns the title of the panel and the expression of each query."""
-    return [(panel["title"], target["expr"]) for panel in load(name)["panels"]
+def queries(name: str) -> list[tuple[dict, str, str]]:
+    """Returns the panel, the expression and the legend of each query."""
+    return [(panel, target["expr"], target["legendFormat"]) for panel in load(name)["panels"]
             if panel["type"] != "row" for target in panel["targets"]]
+
+
+def labels(expression: str) -> list[str]:
+    """Returns the labels by which an expression sums up."""
+    [found] = {tuple(label for label in group.split(", ") if label != "le")
+               for group in re.findall(r"by \(([^)]*)\)", expression)} or {()}
+    return list(found)
 
 
 # The files
@@ -57,41 +77,58 @@ def test_board_has_only_what_grafana_brings(name):
         taken |= cells
     for panel in panels:
         assert panel["datasource"]["uid"] == "${datasource}" and panel["targets"], panel["title"]
-        assert panel["fieldConfig"]["defaults"]["unit"], panel["title"]
+        assert panel["fieldConfig"]["defaults"]["unit"] and panel["description"], panel["title"]
+
+
+@pytest.mark.parametrize("name", BOARDS)
+def test_legends_have_the_labels_of_their_queries(name):
+    for panel, expression, legend in queries(name):
+        named = re.findall(r"{{(\w+)}}", legend)
+        assert named == labels(expression) or panel["type"] == "table", panel["title"]
 
 
 @pytest.mark.parametrize("name", BOARDS)
 def test_board_names_existing_metrics(name):
-    for title, expression in queries(name):
-        assert names_in(expression) <= documented().keys(), title
+    for panel, expression, _ in queries(name):
+        assert names_in(expression) <= documented().keys(), panel["title"]
 
 
 # In a Prometheus
 
 
 class Work:
-    """What a fleet does: `everything` so that each metric has a sample, `more` again and again."""
+    """What a fleet does and what goes wrong, so that each query has a figure above zero."""
 
     def __init__(self, fleet, closing):
         self.fleet, self.closing = fleet, closing
-        self.admin, self.api = fleet.dispatcher, closing(Api(fleet.gateway))
-        self.driver, self.gone = fleet.driver(), fleet.driver()
+        self.admin, self.driver = fleet.dispatcher, fleet.driver()
         fleet.ios(self.driver)
 
     def everything(self) -> None:
-        fleet = self.fleet
+        self.deliver()
         self.arrive()
-        phone = fleet.android(self.gone)
-        fleet.fcm.script(fcm.error(404, "NOT_FOUND", "UNREGISTERED"), fcm.to(phone.token))
-        removals = fleet.metric("push_token_removals_total")
-        fleet.announce(self.gone)
-        fleet.wait_for_metric("push_token_removals_total", removals + 1)
-        # A client of an unknown app is closed with 4001.
-        client = self.closing(Client.dial(fleet.gateway, "none"))
-        assert client.expect_close()[0] == 4001
-        self.more()
+        self.lose_a_race()
+        self.fail()
+        self.lock_the_store()
+
+    def deliver(self) -> None:
+        """The driver gets, views and accepts an order, and reports one step too early."""
+        driver = self.driver
+        client = self.fleet.listen(driver, f"driver-{driver.subject}")
+        code, response = self.fleet.order(driver)
+        notification = response["data"]["notificationIds"][0]
+        client.expect("job-assigned")
+        client.receive_until_pong()
+        self.fleet.wait_for_accepted(notification, seconds=30)
+        for event in ("received", "action_view_now", "action_accept", "action_dismiss", "received"):
+            report(driver, notification, event)
+        driver.accept(code)
+        driver.expect_error(400, "PUT", f"/api/driver/jobs/{code}/progress", {"step": "loading"})
+        driver.progress(code, "en_route")
+        client.close()
 
     def arrive(self) -> None:
+        """A driver is at the pickup; the customer's phone is told so."""
         trip = Trip(self.fleet, self.admin, self.driver)
         self.fleet.android(trip.customer)
         trip.go_to("accepted")
@@ -103,48 +140,63 @@ class Work:
             f"booking-{trip.reference}")
         self.fleet.wait_for_accepted(arrival, seconds=30)
         report(trip.customer, arrival, "received", "driver_arrival")
-        trip.driver.progress(trip.code, "loading")
-
-    def more(self) -> None:
-        fleet, driver = self.fleet, self.driver
-        client = fleet.listen(driver, f"driver-{driver.subject}")
-        code, response = fleet.order(driver)
-        notification = response["data"]["notificationIds"][0]
-        client.expect("job-assigned")
-        client.receive_until_pong()
-        fleet.wait_for_accepted(notification, seconds=30)
-        for event in ("received", "action_view_now", "action_accept", "action_dismiss", "received"):
-            report(driver, notification, event)
-        driver.accept(code)
-        driver.request("PUT", f"/api/driver/jobs/{code}/progress", {"step": "loading"})
-        driver.progress(code, "en_route")
-        self.lose_a_race()
-        fleet.dispatcher.request("GET", "/api/none")
-        for _ in range(32):  # the fan-out of one publish in 16 is measured
-            self.api.publish("private-admin-channel")
-        client.close()
 
     def lose_a_race(self) -> None:
+        """A driver views an offer, and accepts it after another driver."""
         late, code = self.fleet.driver(), unique_id("o")
         offered = self.admin.assign(code, late.subject)["data"]["notificationIds"][0]
         report(late, offered, "action_view_now")
         self.admin.assign(code, self.driver.subject)
-        assert late.request("POST", f"/api/driver/jobs/{code}/accept").status == 409
+        self.driver.accept(code)
+        late.expect_error(409, "POST", f"/api/driver/jobs/{code}/accept")
+
+    def fail(self) -> None:
+        """A device is gone, a path is unknown, another too long, an app is unknown."""
+        self.fleet.fail_next_push(self.fleet.android(),
+                                  fcm.error(404, "NOT_FOUND", "UNREGISTERED"))
+        self.admin.expect_error(404, "GET", "/api/admin/none")
+        assert self.closing(Api(self.fleet.gateway)).get("/" + "x" * 20_000).status == 431
+        client = self.closing(Client.dial(self.fleet.gateway, "none"))
+        assert client.expect_close()[0] == 4001
+
+    def lock_the_store(self) -> None:
+        """An accept gets 503."""
+        code, _ = self.fleet.order(self.driver)
+        with contextlib.closing(sqlite3.connect(self.fleet.gateway.database_path,
+                                                isolation_level=None)) as database:
+            database.execute("BEGIN IMMEDIATE")
+            self.driver.expect_error(503, "POST", f"/api/driver/jobs/{code}/accept")
+            database.execute("ROLLBACK")
+        self.driver.accept(code)
+
+    def publish(self) -> None:
+        """32 events, because the fan-out of one publish in 16 is measured."""
+        api = self.closing(Api(self.fleet.gateway))
+        for _ in range(32):
+            api.publish("private-admin-channel")
 
 
 def test_every_panel_shows_something(start_push_fleet, tmp_path, closing):
     fleet = start_push_fleet(metrics={"token": TOKEN})
     work = Work(fleet, closing)
+    fleet.listen(fleet.dispatcher, "admin-channel")
     work.everything()
-    prometheus = closing(Prometheus(tmp_path / "prometheus", fleet.gateway, TOKEN))
+    work.publish()
+    prometheus = closing(Prometheus(tmp_path / "prometheus", fleet.gateway, TOKEN, RULES))
     prometheus.wait_for("fleetwire_connected", "the first scrape")
+    # A counter's rate is that between two scrapes.
     work.everything()
-    scrapes = "count_over_time(fleetwire_process_start_time_seconds[5m]) >= 3"
-    prometheus.wait_for(scrapes, "two more scrapes", meanwhile=work.more)
+    work.publish()
+    phone = fleet.android()
+    fleet.fcm.stop_listening()
+    waiting = fleet.announce(phone)
     for name in BOARDS:
-        for title, expression in queries(name):
-            expression = expression.replace("$__rate_interval", "5m")
-            found = prometheus.query(expression)
-            assert found, f"{name}, {title}: no result of {expression}"
-            values = [float(series["value"][1]) for series in found]
-            assert any(value == value for value in values), f"{name}, {title}: {found}"
+        for panel, expression, _ in queries(name):
+            # Without the zero that stands for a series which does not exist.
+            shown = expression.replace("$__rate_interval", "5m").replace(" or vector(0)", "")
+            above = ">=" if names_in(shown) <= IDLE else ">"
+            found = prometheus.wait_for(f"({shown}) {above} 0", f"{name}, {panel['title']}: {shown}")
+            for series in found:
+                assert series["metric"].keys() == set(labels(expression)), (shown, series)
+    fleet.fcm.listen()
+    fleet.wait_for_accepted(waiting, seconds=60)
