@@ -195,7 +195,8 @@ def test_every_panel_shows_something(start_push_fleet, tmp_path, closing):
             # Without the zero that stands for a series which does not exist.
             shown = expression.replace("$__rate_interval", "5m").replace(" or vector(0)", "")
             above = ">=" if names_in(shown) <= IDLE else ">"
-            found = prometheus.wait_for(f"({shown}) {above} 0", f"{name}, {panel['title']}: {shown}")
+            found = prometheus.wait_for(f"({shown}) {above} 0",
+                                        f"{name}, {panel['title']}: {shown}")
             for series in found:
                 assert series["metric"].keys() == set(labels(expression)), (shown, series)
     fleet.fcm.listen()
