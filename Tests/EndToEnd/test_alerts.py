@@ -30,9 +30,10 @@ def test_promtool_accepts_rules_and_configuration(tmp_path):
     configuration = (RULES.parent / "prometheus.yml").read_text()
     (tmp_path / "token").write_text("x")
     (tmp_path / RULES.name).write_text(RULES.read_text())
-    file = "/etc/fleetwire/secrets/metrics_token"
+    file = "credentials_file: /etc/prometheus/fleetwire_token"
     assert configuration.count(file) == 1
-    (tmp_path / "prometheus.yml").write_text(configuration.replace(file, "token"))
+    (tmp_path / "prometheus.yml").write_text(
+        configuration.replace(file, "credentials_file: token"))
     promtool("check", "config", "prometheus.yml", folder=tmp_path)
 
 
@@ -85,6 +86,11 @@ def test_runbooks_and_descriptions_name_what_exists():
     assert {word for word in words - documented().keys() if f'"{word}"' not in sources} == set()
 
 
+def test_readme_lists_every_alert():
+    text = (DEPLOY.parent / "README.md").read_text()
+    assert set(re.findall(r"`(Fleetwire\w+)`", text)) == set(alerts())
+
+
 # In a Prometheus
 
 
@@ -121,50 +127,63 @@ def logs(fleet, event: str) -> bool:
     return f'"event":"{event}"' in fleet.gateway.log()
 
 
+def assign(fleet, *statuses: int) -> None:
+    """Assigns 20 orders, whose responses must have one of these statuses."""
+    for _ in range(20):
+        path = f"/api/admin/orders/{unique_id('o')}/assign-driver"
+        response = fleet.dispatcher.post(path, {"driverId": "42"})
+        assert response.status in statuses, response
+
+
+@pytest.mark.timeout(480)
 def test_store_that_cannot_write_raises_the_error_rate(watched):
     fleet, prometheus = watched("FleetwireErrorRate")
     prometheus.wait_for("fleetwire_requests_total", "the first scrape")
-    for _ in range(30):
-        fleet.dispatcher.assign(unique_id("o"), "42")
+    enough = "sum(increase(fleetwire_requests_total[30s])) >= 100"
+    prometheus.wait_for(enough, "100 requests in the scrapes", meanwhile=lambda: assign(fleet, 200))
     assert prometheus.query(firing("FleetwireErrorRate")) == []
     database = sqlite3.connect(fleet.gateway.database_path, isolation_level=None)
     try:
         database.execute("BEGIN IMMEDIATE")
-
-        def act() -> None:
-            for _ in range(10):
-                path = f"/api/admin/orders/{unique_id('o')}/assign-driver"
-                response = fleet.dispatcher.post(path, {"driverId": "42"})
-                assert response.status == 503, response
-
-        [found] = prometheus.wait_for(firing("FleetwireErrorRate"), "the alert", meanwhile=act)
+        [found] = prometheus.wait_for(firing("FleetwireErrorRate"), "the alert", 120,
+                                      lambda: assign(fleet, 503))
         assert found["metric"]["severity"] == "critical"
         assert logs(fleet, "store_unavailable")
     finally:
         database.execute("ROLLBACK")
         database.close()
+    prometheus.wait_for_none(firing("FleetwireErrorRate"), "the alert ends", 120,
+                             lambda: assign(fleet, 200, 503))
 
 
+@pytest.mark.timeout(480)
 def test_provider_that_rejects_pushes_raises_an_alert(watched):
     fleet, prometheus = watched("FleetwirePushFailing")
     good, bad = fleet.android(), fleet.ios()
     fleet.warm_up(good, bad)
-    prometheus.wait_for('fleetwire_push_total{outcome="accepted"}', "the first scrape")
-    fleet.apns.script(apns.refusal(400, "TopicDisallowed"), apns.to(bad.token))
+    accepted = 'sum(increase(fleetwire_push_total{provider="apns",outcome="accepted"}[60s])) > 0'
 
     def push() -> None:
         for device in (good, bad):
             fleet.announce(device)
 
-    [found] = prometheus.wait_for(firing("FleetwirePushFailing"), "the alert fires", meanwhile=push)
+    prometheus.wait_for(accepted, "pushes in the scrapes", meanwhile=push)
+    assert prometheus.query(firing("FleetwirePushFailing")) == []
+    rejections = fleet.apns.script(apns.refusal(400, "TopicDisallowed"), apns.to(bad.token))
+    [found] = prometheus.wait_for(firing("FleetwirePushFailing"), "the alert fires", 120, push)
     assert found["metric"]["provider"] == "apns"
     assert logs(fleet, "push_rejected")
+    rejections.times = 0
+    prometheus.wait_for_none(firing("FleetwirePushFailing"), "the alert ends", 180, push)
 
 
+@pytest.mark.timeout(480)
 def test_provider_that_is_unreachable_raises_an_alert(watched):
     fleet, prometheus = watched("FleetwirePushStuck")
     device = fleet.android()
     fleet.warm_up(device)
+    prometheus.wait_for("fleetwire_push_queue_oldest_seconds", "the first scrape")
+    assert prometheus.query(firing("FleetwirePushStuck")) == []
     fleet.fcm.stop_listening()
     notification = fleet.announce(device)
     [found] = prometheus.wait_for(firing("FleetwirePushStuck"), "the alert fires")
@@ -172,3 +191,4 @@ def test_provider_that_is_unreachable_raises_an_alert(watched):
     assert logs(fleet, "push_paused")
     fleet.fcm.listen()
     fleet.wait_for_accepted(notification, seconds=60)
+    prometheus.wait_for_none(firing("FleetwirePushStuck"), "the alert ends")

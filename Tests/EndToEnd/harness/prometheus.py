@@ -3,7 +3,6 @@
 import contextlib
 import json
 import re
-import socket
 import subprocess
 import time
 import urllib.parse
@@ -15,6 +14,7 @@ from .deployed import DEPLOY
 from .gateway import Gateway, yaml_flow
 
 RULES = DEPLOY / "prometheus/fleetwire.rules.yaml"
+LISTENING = re.compile(r'msg="Listening on" address=(\S+)')
 
 
 def promtool(*arguments: str, folder: Path = RULES.parent) -> str:
@@ -44,29 +44,31 @@ class Prometheus:
                     "rule_files": ["rules.yaml"], "scrape_configs": [target]}
         (folder / "prometheus.yml").write_text(
             "".join(f"{name}: {yaml_flow(value)}\n" for name, value in settings.items()))
-        self.log = (folder / "log").open("w")
-        self.process, self.url = self.start(folder)
-
-    def start(self, folder: Path) -> tuple[subprocess.Popen, str]:
-        """Prometheus does not print a port that it chose itself, so a free one is tried; another
-        process may take it first.
-        """
-        for _ in range(10):
-            with socket.create_server(("127.0.0.1", 0)) as free:
-                port = free.getsockname()[1]
-            process = subprocess.Popen(
+        self.log_path = folder / "log"
+        with self.log_path.open("wb") as log:
+            self.process = subprocess.Popen(
                 ["prometheus", "--config.file=prometheus.yml", "--storage.tsdb.path=data",
-                 f"--web.listen-address=127.0.0.1:{port}", "--log.level=warn"],
-                cwd=folder, stdout=self.log, stderr=self.log)
-            url, deadline = f"http://127.0.0.1:{port}", time.monotonic() + 60
-            while process.poll() is None and time.monotonic() < deadline:
+                 "--web.listen-address=127.0.0.1:0"],
+                cwd=folder, stdin=subprocess.DEVNULL, stdout=log, stderr=log)
+        try:
+            self.url = self.wait_until_ready()
+        except BaseException:
+            self.close()
+            raise
+
+    def wait_until_ready(self) -> str:
+        """Returns the address, which is in the log. Prometheus listens before it is ready; until
+        then it responds 503.
+        """
+        deadline = time.monotonic() + 60
+        while self.process.poll() is None and time.monotonic() < deadline:
+            if listening := LISTENING.search(self.log_path.read_text()):
+                url = f"http://{listening[1]}"
                 with contextlib.suppress(OSError):
-                    urllib.request.urlopen(f"{url}/-/ready", timeout=5).close()
-                    return process, url
-                time.sleep(0.05)
-            process.kill()
-            process.wait()
-        raise AssertionError((folder / "log").read_text())
+                    urllib.request.urlopen(f"{url}/-/ready", timeout=30).close()
+                    return url
+            time.sleep(0.05)
+        raise AssertionError(self.log_path.read_text())
 
     def query(self, expression: str) -> list[dict]:
         """Returns the result of an instant query: `metric` and `value` of each series."""
@@ -87,7 +89,16 @@ class Prometheus:
             time.sleep(0.2)
         return found
 
+    def wait_for_none(self, expression: str, what: str, seconds: float = 60.0,
+                      meanwhile: Callable[[], None] = lambda: None) -> None:
+        """Waits until a query has no result."""
+        self.wait_for(f"absent({expression})", what, seconds, meanwhile)
+
     def close(self) -> None:
         self.process.terminate()
-        self.process.wait(30)
-        self.log.close()
+        try:
+            self.process.wait(30)
+        except subprocess.TimeoutExpired:
+            self.process.kill()
+            self.process.wait()
+            raise
