@@ -39,7 +39,7 @@ package struct ConsolePage: Sendable {
     private static func headers(tileOrigin: String?) -> HTTPHeaders {
         let images = ["'self'", "data:"] + (tileOrigin.map { [$0] } ?? [])
         let policy = [
-            "default-src 'none'", "script-src 'self'", "style-src 'self'", "connect-src 'self' ws: wss:",
+            "default-src 'none'", "script-src 'self'", "style-src 'self'", "connect-src 'self'",
             "img-src \(images.joined(separator: " "))", "base-uri 'none'", "form-action 'none'", "frame-ancestors 'none'",
         ]
         return ["Content-Security-Policy": policy.joined(separator: "; "), "Referrer-Policy": "no-referrer"]

@@ -30,12 +30,30 @@ extension Hub {
 
         /// The most channels that are named.
         package static let channelsMax = 100
+
+        /// Where a list behind it begins.
+        package var position: ConnectionPosition { ConnectionPosition(openedAt: openedAt, socket: socket) }
     }
 
     /// Where a list begins: behind a connection.
-    package struct ConnectionPosition: Equatable, Sendable {
+    package struct ConnectionPosition: Equatable, Sendable, CustomStringConvertible {
         fileprivate let openedAt: Int64
         fileprivate let socket: SocketID
+
+        fileprivate init(openedAt: Int64, socket: SocketID) {
+            self.openedAt = openedAt
+            self.socket = socket
+        }
+
+        /// Parses ``description``; nil for other texts.
+        package init?(_ text: some StringProtocol) {
+            let parts = text.split(separator: "-", maxSplits: 1)
+            guard parts.count == 2, let openedAt = Int64(parts[0]), let socket = SocketID(parts[1]) else { return nil }
+            self.init(openedAt: openedAt, socket: socket)
+        }
+
+        /// The position as text, which stays valid when the connection has closed.
+        package var description: String { "\(openedAt)-\(socket)" }
 
         /// Newest first; of the same second in the order of their places.
         fileprivate static func precedes(_ one: ConnectionPosition, _ other: ConnectionPosition) -> Bool {

@@ -10,12 +10,14 @@ final class ChannelQueryWorker: Sendable {
     /// The largest number of waiting queries; further ones get 503.
     private static let capacity = 256
 
+    /// What is looked up.
     enum Query: Sendable {
         /// Of Pusher's HTTP API.
         case channels(ChannelQuery, app: AppIndex)
         case ops(OpsQuery)
     }
 
+    /// A query, and where its response goes.
     private struct PendingQuery {
         let query: Query
         let loop: Int
@@ -42,8 +44,8 @@ final class ChannelQueryWorker: Sendable {
                         let channels = Hub.busiestChannels(prefix: prefix, limit: limit) { hub.read($0) }
                         hub.post(.response(ChannelReport(channels, apps: apps).response, to: item.request), to: item.loop)
                     case .ops(.connections(let filter, let before, let limit)):
-                        let message = Self.list(filter, before: before, limit: limit, hub, item)
-                        hub.post(message.message, to: message.loop)
+                        let (next, loop) = Self.list(filter, before: before, limit: limit, hub, item)
+                        hub.post(next, to: loop)
                     }
                 }
             }
@@ -52,18 +54,22 @@ final class ChannelQueryWorker: Sendable {
 
     /// - Returns: the report, which visits all loops and begins with the first; or the response that the position is unknown.
     private static func list(
-        _ filter: Hub.ConnectionFilter, before: SocketID?, limit: Int, _ hub: SharedHub, _ item: PendingQuery
-    ) -> (message: LoopMessage, loop: Int) {
+        _ filter: Hub.ConnectionFilter, before: ConnectionCursor?, limit: Int, _ hub: SharedHub, _ item: PendingQuery
+    ) -> (next: LoopMessage, loop: Int) {
         var position: Hub.ConnectionPosition?
-        if let before {
-            position = hub.read { $0.position(of: before) }
+        switch before {
+        case nil: break
+        case .position(let given)?: position = given
+        case .socket(let socket)?:
+            position = hub.read { $0.position(of: socket) }
             guard position != nil else {
-                let response = Envelope.error.error(400, "Expected before to be an open connection: this one has closed")
-                return (.response(response, to: item.request), item.loop)
+                let text = "Expected before to be an open connection: this one has closed. Use the next of the page before"
+                return (.response(Envelope.error.error(400, text), to: item.request), item.loop)
             }
         }
         let entries = Hub.newestConnections(filter, after: position, limit: limit) { hub.read($0) }
-        return (.report(ConnectionReport(entries, for: item.request, on: item.loop)), 0)
+        let end = entries.count == limit ? entries.last?.position : nil
+        return (.report(ConnectionReport(entries, next: end, for: item.request, on: item.loop)), 0)
     }
 
     /// Queues a query. The loop receives ``LoopMessage/response(_:to:)``.

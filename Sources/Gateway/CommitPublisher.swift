@@ -182,14 +182,14 @@ final class CommitPublisher: Sendable {
         if let change = result.account { record(change) }
         if let ended = result.codes.ended { endedSessions.record(ended) }
         let monotonicMinusWall = Clock.monotonicMilliseconds() - Clock.unixMilliseconds()
-        let notifications = zip(result.notifications, result.sequences).compactMap { notification, sequence in
+        let named = zip(result.notifications, result.sequences).compactMap { notification, sequence in
             hubNotification(notification, sequence, expiresAt: notification.publishUntil + monotonicMinusWall)
+                .map { (notification.event, $0) }
         }
         trips.committing(result) {
-            let areHeard = hub.publish(notifications, assignment: result.order.map(Hub.JobAssignment.init), app: app)
-            for (notification, isHeard) in zip(result.notifications, areHeard) {
-                counters.countEvent(notification.event, isHeard: isHeard)
-            }
+            let assignment = result.order.map(Hub.JobAssignment.init)
+            let areHeard = hub.publish(named.map(\.1), assignment: assignment, app: app)
+            for ((event, _), isHeard) in zip(named, areHeard) { counters.countEvent(event, isHeard: isHeard) }
         }
         counters.countTrip(result)
         for device in result.removed { pushService.record(removed: device) }
@@ -219,6 +219,7 @@ final class CommitPublisher: Sendable {
             hub.publish(on: name, app: app) { updates.map { ServerMessage.event(DeliveryUpdate.event, name, data: $0.data) } }
         }
         for result in results where result == .rejected { onDroppedUpdates(updates.count) }
+        guard !results.contains(.rejected) else { return }
         for _ in updates { counters.countEvent(DeliveryUpdate.event, isHeard: results.contains(.published)) }
     }
 

@@ -20,11 +20,14 @@ struct ConnectionReport: Sendable {
     }
 
     private(set) var connections: [(entry: Hub.ConnectionEntry, details: Details?)]
+    /// Where the next page begins; nil if this is the last one.
+    private let next: Hub.ConnectionPosition?
     let request: RequestID
     /// The loop that responds.
     let loop: Int
 
-    init(_ entries: [Hub.ConnectionEntry], for request: RequestID, on loop: Int) {
+    init(_ entries: [Hub.ConnectionEntry], next: Hub.ConnectionPosition?, for request: RequestID, on loop: Int) {
+        self.next = next
         connections = entries.map { ($0, nil) }
         self.request = request
         self.loop = loop
@@ -43,7 +46,8 @@ struct ConnectionReport: Sendable {
         let monotonicMinusWall = Clock.monotonicMilliseconds() - Clock.unixMilliseconds()
         var json = JSONWriter(capacity: 4_096)
         json.object {
-            $0.member("connections", connections.filter { $0.details != nil }) { json, connection in
+            let described = connections.compactMap { entry, details in details.map { (entry, $0) } }
+            $0.member("connections", described) { json, connection in
                 let (entry, details) = connection
                 json.object {
                     $0.member("socketId", "\(entry.socket)")
@@ -53,11 +57,12 @@ struct ConnectionReport: Sendable {
                     $0.member("user", ifPresent: entry.user)
                     $0.member("channels", entry.channels)
                     if entry.channelCount > entry.channels.count { $0.member("channelCount", entry.channelCount) }
-                    $0.member("outboxBytes", details?.outboxBytes)
-                    $0.member("lastSeenAt", time: details?.lastSeenAt ?? 0)
-                    $0.member("address", details?.address.masked)
+                    $0.member("outboxBytes", details.outboxBytes)
+                    $0.member("lastSeenAt", time: details.lastSeenAt)
+                    $0.member("address", details.address.masked)
                 }
             }
+            $0.member("next", ifPresent: next.map { "\($0)" })
         }
         return .json(200, json.bytes)
     }

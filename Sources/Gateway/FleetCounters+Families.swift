@@ -65,9 +65,10 @@ extension FleetCounters {
 
     /// The families about how people react to notifications.
     func reactionFamilies(prefix: String) -> [MetricFamily] {
-        let counts = counts.withLock { $0 }
+        let pushEffects = counts.withLock { $0.deliveries.pushEffects }
+        let (outcomes, times) = offerFigures
         func pushes(_ kind: DeliveryCounts.PushEffect.Kind) -> [(labels: [(name: String, value: String)], value: String)] {
-            counts.deliveries.pushEffects.filter { $0.key.kind == kind }
+            pushEffects.filter { $0.key.kind == kind }
                 .sorted { ($0.key.provider.rawValue, $0.key.type) < ($1.key.provider.rawValue, $1.key.type) }
                 .map { ([("provider", $0.key.provider.rawValue), ("type", $0.key.type)], String($0.value)) }
         }
@@ -80,20 +81,21 @@ extension FleetCounters {
                 samples: pushes(.opened)),
             MetricFamily(
                 "\(prefix)_notification_to_view_seconds", help: "From a notification's creation until a person has viewed it.",
-                histograms: [([], counts.offers.creationToView)]),
+                histograms: [([], times[0])]),
             MetricFamily(
                 "\(prefix)_view_to_accept_seconds",
                 help: "From the view of an offered job or route until the driver has accepted it.",
-                histograms: [([], counts.offers.viewToAccept)]),
+                histograms: [([], times[1])]),
             MetricFamily(
                 "\(prefix)_push_to_accept_seconds",
                 help:
                     "From the first accepted push of an offered job or route, or its creation, until the driver has accepted it.",
-                histograms: [([], counts.offers.pushToAccept)]),
+                histograms: [([], times[2])]),
             MetricFamily(
                 "\(prefix)_accept_within_total", .counter,
                 help: "Offers that were viewed or accepted on the phone, by when the driver's accept came after that.",
-                samples: counts.offers.outcomes
+                samples:
+                    outcomes
                     .sorted { ($0.key.within.rawValue, $0.key.type) < ($1.key.within.rawValue, $1.key.type) }
                     .map { ([("within", $0.key.within.rawValue), ("type", $0.key.type)], String($0.value)) }),
         ]

@@ -7,13 +7,12 @@ import Threads
 /// Counts fleet actions, notifications, telemetry, trips and batches. The store's threads and the loops write, any thread
 /// reads. `+Families` has the families.
 final class FleetCounters: Sendable {
+    /// All counts since the start.
     struct Counts {
         var actions: [Action: Int] = [:]
         var deliveries = DeliveryCounts()
         var transitions: [Transition: Int] = [:]
         var events: [String: Audience] = [:]
-        var offers = OfferTimes()
-        var funnel = NotificationFunnel()
         var confirmations = Histogram(
             bounds: [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 300, 3_600, 86_400])
         var unconfirmed = 0
@@ -31,6 +30,7 @@ final class FleetCounters: Sendable {
         private static let arrivalBounds = [0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 120, 300, 600]
     }
 
+    /// An action and what became of it.
     struct Action: Hashable {
         let name: String
         let outcome: String
@@ -65,6 +65,9 @@ final class FleetCounters: Sendable {
     }
 
     let counts = Lock(Counts())
+    /// Behind locks of their own, because they are large: a scrape must not make the next writer copy them.
+    private let offers = Lock(OfferTimes())
+    private let funnels = Lock(NotificationFunnel())
 
     func countAction(_ name: String, outcome: String) {
         counts.withLock { $0.actions[Action(name: name, outcome: outcome), default: 0] += 1 }
@@ -92,15 +95,19 @@ final class FleetCounters: Sendable {
     /// Counts what happened to notifications in a transaction.
     func count(_ deliveries: DeliveryCounts) {
         guard !deliveries.isEmpty else { return }
-        let minute = Self.minute
+        let (minute, occurrences) = (Self.minute, deliveries.occurrences)
+        if !deliveries.arrivals.isEmpty { funnels.withLock { $0.add(deliveries, minute: minute) } }
+        if !occurrences.viewSeconds.isEmpty || !occurrences.offers.isEmpty {
+            offers.withLock { offers in
+                for seconds in occurrences.viewSeconds { offers.observeView(seconds: seconds) }
+                for event in occurrences.offers { offers.apply(event) }
+            }
+        }
         counts.withLock { counts in
-            counts.funnel.add(deliveries, minute: minute)
-            for seconds in deliveries.viewSeconds { counts.offers.observeView(seconds: seconds) }
-            for event in deliveries.offers { counts.offers.apply(event) }
-            for seconds in deliveries.arrivalPushSeconds { counts.arrivalToPush.observe(seconds) }
-            for seconds in deliveries.arrivalReceivedSeconds { counts.arrivalToReceived.observe(seconds) }
+            for seconds in occurrences.arrivalPushSeconds { counts.arrivalToPush.observe(seconds) }
+            for seconds in occurrences.arrivalReceivedSeconds { counts.arrivalToReceived.observe(seconds) }
             var rest = deliveries
-            (rest.arrivalPushSeconds, rest.arrivalReceivedSeconds, rest.viewSeconds, rest.offers) = ([], [], [], [])
+            rest.occurrences = DeliveryOccurrences()
             counts.deliveries.add(rest)
         }
     }
@@ -161,7 +168,12 @@ final class FleetCounters: Sendable {
     }
 
     /// Counts what has not happened in time. Call it about once a second.
-    func tick(now: Int64) { counts.withLock { $0.offers.expire(now: now) } }
+    func tick(now: Int64) { offers.withLock { $0.expire(now: now) } }
+
+    /// How soon offers were accepted.
+    var offerFigures: (outcomes: [OfferTimes.Outcome: Int], times: [Histogram]) {
+        offers.withLock { ($0.outcomes, [$0.creationToView, $0.viewToAccept, $0.pushToAccept]) }
+    }
 
     /// The present number of unconfirmed notifications of the last hour.
     var unconfirmed: Int { counts.withLock { $0.unconfirmed } }
@@ -174,8 +186,8 @@ final class FleetCounters: Sendable {
     /// For each of ``NotificationFunnel/periods``, the counts of its states.
     var funnel: [[Int]] {
         let minute = Self.minute
-        return counts.withLock { counts in
-            NotificationFunnel.periods.map { counts.funnel.counts(minutes: $0.minutes, until: minute) }
+        return funnels.withLock { funnel in
+            NotificationFunnel.periods.map { funnel.counts(minutes: $0.minutes, until: minute) }
         }
     }
 

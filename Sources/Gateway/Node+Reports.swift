@@ -1,9 +1,19 @@
+import Observability
 import PusherProtocol
 import Server
 import Threads
 
 /// What operators see of a loop's connections.
 extension Node {
+    /// Logs the limits that were reached, and publishes the live figures. Called once a second on the first loop.
+    func reportToOperators() {
+        let droppedSteps = limitLog.due([("unknown_notifications", fleet.counters.droppedSteps)], at: now)
+        for (limit, count) in metrics.limitsToLog(&limitLog, hub: hub, at: now) + droppedSteps {
+            log.warning("limit_reached", ["limit": .text(limit), "count": .number(count)])
+        }
+        LiveStats.publish(on: hub, app: fleet.app) { stats }
+    }
+
     /// The body of `GET /api/ops/stats`.
     var stats: [UInt8] { StatsResponse(metrics: metrics, hub: hub, fleet: fleet, apps: appIDs).json }
 
@@ -24,5 +34,27 @@ extension Node {
         }
         return ConnectionReport.Details(
             outboxBytes: outboxBytes, lastSeenAt: Clock.unixMilliseconds() - Int64(silence) * 1_000, address: address)
+    }
+
+    /// How long a request may take before it is logged as slow.
+    private static let slowNanoseconds: UInt64 = 1_000_000_000
+
+    /// Logs each request at debug level, and slow ones as warnings.
+    func answered(_ request: AnsweredRequest) {
+        let isSlow = request.nanoseconds ?? 0 > Self.slowNanoseconds
+        guard isSlow || log.writes(.debug) else { return }
+        let fields: KeyValuePairs<String, Log.Value> = [
+            "method": .text(request.method?.rawValue ?? "other"), "endpoint": .text(router.patterns[request.endpoint]),
+            "status": .number(request.status), "milliseconds": .number(Int((request.nanoseconds ?? 0) / 1_000_000)),
+            "bytes": .number(request.bytes), "actor": .optional(request.actor), "correlation_id": .text(request.correlationID),
+        ]
+        if isSlow { fleet.slowRequests.write { fields } }
+        log.debug("request", fields)
+    }
+
+    /// The seconds since a client has sent anything; nil if the connection is closed.
+    func secondsOfSilence(of socket: SocketID) -> Int? {
+        guard socket.slot < connections.count, let connection = connections[socket.slot] else { return nil }
+        return now - Int(connection.lastSeenAt)
     }
 }

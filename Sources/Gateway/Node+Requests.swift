@@ -23,12 +23,12 @@ extension Node {
         var deferred: DeferredRequest?
     }
 
-    func decide(on request: HTTPRequest, _ id: RequestID) -> (decision: HeadDecision, endpoint: Int) {
+    func decide(on request: HTTPRequest, _ id: RequestID) -> (decision: HeadDecision, endpoint: Int, actor: String?) {
         let (routing, endpoint) = route(request)
         let pending = PendingRequest(
             envelope: router.envelope(of: request)?.at(Clock.unixMilliseconds()),
             crossOriginHeaders: router.crossOriginHeaders(for: request))
-        return (decide(routing, request, id, pending), endpoint.index)
+        return (decide(routing, request, id, pending), endpoint.index, routing.actor)
     }
 
     func endpoint(of request: HTTPRequest) -> Int { router.pattern(of: request).index }
@@ -37,15 +37,15 @@ extension Node {
         _ routing: Routing, _ request: HTTPRequest, _ id: RequestID, _ pending: PendingRequest
     ) -> HeadDecision {
         switch routing {
-        case .respond(let response): return .respond(finish(response, pending, request, id))
+        case .respond(let response): return .respond(finish(response, pending, request))
         case .route(let route):
             if let limit = route.addressLimit, let refusal = refuseAddress(of: request, id, limit, pending) {
-                return .respond(finish(refusal, pending, request, id))
+                return .respond(finish(refusal, pending, request))
             }
             return readBody(of: id, route, pending)
         case .needsKey(let key):
             guard fleet.fetch(key, for: id, on: index) else {
-                return .respond(finish(rejectForFullQueue(.tokenKeys, pending), pending, request, id))
+                return .respond(finish(rejectForFullQueue(.tokenKeys, pending), pending, request))
             }
             waiting[id] = pending
             waiting[id]?.deferred = DeferredRequest(request)
@@ -58,7 +58,7 @@ extension Node {
             preconditionFailure("a request is complete whose head was not routed")
         }
         guard let response = perform(router.action(of: route, request: request), pending, id) else { return nil }
-        return finish(response, pending, request, id)
+        return finish(response, pending, request)
     }
 
     func abandoned(_ id: RequestID) { waiting[id] = nil }
@@ -92,11 +92,8 @@ extension Node {
         return .readBody(bytesMax: route.readBodyBytesMax)
     }
 
-    /// Logs a response, and adds the headers for web pages.
-    private func finish(
-        _ response: HTTPResponse, _ pending: PendingRequest, _ request: HTTPRequest, _ id: RequestID
-    ) -> HTTPResponse {
-        logResponse(response, pending, id)
+    /// Logs a refusal, and adds the headers for web pages.
+    private func finish(_ response: HTTPResponse, _ pending: PendingRequest, _ request: HTTPRequest) -> HTTPResponse {
         if pending.envelope != nil { logRefusal(request, response.status) }
         return response.adding(pending.crossOriginHeaders)
     }
@@ -206,7 +203,6 @@ extension Node {
     }
 
     private func respond(_ response: HTTPResponse, to id: RequestID, _ request: PendingRequest) {
-        logResponse(response, request, id)
         loop?.respond(response.adding(request.crossOriginHeaders), to: id)
     }
 
@@ -216,10 +212,12 @@ extension Node {
     /// - Parameter retryAfterSeconds: nil after such a fetch; otherwise when the next one is permitted.
     func retry(_ id: RequestID, retryAfterSeconds: Int?) {
         guard let pending = waiting.removeValue(forKey: id), let deferred = pending.deferred else { return }
-        let decision: HeadDecision = deferred.withRequest { request in
-            switch route(request).routing {
-            case .respond(let response): return .respond(finish(response, pending, request, id))
-            case .route(let route): return readBody(of: id, route, pending)
+        let (decision, actor): (HeadDecision, String?) = deferred.withRequest { request in
+            let routing = route(request).routing
+            let decision: HeadDecision
+            switch routing {
+            case .respond(let response): decision = .respond(finish(response, pending, request))
+            case .route(let route): decision = readBody(of: id, route, pending)
             case .needsKey:
                 let response =
                     if let retryAfterSeconds {
@@ -228,10 +226,11 @@ extension Node {
                     } else {
                         APIError.unauthorized("Unknown key id (kid) for this issuer").response(pending.envelope ?? .error)
                     }
-                return .respond(finish(response, pending, request, id))
+                decision = .respond(finish(response, pending, request))
             }
+            return (decision, routing.actor)
         }
-        loop?.resume(id, with: decision)
+        loop?.resume(id, with: decision, actor: actor)
     }
 
     private func unavailable(_ envelope: Envelope?, _ text: String, retryAfterSeconds: Int) -> HTTPResponse {
@@ -276,24 +275,6 @@ extension Node {
         return "(a card's number)"
     }
 
-    /// How long a request may take before it is logged as slow.
-    private static let slowNanoseconds: UInt64 = 1_000_000_000
-
-    /// Logs each response at debug level, and those of slow requests as warnings.
-    private func logResponse(_ response: HTTPResponse, _ pending: PendingRequest, _ id: RequestID) {
-        guard let request = loop?.pendingRequest(id) else { return }
-        let isSlow = request.nanoseconds > Self.slowNanoseconds
-        guard isSlow || log.writes(.debug) else { return }
-        let fields: KeyValuePairs<String, Log.Value> = [
-            "method": .text(request.method?.rawValue ?? ""), "endpoint": .text(router.patterns[request.endpoint]),
-            "status": .number(response.status), "milliseconds": .number(Int(request.nanoseconds / 1_000_000)),
-            "bytes": .number(response.body.count), "actor": .optional(pending.route?.actor?.key),
-            "correlation_id": .text(request.correlationID),
-        ]
-        if isSlow { fleet.slowRequests.write { fields } }
-        log.debug("request", fields)
-    }
-
     private func rejectForWaitingCommands(_ pending: PendingRequest) -> HTTPResponse {
         metrics.countLimited(.fleetCommandsWaiting)
         let text = "Too many commands of yours wait: nothing was done, try again"
@@ -333,4 +314,9 @@ enum FullQueue: String {
 extension APIAction {
     /// The name of a command in metrics; nil for any other action.
     fileprivate var commandName: String? { if case .command(let command) = self { command.action.name } else { nil } }
+}
+
+extension Routing {
+    /// The sender, if the request has been routed.
+    fileprivate var actor: String? { if case .route(let route) = self { route.actor?.key } else { nil } }
 }

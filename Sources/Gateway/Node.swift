@@ -39,7 +39,7 @@ final class Node: EventLoopDelegate {
     /// For the payloads of pings.
     var random = BlockRandom()
     /// Admitted connections, by slot.
-    private var connections: [ConnectionState?] = []
+    private(set) var connections: [ConnectionState?] = []
     private var messages: [LoopMessage] = []
     /// Chooses the loop that adopts the next accepted connection.
     private var loopChooser: LoopChooser
@@ -50,7 +50,7 @@ final class Node: EventLoopDelegate {
     /// Requests to retry after the mailbox is drained, because the fetch of their issuer's keys has ended.
     private var requestsToRetry: [(id: RequestID, retryAfterSeconds: Int?)] = []
     private var overloadLog: OverloadLog
-    private var limitLog = LimitLog()
+    var limitLog = LimitLog()
     /// Publishes whose fan-out on this loop is measured: when they were taken, and the frame before which theirs lie.
     private var measuredPublishes: [(takenAt: UInt64, end: Int)] = []
     /// The frame before which those lie whose writing this loop has to confirm (``PublicationRounds``). Nil: none.
@@ -60,7 +60,7 @@ final class Node: EventLoopDelegate {
     var threadsToWake = SharedHub.ThreadsToWake()
     /// The number of ticks, one per second. Unlike a clock it does not run while the process is suspended: clients whose
     /// messages wait in the kernel have not been silent.
-    private var now = 0
+    private(set) var now = 0
 
     /// - Throws: ``StartError`` if a configured key is unusable, or libwebsockets cannot create a context.
     init(index: Int, assembly: Assembly) throws(StartError) {
@@ -254,12 +254,8 @@ final class Node: EventLoopDelegate {
         deliveryTicked()
         loopChooser.forgetRecent()
         if index == 0 {
-            let droppedSteps = limitLog.due([("unknown_notifications", fleet.counters.droppedSteps)], at: now)
-            for (limit, count) in metrics.limitsToLog(&limitLog, hub: hub, at: now) + droppedSteps {
-                log.warning("limit_reached", ["limit": .text(limit), "count": .number(count)])
-            }
             fleet.ticked()
-            LiveStats.publish(on: hub, app: fleet.app) { stats }
+            reportToOperators()
         }
         overloadLog.tick(isAcceptPaused: budget.isExhausted, at: now)
     }
@@ -322,12 +318,6 @@ final class Node: EventLoopDelegate {
             perform(.send(ServerMessage.ping, to: socket))
         case .close: loop?.close(socket, .pongNotReceived, reason: "Pong not received")
         }
-    }
-
-    /// The seconds since a client has sent anything; nil if the connection is closed.
-    func secondsOfSilence(of socket: SocketID) -> Int? {
-        guard socket.slot < connections.count, let connection = connections[socket.slot] else { return nil }
-        return now - Int(connection.lastSeenAt)
     }
 
     // MARK: Inputs and instructions

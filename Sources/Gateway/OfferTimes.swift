@@ -5,9 +5,8 @@ import Primitives
 /// How soon drivers accept the jobs and routes that are offered to them, for the metrics. A pure value; times are
 /// milliseconds since 1970.
 ///
-/// An offer counts once its notification is viewed or accepted on the phone, and once: when the driver's accept is
-/// answered, or after an hour without one. Offers are in memory only: after a restart, those reported before are not
-/// counted.
+/// An offer counts once: when the driver's accept is answered after a view or accept on the phone, or an hour after the
+/// first of those. Offers are in memory only: after a restart, those reported before are not counted.
 struct OfferTimes {
     /// When an offer was accepted, after the first view or accept that the phone has reported. The raw value is a label.
     enum Within: String, CaseIterable {
@@ -19,17 +18,20 @@ struct OfferTimes {
         case never
     }
 
+    /// A class of offers that are counted together.
     struct Outcome: Hashable {
         let within: Within
         /// `new_job` or `new_route`.
         let type: String
     }
 
+    /// A driver and a job: the job may be offered to the driver several times.
     private struct Key: Hashable {
         let driverID: String
         let subject: Offer.Subject
     }
 
+    /// An offer that the driver has looked at, and not answered.
     private struct Pending {
         let offer: Offer
         var pushedAt: Int64?
@@ -37,38 +39,32 @@ struct OfferTimes {
         let reportedAt: Int64
     }
 
-    private struct Answered {
-        let at: Int64
-        let within: Within
-        /// Whether the offer is counted: its notification was reported before the answer, or has been since.
-        var isCounted: Bool
-    }
-
     private static let bounds = [0.5, 1, 2.5, 5, 10, 15, 20, 30, 45, 60]
     private static let promptMilliseconds: Int64 = 5_000
     private static let waitMilliseconds: Int64 = 3_600_000
-    /// Offers that are remembered at once. More than a fleet's drivers can have open; above it, the oldest counts as
-    /// never accepted.
-    private static let offersMax = 50_000
+    /// Offers and answers that are remembered at once. More than a fleet's drivers can have open; above it, the oldest offer
+    /// counts as never accepted.
+    private static let rememberedMax = 50_000
 
     private(set) var outcomes: [Outcome: Int] = [:]
     private(set) var viewToAccept = Histogram(bounds: bounds)
     private(set) var pushToAccept = Histogram(bounds: bounds)
     private(set) var creationToView = Histogram(bounds: bounds)
-    private var pending: [Key: Pending] = [:]
+    /// The offers of a job to a driver, oldest first.
+    private var pending: [Key: [Pending]] = [:]
     private var keysByNotification: [String: Key] = [:]
-    /// The last answers, because phones report late: such a step belongs to the offer that was answered.
-    private var answered: [Key: Answered] = [:]
-    /// Of ``pending`` and ``answered``, in the order of their times.
+    /// The last answers, because phones report late: the report belongs to the offer that was answered.
+    private var answers: [Key: (answer: OfferAnswer, at: Int64)] = [:]
+    /// What ``pending`` and ``answers`` contain, in the order of the times.
     private var order = FIFO<(key: Key, at: Int64)>()
 
     mutating func observeView(seconds: Double) { creationToView.observe(seconds) }
 
     mutating func apply(_ event: OfferEvent) {
         switch event {
-        case .reported(let offer, let step, let at): report(offer, step, at)
-        case .pushed(let id, let at):
-            if let key = keysByNotification[id], pending[key]?.pushedAt == nil { pending[key]?.pushedAt = at }
+        case .reported(let offer, let at): report(offer, at)
+        case .viewed(let id, let at): change(id) { $0.viewedAt = $0.viewedAt ?? at }
+        case .pushed(let id, let at): change(id) { $0.pushedAt = $0.pushedAt ?? at }
         case .answered(let driverID, let subject, let answer, let at):
             self.answer(Key(driverID: driverID, subject: subject), answer, at)
         }
@@ -76,54 +72,62 @@ struct OfferTimes {
 
     /// Counts what was not accepted within an hour, and forgets answers of that age. Call it now and then.
     mutating func expire(now: Int64) {
-        while let first = order.first, first.at < now - Self.waitMilliseconds || order.count > Self.offersMax {
+        while let first = order.first, first.at < now - Self.waitMilliseconds || order.count > Self.rememberedMax {
             _ = order.popFirst()
-            if answered[first.key]?.at == first.at { answered[first.key] = nil }
-            if let offer = pending[first.key], offer.reportedAt == first.at { end(first.key, offer, .never) }
+            if answers[first.key]?.at == first.at { answers[first.key] = nil }
+            while let oldest = pending[first.key]?.first, oldest.reportedAt <= first.at {
+                endFirst(first.key, .never)
+            }
         }
     }
 
-    private mutating func report(_ offer: Offer, _ step: OfferStep, _ at: Int64) {
+    private mutating func report(_ offer: Offer, _ at: Int64) {
         let key = Key(driverID: offer.driverID, subject: offer.subject)
-        if let answer = answered[key], offer.createdAt <= answer.at {
-            if !answer.isCounted { count(answer.within, offer.subject) }
-            answered[key]?.isCounted = true
-            return
+        if let (answer, answeredAt) = answers[key], offer.createdAt <= answeredAt {
+            // The accept came before the report.
+            return count(Self.within(answer, after: 0), offer.subject)
         }
-        if pending[key]?.offer.notificationID == offer.notificationID {
-            if step == .viewed, pending[key]?.viewedAt == nil { pending[key]?.viewedAt = at }
-            return
-        }
-        // The job was assigned to the driver again: the offer before was not accepted.
-        if let former = pending[key] { end(key, former, .never) }
-        pending[key] = Pending(
-            offer: offer, pushedAt: offer.pushedAt, viewedAt: step == .viewed ? at : nil, reportedAt: at)
+        pending[key, default: []].append(Pending(offer: offer, pushedAt: offer.pushedAt, reportedAt: at))
         keysByNotification[offer.notificationID] = key
-        order.append((key, at))
-        expire(now: at)
+        remember(key, at)
+    }
+
+    private mutating func change(_ notificationID: String, _ change: (inout Pending) -> Void) {
+        guard let key = keysByNotification[notificationID],
+            let index = pending[key]?.firstIndex(where: { $0.offer.notificationID == notificationID })
+        else { return }
+        change(&pending[key]![index])
     }
 
     private mutating func answer(_ key: Key, _ answer: OfferAnswer, _ at: Int64) {
-        let offer = pending[key]
-        let within: Within =
-            switch answer {
-            case .accepted: at - (offer?.reportedAt ?? at) <= Self.promptMilliseconds ? .fiveSeconds : .later
-            case .taken: .taken
-            case .refused: .never
-            }
-        if let offer { end(key, offer, within) }
-        answered[key] = Answered(at: at, within: within, isCounted: offer != nil || answered[key]?.isCounted == true)
-        order.append((key, at))
-        expire(now: at)
-        guard answer == .accepted, let offer, let viewedAt = offer.viewedAt else { return }
-        viewToAccept.observe(Self.seconds(from: viewedAt, to: at))
-        pushToAccept.observe(Self.seconds(from: offer.pushedAt ?? offer.offer.createdAt, to: at))
+        for offer in pending[key] ?? [] {
+            endFirst(key, Self.within(answer, after: at - offer.reportedAt))
+            guard answer == .accepted else { continue }
+            pushToAccept.observe(Self.seconds(from: offer.pushedAt ?? offer.offer.createdAt, to: at))
+            if let viewedAt = offer.viewedAt { viewToAccept.observe(Self.seconds(from: viewedAt, to: at)) }
+        }
+        answers[key] = (answer, at)
+        remember(key, at)
     }
 
-    private mutating func end(_ key: Key, _ offer: Pending, _ within: Within) {
-        pending[key] = nil
-        keysByNotification[offer.offer.notificationID] = nil
-        count(within, offer.offer.subject)
+    private static func within(_ answer: OfferAnswer, after milliseconds: Int64) -> Within {
+        switch answer {
+        case .accepted: milliseconds <= promptMilliseconds ? .fiveSeconds : .later
+        case .taken: .taken
+        case .refused: .never
+        }
+    }
+
+    private mutating func remember(_ key: Key, _ at: Int64) {
+        order.append((key, at))
+        expire(now: at)
+    }
+
+    private mutating func endFirst(_ key: Key, _ within: Within) {
+        guard let offer = pending[key]?.removeFirst().offer else { return }
+        if pending[key]?.isEmpty == true { pending[key] = nil }
+        keysByNotification[offer.notificationID] = nil
+        count(within, offer.subject)
     }
 
     private mutating func count(_ within: Within, _ subject: Offer.Subject) {

@@ -41,7 +41,9 @@ struct StatsResponse {
             $0.member("funnel") { $0.funnel(fleet.counters) }
             $0.member("perEvent") { $0.events(fleet.counters) }
             $0.member("unconfirmed", fleet.counters.unconfirmed)
-            $0.member("loops", Array(loops.indices)) { $0.loop($1, loops[$1], mailbox: mailboxes[$1]) }
+            $0.member("loops", Array(loops.indices)) {
+                $0.loop($1, loops[$1], requests: metrics.requests[$1].total, mailbox: mailboxes[$1])
+            }
             $0.member("apps", Array(zip(apps, statistics))) { json, app in
                 json.object {
                     $0.member("id", app.0)
@@ -63,7 +65,7 @@ struct StatsResponse {
 
 extension JSONWriter {
     /// - Parameter mailbox: the number of messages that wait for the loop.
-    fileprivate mutating func loop(_ index: Int, _ metrics: LoopMetrics, mailbox: Int) {
+    fileprivate mutating func loop(_ index: Int, _ metrics: LoopMetrics, requests: Int, mailbox: Int) {
         object {
             $0.member("loop", index)
             $0.member("connections", metrics[.connected])
@@ -71,7 +73,7 @@ extension JSONWriter {
             $0.member("messagesSent", metrics[.messagesSent])
             $0.member("bytesReceived", metrics[.bytesReceived])
             $0.member("bytesSent", metrics[.bytesSent])
-            $0.member("requests", metrics[.httpRequests])
+            $0.member("requests", requests)
             $0.member("outboxBytes", metrics[.outboxBytes])
             $0.member("mailbox", mailbox)
         }

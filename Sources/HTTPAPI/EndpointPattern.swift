@@ -44,7 +44,6 @@ enum FixedPath: Int, CaseIterable {
         case .terminateConnections: "/apps/{id}/users/{user}/terminate_connections"
         }
     }
-
 }
 
 /// What a path outside the fleet's API is for.

@@ -12,7 +12,6 @@ package enum LoopMetric: Int, CaseIterable, Sendable {
     case bytesSent
     case messagesReceived
     case messagesSent
-    case httpRequests
     case httpBytesReceived
     case httpBytesSent
     case outboxBytes
@@ -33,8 +32,6 @@ package enum LoopMetric: Int, CaseIterable, Sendable {
         case .bytesSent: ("socket_transmitted_bytes", .counter, "Bytes sent over WebSockets, frame headers included.")
         case .messagesReceived: ("ws_messages_received_total", .counter, "Messages received over WebSockets.")
         case .messagesSent: ("ws_messages_sent_total", .counter, "Messages sent over WebSockets.")
-        case .httpRequests:
-            ("http_calls_received_total", .counter, "HTTP requests that were answered, or whose client left before.")
         case .httpBytesReceived: ("http_received_bytes", .counter, "Bytes of HTTP request bodies.")
         case .httpBytesSent: ("http_transmitted_bytes", .counter, "Bytes of HTTP responses, headers included.")
         case .outboxBytes: ("outbox_bytes", .gauge, "Bytes queued for slow consumers.")

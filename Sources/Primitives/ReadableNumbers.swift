@@ -30,6 +30,8 @@ extension Double {
 }
 
 extension String {
+    /// With spaces before it, up to this number of characters.
     package func paddedLeft(to width: Int) -> String { String(repeating: " ", count: max(0, width - count)) + self }
+    /// With spaces after it, up to this number of characters.
     package func paddedRight(to width: Int) -> String { self + String(repeating: " ", count: max(0, width - count)) }
 }

@@ -20,8 +20,10 @@ extension EventLoop {
         var reading = takeReading(slot) ?? RequestReading()
         guard reading.bytes.isEmpty else {
             reading.bytes.append(contentsOf: bytes)
+            reading.readAt = Clock.monotonicNanoseconds()
             return readBuffered(&reading, slot)
         }
+        reading.readAt = Clock.monotonicNanoseconds()
         let count = read(bytes, &reading, slot)
         reading.bytes = Array(bytes[count...].prefix(reading.decodedBytesMax))
         keep(reading, slot)
@@ -143,10 +145,12 @@ extension EventLoop {
         let id = pendingResponses.add(
             PendingResponses.PendingResponse(
                 slot: slot, withoutBody: head.method == .head, isHTTP11: head.isHTTP11,
-                isLast: !head.keepsAlive || drain != nil, correlationID: request.correlationID,
-                measured: MeasuredRequest(method: head.method)))
-        let (decision, endpoint) = delegate.decide(on: request, id)
-        pendingResponses.measure(id) { $0.endpoint = endpoint }
+                isLast: !head.keepsAlive || drain != nil,
+                measured: MeasuredRequest(
+                    method: head.method, receivedAt: head.hasNoBody ? reading.readAt : nil,
+                    correlationID: request.correlationID)))
+        let (decision, endpoint, actor) = delegate.decide(on: request, id)
+        pendingResponses.measure(id) { ($0.endpoint, $0.actor) = (endpoint, actor) }
         return apply(decision, head, id, region, &reading, slot)
     }
 
@@ -187,6 +191,8 @@ extension EventLoop {
             case .length(let length): length
             case .chunked: Int.max
             }
+        // The refusal depends on no further byte.
+        pendingResponses.measure(id) { $0.receivedAt = reading.readAt }
         // A client that waits for 100 Continue may send the body all the same, or not: its next byte is ambiguous.
         let isReadable = length == 0 || length <= Self.discardedBodyBytesMax && !head.expectsContinue
         if !isReadable { pendingResponses.setLast(id) }
@@ -255,12 +261,11 @@ extension EventLoop {
         _ reading: inout RequestReading, _ slot: Int
     ) -> Int {
         metrics.add(bodyCount, to: .httpBytesReceived)
-        // Without a body, the last byte was that of the head: the request may have waited for a decision since.
-        if end > 0 { pendingResponses.measure(id) { $0.receivedAt = Clock.monotonicNanoseconds() } }
+        pendingResponses.measure(id) { $0.receivedAt = reading.readAt }
         let bytes = UnsafeRawBufferPointer(region)
         let request = HTTPRequest(
             head: head, bytes: bytes, body: UnsafeRawBufferPointer(rebasing: bytes[head.byteCount...].prefix(bodyCount)),
-            correlationID: pendingResponses[id]?.correlationID ?? "", isLoopback: isLoopback(head, slot))
+            correlationID: pendingResponses[id]?.measured.correlationID ?? "", isLoopback: isLoopback(head, slot))
         reading.stage = .head(RequestHeadParser())
         if let response = delegate.respond(to: request, id) {
             finish(response, id)
@@ -335,7 +340,11 @@ extension EventLoop {
 
     /// Goes on with a request for which ``EventLoopDelegate/decide(on:_:)`` returned `.wait`, at the end of the turn.
     /// Does nothing if the connection has closed.
-    package func resume(_ id: RequestID, with decision: HeadDecision) { lateReplies.append((id, decision)) }
+    /// - Parameter actor: the sender, if it is known now.
+    package func resume(_ id: RequestID, with decision: HeadDecision, actor: String?) {
+        pendingResponses.measure(id) { $0.actor = actor }
+        lateReplies.append((id, decision))
+    }
 
     /// Performs what other threads have supplied in this turn.
     func performLateReplies() {
@@ -363,10 +372,10 @@ extension EventLoop {
         guard let pending = pendingResponses.remove(id) else { return }
         replies.append(to: connections[pending.slot].socket) {
             ResponseEncoder.write(
-                response, to: &$0, correlationID: pending.correlationID, withoutBody: pending.withoutBody,
+                response, to: &$0, correlationID: pending.measured.correlationID, withoutBody: pending.withoutBody,
                 connection: pending.isLast ? .close : pending.isHTTP11 ? .persistent : .keepAlive)
         }
-        measure(pending.measured, response.status, pending.slot)
+        measure(pending.measured, response.status, bytes: response.body.count, pending.slot)
         if pending.isLast { linger(pending.slot) }
     }
 

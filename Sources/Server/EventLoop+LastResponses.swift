@@ -1,5 +1,6 @@
 import HTTP
 import HTTP1
+import Threads
 
 /// The last response of an HTTP connection: refusals of requests that cannot be read, and the orderly end after them.
 extension EventLoop {
@@ -7,7 +8,8 @@ extension EventLoop {
     func reject(_ error: RequestError, _ head: RequestHead, _ bytes: UnsafeRawBufferPointer, _ slot: Int) {
         countLimit(error)
         let response = delegate.errorResponse(error.status, error.text, rawPath: bytes[head.path])
-        respondLast(response, to: MeasuredRequest(), withoutBody: head.method == .head, on: slot)
+        respondLast(
+            response, to: MeasuredRequest(correlationID: correlationIDs.next()), withoutBody: head.method == .head, on: slot)
     }
 
     func rejectBody(
@@ -30,7 +32,7 @@ extension EventLoop {
 
     /// Refuses a request because the loop already buffers as much as it may.
     func rejectForMemory(_ reading: RequestReading, _ slot: Int) {
-        let request = forget(reading) ?? MeasuredRequest()
+        let request = forget(reading) ?? MeasuredRequest(correlationID: correlationIDs.next())
         connections[slot].awaitsResponse = false
         delegate.limitReached(.bufferBytes)
         respondLast(errorResponse(503, "Overloaded: too many incomplete requests, try again"), to: request, on: slot)
@@ -40,26 +42,25 @@ extension EventLoop {
     func requestTimedOut(_ slot: Int) {
         guard let reading = takeReading(slot) else { return drop(slot) }  // nothing of a request has arrived
         if case .discarding = reading.stage { return drop(slot) }  // the response is sent
-        let request = forget(reading) ?? MeasuredRequest()
+        let request = forget(reading) ?? MeasuredRequest(correlationID: correlationIDs.next())
         respondLast(errorResponse(408, "The request did not arrive in time"), to: request, on: slot)
     }
 
     func respondLast(_ response: HTTPResponse, _ request: HTTPRequest, _ slot: Int) {
-        let correlationID = correlationIDs.id(of: request.head, in: request.bytes)
-        let measured = MeasuredRequest(endpoint: delegate.endpoint(of: request), method: request.method)
-        respondLast(response, to: measured, correlationID, withoutBody: request.method == .head, on: slot)
+        let measured = MeasuredRequest(
+            endpoint: delegate.endpoint(of: request), method: request.method, receivedAt: Clock.monotonicNanoseconds(),
+            correlationID: correlationIDs.id(of: request.head, in: request.bytes))
+        respondLast(response, to: measured, withoutBody: request.method == .head, on: slot)
     }
 
     private func respondLast(
-        _ response: HTTPResponse, to request: MeasuredRequest, _ correlationID: String? = nil, withoutBody: Bool = false,
-        on slot: Int
+        _ response: HTTPResponse, to request: MeasuredRequest, withoutBody: Bool = false, on slot: Int
     ) {
-        let correlationID = correlationID ?? correlationIDs.next()
         replies.append(to: connections[slot].socket) {
             ResponseEncoder.write(
-                response, to: &$0, correlationID: correlationID, withoutBody: withoutBody, connection: .close)
+                response, to: &$0, correlationID: request.correlationID, withoutBody: withoutBody, connection: .close)
         }
-        measure(request, response.status, slot)
+        measure(request, response.status, bytes: response.body.count, slot)
         linger(slot)
     }
 

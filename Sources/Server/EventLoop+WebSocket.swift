@@ -2,6 +2,7 @@ import Addresses
 import HTTP
 import HTTP1
 import PusherProtocol
+import Threads
 import WebSocketFraming
 
 /// WebSockets: the opening and the closing handshake (RFC 6455).
@@ -17,7 +18,9 @@ extension EventLoop {
         webSocketCount += 1
         updateReading(slot)  // paused if the upgrade had to wait for the response to an earlier request
         replies.append(to: socket) { ResponseEncoder.writeSwitchingProtocols(accept: accept, to: &$0) }
-        measure(MeasuredRequest(endpoint: delegate.endpoint(of: request), method: request.method), 101, slot)
+        let measured = MeasuredRequest(
+            endpoint: delegate.endpoint(of: request), method: request.method, receivedAt: Clock.monotonicNanoseconds())
+        measure(measured, 101, bytes: 0, slot)
         guard drain == nil else { return close(socket, Self.restart.code, reason: Self.restart.reason) }
         let isSecure = options.certificates != nil || client.isSecure == true
         switch delegate.opened(socket, UpgradeRequest(http: request, isSecure: isSecure)) {

@@ -19,6 +19,22 @@ package enum Admission {
     case rejected(CloseCode, reason: String, frame: Frame?)
 }
 
+/// A request that is over, for log lines.
+package struct AnsweredRequest {
+    /// Nil if the request could not be read.
+    package let method: HTTPRequest.Method?
+    /// The number of ``EventLoopDelegate/decide(on:_:)``.
+    package let endpoint: Int
+    /// 499 if the client has left before the response.
+    package let status: Int
+    /// The size of the response's body.
+    package let bytes: Int
+    /// From the last byte read to the last byte handed to the socket; nil if the request's last byte was never read.
+    package let nanoseconds: UInt64?
+    package let actor: String?
+    package let correlationID: String
+}
+
 /// What happens to a request whose head is complete.
 package enum HeadDecision {
     /// The response. A body is not needed: the loop discards it.
@@ -47,8 +63,12 @@ package protocol EventLoopDelegate: AnyObject {
     /// The loop is about to close a WebSocket with this code.
     func closing(with code: CloseCode)
     /// The head of a request is complete. `request` has no body yet.
-    /// - Returns: the decision, and the number under which ``RequestMetrics`` counts requests with this path.
-    func decide(on request: HTTPRequest, _ id: RequestID) -> (decision: HeadDecision, endpoint: Int)
+    /// - Returns: the decision, the number under which ``RequestMetrics`` counts requests with this path, and the sender,
+    ///   if it is known.
+    func decide(on request: HTTPRequest, _ id: RequestID) -> (decision: HeadDecision, endpoint: Int, actor: String?)
+    /// The last byte of a response was handed to the socket, or the client has left before. Called for each request, so it
+    /// must be quick.
+    func answered(_ request: AnsweredRequest)
     /// The number under which ``RequestMetrics`` counts a request that opens a WebSocket, or tried to.
     func endpoint(of request: HTTPRequest) -> Int
     /// A request is complete for which ``decide(on:_:)`` has returned `.readBody`.

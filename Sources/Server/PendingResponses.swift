@@ -9,7 +9,6 @@ struct PendingResponses {
         let isHTTP11: Bool
         /// Whether the connection closes after the response.
         var isLast: Bool
-        let correlationID: String
         var measured: EventLoop.MeasuredRequest
     }
 

@@ -13,14 +13,15 @@ package final class RequestMetrics: Sendable {
     }
 
     private struct Counts {
-        /// The times of the requests of each key.
+        /// The requests of each key, and the times of those whose last byte was read.
+        var requests: [Int] = []
         var times: [Histogram] = []
         var indexes: [Key: Int] = [:]
         /// The key of the last request: the next one usually has the same.
         var last: (key: Key, index: Int)?
         var recent = RecentRequests()
 
-        mutating func add(_ key: Key, nanoseconds: UInt64, at second: Int) {
+        mutating func add(_ key: Key, nanoseconds: UInt64?, at second: Int) {
             let index: Int
             if let last, last.key == key {
                 index = last.index
@@ -28,10 +29,13 @@ package final class RequestMetrics: Sendable {
                 index = indexes[key] ?? times.count
                 if index == times.count {
                     indexes[key] = index
+                    requests.append(0)
                     times.append(Histogram(bounds: RequestMetrics.bounds))
                 }
                 last = (key, index)
             }
+            requests[index] += 1
+            guard let nanoseconds else { return }
             times[index].observe(Double(nanoseconds) / 1e9)
             recent.add(microseconds: nanoseconds / 1_000, isError: key.status >= 500, at: second)
         }
@@ -50,7 +54,7 @@ package final class RequestMetrics: Sendable {
                 let request = response.request
                 counts.add(
                     Key(endpoint: request.endpoint, method: request.method, status: response.status),
-                    nanoseconds: now - min(now, request.receivedAt), at: second)
+                    nanoseconds: request.receivedAt.map { now - min(now, $0) }, at: second)
             }
         }
     }
@@ -63,8 +67,8 @@ package final class RequestMetrics: Sendable {
     package static func families(_ loops: [RequestMetrics], patterns: [String], prefix: String) -> [MetricFamily] {
         var requests: [Key: Int] = [:]
         var times: [Key: Histogram] = [:]
-        for (key, histogram) in loops.flatMap(\.timesByKey) {
-            requests[key, default: 0] += histogram.count
+        for (key, count, histogram) in loops.flatMap(\.countsByKey) {
+            requests[key, default: 0] += count
             let ofClass = Key(endpoint: key.endpoint, method: key.method, status: key.status / 100)
             times[ofClass] = times[ofClass]?.adding(histogram) ?? histogram
         }
@@ -79,6 +83,9 @@ package final class RequestMetrics: Sendable {
         }
         return [
             MetricFamily(
+                "\(prefix)_http_calls_received_total", .counter, help: "HTTP requests: the sum of requests_total.",
+                samples: loops.enumerated().map { ([("loop", String($0))], String($1.total)) }),
+            MetricFamily(
                 "\(prefix)_requests_total", .counter,
                 help: "HTTP requests by path, method and status; 499: the client left before its response.",
                 samples: ordered(requests).map { (labels($0.key, String($0.key.status)), String($0.value)) }),
@@ -89,7 +96,10 @@ package final class RequestMetrics: Sendable {
         ]
     }
 
-    private var timesByKey: [(key: Key, times: Histogram)] {
-        counts.withLock { counts in counts.indexes.map { ($0.key, counts.times[$0.value]) } }
+    /// The number of all requests.
+    package var total: Int { counts.withLock { $0.requests.reduce(0, +) } }
+
+    private var countsByKey: [(key: Key, requests: Int, times: Histogram)] {
+        counts.withLock { counts in counts.indexes.map { ($0.key, counts.requests[$0.value], counts.times[$0.value]) } }
     }
 }

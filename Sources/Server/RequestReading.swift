@@ -1,5 +1,6 @@
 import HTTP
 import HTTP1
+import Threads
 
 /// How far the current request of an HTTP connection has been read. A connection between two requests has none.
 struct RequestReading {
@@ -29,6 +30,8 @@ struct RequestReading {
     var stage = Stage.head(RequestHeadParser())
     /// What has arrived since the start of the current request and is not processed.
     var bytes: [UInt8] = []
+    /// When the last of them was read, in nanoseconds of the monotonic clock.
+    var readAt = Clock.monotonicNanoseconds()
 
     /// Whether nothing of a request has arrived, except perhaps the empty line that some clients send behind a body (RFC
     /// 9112 section 2.2).

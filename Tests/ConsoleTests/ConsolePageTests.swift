@@ -49,7 +49,7 @@ import Testing
         #expect(policy(page()).contains("img-src 'self' data:;"))
         #expect(
             policy(page(tileURL: "https://t.example:8/{z}/{x}/{y}.png")).contains("img-src 'self' data: https://t.example:8;"))
-        #expect(policy(page()).hasPrefix("default-src 'none'; script-src 'self';"))
+        #expect(policy(page()).hasPrefix("default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self';"))
     }
 
     @Test func unknownFilesAreNone() {

@@ -1,5 +1,6 @@
 """`fleetwire backup`: copies of the store while the gateway runs, and what restores them."""
 
+import fcntl
 import os
 import shutil
 import sqlite3
@@ -88,6 +89,23 @@ def test_existing_file_is_kept(fleet, tmp_path):
     result = backup(fleet.gateway, file)
     assert result.returncode == 1 and "exists" in result.stderr, result
     assert file.read_text() == "mine" and os.listdir(tmp_path).count("copy.db") == 1
+
+
+def test_two_backups_to_one_file(fleet, tmp_path):
+    """One writes the file, the other one says so, and neither harms the other."""
+    file = tmp_path / "copy.db"
+    with (tmp_path / "copy.db.part").open("w") as other:
+        fcntl.flock(other, fcntl.LOCK_EX)
+        result = backup(fleet.gateway, file)
+        assert result.returncode == 1 and "another backup" in result.stderr, result
+    assert not file.exists() and backup(fleet.gateway, file).returncode == 0
+
+
+def test_link_in_the_place_of_the_copy_is_not_followed(fleet, tmp_path):
+    (tmp_path / "mine").write_text("mine")
+    (tmp_path / "copy.db.part").symlink_to(tmp_path / "mine")
+    assert backup(fleet.gateway, tmp_path / "copy.db").returncode == 1
+    assert (tmp_path / "mine").read_text() == "mine"
 
 
 def test_interrupted_copy_is_replaced(fleet, tmp_path):

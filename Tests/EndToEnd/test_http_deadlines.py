@@ -55,9 +55,12 @@ def ends(gateways):
     responses = refused.read_response().status, refused.read_to_end()
     api = Api(gateway)
     counted = count_limited(api, "request_seconds")
+    metrics = scrape(api)
+    requests = {name: int(metrics.value(f"fleetwire_request{name}", status=status))
+                for name, status in (("s_total", "408"), ("_seconds_count", "4xx"))}
     for connection in [*wires.values(), trickle, refused, api]:
         connection.close()
-    return found | {"a byte at a time": trickled, "refused": responses, "counted": counted}
+    return found | {"a byte at a time": trickled, "refused": responses, "counted": counted, "requests": requests}
 
 
 @pytest.mark.parametrize("name", [*CASES, "a byte at a time"])
@@ -75,6 +78,13 @@ def test_request_that_was_refused_before_its_body_gets_no_second_response(ends):
 
 def test_passed_deadlines_are_counted(ends):
     assert ends["counted"] == len(CASES) + len(["a byte at a time", "refused"])
+
+
+def test_requests_that_never_ended_are_counted_and_not_timed(ends):
+    """Their time says how long the client was silent, not how slow the gateway is."""
+    answered = [status for _, status in CASES.values() if status] + ["a byte at a time"]
+    refused = 1  # before its body, and therefore timed
+    assert ends["requests"] == {"s_total": len(answered), "_seconds_count": refused}
 
 
 def test_client_that_does_not_answer_the_close_frame_is_disconnected(start_gateway, closing):

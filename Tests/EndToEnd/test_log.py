@@ -12,7 +12,7 @@ from harness.apps import TIMEOUT
 from harness.client import Client
 from harness.fleet import SETTINGS as FLEET, Fleet, unique_id
 from harness.metrics import scrape, wait_for_metric
-from harness.wire import Wire
+from harness.wire import Wire, request
 
 LINES_MAX = 8192
 
@@ -90,6 +90,26 @@ def test_a_full_queue_drops_lines_counts_them_and_reports_them(start_gateway, cl
     assert sum(line["count"] for line in notices) >= dropped
     # The queue may still be full at the end.
     assert lines[-1]["event"] in ("stopped", "log_lines_dropped")
+
+
+def test_refused_requests_are_logged_with_their_path(start_gateway, closing):
+    """The line agrees with requests_total, whatever refuses the request and whenever."""
+    gateway = start_gateway(loops=1, sections=FLEET["sections"] | {"log": {"level": "debug"}})
+    api, path = closing(Api(gateway)), "/api/driver/jobs/{id}/accept"
+    target = path.replace("{id}", "B1")
+    assert api.call("POST", target, b"{}").status == 401
+    without_body = request("POST", target, headers=["Content-Length: 9999"], length=False)
+    for head, status in ((without_body, 401), (b"GET / HTTP/9.9\r\nHost: h\r\n\r\n", 505)):
+        wire = closing(Wire(gateway))
+        wire.send(head)
+        assert wire.read_response().status == status
+    counts = {name: scrape(api).value("fleetwire_requests_total", endpoint=name)
+              for name in (path, "other")}
+    gateway.stop()
+    lines = [json.loads(line) for line in gateway.log().splitlines()]
+    logged = [line for line in lines if line["event"] == "request"]
+    assert {name: sum(line["endpoint"] == name for line in logged) for name in counts} == counts
+    assert all(line["correlation_id"] for line in logged)
 
 
 def test_lines_are_in_order_from_the_start_to_the_exit(start_gateway, closing):

@@ -44,10 +44,20 @@ def test_connections_of_a_channel_are_paged_newest_first(fleet, ops, connect, ch
     clients = [connect() for _ in range(7)]
     for client in clients:
         client.subscribe(channel)
-    pages, before = [], {}
-    while page := connections(ops, channel=channel, limit=3, **before):
-        pages.append([each["socketId"] for each in page])
-        before = {"before": page[-1]["socketId"]}
+    path = f"{CONNECTIONS}?channel={channel}&limit=3"
+    answer = ops.expect_ok("GET", path)
+    pages = [[each["socketId"] for each in answer["connections"]]]
+    while "next" in answer:
+        [last] = [each for each in clients if each.socket_id == pages[-1][-1]]
+        assert [each["socketId"] for each in connections(ops, channel=channel, limit=3,
+                                                         before=last.socket_id)] \
+            == [each["socketId"] for each in connections(ops, channel=channel, limit=3,
+                                                         before=answer["next"])]
+        last.close()  # the next page begins behind its place all the same
+        wait_until(lambda: last.socket_id not in {each["socketId"] for each in connections(
+            ops, channel=channel)}, "it is closed")
+        answer = ops.expect_ok("GET", f"{path}&before={answer['next']}")
+        pages.append([each["socketId"] for each in answer["connections"]])
     assert [len(page) for page in pages] == [3, 3, 1]
     assert {each for page in pages for each in page} == {each.socket_id for each in clients}
     since = [each["since"] for each in connections(ops, channel=channel)]

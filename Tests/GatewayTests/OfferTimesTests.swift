@@ -19,60 +19,63 @@ import Testing
         times.outcomes.map { "\($0.key.within.rawValue) \($0.key.type) \($0.value)" }.sorted()
     }
 
+    private mutating func view(_ id: String = "N", at time: Int64) {
+        times.apply(.viewed(notificationID: id, at: time))
+    }
+
+    /// The app reports the view as its first step.
+    private mutating func reportView(_ offer: Offer, at time: Int64) {
+        times.apply(.reported(offer, at: time))
+        view(offer.notificationID, at: time)
+    }
+
     @Test mutating func acceptWithinFiveSecondsIsPrompt() {
-        times.apply(.reported(offer(pushedAt: 2_000), .viewed, at: 3_000))
+        reportView(offer(pushedAt: 2_000), at: 3_000)
         answer(.accepted, at: 8_000)
         #expect(outcomes == ["5s new_job 1"])
         #expect(times.viewToAccept.sum == 5 && times.pushToAccept.sum == 6)
     }
 
     @Test mutating func laterAcceptIsLate() {
-        times.apply(.reported(offer(), .viewed, at: 3_000))
+        reportView(offer(), at: 3_000)
         answer(.accepted, at: 8_001)
         #expect(outcomes == ["later new_job 1"])
         #expect(times.pushToAccept.sum == 7.001, "without a push, the time begins with the creation")
     }
 
     @Test mutating func theFirstStepCountsAndTheFirstView() {
-        times.apply(.reported(offer(), .accepted, at: 2_000))
-        times.apply(.reported(offer(), .viewed, at: 3_000))
-        times.apply(.reported(offer(), .viewed, at: 4_000))
+        times.apply(.reported(offer(), at: 2_000))
+        view(at: 3_000)
+        view(at: 4_000)
+        view("other", at: 1)
         answer(.accepted, at: 7_500)
         #expect(outcomes == ["later new_job 1"] && times.viewToAccept.sum == 4.5)
     }
 
-    @Test mutating func acceptWithoutAViewHasNoTimes() {
-        times.apply(.reported(offer(), .accepted, at: 2_000))
+    @Test mutating func acceptWithoutAViewHasATimeFromThePushOnly() {
+        times.apply(.reported(offer(pushedAt: 1_100), at: 2_000))
         answer(.accepted, at: 2_100)
-        #expect(outcomes == ["5s new_job 1"] && times.viewToAccept.count == 0 && times.pushToAccept.count == 0)
+        #expect(outcomes == ["5s new_job 1"])
+        #expect(times.viewToAccept.count == 0 && times.pushToAccept.sum == 1)
     }
 
     @Test mutating func stepThatIsReportedAfterTheAcceptIsPrompt() {
         answer(.accepted, at: 2_000)
         #expect(outcomes == [])
-        times.apply(.reported(offer(), .accepted, at: 60_000))
-        times.apply(.reported(offer(), .viewed, at: 61_000))
+        reportView(offer(), at: 60_000)
         times.expire(now: 9_000_000)
-        #expect(outcomes == ["5s new_job 1"], "the second step belongs to the same offer")
-    }
-
-    @Test mutating func stepAfterACountedAnswerCountsNothing() {
-        times.apply(.reported(offer(), .viewed, at: 1_500))
-        answer(.accepted, at: 2_000)
-        times.apply(.reported(offer(), .accepted, at: 2_500))
-        times.expire(now: 9_000_000)
-        #expect(outcomes == ["5s new_job 1"])
+        #expect(outcomes == ["5s new_job 1"] && times.viewToAccept.count == 0)
     }
 
     @Test mutating func stepAfterARefusalCountsIt() {
         answer(.taken, at: 2_000)
         answer(.taken, at: 2_100)
-        times.apply(.reported(offer(), .accepted, at: 2_500))
+        times.apply(.reported(offer(), at: 2_500))
         #expect(outcomes == ["taken new_job 1"])
     }
 
     @Test mutating func pushAfterTheViewCounts() {
-        times.apply(.reported(offer(), .viewed, at: 3_000))
+        reportView(offer(), at: 3_000)
         times.apply(.pushed(notificationID: "N", at: 3_500))
         times.apply(.pushed(notificationID: "N", at: 3_900))
         times.apply(.pushed(notificationID: "other", at: 1))
@@ -82,14 +85,15 @@ import Testing
 
     @Test(arguments: [(OfferAnswer.taken, "taken new_job 1"), (.refused, "never new_job 1")])
     mutating func refusalEndsTheOffer(_ answer: OfferAnswer, _ expected: String) {
-        times.apply(.reported(offer(), .viewed, at: 2_000))
+        reportView(offer(), at: 2_000)
         self.answer(answer, at: 3_000)
         self.answer(answer, at: 4_000)
         #expect(outcomes == [expected], "a repeated accept counts once")
+        #expect(times.viewToAccept.count == 0 && times.pushToAccept.count == 0)
     }
 
     @Test mutating func anotherDriversAnswerIsNone() {
-        times.apply(.reported(offer(), .viewed, at: 2_000))
+        reportView(offer(), at: 2_000)
         answer(.accepted, at: 3_000, driver: "43")
         #expect(outcomes == [])
     }
@@ -101,7 +105,7 @@ import Testing
     }
 
     @Test mutating func afterAnHourItIsNever() {
-        times.apply(.reported(offer(), .viewed, at: 2_000))
+        reportView(offer(), at: 2_000)
         times.expire(now: 3_602_000)
         #expect(outcomes == [])
         times.expire(now: 3_602_001)
@@ -113,38 +117,55 @@ import Testing
     @Test mutating func anAcceptIsForgottenAfterAnHour() {
         answer(.accepted, at: 2_000)
         times.expire(now: 3_602_001)
-        times.apply(.reported(offer(), .viewed, at: 3_602_002))
+        reportView(offer(), at: 3_602_002)
         #expect(outcomes == [], "it is an offer of its own")
     }
 
-    @Test mutating func newOfferOfTheSameJobEndsTheFormer() {
-        times.apply(.reported(offer("N1"), .viewed, at: 2_000))
-        times.apply(.reported(offer("N2"), .viewed, at: 9_000))
+    @Test mutating func offerAfterTheAcceptIsAnOfferOfItsOwn() {
+        answer(.accepted, at: 2_000)
+        let next = Offer(notificationID: "N2", driverID: "42", subject: job, createdAt: 2_001, pushedAt: nil)
+        reportView(next, at: 3_000)
+        #expect(outcomes == [])
+        answer(.accepted, at: 4_000)
+        #expect(outcomes == ["5s new_job 1"])
+    }
+
+    @Test mutating func oneAnswerEndsAllOffersOfTheJob() {
+        reportView(offer("N1"), at: 2_000)
+        reportView(offer("N2"), at: 9_000)
         answer(.accepted, at: 10_000)
-        #expect(outcomes == ["5s new_job 1", "never new_job 1"])
+        times.expire(now: 9_000_000)
+        #expect(outcomes == ["5s new_job 1", "later new_job 1"])
+        #expect(times.viewToAccept.sum == 9)
+    }
+
+    @Test mutating func eachOfferOfAJobExpiresByItself() {
+        reportView(offer("N1"), at: 2_000)
+        reportView(offer("N2"), at: 9_000)
+        times.expire(now: 3_602_001)
+        #expect(outcomes == ["never new_job 1"])
+        answer(.accepted, at: 3_603_000)
+        #expect(outcomes == ["later new_job 1", "never new_job 1"])
     }
 
     @Test mutating func clockSetBackGivesNoNegativeTime() {
-        times.apply(.reported(offer(pushedAt: 9_000), .viewed, at: 9_000))
+        reportView(offer(pushedAt: 9_000), at: 9_000)
         answer(.accepted, at: 5_000)
         #expect(times.viewToAccept.sum == 0 && times.pushToAccept.sum == 0 && outcomes == ["5s new_job 1"])
     }
 
     @Test mutating func routesHaveTheirType() {
-        times.apply(
-            .reported(
-                Offer(notificationID: "N", driverID: "42", subject: .route("R"), createdAt: 0, pushedAt: nil), .viewed, at: 1))
+        reportView(
+            Offer(notificationID: "N", driverID: "42", subject: .route("R"), createdAt: 0, pushedAt: nil), at: 1)
         times.apply(.answered(driverID: "42", .route("R"), .accepted, at: 2))
         #expect(outcomes == ["5s new_route 1"])
     }
 
     @Test mutating func memoryIsBounded() {
         for number in 0..<60_000 {
-            times.apply(
-                .reported(
-                    Offer(
-                        notificationID: "\(number)", driverID: "\(number)", subject: job, createdAt: 0, pushedAt: nil), .viewed,
-                    at: Int64(number)))
+            reportView(
+                Offer(notificationID: "\(number)", driverID: "\(number)", subject: job, createdAt: 0, pushedAt: nil),
+                at: Int64(number))
         }
         #expect(outcomes == ["never new_job 10000"])
     }

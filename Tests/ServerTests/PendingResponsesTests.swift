@@ -6,8 +6,8 @@ import Testing
 @Suite struct PendingResponsesTests {
     private func response(_ number: Int) -> PendingResponses.PendingResponse {
         PendingResponses.PendingResponse(
-            slot: number, withoutBody: false, isHTTP11: true, isLast: false, correlationID: "c\(number)",
-            measured: EventLoop.MeasuredRequest())
+            slot: number, withoutBody: false, isHTTP11: true, isLast: false,
+            measured: EventLoop.MeasuredRequest(correlationID: "c\(number)"))
     }
 
     @Test func removesTheResponseOfEachID() {
@@ -16,7 +16,7 @@ import Testing
         #expect(table.count == 5 && Set(ids).count == 5)
         for (id, number) in zip(ids, 1...5).reversed() {
             let response = table.remove(id)
-            #expect(response?.correlationID == "c\(number)")
+            #expect(response?.measured.correlationID == "c\(number)")
         }
         #expect(table.count == 0)
     }
@@ -46,7 +46,7 @@ import Testing
         let second = table.add(response(2))
         #expect(second.index == first.index && second != first && second.rawValue != first.rawValue)
         #expect(table.remove(first) == nil, "a late response is not sent to the slot's next request")
-        #expect(table.remove(second)?.correlationID == "c2")
+        #expect(table.remove(second)?.measured.correlationID == "c2")
     }
 
     @Test func unknownIDsHaveNoResponse() {

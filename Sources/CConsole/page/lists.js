@@ -52,7 +52,8 @@ class Listing {
 export class Connections extends Listing {
   title = "Connections";
   #connections = [];
-  #mayHaveMore = false;
+  /** Where the next page begins; undefined at the end. */
+  #next;
   #isExtended = false; // with older pages: then the list stays as it is
 
   constructor({ gateway }) {
@@ -105,17 +106,17 @@ export class Connections extends Listing {
     const answer = await this.fetch("/api/ops/connections", { ...Object.fromEntries(this.#filters()), limit: PAGE });
     if (!answer || this.#isExtended) return;
     this.#connections = answer.connections;
-    this.#mayHaveMore = answer.connections.length === PAGE;
+    this.#next = answer.next;
     this.#show();
   }
 
   async #loadMore() {
     this.#isExtended = true;
-    const before = this.#connections.at(-1)?.socketId;
+    const before = this.#next;
     const answer = await this.fetch("/api/ops/connections", { ...Object.fromEntries(this.#filters()), limit: PAGE, before });
     if (!answer) return;
     this.#connections = [...this.#connections, ...answer.connections];
-    this.#mayHaveMore = answer.connections.length === PAGE;
+    this.#next = answer.next;
     this.#show();
   }
 
@@ -123,8 +124,8 @@ export class Connections extends Listing {
     const isWrongFirst = this.fields.order.value === "wrong";
     this.table.show(isWrongFirst ? [...this.#connections].sort((a, b) =>
       b.outboxBytes - a.outboxBytes || Date.parse(a.lastSeenAt) - Date.parse(b.lastSeenAt)) : this.#connections);
-    this.more.hidden = !this.#mayHaveMore;
-    setText(this.status, `${count(this.#connections.length)} connections${this.#mayHaveMore ? ", the newest ones" : ""}`
+    this.more.hidden = !this.#next;
+    setText(this.status, `${count(this.#connections.length)} connections${this.#next ? ", the newest ones" : ""}`
       + (this.#isExtended ? `, as of ${clock(Date.now())}` : ""));
   }
 }

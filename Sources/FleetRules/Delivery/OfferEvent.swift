@@ -1,27 +1,14 @@
 /// What happened to a job or route that a dispatcher has assigned to a driver. Times are milliseconds since 1970, by the
 /// gateway's clock.
 package enum OfferEvent: Equatable, Sendable {
-    /// The driver's app has reported a view or an accept of the offer's notification for the first time.
-    case reported(Offer, OfferStep, at: Int64)
+    /// The driver's app has reported a view or an accept of the offer's notification, and neither before.
+    case reported(Offer, at: Int64)
+    /// The driver's app has reported that the driver has viewed a notification.
+    case viewed(notificationID: String, at: Int64)
     /// A provider has accepted the first push of a notification.
     case pushed(notificationID: String, at: Int64)
     /// The driver has asked to accept a job or route.
     case answered(driverID: String, Offer.Subject, OfferAnswer, at: Int64)
-}
-
-package enum OfferStep: Sendable {
-    case viewed, accepted
-}
-
-extension TelemetryEvent.Kind {
-    /// What a driver has done with an offer; nil if nothing.
-    package var offerStep: OfferStep? {
-        switch self {
-        case .viewed: .viewed
-        case .accepted: .accepted
-        case .received, .dismissed: nil
-        }
-    }
 }
 
 /// What the driver got as the answer to an accept.
@@ -37,8 +24,9 @@ package enum OfferAnswer: Equatable, Sendable {
 package struct Offer: Equatable, Sendable {
     /// What is offered.
     package enum Subject: Hashable, Sendable {
-        /// The booking's id.
+        /// The order's code.
         case job(String)
+        /// The route's id.
         case route(String)
 
         /// The type of the notification's push, a label in metrics.
@@ -65,7 +53,7 @@ package struct Offer: Equatable, Sendable {
         self.pushedAt = pushedAt
     }
 
-    /// Whether notifications of an event are offers.
+    /// Whether notifications of an event are offers. Batches are not: all drivers are told of them.
     package static func isOffer(event: String) -> Bool {
         event.utf8.elementsEqual("job-assigned".utf8) || event.utf8.elementsEqual("route-assigned".utf8)
     }

@@ -54,6 +54,7 @@ package struct DeliveryCounts: Equatable, Sendable {
         package let type: String
         package let kind: Kind
 
+        /// What the push has led to.
         package enum Kind: Sendable {
             /// The person's app has received the notification, or confirmed it.
             case delivered
@@ -64,10 +65,6 @@ package struct DeliveryCounts: Equatable, Sendable {
 
     package private(set) var arrivals: [Arrival: Int] = [:]
     package private(set) var pushEffects: [PushEffect: Int] = [:]
-    /// The seconds from notifications' creation until people have viewed them.
-    package var viewSeconds: [Double] = []
-    /// What became of jobs and routes that were offered to drivers, in this order.
-    package var offers: [OfferEvent] = []
     /// The steps that were stored, for the first time.
     package private(set) var steps: [Step: Int] = [:]
     /// Steps that were stored before.
@@ -77,10 +74,7 @@ package struct DeliveryCounts: Equatable, Sendable {
     /// Stored responses that were deleted before their time, because their users have too many.
     package var evictedResponses = 0
 
-    /// The seconds from drivers' arrivals to the first push that a provider has accepted.
-    package var arrivalPushSeconds: [Double] = []
-    /// The seconds from drivers' arrivals until phones have reported the notification as received.
-    package var arrivalReceivedSeconds: [Double] = []
+    package var occurrences = DeliveryOccurrences()
 
     package init() {}
 
@@ -103,11 +97,29 @@ package struct DeliveryCounts: Equatable, Sendable {
         arrivals.merge(other.arrivals, uniquingKeysWith: +)
         steps.merge(other.steps, uniquingKeysWith: +)
         pushEffects.merge(other.pushEffects, uniquingKeysWith: +)
-        viewSeconds += other.viewSeconds
-        offers += other.offers
         repeatedSteps += other.repeatedSteps
         droppedSteps += other.droppedSteps
         evictedResponses += other.evictedResponses
+        occurrences.add(other.occurrences)
+    }
+}
+
+/// What happened in one transaction one by one, for metrics of times. It is handed over with the commit, not summed up.
+package struct DeliveryOccurrences: Equatable, Sendable {
+    /// The seconds from notifications' creation until people have viewed them.
+    package var viewSeconds: [Double] = []
+    /// What became of jobs and routes that were offered to drivers, in this order.
+    package var offers: [OfferEvent] = []
+    /// The seconds from drivers' arrivals to the first push that a provider has accepted.
+    package var arrivalPushSeconds: [Double] = []
+    /// The seconds from drivers' arrivals until phones have reported the notification as received.
+    package var arrivalReceivedSeconds: [Double] = []
+
+    package init() {}
+
+    fileprivate mutating func add(_ other: DeliveryOccurrences) {
+        viewSeconds += other.viewSeconds
+        offers += other.offers
         arrivalPushSeconds += other.arrivalPushSeconds
         arrivalReceivedSeconds += other.arrivalReceivedSeconds
     }

@@ -121,6 +121,7 @@ struct Endpoint: Sendable {
         return endpoint
     }
 
+    /// A part of the path between slashes: fixed text, or a parameter.
     private enum Segment {
         case name(String)
         case parameter

@@ -5,9 +5,17 @@ import PusherProtocol
 /// A query of operators for what the hub knows.
 package enum OpsQuery: Sendable {
     /// Connections, newest first.
-    case connections(Hub.ConnectionFilter, before: SocketID?, limit: Int)
+    case connections(Hub.ConnectionFilter, before: ConnectionCursor?, limit: Int)
     /// Channels with subscribers, those with the most recent events first.
     case channels(prefix: String, limit: Int)
+}
+
+/// Where a page of connections begins.
+package enum ConnectionCursor: Equatable, Sendable {
+    /// Behind this connection, which must be open.
+    case socket(SocketID)
+    /// The `next` of the page before.
+    case position(Hub.ConnectionPosition)
 }
 
 extension EndpointRequest {
@@ -18,10 +26,15 @@ extension EndpointRequest {
             guard let name = ChannelName(text, lengthMax: 256) else { throw .invalid("channel", "be the name of a channel") }
             channel = name
         }
-        var before: SocketID?
+        var before: ConnectionCursor?
         if let text = http.queryValue("before") {
-            guard let socket = SocketID(text) else { throw .invalid("before", "be the socketId of a connection") }
-            before = socket
+            if let socket = SocketID(text) {
+                before = .socket(socket)
+            } else if let position = Hub.ConnectionPosition(text) {
+                before = .position(position)
+            } else {
+                throw .invalid("before", "be the socketId of a connection, or the next of a page")
+            }
         }
         return .connections(
             Hub.ConnectionFilter(channel: channel, user: http.queryValue("user")), before: before, limit: try limit())

@@ -13,26 +13,41 @@ package enum Backup {
     package static func copy(_ path: String, to file: String) throws(BackupError) -> Int {
         guard access(file, F_OK) != 0 else { throw .exists(file) }
         let part = file + ".part"
-        try create(part)
-        do throws(BackupError) {
-            try copyTables(of: path, to: part)
-            try check(part)
-            try sync(part)
-            guard rename(part, file) == 0 else { throw .unwritable(file, String(cString: strerror(errno))) }
-            try sync(directory(of: file))
-        } catch {
+        let lock = try claim(part)
+        defer {
             unlink(part)
-            throw error
+            close(lock)
         }
+        try copyTables(of: path, to: part)
+        try check(part)
+        try sync(part)
+        // Unlike `rename`, it does not replace a file that was made meanwhile.
+        guard link(part, file) == 0 else {
+            throw errno == EEXIST ? .exists(file) : .unwritable(file, String(cString: strerror(errno)))
+        }
+        try sync(directory(of: file))
         var status = stat()
         return stat(file, &status) == 0 ? Int(status.st_size) : 0
     }
 
-    private static func create(_ file: String) throws(BackupError) {
-        unlink(file)
-        let descriptor = open(file, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0o600)
+    /// Creates an empty file, or empties what an interrupted backup has left, and locks it.
+    /// - Returns: the descriptor that has the lock.
+    private static func claim(_ file: String) throws(BackupError) -> Int32 {
+        let descriptor = open(file, O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0o600)
         guard descriptor >= 0 else { throw .unwritable(file, String(cString: strerror(errno))) }
-        close(descriptor)
+        var (opened, present) = (stat(), stat())
+        // The other backup may have ended in between, and its file be gone.
+        guard flock(descriptor, LOCK_EX | LOCK_NB) == 0, fstat(descriptor, &opened) == 0, stat(file, &present) == 0,
+            opened.st_ino == present.st_ino
+        else {
+            close(descriptor)
+            throw .busy(file)
+        }
+        guard fchmod(descriptor, 0o600) == 0, ftruncate(descriptor, 0) == 0 else {
+            close(descriptor)
+            throw .unwritable(file, String(cString: strerror(errno)))
+        }
+        return descriptor
     }
 
     private static func copyTables(of path: String, to file: String) throws(BackupError) {
@@ -53,8 +68,10 @@ package enum Backup {
         do {
             let copy = try SQLiteConnection(path: file, .reading)
             try copy.prepare("PRAGMA integrity_check(1)").run([]) { row throws(DatabaseError) in findings.append(row.string(0)) }
-        } catch {
+        } catch  where error.kind == .damaged {
             findings = [error.message]
+        } catch {
+            throw .unwritable(file, error.message)
         }
         guard findings == ["ok"] else { throw .damaged(findings.joined(separator: "; ")) }
     }
@@ -76,6 +93,8 @@ package enum Backup {
 package enum BackupError: Error, Equatable, Sendable, CustomStringConvertible {
     case exists(String)
     case unwritable(String, String)
+    /// Another backup writes the same file.
+    case busy(String)
     /// The copy did not pass SQLite's check.
     case damaged(String)
     case store(StoreError)
@@ -84,6 +103,7 @@ package enum BackupError: Error, Equatable, Sendable, CustomStringConvertible {
         switch self {
         case .exists(let file): "write \(file): the file exists. Name another one, or delete it."
         case .unwritable(let file, let reason): "write \(file): \(reason)"
+        case .busy(let file): "write \(file): another backup is writing it. Wait for it, or name another file."
         case .damaged(let detail):
             "back up: the copy is damaged (\(detail)). The store may be, too: keep the last good backup."
         case .store(let error): "\(error)"

@@ -21,9 +21,13 @@ final class StoreFile {
         }
     }
 
-    /// Closing the descriptor releases the lock. The lock file is not deleted: another gateway may have opened it
-    /// already, and a third one would then create and lock a second file.
-    deinit { close(lock) }
+    /// Releases the lock before it closes the descriptor: a child process, between its fork and its exec, has a copy of
+    /// the descriptor, and would keep the lock until then. The lock file is not deleted: another gateway may have opened
+    /// it already, and a third one would then create and lock a second file.
+    deinit {
+        flock(lock, LOCK_UN)
+        close(lock)
+    }
 
     private static func takeLock(_ path: String) throws(StoreError) -> Int32 {
         let descriptor = try open(path + ".lock", of: path)

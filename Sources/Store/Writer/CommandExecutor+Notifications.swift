@@ -57,16 +57,16 @@ extension CommandExecutor {
         counter.counts.add(kind.state, of: notification.event)
         try outbox.countEffect(of: kind, notification, by: actor.key)
         if kind == .viewed {
-            counter.counts.viewSeconds.append(Double(max(0, now - notification.createdAt)) / 1_000)
+            counter.counts.occurrences.viewSeconds.append(Double(max(0, now - notification.createdAt)) / 1_000)
         }
-        if let step = kind.offerStep { try recordOffer(notification, step, by: actor, now) }
+        try recordOffer(kind, of: notification, by: actor, now)
         if notification.channel.isSame(as: actor.channel) || notification.channel.isSame(as: FleetChannel.drivers.name) {
             try acknowledge(notification, by: actor, now: now)
         }
         if kind == .received,
             let seconds = try outbox.arrivals.seconds(toldBy: notification.id, event: notification.event, now: now)
         {
-            counter.counts.arrivalReceivedSeconds.append(seconds)
+            counter.counts.occurrences.arrivalReceivedSeconds.append(seconds)
         }
         guard kind != .received else { return }
         let wasUnread =

@@ -1,59 +1,57 @@
 import Access
 import FleetRules
-import JSON
 
 /// Records what drivers do with the jobs and routes that they are offered, for the metrics.
 extension CommandExecutor {
     /// Records that a driver's app has reported a view or an accept for the first time.
     func recordOffer(
-        _ notification: NotificationTable.Head, _ step: OfferStep, by driver: Identity, _ now: Int64
+        _ kind: TelemetryEvent.Kind, of notification: NotificationTable.Head, by driver: Identity, _ now: Int64
     ) throws(DatabaseError) {
-        guard Offer.isOffer(event: notification.event), notification.channel.isSame(as: driver.channel),
-            let data = try notifications.notification(id: notification.id)?.notification.data,
-            let subject = Offer.Subject(data: data)
+        guard kind == .viewed || kind == .accepted, Offer.isOffer(event: notification.event),
+            notification.channel.isSame(as: driver.channel), let subject = try subject(of: notification)
         else { return }
-        let offer = Offer(
-            notificationID: notification.id, driverID: driver.id, subject: subject, createdAt: notification.createdAt,
-            pushedAt: try outbox.jobs.firstAcceptedAt(of: notification.id, for: driver.key))
-        counter.counts.offers.append(.reported(offer, step, at: now))
+        if try !steps.kinds(of: notification.id, by: driver.key).isSuperset(of: [.viewed, .accepted]) {
+            let offer = Offer(
+                notificationID: notification.id, driverID: driver.id, subject: subject, createdAt: notification.createdAt,
+                pushedAt: try outbox.jobs.firstAcceptedAt(of: notification.id, for: driver.key))
+            counter.counts.occurrences.offers.append(.reported(offer, at: now))
+        }
+        if kind == .viewed { counter.counts.occurrences.offers.append(.viewed(notificationID: notification.id, at: now)) }
+    }
+
+    /// The order or route that a notification offers; nil if the operator has it collapse by itself: then nothing names the
+    /// order of several that a booking may have.
+    private func subject(of notification: NotificationTable.Head) throws(DatabaseError) -> Offer.Subject? {
+        guard let logged = try notifications.notification(id: notification.id) else { return nil }
+        return switch AuditEntry.Subject(collapseKey: logged.notification.collapseKey) {
+        case .order(let code): .job(code)
+        case .route(let id): .route(id)
+        default: nil
+        }
     }
 
     /// Records how a driver's accept was answered. A repeated one is none.
     /// - Parameters:
     ///   - subject: nil if there is no such job.
-    ///   - holder: the job's driver before.
+    ///   - before: the job's assignment before the accept.
     func recordAnswer(
-        _ reply: CommandReply, to command: Command, _ subject: Offer.Subject?, holder: String?, _ now: Int64
+        _ reply: CommandReply, to command: Command, _ subject: Offer.Subject?, _ before: Assignment?, _ now: Int64
     ) {
-        guard let subject else { return }
+        guard let subject, let before else { return }
         let answer: OfferAnswer
         switch reply {
         case .committed(let result) where result.audit != nil: answer = .accepted
-        case .rejected(let error) where error.kind == .conflict && holder != nil && holder != command.actor.id: answer = .taken
-        case .rejected: answer = .refused
+        case .rejected: answer = before.isAccepted(byOther: command.actor.id) ? .taken : .refused
         case .committed, .replayed, .unavailable, .failed: return
         }
-        counter.counts.offers.append(.answered(driverID: command.actor.id, subject, answer, at: now))
+        counter.counts.occurrences.offers.append(.answered(driverID: command.actor.id, subject, answer, at: now))
     }
 }
 
-extension Offer.Subject {
-    private enum Member: String, CaseIterable {
-        case bookingId, routeId
+extension Assignment {
+    /// Whether another driver has accepted the job, which was not cancelled since.
+    fileprivate func isAccepted(byOther driverID: String) -> Bool {
+        guard let holder = driver?.id.text, holder != driverID else { return false }
+        return status != .available && status != .assigned && status != .cancelled
     }
-
-    /// Nil if the data of an event names neither a booking nor a route.
-    fileprivate init?(data: [UInt8]) {
-        guard let members = try? JSONMembers<Member>(of: data) else { return nil }
-        if case .text(let id) = members[.bookingId] {
-            self = .job(id)
-        } else if case .text(let id) = members[.routeId] {
-            self = .route(id)
-        } else {
-            return nil
-        }
-    }
-
-    /// The job of an order, as events name it.
-    init(_ order: Order) { self = .job(order.bookingID ?? order.code) }
 }

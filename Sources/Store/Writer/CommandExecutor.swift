@@ -9,9 +9,9 @@ import Primitives
 /// rolled-back transaction leaves a gap in the ids and turns, which is harmless.
 ///
 /// `+Idempotency` executes a repeated command only once. `+Notifications`, `+Devices` and `+Erasure` execute the
-/// commands that need no plan, `+Offers` records what drivers do with offers, `+Delivery` stores confirmations and finds where a replay begins, `+Trips`
-/// executes the gateway's own steps and stores positions, `+Accounts` what concerns drivers' accounts, `+Batches` and
-/// `+Availability` what concerns batches of orders, `+Codes` sign-in by code. ``BackgroundTask`` and `+Retention` run in
+/// commands that need no plan, `+Offers` records what drivers do with offers, `+Delivery` stores confirmations and
+/// finds where a replay begins, `+Trips` executes the gateway's own steps and stores positions, `+Accounts` what
+/// concerns drivers' accounts, `+Batches` and `+Availability` what concerns batches of orders, `+Codes` sign-in by code. ``BackgroundTask`` and `+Retention` run in
 /// slices between batches. ``PushOutbox`` creates push jobs.
 package final class CommandExecutor {
     package let database: Database
@@ -200,13 +200,12 @@ package final class CommandExecutor {
             let reply = try execute(command, now) { [withCard] planner throws(RuleError) in
                 try planner.accept(order: order, withCard)
             }
-            recordAnswer(reply, to: command, order.map(Offer.Subject.init), holder: order?.assignment.driver?.id.text, now)
+            recordAnswer(reply, to: command, order.map { .job($0.code) }, order?.assignment, now)
             return reply
         case .acceptRoute(let id):
             let route = try routes.route(id: id)
             let reply = try execute(command, now) { planner throws(RuleError) in try planner.accept(route: route, context) }
-            recordAnswer(
-                reply, to: command, route.map { .route($0.id) }, holder: route?.assignment.driver?.id.text, now)
+            recordAnswer(reply, to: command, route.map { .route($0.id) }, route?.assignment, now)
             return reply
         case .progress(let id, let report):
             return try execute(report, ofJob: id, command, context)

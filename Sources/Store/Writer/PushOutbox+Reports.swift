@@ -76,10 +76,10 @@ extension PushOutbox {
                 counter.counts.add(.pushed, of: job.notification.event)
                 try countEarlierEffects(of: job, by: reply.lease.lane)
                 if Offer.isOffer(event: job.notification.event) {
-                    counter.counts.offers.append(.pushed(notificationID: job.notification.id, at: now))
+                    counter.counts.occurrences.offers.append(.pushed(notificationID: job.notification.id, at: now))
                 }
                 let seconds = try arrivals.seconds(toldBy: job.notification.id, event: job.notification.event, now: now)
-                if let seconds { counter.counts.arrivalPushSeconds.append(seconds) }
+                if let seconds { counter.counts.occurrences.arrivalPushSeconds.append(seconds) }
                 try report(.pushed, job, now)
             case .failed(let reason):
                 count(FailedPush(job, reason: reason), in: reply.lease.lane)
