@@ -22,7 +22,7 @@ SEED ?=
 
 RELEASE := swift build -c release --static-swift-stdlib
 
-.PHONY: run build test unit e2e check lint format bench bench-base sim crash city storm hostile soak pictures fuzz conformance tsan asan packages clean
+.PHONY: run build test unit e2e check lint format bench bench-base bench-latency sim crash city storm hostile soak pictures fuzz conformance tsan asan packages clean
 
 run: build ## Start the gateway with the development configuration.
 	@echo "Try it from another terminal:"
@@ -57,6 +57,10 @@ format: ## Format all Swift files.
 bench: build ## Run the benchmarks and print their tables.
 	Benchmarks/run $(BINARY) $(BENCH_TOOLS)
 	python3 Benchmarks/push.py $(BINARY)
+	python3 Benchmarks/latency.py $(BINARY)
+
+bench-latency: build ## Print the latencies of `fleetwire bench` (two minutes; needs no other tool).
+	python3 Benchmarks/latency.py $(BINARY)
 
 # The revision before guaranteed delivery.
 BASE ?= e44a37d
