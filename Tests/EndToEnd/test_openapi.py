@@ -1,87 +1,44 @@
 """docs/openapi.yaml: valid, and true of requests that succeed and of the gateway's responses."""
 
-import functools
 import json
 from contextlib import closing as closed
 
 import pytest
-import yaml
-from jsonschema import Draft202012Validator
 from openapi_spec_validator import validate
-from referencing import Registry, Resource
-from referencing.jsonschema import DRAFT202012
 
-from harness import codes
+from harness import batches, codes
 from harness.api import Api, event_body, signed_target
 from harness.apps import FIRST
 from harness.batches import PHOTO, Batch, hire
 from harness.codes_fixtures import adapter  # noqa: F401
 from harness.deployed import DEPLOY
-from harness.fleet import JWT, Caller, report, unique_id
+from harness.fleet import JWT, ORDER_FIELDS, Caller, report, unique_id, wait_until
+from harness.openapi import check, check_request, open_objects, operation, specification
 from harness.people import REGISTRATION, FirebaseUser, account_settings, key_server
+from harness.push.apns import refusal
 from harness.sms_adapter import Phone
 from harness.trips import Trip, position
 
-FILE = DEPLOY.parent / "docs/openapi.yaml"
 GOLDEN = DEPLOY.parent / "Tests/HTTPAPITests/Golden"
-
-
-@functools.cache
-def specification() -> dict:
-    return yaml.safe_load(FILE.read_text())
-
-
-@functools.cache
-def registry() -> Registry:
-    return Registry().with_resource("urn:api", Resource(specification(), DRAFT202012))
-
-
-def resolved(node: dict) -> dict:
-    """Follows a reference within the file."""
-    if "$ref" not in node:
-        return node
-    found = specification()
-    for part in node["$ref"].removeprefix("#/").split("/"):
-        found = found[part]
-    return found
-
-
-def operation(method: str, path: str) -> dict:
-    return specification()["paths"][path][method.lower()]
-
-
-def validate_body(content: dict, body: str) -> None:
-    # References in a schema are relative to the whole file.
-    schema = json.loads(json.dumps(content["schema"]).replace('"#/', '"urn:api#/'))
-    Draft202012Validator(schema, registry=registry()).validate(json.loads(body))
-
-
-def check_request(method: str, path: str, body) -> None:
-    """Checks the body of a request that has succeeded against the schema of its operation. One that
-    is described as required must be there.
-    """
-    described = resolved(operation(method, path).get("requestBody", {}))
-    if body is not None:
-        validate_body(described["content"]["application/json"], json.dumps(body))
-    else:
-        assert not described.get("required"), (method, path)
-
-
-def check(method: str, path: str, status: int, body: str,
-          kind: str = "application/json") -> None:
-    """Checks the body of a response against the schema of its operation. A success must have a
-    status that the file has.
-    """
-    responses = operation(method, path)["responses"]
-    assert str(status) in responses or status >= 400, (method, path, status, list(responses))
-    response = resolved(responses.get(str(status)) or responses["default"])
-    assert kind in response["content"], (method, path, status, kind)
-    if kind == "application/json":
-        validate_body(response["content"][kind], body)
 
 
 def test_the_file_is_valid():
     validate(specification())
+
+
+def test_every_operation_has_an_id():
+    # The validator reports two operations with one id.
+    for path, item in specification()["paths"].items():
+        for method in item.keys() - {"parameters"}:
+            assert operation(method, path)["operationId"], (method, path)
+
+
+def test_responses_have_no_other_members():
+    found = {place for name, response in specification()["components"]["responses"].items()
+             for content in response.get("content", {}).values()
+             for place in open_objects(content["schema"], name)}
+    # The data of a notification depends on its event, a step's detail on the step.
+    assert found == {"InboxEntry.data", "Notification.data", "NotificationStep.detail"}
 
 
 @pytest.fixture
@@ -109,8 +66,10 @@ def test_responses_of_orders_and_jobs(fleet, call):
     admin, driver, code = fleet.admin(), fleet.driver(), unique_id("o")
     order = "/api/admin/orders/{code}"
     job = "/api/driver/jobs/{id}"
-    call(admin, "PUT", order, {"customerName": "Ann"}, code=code)
-    call(admin, "POST", order + "/assign-driver", {"driverId": driver.subject}, code=code)
+    call(admin, "PUT", order, ORDER_FIELDS | {"pickupAddress": None}, code=code)
+    call(admin, "POST", order + "/assign-driver", {
+        "driverId": driver.subject, "driverName": "Dan", "pickupLatitude": 51.5,
+        "pickupLongitude": 0}, code=code)
     call(admin, "GET", order, code=code)
     call(admin, "GET", order, status=404, code="none")
     call(driver, "GET", order, status=403, code=code)
@@ -120,59 +79,91 @@ def test_responses_of_orders_and_jobs(fleet, call):
     call(driver, "POST", job + "/accept", id=code)
     call(driver, "POST", job + "/accept", id=code)
     call(fleet.driver(), "POST", job + "/accept", status=409, id=code)
-    call(driver, "PUT", job + "/progress", {"step": "en_route"}, id=code)
-    call(driver, "PUT", job + "/progress", {"step": "loading"}, status=400, id=code)
-    for action in ("unassign", "cancel-enhanced"):
-        call(admin, "POST", f"{order}/{action}", {"reason": "no"}, code=code)
+    call(driver, "PUT", job + "/progress", {
+        "step": "en_route", "latitude": 51.5, "longitude": 0.1, "notes": "soon"}, id=code)
+    call(driver, "PUT", job + "/progress", {"step": "unloading"}, status=400, id=code)
+    call(driver, "PUT", job + "/progress", {"step": "arrived"}, id=code)
+    call(admin, "GET", order, code=code)
+    for action in ("remove-driver", "assign-driver", "unassign", "cancel-enhanced"):
+        call(admin, "POST", f"{order}/{action}", {"driverId": driver.subject, "reason": "no"},
+             code=code)
 
 
 def test_responses_of_routes(fleet, call):
     admin, driver, route = fleet.admin(), fleet.driver(), unique_id("r")
     path = "/api/admin/routes/{routeId}"
-    call(admin, "PUT", path, {"routeNumber": "R-1", "dropsCount": 3}, routeId=route)
+    fields = {"routeNumber": "R-1", "bookingsCount": 2, "dropsCount": 3, "earningsAdjustment": 2.5}
+    call(admin, "PUT", path, fields, routeId=route)
     call(admin, "POST", path + "/assign-driver", {"driverId": driver.subject}, routeId=route)
     call(driver, "POST", "/api/driver/routes/{id}/accept", id=route)
     call(driver, "GET", "/api/driver/jobs")
     call(admin, "POST", path + "/drops/{dropId}/remove", {}, routeId=route, dropId="7")
     call(admin, "GET", path, routeId=route)
-    call(admin, "POST", path + "/cancel", {}, routeId=route)
+    for action in ("unassign", "cancel"):
+        call(admin, "POST", f"{path}/{action}", {}, routeId=route)
 
 
-def test_responses_of_people(fleet, call):
-    driver = fleet.driver()
-    fleet.ios(driver)
-    call(driver, "POST", "/api/auth/fcm-token", {"fcmToken": unique_id("t"), "deviceId": "d"})
-    call(driver, "POST", "/api/auth/fcm-token", {"fcmToken": "a b"}, status=400)
-    call(driver, "DELETE", "/api/auth/fcm-token", {"fcmToken": unique_id("t")})
-    call(driver, "GET", "/api/driver/devices")
-    call(driver, "PUT", "/api/driver/preferences", {"types": {"job_update": False}})
-    call(driver, "PUT", "/api/driver/preferences",
+@pytest.mark.parametrize("role", ["driver", "customer"])
+def test_responses_of_people(fleet, call, role):
+    person, root = fleet.caller(role, unique_id("p")), f"/api/{role}"
+    call(person, "POST", "/api/auth/fcm-token", {"fcmToken": unique_id("t"), "deviceId": "d"})
+    call(person, "POST", "/api/auth/fcm-token", {"fcmToken": "a b"}, status=400)
+    call(person, "DELETE", "/api/auth/fcm-token", {"fcmToken": unique_id("t")})
+    call(person, "PUT", root + "/preferences", {"types": {"job_update": False}})
+    call(person, "PUT", root + "/preferences",
          {"types": {"job_update": None}, "quietHours": {"to": None}})
-    call(driver, "GET", "/api/driver/preferences")
+    call(person, "GET", root + "/preferences")
     device = {"deviceToken": unique_id("t"), "platform": "android", "deviceId": "d"}
-    call(driver, "POST", "/app-register-device", device)
-    call(driver, "POST", "/app-register-device", {"deviceToken": "t"}, status=400)
-    call(driver, "DELETE", "/app-register-device", {"deviceToken": device["deviceToken"]})
-    call(driver, "DELETE", "/app-register-device", query=f"?deviceToken={device['deviceToken']}")
-    notification = fleet.announce(driver)
-    fleet.announce(driver)
-    call(driver, "GET", "/api/driver/notifications", query="?limit=1")
-    call(driver, "POST", "/api/driver/notifications/read", {"all": True})
-    call(driver, "POST", "/api/driver/notifications/log", {
-        "notificationId": notification, "type": "DRIVER_APPROVED", "event": "received",
-        "timestamp": "2026-03-01T10:00:00Z"})
-    call(fleet.admin(), "PUT", "/api/admin/drivers/{id}", {"name": "Dan"}, id=driver.subject)
-    call(fleet.admin(), "GET", "/api/admin/drivers/{id}", id=driver.subject)
-    call(fleet.admin(), "DELETE", "/api/admin/people/driver/{id}", id=driver.subject)
+    call(person, "POST", "/app-register-device", device)
+    call(person, "POST", "/app-register-device", {"deviceToken": "t"}, status=400)
+    call(person, "GET", root + "/devices")
+    call(person, "DELETE", "/app-register-device", {"deviceToken": device["deviceToken"]})
+    call(person, "DELETE", "/app-register-device", query=f"?deviceToken={device['deviceToken']}")
+    notification = fleet.announce({role: person.subject})
+    fleet.announce({role: person.subject})
+    call(person, "GET", root + "/notifications", query="?limit=1")
+    call(person, "POST", root + "/notifications/read", {"all": True})
+    call(person, "GET", root + "/notifications")
+    step = {"notificationId": notification, "type": "new_job", "entityId": "e1",
+            "event": "received", "timestamp": "2026-03-01T10:00:00Z", "metadata": None}
+    call(person, "POST", root + "/notifications/log", step)
+    call(person, "POST", root + "/notifications/log",
+         {"events": [step | {"metadata": {"title": "Approved", "message": None}}]})
+    call(fleet.admin(), "DELETE", f"/api/admin/people/{role}/{{id}}", id=person.subject)
 
 
 def test_responses_of_trips(fleet, call):
-    trip = Trip(fleet, fleet.admin()).go_to("en_route")
+    admin = fleet.admin()
+    trip = Trip(fleet, admin).go_to("en_route")
+    card, own = "/api/admin/drivers/{id}", f"?reference={trip.reference}"
+    call(admin, "PUT", card, {
+        "name": "Dan", "phoneNumber": "+441632960001", "vehicleMake": "Ford",
+        "vehicleModel": "Transit", "vehicleColor": None, "licensePlate": "AB12 CDE"}, id=trip.driver.subject)
+    call(admin, "GET", card, id=trip.driver.subject)
+    call(trip.customer, "GET", "/app-trip-status", query=own)
     call(trip.driver, "POST", "/api/driver/location", position(500))
+    call(trip.driver, "POST", "/api/driver/location", {"positions": [
+        position(450, recordedAt="2026-01-01T10:30:00Z"), position(400, heading=10, speed=8.5)]})
     call(trip.driver, "POST", "/api/driver/location", {"latitude": 200}, status=400)
-    call(trip.customer, "GET", "/app-trip-status", query=f"?reference={trip.reference}")
+    shown = call(trip.customer, "GET", "/app-trip-status", query=own)
+    assert shown["driver_location"] and shown["driver_info"]
     call(fleet.customer(), "GET", "/app-trip-status", status=404, query="?reference=x")
-    call(fleet.admin(), "GET", "/api/admin/drivers/positions")
+    assert call(admin, "GET", "/api/admin/drivers/positions")["data"]["positions"]
+    trip.go_to("completed")
+    call(trip.customer, "GET", "/app-trip-status", query=own)
+
+
+def test_responses_of_push_lanes(fleet, call):
+    device = fleet.ios()
+    fleet.warm_up(device)
+    call(device.owner, "GET", "/api/driver/devices")
+    failed = fleet.fail_next_push(device, refusal(400, "BadDeviceToken"))
+    call(fleet.ops(), "GET", "/api/ops/notifications/{id}", id=failed)
+
+    def apns() -> dict:
+        return call(fleet.ops(), "GET", "/api/ops/push")["lanes"][0]
+
+    wait_until(lambda: apns()["lastError"] and apns()["lastAcceptedAt"], "the lane has both")
 
 
 def test_responses_for_operators(fleet, call):
@@ -187,6 +178,11 @@ def test_responses_for_operators(fleet, call):
     report(driver, notification, "received", "DRIVER_APPROVED")
     for name in ("stats", "push", "connections", "channels", "notifications", "delivery"):
         call(ops, "GET", f"/api/ops/{name}")
+    for path in ("/healthz", "/readyz", "/metrics"):
+        response = ops.request("GET", path)
+        check("GET", path, response.status, response.text, "text/plain")
+    fleet.listen(driver)
+    assert call(ops, "GET", "/api/ops/connections", query="?limit=1")["next"]
     call(ops, "GET", "/api/ops/connections", status=400, query="?limit=0")
     call(ops, "GET", "/api/ops/notifications/{id}", id=notification)
     broadcast = fleet.announce({"all": True})
@@ -194,6 +190,8 @@ def test_responses_for_operators(fleet, call):
     call(fleet.admin(), "POST", "/api/admin/notifications/{id}/remind", id=broadcast)
     call(fleet.admin(), "POST", "/api/admin/notifications",
          {"type": "DRIVER_APPROVED", "to": {"driver": driver.subject}, "data": {}})
+    call(fleet.admin(), "POST", "/api/admin/notifications",
+         {"type": "DRIVER_APPROVED", "to": {"drivers": [driver.subject, unique_id("d")]}})
 
 
 def test_responses_to_pusher_clients(fleet, call, closing):
@@ -201,6 +199,8 @@ def test_responses_to_pusher_clients(fleet, call, closing):
     caller = fleet.admin()
     body = {"socket_id": client.socket_id, "channel_name": "private-admin-channel"}
     call(caller, "POST", "/pusher/auth", body)
+    presence = body | {"channel_name": unique_id("presence-")}
+    assert call(caller, "POST", "/pusher/auth", presence)["channel_data"]
     call(fleet.driver(), "POST", "/pusher/auth", body, status=403)
     call(caller, "POST", "/pusher/user-auth", {"socket_id": client.socket_id})
     call(caller, "POST", "/pusher/user-auth", {"socket_id": "1"}, status=400)
@@ -249,9 +249,12 @@ def test_responses_of_accounts(fleet, call, closing):
     call(user, "GET", "/api/driver/jobs", status=403)
     call(admin, "GET", "/api/admin/drivers", query="?status=PENDING")
     call(admin, "POST", account + "/reject", {}, status=400, id=user.subject)
-    call(admin, "POST", account + "/reject", {"reason": "Blurred"}, id=user.subject)
-    for action in ("approve", "suspend", "reinstate"):
-        call(admin, "POST", f"{account}/{action}", id=user.subject)
+    for action, reason in [("reject", {"reason": "Blurred"}), ("approve", None),
+                           ("suspend", {"reason": "Late"}), ("reinstate", None)]:
+        call(admin, "POST", f"{account}/{action}", reason, id=user.subject)
+        if action != "suspend":
+            call(user, "POST", f"{auth}/sync")
+    call(user, "POST", f"{auth}/fcm-token", {"fcmToken": unique_id("t") + "x" * 100})
     call(admin, "GET", account + "/account", id=user.subject)
     call(user, "PUT", f"{auth}/profile", {"name": "Rahul", "email": None})
     for path in (f"{auth}/me", "/api/driver/notifications"):
@@ -261,35 +264,56 @@ def test_responses_of_accounts(fleet, call, closing):
 def test_responses_of_batches(fleet, call, closing):
     admin = fleet.admin()
     driver, other = (closing(hire(fleet.gateway, admin)) for _ in range(2))
-    batch = Batch(admin, 2)
+    batch = Batch(admin, [batches.order(deliveryOtp="4821"), *(batches.order() for _ in range(4))])
+    coded, photographed, signed, failed, cancelled = batch.orders
     path, own = "/api/admin/batches/{batchId}", BATCH + "/batches/{batchId}"
-    order = path + "/orders/{orderId}"
+    each = path + "/orders/{orderId}"
+
+    def tell(order_id: str, status: str, expected: int = 200, **fields):
+        call(driver, "PATCH", BATCH + "/orders/{orderId}/status", {"status": status} | fields,
+             status=expected, orderId=order_id)
+
     call(admin, "PUT", path, batch.fields, batchId=batch.id)
     call(admin, "PUT", path, {"orders": 1}, status=400, batchId=batch.id)
     call(admin, "GET", path, batchId=batch.id)
     call(admin, "POST", path + "/ready", batchId=batch.id)
+    call(driver, "GET", f"{BATCH}/my-batch")
     call(driver, "PUT", f"{BATCH}/availability", {"online": True})
-    call(driver, "GET", f"{BATCH}/available-batches", query="?sort=orders")
-    call(driver, "POST", own + "/accept", batchId=batch.id)
-    call(other, "POST", own + "/accept", status=400, batchId=batch.id)
-    tour = [{"orderId": each, "sequenceNumber": number}
-            for number, each in enumerate(batch.orders, 1)]
-    call(driver, "PATCH", own + "/sequence", {"sequence": tour}, batchId=batch.id)
+    for sort in ("orders", "nearest&latitude=19&longitude=72.5"):
+        call(driver, "GET", f"{BATCH}/available-batches", query=f"?sort={sort}")
+    call(driver, "GET", own, batchId=batch.id)
+    call(other, "POST", own + "/accept", batchId=batch.id)
+    call(driver, "POST", own + "/accept", status=400, batchId=batch.id)
+    call(admin, "POST", path + "/unassign", {"reason": "late"}, batchId=batch.id)
+    call(other, "POST", own + "/accept", batchId=batch.id)
+    call(admin, "POST", path + "/reassign", {"driverId": driver.subject}, batchId=batch.id)
+    call(admin, "POST", each + "/cancel", {"by": "customer", "reason": "changed plans"},
+         batchId=batch.id, orderId=cancelled)
+    call(driver, "GET", f"{BATCH}/my-batch")
     call(driver, "PATCH", own + "/pickup", {"notes": "hot"}, batchId=batch.id)
-    call(driver, "PATCH", f"{BATCH}/orders/{{orderId}}/status",
-         {"status": "DELIVERED", "proofOfDelivery": PHOTO}, orderId=batch.orders[0])
-    call(driver, "PATCH", f"{BATCH}/orders/{{orderId}}/status", {"status": "GONE"}, status=400,
-         orderId=batch.orders[1])
-    call(driver, "PATCH", f"{BATCH}/orders/{{orderId}}/status",
-         {"status": "FAILED", "failureReason": "WRONG_ADDRESS"}, orderId=batch.orders[1])
-    call(admin, "POST", order + "/return", batchId=batch.id, orderId=batch.orders[1])
+    call(driver, "PATCH", own + "/sequence", {"sequence": [
+        {"orderId": order_id, "sequenceNumber": number}
+        for number, order_id in enumerate([failed, coded, photographed, signed], 1)]}, batchId=batch.id)
+    tell(coded, "EN_ROUTE")
+    tell(coded, "ARRIVED")
+    tell(coded, "DELIVERED", proofOfDelivery={"type": "OTP", "otp": "4821"})
+    tell(photographed, "DELIVERED", proofOfDelivery=PHOTO)
+    signature = {"type": "SIGNATURE", "signatureUrl": "https://images.example/signature.png"}
+    tell(signed, "DELIVERED", proofOfDelivery=signature)
+    tell(failed, "GONE", 400)
+    call(driver, "GET", f"{BATCH}/my-batch")
+    tell(failed, "FAILED", failureReason="OTHER", notes="no bell")
     call(driver, "PATCH", own + "/complete", {}, batchId=batch.id)
-    for path in (own, f"{BATCH}/my-batch", f"{BATCH}/summary", f"{BATCH}/availability"):
-        call(driver, "GET", path, batchId=batch.id)
+    call(admin, "POST", each + "/return", batchId=batch.id, orderId=failed)
+    for one in (own, f"{BATCH}/summary", f"{BATCH}/availability"):
+        call(driver, "GET", one, batchId=batch.id)
+    call(admin, "GET", path, batchId=batch.id)
+    call(admin, "POST", path + "/cancel", {}, batchId=Batch(admin).id)
 
 
 def test_responses_of_codes(start_gateway, adapter, call, closing):  # noqa: F811
-    phone = closing(Phone(start_gateway(**codes.settings(adapter)), adapter))
+    gateway = start_gateway(**codes.settings(adapter))
+    phone = closing(Phone(gateway, adapter))
     auth, registration = PHONE + "/auth", PHONE + "/user/registration"
     sent = call(phone, "POST", f"{auth}/login-or-register", phone.form())["data"]
     call(phone, "POST", f"{auth}/login-or-register", phone.form(phone_country=None), status=400)
@@ -297,6 +321,9 @@ def test_responses_of_codes(start_gateway, adapter, call, closing):  # noqa: F81
     call(phone, "POST", f"{auth}/resend-otp", session, status=429)
     code = adapter.code(phone.number)
     call(phone, "POST", f"{auth}/verify-otp", session | {"otp": codes.wrong(code)}, status=400)
+    codes.age(gateway, phone, 61)
+    call(phone, "POST", f"{auth}/resend-otp", session)
+    code = adapter.code(phone.number)
     verified = call(phone, "POST", f"{auth}/verify-otp", session | {"otp": code})
     phone.bearer = verified["data"]["token"]
     call(phone, "POST", f"{registration}/basic-details", {"name": "Ann", "email": "a@example.com"})
