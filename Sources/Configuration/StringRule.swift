@@ -51,12 +51,13 @@ extension StringRule {
     }
 
     /// Scheme, host and port become a source of the page's content security policy, so a URL needs no escaping there.
-    static let tileURL = StringRule("an http or https URL with {z}, {x} and {y}, or \"\"") { text in
+    static let tileURL = StringRule("an http or https URL with {z}, {x} and {y}, not of an IPv6 address, or \"\"") { text in
         guard !text.isEmpty else { return true }
         let example = ["{z}", "{x}", "{y}"].reduce(text) { $0.replacing($1, with: "0") }
-        // The host has no variable part.
+        // The host has no variable part. A content security policy cannot name an IPv6 address.
         let host = text.split(separator: "/", maxSplits: 3, omittingEmptySubsequences: false).dropFirst(2).first ?? "{"
-        return ["{z}", "{x}", "{y}"].allSatisfy(text.contains) && !host.contains("{") && URLParts(example) != nil
+        return ["{z}", "{x}", "{y}"].allSatisfy(text.contains) && !host.contains("{") && !host.contains("[")
+            && URLParts(example) != nil
     }
 
     /// All metric names begin with this prefix, and Prometheus rejects a name that begins with a digit.

@@ -47,7 +47,7 @@ extension Hub {
 
         /// Parses ``description``; nil for other texts.
         package init?(_ text: some StringProtocol) {
-            let parts = text.split(separator: "-", maxSplits: 1)
+            let parts = text.split(separator: "-", maxSplits: 1, omittingEmptySubsequences: false)
             guard parts.count == 2, let openedAt = Int64(parts[0]), let socket = SocketID(parts[1]) else { return nil }
             self.init(openedAt: openedAt, socket: socket)
         }
@@ -71,9 +71,10 @@ extension Hub {
     /// - Parameters:
     ///   - position: the list begins behind it; nil: with the newest.
     ///   - read: passes the hub to its argument. The caller locks the hub only while `read` runs, once for each slice.
+    /// - Returns: `end`: where the next part begins; nil if there is none.
     package static func newestConnections(
         _ filter: ConnectionFilter, after position: ConnectionPosition?, limit: Int, read: (_ body: (Hub) -> Void) -> Void
-    ) -> [ConnectionEntry] {
+    ) -> (entries: [ConnectionEntry], end: ConnectionPosition?) {
         var found: [ConnectionPosition] = []
         var loopCount = 0
         read { loopCount = $0.loopCount }
@@ -89,11 +90,13 @@ extension Hub {
             } while start < end
         }
         keepNewest(limit, of: &found)
-        return found.compactMap { position in
+        let entries = found.compactMap { position in
             var entry: ConnectionEntry?
             read { entry = $0.entry(of: position.socket) }
             return entry
         }
+        // Of the positions, because connections that have closed meanwhile have no entry.
+        return (entries, found.count == limit ? found.last : nil)
     }
 
     private static func keepNewest(_ limit: Int, of found: inout [ConnectionPosition]) {

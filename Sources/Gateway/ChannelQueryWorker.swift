@@ -67,8 +67,7 @@ final class ChannelQueryWorker: Sendable {
                 return (.response(Envelope.error.error(400, text), to: item.request), item.loop)
             }
         }
-        let entries = Hub.newestConnections(filter, after: position, limit: limit) { hub.read($0) }
-        let end = entries.count == limit ? entries.last?.position : nil
+        let (entries, end) = Hub.newestConnections(filter, after: position, limit: limit) { hub.read($0) }
         return (.report(ConnectionReport(entries, next: end, for: item.request, on: item.loop)), 0)
     }
 

@@ -20,7 +20,8 @@ extension Node {
     /// Adds the details of this loop's connections to a report; passes it on, or responds.
     func complete(_ report: ConnectionReport) {
         var report = report
-        report.add(loop: index) { details(of: $0) }
+        let now = Clock.unixMilliseconds()  // one for all, so that clients can compare the times
+        report.add(loop: index) { details(of: $0, now: now) }
         if index + 1 < hub.mailboxes.count {
             hub.post(.report(report), to: index + 1)
         } else {
@@ -28,12 +29,12 @@ extension Node {
         }
     }
 
-    private func details(of socket: SocketID) -> ConnectionReport.Details? {
+    private func details(of socket: SocketID, now: Int64) -> ConnectionReport.Details? {
         guard let (address, outboxBytes) = loop?.client(of: socket), let silence = secondsOfSilence(of: socket) else {
             return nil
         }
         return ConnectionReport.Details(
-            outboxBytes: outboxBytes, lastSeenAt: Clock.unixMilliseconds() - Int64(silence) * 1_000, address: address)
+            outboxBytes: outboxBytes, lastSeenAt: now - Int64(silence) * 1_000, address: address)
     }
 
     /// How long a request may take before it is logged as slow.

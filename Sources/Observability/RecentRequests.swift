@@ -6,7 +6,7 @@ package struct RecentRequests: Sendable {
         package let requests: Int
         /// Responses with status 5xx.
         package let errors: Int
-        /// Milliseconds that half of the requests did not exceed, rounded up; nil without requests.
+        /// Milliseconds that half of the timed requests did not exceed, rounded up; nil without requests.
         package let p50Milliseconds: Int?
         package let p99Milliseconds: Int?
     }
@@ -21,23 +21,30 @@ package struct RecentRequests: Sendable {
     /// Which slice since the beginning of time each one is.
     private var numbers = [Int](repeating: -1, count: sliceCount)
     private var errors = [Int](repeating: 0, count: sliceCount)
+    /// Requests whose time is unknown.
+    private var untimed = [Int](repeating: 0, count: sliceCount)
     /// The buckets of one slice after the other: 150 KB.
     private var times = [UInt32](repeating: 0, count: sliceCount * bucketCount)
 
     package init() {}
 
     /// - Parameters:
-    ///   - microseconds: how long the request took.
+    ///   - microseconds: how long the request took; nil if its end never came.
     ///   - second: the present second of a clock that only goes forward.
-    package mutating func add(microseconds: UInt64, isError: Bool, at second: Int) {
+    package mutating func add(microseconds: UInt64?, isError: Bool, at second: Int) {
         let number = second / Self.sliceSeconds
         let slice = number % Self.sliceCount
         if numbers[slice] != number {
             numbers[slice] = number
             errors[slice] = 0
+            untimed[slice] = 0
             for bucket in Self.buckets(of: slice) { times[bucket] = 0 }
         }
-        times[slice * Self.bucketCount + Self.bucket(microseconds)] += 1
+        if let microseconds {
+            times[slice * Self.bucketCount + Self.bucket(microseconds)] += 1
+        } else {
+            untimed[slice] += 1
+        }
         if isError { errors[slice] += 1 }
     }
 
@@ -47,15 +54,16 @@ package struct RecentRequests: Sendable {
         let last = second / sliceSeconds
         let period = (last - seconds / sliceSeconds + 1)...last
         var times = [Int](repeating: 0, count: bucketCount)
-        var errors = 0
+        var (errors, untimed) = (0, 0)
         for loop in loops {
             for slice in 0..<sliceCount where period.contains(loop.numbers[slice]) {
                 errors += loop.errors[slice]
+                untimed += loop.untimed[slice]
                 for (bucket, index) in buckets(of: slice).enumerated() { times[bucket] += Int(loop.times[index]) }
             }
         }
         return Summary(
-            requests: times.reduce(0, +), errors: errors, p50Milliseconds: percentile(50, of: times),
+            requests: times.reduce(untimed, +), errors: errors, p50Milliseconds: percentile(50, of: times),
             p99Milliseconds: percentile(99, of: times))
     }
 

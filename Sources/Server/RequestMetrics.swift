@@ -35,9 +35,8 @@ package final class RequestMetrics: Sendable {
                 last = (key, index)
             }
             requests[index] += 1
-            guard let nanoseconds else { return }
-            times[index].observe(Double(nanoseconds) / 1e9)
-            recent.add(microseconds: nanoseconds / 1_000, isError: key.status >= 500, at: second)
+            if let nanoseconds { times[index].observe(Double(nanoseconds) / 1e9) }
+            recent.add(microseconds: nanoseconds.map { $0 / 1_000 }, isError: key.status >= 500, at: second)
         }
     }
 

@@ -5,12 +5,14 @@ import os
 import shutil
 import sqlite3
 import stat
+import subprocess
 import threading
 
 import pytest
 
+from harness.apps import TIMEOUT
 from harness.fleet import SECTIONS, Fleet, unique_id
-from harness.gateway import run
+from harness.gateway import BINARY, environment, run
 
 
 @pytest.fixture
@@ -112,6 +114,39 @@ def test_interrupted_copy_is_replaced(fleet, tmp_path):
     (tmp_path / "copy.db.part").write_text("half of a copy")
     assert backup(fleet.gateway, tmp_path / "copy.db").returncode == 0
     assert not (tmp_path / "copy.db.part").exists()
+
+
+def test_copy_that_was_interrupted_at_its_last_step_is_kept(fleet, tmp_path):
+    """It then has both names, and whoever moves it away still has a backup."""
+    assigned(fleet, 1)
+    assert backup(fleet.gateway, tmp_path / "copy.db").returncode == 0
+    os.link(tmp_path / "copy.db", tmp_path / "copy.db.part")
+    before = (tmp_path / "copy.db").read_bytes()
+    (tmp_path / "copy.db").rename(tmp_path / "archive.db")
+    assigned(fleet, 1)
+    assert backup(fleet.gateway, tmp_path / "copy.db").returncode == 0
+    assert (tmp_path / "archive.db").read_bytes() == before
+    assert (tmp_path / "copy.db").read_bytes() != before
+
+
+def test_store_is_not_taken_for_the_leftover_of_a_backup(fleet, tmp_path):
+    store = fleet.gateway.database_path
+    os.link(store, tmp_path / "copy.db.part")
+    result = backup(fleet.gateway, tmp_path / "copy.db")
+    assert result.returncode == 1 and "it is the store" in result.stderr, result
+    assigned(fleet, 1)
+    assert (tmp_path / "copy.db.part").samefile(store)
+
+
+def test_name_that_looks_like_a_uri(fleet, tmp_path):
+    folder = tmp_path / "copies"
+    folder.mkdir()
+    result = subprocess.run([BINARY, "backup", "file:copy.db?mode=ro", "--config", fleet.gateway.config],
+                            cwd=folder, env=environment(), capture_output=True, text=True,
+                            timeout=TIMEOUT)
+    assert result.returncode == 0, result
+    assert os.listdir(folder) == ["file:copy.db?mode=ro"]
+    assert (folder / "file:copy.db?mode=ro").stat().st_size > 10_000
 
 
 @pytest.mark.parametrize("file", ["/nonexistent/copy.db", "/proc/copy.db"])

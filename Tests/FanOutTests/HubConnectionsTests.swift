@@ -5,7 +5,8 @@ import Testing
 
 /// The lists of connections and channels for operators.
 @Suite struct HubConnectionsTests {
-    private var hub = Hub(loopCount: 2, apps: [AppRules.fleet, AppRules()])
+    private static let loopCount = 2
+    private var hub = Hub(loopCount: loopCount, apps: [AppRules.fleet, AppRules()])
 
     private mutating func open(_ id: String, app: AppIndex = 0, at second: Int64) -> SocketID {
         let socket = socket(id)
@@ -17,7 +18,8 @@ import Testing
     private func list(
         _ filter: Hub.ConnectionFilter = Hub.ConnectionFilter(), after socket: SocketID? = nil, limit: Int = 10
     ) -> [String] {
-        Hub.newestConnections(filter, after: socket.flatMap(hub.position), limit: limit) { $0(hub) }.map { "\($0.socket)" }
+        Hub.newestConnections(filter, after: socket.flatMap(hub.position), limit: limit) { $0(hub) }
+            .entries.map { "\($0.socket)" }
     }
 
     @Test mutating func connectionsAreListedNewestFirst() {
@@ -45,6 +47,30 @@ import Testing
         #expect(found.count == 10 && Set(found).count == 10)
     }
 
+    /// Those that close while the list is made are left out, and the next page begins where they were.
+    @Test mutating func connectionsThatCloseMeanwhileDoNotEndTheList() {
+        let sockets = (0..<4).map { open("\($0 + 1).\($0)", at: Int64($0)) }
+        var (hub, reads) = (self.hub, 0)
+        let (entries, end) = Hub.newestConnections(Hub.ConnectionFilter(), after: nil, limit: 2) { read in
+            read(hub)
+            // The first reading is of the number of loops, the next ones of their connections.
+            if hub.position(of: sockets[3]) != nil, reads == Self.loopCount { _ = hub.apply(.closed(sockets[3])) }
+            reads += 1
+        }
+        #expect(entries.map { $0.socket } == [sockets[2]])
+        let rest = Hub.newestConnections(Hub.ConnectionFilter(), after: end, limit: 2) { $0(hub) }
+        #expect(rest.entries.map { $0.socket } == [sockets[1], sockets[0]])
+    }
+
+    @Test func textOfAPositionIsParsed() {
+        for text in ["5000-1.0", "0-2.16777216"] {
+            #expect(Hub.ConnectionPosition(text).map { "\($0)" } == text)
+        }
+        for text in ["", "-", "5000", "5000-", "-1-1.1", "--1-1.1", "5000-1", "x-1.1"] {
+            #expect(Hub.ConnectionPosition(text) == nil, "\(text)")
+        }
+    }
+
     @Test mutating func filtersSelectByChannelAndUser() {
         let one = open("1.0", at: 1)
         let other = open("2.1", app: 1, at: 2)
@@ -57,14 +83,14 @@ import Testing
         #expect(list(Hub.ConnectionFilter(channel: name("weather"))) == [])
         for user in ["42", "driver:42"] { #expect(list(Hub.ConnectionFilter(user: user)) == ["1.0"]) }
         #expect(list(Hub.ConnectionFilter(user: "4")) == [])
-        let entry = Hub.newestConnections(Hub.ConnectionFilter(user: "42"), after: nil, limit: 1) { $0(hub) }[0]
+        let entry = Hub.newestConnections(Hub.ConnectionFilter(user: "42"), after: nil, limit: 1) { $0(hub) }.entries[0]
         #expect(entry.user == "driver:42" && entry.channels == ["news"] && entry.app == 0 && entry.openedAt == 1_000)
     }
 
     @Test mutating func manyChannelsAreCountedAndNotAllNamed() {
         let one = open("1.0", at: 1)
         for number in 0..<150 { _ = hub.apply(.subscribe(one, grant("c\(number)"))) }
-        let entry = Hub.newestConnections(Hub.ConnectionFilter(), after: nil, limit: 1) { $0(hub) }[0]
+        let entry = Hub.newestConnections(Hub.ConnectionFilter(), after: nil, limit: 1) { $0(hub) }.entries[0]
         #expect(entry.channels.count == 100 && entry.channelCount == 150)
     }
 

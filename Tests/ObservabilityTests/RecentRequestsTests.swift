@@ -61,4 +61,13 @@ import Testing
         let found = summary(of: one, other, at: 1_002)
         #expect(found.requests == 2 && found.errors == 1 && found.p99Milliseconds ?? 0 >= 8_000)
     }
+
+    @Test func requestsWithoutATimeCountAndHaveNoPercentile() {
+        var requests = RecentRequests()
+        requests.add(microseconds: nil, isError: true, at: 1_000)
+        #expect(
+            summary(of: requests) == Summary(requests: 1, errors: 1, p50Milliseconds: nil, p99Milliseconds: nil))
+        requests.add(microseconds: 1_000, isError: false, at: 1_900)
+        #expect(summary(of: requests, at: 1_900).requests == 1, "the slice is used again 15 minutes later")
+    }
 }

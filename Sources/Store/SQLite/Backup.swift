@@ -13,9 +13,10 @@ package enum Backup {
     package static func copy(_ path: String, to file: String) throws(BackupError) -> Int {
         guard access(file, F_OK) != 0 else { throw .exists(file) }
         let part = file + ".part"
-        let lock = try claim(part)
+        let lock = try claim(part, store: path)
+        var isNamed = false
         defer {
-            unlink(part)
+            if !isNamed { remove(part) }
             close(lock)
         }
         try copyTables(of: path, to: part)
@@ -25,29 +26,56 @@ package enum Backup {
         guard link(part, file) == 0 else {
             throw errno == EEXIST ? .exists(file) : .unwritable(file, String(cString: strerror(errno)))
         }
+        remove(part)
+        isNamed = true
         try sync(directory(of: file))
         var status = stat()
         return stat(file, &status) == 0 ? Int(status.st_size) : 0
     }
 
-    /// Creates an empty file, or empties what an interrupted backup has left, and locks it.
+    /// Creates and locks an empty file.
     /// - Returns: the descriptor that has the lock.
-    private static func claim(_ file: String) throws(BackupError) -> Int32 {
-        let descriptor = open(file, O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0o600)
-        guard descriptor >= 0 else { throw .unwritable(file, String(cString: strerror(errno))) }
+    private static func claim(_ file: String, store: String) throws(BackupError) -> Int32 {
+        try removeLeftover(file, store: store)
+        let descriptor = open(file, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0o600)
+        guard descriptor >= 0 else {
+            throw errno == EEXIST ? .busy(file) : .unwritable(file, String(cString: strerror(errno)))
+        }
         var (opened, present) = (stat(), stat())
-        // The other backup may have ended in between, and its file be gone.
+        // Before it was locked, another backup may have taken it for the leftover of an interrupted one.
         guard flock(descriptor, LOCK_EX | LOCK_NB) == 0, fstat(descriptor, &opened) == 0, stat(file, &present) == 0,
             opened.st_ino == present.st_ino
         else {
             close(descriptor)
             throw .busy(file)
         }
-        guard fchmod(descriptor, 0o600) == 0, ftruncate(descriptor, 0) == 0 else {
-            close(descriptor)
+        return descriptor
+    }
+
+    /// Removes the name of what an interrupted backup has left. Its content stays as it is: if the backup ended between
+    /// its last two steps, the finished copy is the same file.
+    private static func removeLeftover(_ file: String, store: String) throws(BackupError) {
+        let descriptor = open(file, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC)
+        guard descriptor >= 0 else {
+            if errno == ENOENT { return }
             throw .unwritable(file, String(cString: strerror(errno)))
         }
-        return descriptor
+        defer { close(descriptor) }
+        var (found, ofStore) = (stat(), stat())
+        guard fstat(descriptor, &found) == 0, found.st_mode & S_IFMT == S_IFREG else {
+            throw .unwritable(file, "it is not a file")
+        }
+        if stat(store, &ofStore) == 0, ofStore.st_ino == found.st_ino, ofStore.st_dev == found.st_dev {
+            throw .unwritable(file, "it is the store")
+        }
+        guard flock(descriptor, LOCK_EX | LOCK_NB) == 0 else { throw .busy(file) }
+        remove(file)
+    }
+
+    /// Removes an incomplete copy, and the journal that SQLite keeps beside it.
+    private static func remove(_ part: String) {
+        unlink(part)
+        unlink(part + "-journal")
     }
 
     private static func copyTables(of path: String, to file: String) throws(BackupError) {
@@ -55,7 +83,7 @@ package enum Backup {
         do { source = try Database.open(readingFrom: path) } catch { throw .store(error) }
         do {
             // "If the file is to be created by VACUUM INTO, it must not already exist or must be an empty file".
-            try source.connection.execute("VACUUM INTO '\(file.replacing("'", with: "''"))'")
+            try source.connection.execute("VACUUM INTO '\(SQLiteConnection.name(of: file).replacing("'", with: "''"))'")
         } catch  where error.kind == .full {
             throw .unwritable(file, "the disk is full")
         } catch {

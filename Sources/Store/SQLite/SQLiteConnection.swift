@@ -21,7 +21,7 @@ final class SQLiteConnection {
         var handle: OpaquePointer?
         // NOMUTEX: only one thread uses the connection. EXRESCODE: all results are extended codes.
         let mode = access == .reading ? SQLITE_OPEN_READONLY : SQLITE_OPEN_READWRITE
-        let result = sqlite3_open_v2(path, &handle, mode | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_EXRESCODE, nil)
+        let result = sqlite3_open_v2(Self.name(of: path), &handle, mode | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_EXRESCODE, nil)
         guard let handle else {
             throw DatabaseError(sqlite: SQLITE_NOMEM, message: "out of memory", doing: "opening")
         }
@@ -35,6 +35,9 @@ final class SQLiteConnection {
         try execute("PRAGMA temp_store = MEMORY")
         try execute("PRAGMA cache_size = \(access == .reading ? -4_000 : -16_000)")  // negative: KiB
     }
+
+    /// The name of a file as SQLite takes it. Debian's SQLite reads a name that begins with `file:` as a URI (SQLITE_USE_URI).
+    static func name(of path: String) -> String { path.hasPrefix("file:") ? "./" + path : path }
 
     deinit {
         // sqlite3_close_v2 closes the connection when its last statement is finalized. While there is a statement,
