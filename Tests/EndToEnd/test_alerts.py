@@ -9,6 +9,7 @@ import pytest
 
 from harness.deployed import DEPLOY
 from harness.fleet import unique_id
+from harness.gateway import run
 from harness.prometheus import RULES, Prometheus, names_in, promtool
 from harness.push import apns
 from test_metrics_list import documented
@@ -84,6 +85,26 @@ def test_runbooks_and_descriptions_name_what_exists():
     for looked_for in re.findall(r"`journal '?([a-z_|]+)'?`", runbooks):
         words |= set(looked_for.split("|"))
     assert {word for word in words - documented().keys() if f'"{word}"' not in sources} == set()
+
+
+def test_commands_and_queries_of_runbooks_run(watched):
+    """All but those of the system: `journal`, `df` and `systemctl`."""
+    fleet, prometheus = watched("FleetwireErrorRate")
+    code, response = fleet.order(fleet.driver())
+    words = {"CODE": code, "ID": response["data"]["notificationIds"][0]}
+    ran = set()
+    for name, rest in re.findall(r"`(ops|fleetwire|sum|histogram_quantile)([ (][^`]+)`",
+                                 RUNBOOKS.read_text()):
+        ran.add(name)
+        if name == "ops":
+            fleet.ops().expect_ok("GET", "/api/ops/" + rest.strip(" '"))
+        elif name == "fleetwire":
+            arguments = [words.get(word, word) for word in rest.split()]
+            done = run(*arguments, "--config", fleet.gateway.config)
+            assert done.returncode == 0 and done.stdout, done
+        else:
+            prometheus.query(name + rest)
+    assert ran == {"ops", "fleetwire", "sum", "histogram_quantile"}
 
 
 def test_readme_lists_every_alert():
