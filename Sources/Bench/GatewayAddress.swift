@@ -35,7 +35,7 @@ package struct GatewayAddress {
     }
 
     /// Whether the address belongs to this machine, or to a private network (or a similar one, such as carrier-grade
-    /// NAT): a load test there is unlikely to hit somebody else.
+    /// NAT): a load test there is unlikely to reach another operator's server.
     package var isPrivate: Bool {
         TrustedProxies.privateNetworks.contains(address) || address == IPAddress("0.0.0.0") || address == IPAddress("::")
     }

@@ -30,9 +30,6 @@ extension Hub {
 
         /// The most channels that are named.
         package static let channelsMax = 100
-
-        /// Where a list behind it begins.
-        package var position: ConnectionPosition { ConnectionPosition(openedAt: openedAt, socket: socket) }
     }
 
     /// Where a list begins: behind a connection.

@@ -66,7 +66,7 @@ extension FleetCounters {
     /// The families about how people react to notifications.
     func reactionFamilies(prefix: String) -> [MetricFamily] {
         let pushEffects = counts.withLock { $0.deliveries.pushEffects }
-        let (outcomes, times) = offerFigures
+        let offers = offerFigures
         func pushes(_ kind: DeliveryCounts.PushEffect.Kind) -> [(labels: [(name: String, value: String)], value: String)] {
             pushEffects.filter { $0.key.kind == kind }
                 .sorted { ($0.key.provider.rawValue, $0.key.type) < ($1.key.provider.rawValue, $1.key.type) }
@@ -81,21 +81,21 @@ extension FleetCounters {
                 samples: pushes(.opened)),
             MetricFamily(
                 "\(prefix)_notification_to_view_seconds", help: "From a notification's creation until a person has viewed it.",
-                histograms: [([], times[0])]),
+                histograms: [([], offers.creationToView)]),
             MetricFamily(
                 "\(prefix)_view_to_accept_seconds",
                 help: "From the view of an offered job or route until the driver has accepted it.",
-                histograms: [([], times[1])]),
+                histograms: [([], offers.viewToAccept)]),
             MetricFamily(
                 "\(prefix)_push_to_accept_seconds",
                 help:
                     "From the first accepted push of an offered job or route, or its creation, until the driver has accepted it.",
-                histograms: [([], times[2])]),
+                histograms: [([], offers.pushToAccept)]),
             MetricFamily(
                 "\(prefix)_accept_within_total", .counter,
                 help: "Offers that were viewed or accepted on the phone, by when the driver's accept came after that.",
                 samples:
-                    outcomes
+                    offers.outcomes
                     .sorted { ($0.key.within.rawValue, $0.key.type) < ($1.key.within.rawValue, $1.key.type) }
                     .map { ([("within", $0.key.within.rawValue), ("type", $0.key.type)], String($0.value)) }),
         ]

@@ -171,9 +171,7 @@ final class FleetCounters: Sendable {
     func tick(now: Int64) { offers.withLock { $0.expire(now: now) } }
 
     /// How soon offers were accepted.
-    var offerFigures: (outcomes: [OfferTimes.Outcome: Int], times: [Histogram]) {
-        offers.withLock { ($0.outcomes, [$0.creationToView, $0.viewToAccept, $0.pushToAccept]) }
-    }
+    var offerFigures: OfferTimes.Figures { offers.withLock { $0.figures } }
 
     /// The present number of unconfirmed notifications of the last hour.
     var unconfirmed: Int { counts.withLock { $0.unconfirmed } }

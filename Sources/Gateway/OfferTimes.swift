@@ -46,10 +46,15 @@ struct OfferTimes {
     /// counts as never accepted.
     private static let rememberedMax = 50_000
 
-    private(set) var outcomes: [Outcome: Int] = [:]
-    private(set) var viewToAccept = Histogram(bounds: bounds)
-    private(set) var pushToAccept = Histogram(bounds: bounds)
-    private(set) var creationToView = Histogram(bounds: bounds)
+    /// What is counted.
+    struct Figures {
+        fileprivate(set) var outcomes: [Outcome: Int] = [:]
+        fileprivate(set) var viewToAccept = Histogram(bounds: bounds)
+        fileprivate(set) var pushToAccept = Histogram(bounds: bounds)
+        fileprivate(set) var creationToView = Histogram(bounds: bounds)
+    }
+
+    private(set) var figures = Figures()
     /// The offers of a job to a driver, oldest first.
     private var pending: [Key: [Pending]] = [:]
     private var keysByNotification: [String: Key] = [:]
@@ -58,7 +63,7 @@ struct OfferTimes {
     /// What ``pending`` and ``answers`` contain, in the order of the times.
     private var order = FIFO<(key: Key, at: Int64)>()
 
-    mutating func observeView(seconds: Double) { creationToView.observe(seconds) }
+    mutating func observeView(seconds: Double) { figures.creationToView.observe(seconds) }
 
     mutating func apply(_ event: OfferEvent) {
         switch event {
@@ -87,6 +92,8 @@ struct OfferTimes {
             // The accept came before the report.
             return count(Self.within(answer, after: 0), offer.subject)
         }
+        // Accepted before a restart, or longer ago than answers are remembered: the report says nothing about when.
+        guard !offer.isAccepted else { return }
         pending[key, default: []].append(Pending(offer: offer, pushedAt: offer.pushedAt, reportedAt: at))
         keysByNotification[offer.notificationID] = key
         remember(key, at)
@@ -103,8 +110,8 @@ struct OfferTimes {
         for offer in pending[key] ?? [] {
             endFirst(key, Self.within(answer, after: at - offer.reportedAt))
             guard answer == .accepted else { continue }
-            pushToAccept.observe(Self.seconds(from: offer.pushedAt ?? offer.offer.createdAt, to: at))
-            if let viewedAt = offer.viewedAt { viewToAccept.observe(Self.seconds(from: viewedAt, to: at)) }
+            figures.pushToAccept.observe(Self.seconds(from: offer.pushedAt ?? offer.offer.createdAt, to: at))
+            if let viewedAt = offer.viewedAt { figures.viewToAccept.observe(Self.seconds(from: viewedAt, to: at)) }
         }
         answers[key] = (answer, at)
         remember(key, at)
@@ -131,7 +138,7 @@ struct OfferTimes {
     }
 
     private mutating func count(_ within: Within, _ subject: Offer.Subject) {
-        outcomes[Outcome(within: within, type: subject.type), default: 0] += 1
+        figures.outcomes[Outcome(within: within, type: subject.type), default: 0] += 1
     }
 
     /// Not negative, although the clock may have been set back.

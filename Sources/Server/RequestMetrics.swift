@@ -66,7 +66,8 @@ package final class RequestMetrics: Sendable {
     package static func families(_ loops: [RequestMetrics], patterns: [String], prefix: String) -> [MetricFamily] {
         var requests: [Key: Int] = [:]
         var times: [Key: Histogram] = [:]
-        for (key, count, histogram) in loops.flatMap(\.countsByKey) {
+        let counts = loops.map(\.countsByKey)  // read once, so that the families agree
+        for (key, count, histogram) in counts.joined() {
             requests[key, default: 0] += count
             let ofClass = Key(endpoint: key.endpoint, method: key.method, status: key.status / 100)
             times[ofClass] = times[ofClass]?.adding(histogram) ?? histogram
@@ -83,7 +84,9 @@ package final class RequestMetrics: Sendable {
         return [
             MetricFamily(
                 "\(prefix)_http_calls_received_total", .counter, help: "HTTP requests: the sum of requests_total.",
-                samples: loops.enumerated().map { ([("loop", String($0))], String($1.total)) }),
+                samples: counts.enumerated().map { loop, counts in
+                    ([("loop", String(loop))], String(counts.reduce(0) { $0 + $1.requests }))
+                }),
             MetricFamily(
                 "\(prefix)_requests_total", .counter,
                 help: "HTTP requests by path, method and status; 499: the client left before its response.",

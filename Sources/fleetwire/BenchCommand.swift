@@ -115,15 +115,14 @@ struct BenchCommand: ParsableCommand {
 
     /// The gateway's address, unless it is public and `--yes` is missing.
     private func address(_ settings: Settings) throws -> GatewayAddress {
-        let configured = "ws\(settings.server.tls.isEmpty ? "" : "s")://\(settings.server.urlHost):\(settings.server.port)"
         let address: GatewayAddress
         do {
-            address = try GatewayAddress(url ?? configured)
+            address = try GatewayAddress(url ?? settings.server.url("ws"))
         } catch { throw ValidationError("\(error)") }
         guard yes || address.isPrivate else {
             throw ValidationError(
                 """
-                \(address.host) is the public address \(address.address). A load test of somebody else's server is an attack. \
+                \(address.host) is the public address \(address.address). A load test of another operator's server is an attack. \
                 If this gateway is yours, add --yes.
                 """)
         }

@@ -49,7 +49,7 @@ struct Drive: ParsableCommand {
         guard let issuer = settings.auth.jwt.first(where: { !$0.secret.isEmpty }) else {
             throw Job.failure("\(configuration.file) has no auth.jwt.secret to sign tokens with")
         }
-        let server = url ?? "http\(settings.server.tls.isEmpty ? "" : "s")://\(settings.server.urlHost):\(settings.server.port)"
+        let server = url ?? settings.server.url("http")
         do {
             let job = try Job(order, server, issuer)
             try job.start()

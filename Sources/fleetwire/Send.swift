@@ -38,7 +38,7 @@ struct Send: ParsableCommand {
             throw ValidationError("Expected --app to be the id of an app in \(configuration.file), found \(self.app ?? "")")
         }
         let body = body()
-        let server = url ?? "http\(settings.server.tls.isEmpty ? "" : "s")://\(settings.server.urlHost):\(settings.server.port)"
+        let server = url ?? settings.server.url("http")
         do {
             let request = HTTPClientRequest(
                 .post, server + signedPath(for: app, body: body), headers: [("content-type", "application/json")], body: body)

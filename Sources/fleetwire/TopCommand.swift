@@ -27,11 +27,7 @@ struct TopCommand: ParsableCommand {
 
     func run() throws {
         let settings = url == nil || tokenFile == nil ? try configuration.load() : nil
-        let target =
-            url
-            ?? settings.map { settings in
-                "http\(settings.server.tls.isEmpty ? "" : "s")://\(settings.server.urlHost):\(settings.server.port)"
-            }
+        let target = url ?? settings?.server.url("http")
         guard let target, target.hasPrefix("http://") || target.hasPrefix("https://") else {
             throw ValidationError("Expected --url such as http://127.0.0.1:6001, found \(target ?? "")")
         }

@@ -16,7 +16,7 @@ import Testing
     }
 
     private var outcomes: [String] {
-        times.outcomes.map { "\($0.key.within.rawValue) \($0.key.type) \($0.value)" }.sorted()
+        times.figures.outcomes.map { "\($0.key.within.rawValue) \($0.key.type) \($0.value)" }.sorted()
     }
 
     private mutating func view(_ id: String = "N", at time: Int64) {
@@ -33,14 +33,14 @@ import Testing
         reportView(offer(pushedAt: 2_000), at: 3_000)
         answer(.accepted, at: 8_000)
         #expect(outcomes == ["5s new_job 1"])
-        #expect(times.viewToAccept.sum == 5 && times.pushToAccept.sum == 6)
+        #expect(times.figures.viewToAccept.sum == 5 && times.figures.pushToAccept.sum == 6)
     }
 
     @Test mutating func laterAcceptIsLate() {
         reportView(offer(), at: 3_000)
         answer(.accepted, at: 8_001)
         #expect(outcomes == ["later new_job 1"])
-        #expect(times.pushToAccept.sum == 7.001, "without a push, the time begins with the creation")
+        #expect(times.figures.pushToAccept.sum == 7.001, "without a push, the time begins with the creation")
     }
 
     @Test mutating func theFirstStepCountsAndTheFirstView() {
@@ -49,14 +49,14 @@ import Testing
         view(at: 4_000)
         view("other", at: 1)
         answer(.accepted, at: 7_500)
-        #expect(outcomes == ["later new_job 1"] && times.viewToAccept.sum == 4.5)
+        #expect(outcomes == ["later new_job 1"] && times.figures.viewToAccept.sum == 4.5)
     }
 
     @Test mutating func acceptWithoutAViewHasATimeFromThePushOnly() {
         times.apply(.reported(offer(pushedAt: 1_100), at: 2_000))
         answer(.accepted, at: 2_100)
         #expect(outcomes == ["5s new_job 1"])
-        #expect(times.viewToAccept.count == 0 && times.pushToAccept.sum == 1)
+        #expect(times.figures.viewToAccept.count == 0 && times.figures.pushToAccept.sum == 1)
     }
 
     @Test mutating func stepThatIsReportedAfterTheAcceptIsPrompt() {
@@ -64,7 +64,7 @@ import Testing
         #expect(outcomes == [])
         reportView(offer(), at: 60_000)
         times.expire(now: 9_000_000)
-        #expect(outcomes == ["5s new_job 1"] && times.viewToAccept.count == 0)
+        #expect(outcomes == ["5s new_job 1"] && times.figures.viewToAccept.count == 0)
     }
 
     @Test mutating func stepAfterARefusalCountsIt() {
@@ -80,7 +80,7 @@ import Testing
         times.apply(.pushed(notificationID: "N", at: 3_900))
         times.apply(.pushed(notificationID: "other", at: 1))
         answer(.accepted, at: 4_500)
-        #expect(times.pushToAccept.sum == 1)
+        #expect(times.figures.pushToAccept.sum == 1)
     }
 
     @Test(arguments: [(OfferAnswer.taken, "taken new_job 1"), (.refused, "never new_job 1")])
@@ -89,7 +89,7 @@ import Testing
         self.answer(answer, at: 3_000)
         self.answer(answer, at: 4_000)
         #expect(outcomes == [expected], "a repeated accept counts once")
-        #expect(times.viewToAccept.count == 0 && times.pushToAccept.count == 0)
+        #expect(times.figures.viewToAccept.count == 0 && times.figures.pushToAccept.count == 0)
     }
 
     @Test mutating func anotherDriversAnswerIsNone() {
@@ -121,6 +121,17 @@ import Testing
         #expect(outcomes == [], "it is an offer of its own")
     }
 
+    /// The gateway was started again after the accept, say.
+    @Test mutating func acceptThatIsNotRememberedIsNotTakenForNone() {
+        times.apply(
+            .reported(
+                Offer(
+                    notificationID: "N", driverID: "42", subject: job, createdAt: 1_000, pushedAt: nil, isAccepted: true),
+                at: 2_000))
+        times.expire(now: 9_000_000)
+        #expect(outcomes == [])
+    }
+
     @Test mutating func offerAfterTheAcceptIsAnOfferOfItsOwn() {
         answer(.accepted, at: 2_000)
         let next = Offer(notificationID: "N2", driverID: "42", subject: job, createdAt: 2_001, pushedAt: nil)
@@ -136,7 +147,7 @@ import Testing
         answer(.accepted, at: 10_000)
         times.expire(now: 9_000_000)
         #expect(outcomes == ["5s new_job 1", "later new_job 1"])
-        #expect(times.viewToAccept.sum == 9)
+        #expect(times.figures.viewToAccept.sum == 9)
     }
 
     @Test mutating func eachOfferOfAJobExpiresByItself() {
@@ -151,7 +162,7 @@ import Testing
     @Test mutating func clockSetBackGivesNoNegativeTime() {
         reportView(offer(pushedAt: 9_000), at: 9_000)
         answer(.accepted, at: 5_000)
-        #expect(times.viewToAccept.sum == 0 && times.pushToAccept.sum == 0 && outcomes == ["5s new_job 1"])
+        #expect(times.figures.viewToAccept.sum == 0 && times.figures.pushToAccept.sum == 0 && outcomes == ["5s new_job 1"])
     }
 
     @Test mutating func routesHaveTheirType() {

@@ -196,6 +196,27 @@ import Testing
         #expect(counts.repeatedSteps == 1)
     }
 
+    /// A view that is reported after the accept says nothing about how long the driver has thought.
+    @Test func offersKnowWhetherTheirDriverHasAccepted() throws {
+        let executor = try store.executor { $0.rules = NotificationRules(.builtIn, mode: .mirror, eventBytesMax: 10_240) }
+        func report(_ id: String) throws -> [Bool] {
+            _ = executor.counter.drain()
+            _ = try executor.commit(telemetry(id, .viewed, by: driver("42")))
+            return executor.counter.drain().occurrences.offers.compactMap {
+                if case .reported(let offer, _) = $0 { offer.isAccepted } else { nil }
+            }
+        }
+        let seen = try executor.commit(assign("A", to: "42")).notifications[0].id
+        #expect(try report(seen) == [false])
+        let accepted = try executor.commit(assign("B", to: "42")).notifications[0].id
+        _ = try executor.commit(command(.acceptJob("B"), by: driver("42")))
+        #expect(try report(accepted) == [true])
+        let lost = try executor.commit(assign("C", to: "42")).notifications[0].id
+        _ = try executor.commit(assign("C", to: "43"))
+        _ = try executor.commit(command(.acceptJob("C"), by: driver("43")))
+        #expect(try report(lost) == [false], "another driver has accepted it")
+    }
+
     @Test func aTransactionThatIsRolledBackCountsNothing() throws {
         let executor = try store.executor()
         #expect(throws: DatabaseError.self) {

@@ -44,13 +44,18 @@ package struct Offer: Equatable, Sendable {
     package let createdAt: Int64
     /// When a provider accepted the first push; nil if none has.
     package let pushedAt: Int64?
+    /// Whether the driver has accepted the job or route already.
+    package let isAccepted: Bool
 
-    package init(notificationID: String, driverID: String, subject: Subject, createdAt: Int64, pushedAt: Int64?) {
+    package init(
+        notificationID: String, driverID: String, subject: Subject, createdAt: Int64, pushedAt: Int64?, isAccepted: Bool = false
+    ) {
         self.notificationID = notificationID
         self.driverID = driverID
         self.subject = subject
         self.createdAt = createdAt
         self.pushedAt = pushedAt
+        self.isAccepted = isAccepted
     }
 
     /// Whether notifications of an event are offers. Batches are not: all drivers are told of them.

@@ -12,11 +12,17 @@ package enum Backup {
     /// - Throws: ``BackupError``
     package static func copy(_ path: String, to file: String) throws(BackupError) -> Int {
         guard access(file, F_OK) != 0 else { throw .exists(file) }
-        let part = file + ".part"
+        try write(path, to: file, by: file + ".part")
+        try sync(directory(of: file))
+        var status = stat()
+        return stat(file, &status) == 0 ? Int(status.st_size) : 0
+    }
+
+    /// Writes the copy under the name `part`, and then gives it its own.
+    private static func write(_ path: String, to file: String, by part: String) throws(BackupError) {
         let lock = try claim(part, store: path)
-        var isNamed = false
         defer {
-            if !isNamed { remove(part) }
+            remove(part)
             close(lock)
         }
         try copyTables(of: path, to: part)
@@ -26,11 +32,6 @@ package enum Backup {
         guard link(part, file) == 0 else {
             throw errno == EEXIST ? .exists(file) : .unwritable(file, String(cString: strerror(errno)))
         }
-        remove(part)
-        isNamed = true
-        try sync(directory(of: file))
-        var status = stat()
-        return stat(file, &status) == 0 ? Int(status.st_size) : 0
     }
 
     /// Creates and locks an empty file.

@@ -164,7 +164,7 @@ struct PushJobTable {
     }
 
     /// Nil if the stored lane is unknown.
-    private static func lane(_ row: Row) -> PushLane? { PushLane(rawValue: row.string(0)) }
+    static func lane(_ row: Row) -> PushLane? { PushLane(rawValue: row.string(0)) }
 
     /// Whether this accepted job is the first that was accepted for its notification and recipient.
     func isFirstAccepted(_ job: PushJob) throws(DatabaseError) -> Bool {
@@ -340,70 +340,6 @@ struct PushJobTable {
             AND lane <> ?
             """, .string(device.lane.rawValue), .integer(shift), .string(recipient), .string(device.id),
             .string(device.lane.rawValue))
-    }
-
-    // MARK: History and retention
-
-    /// A job, with what the history of its notification contains.
-    struct PushJobSummary {
-        /// Nil if the stored lane is unknown.
-        let lane: PushLane?
-        let recipient: String
-        /// The device's masked token; its id if the device was removed.
-        let device: String
-        let state: PushState
-        let attempts: Int
-        let reason: String?
-        let messageID: String?
-        let queuedAt: Int64
-        let settledAt: Int64?
-    }
-
-    /// At most `most` jobs of a notification.
-    func summaries(ofNotification id: String, most: Int) throws(DatabaseError) -> [PushJobSummary] {
-        try database.all(
-            """
-            SELECT job.lane, job.recipient, COALESCE(devices.masked, job.device_id), job.state, job.attempts, job.reason, \
-            job.message_id, job.queued_at, job.settled_at FROM push_jobs AS job \
-            LEFT JOIN devices ON devices.id = job.device_id \
-            WHERE job.notification_id = ? ORDER BY job.device_id, job.round LIMIT ?
-            """, .string(id), .integer(most),
-            as: { row throws(DatabaseError) in
-                guard let state = PushState(rawValue: row.string(3)) else {
-                    throw .unreadable("the state '\(row.string(3))'", doing: row.sql)
-                }
-                return PushJobSummary(
-                    lane: Self.lane(row), recipient: row.string(1), device: row.string(2), state: state,
-                    attempts: Int(row.integer(4)), reason: row.optionalString(5), messageID: row.optionalString(6),
-                    queuedAt: row.integer(7), settledAt: row.optionalInteger(8))
-            })
-    }
-
-    /// Marks unsent jobs as failed if their stored lane is unknown, at most `most`.
-    /// - Returns: the recipient of each job.
-    func failJobsOfUnknownLanes(now: Int64, most: Int) throws(DatabaseError) -> [String] {
-        try database.all(Self.failJobsOfUnknownLanes, .integer(now), .integer(most), as: { $0.string(0) })
-    }
-
-    private static let failJobsOfUnknownLanes = SQL(
-        """
-        UPDATE push_jobs SET state = 'failed', reason = 'device_unreadable', settled_at = ? WHERE number IN \
-        (SELECT number FROM push_jobs WHERE settled_at IS NULL AND state IN ('queued', 'waiting') \
-        AND lane NOT IN (\(PushLane.allCases.map { "'\($0.rawValue)'" }.joined(separator: ", "))) LIMIT ?) \
-        RETURNING recipient
-        """)
-
-    /// Deletes at most `most` ended jobs of notifications created before `cutoff`. Open jobs are not deleted: they must
-    /// end first, so that their end is counted and reported.
-    /// - Returns: the number of deleted jobs.
-    func deleteExpired(before cutoff: Int64, most: Int) throws(DatabaseError) -> Int {
-        // Compares notification ids with the least id of the cutoff's millisecond: an id begins with its time, and
-        // there is an index of the notification ids.
-        try database.change(
-            """
-            DELETE FROM push_jobs WHERE number IN (SELECT number FROM push_jobs WHERE notification_id < ? \
-            AND settled_at IS NOT NULL ORDER BY notification_id LIMIT ?)
-            """, .string(ULID.least(at: cutoff)), .integer(most))
     }
 }
 

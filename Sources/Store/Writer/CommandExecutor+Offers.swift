@@ -13,7 +13,8 @@ extension CommandExecutor {
         if try !steps.kinds(of: notification.id, by: driver.key).isSuperset(of: [.viewed, .accepted]) {
             let offer = Offer(
                 notificationID: notification.id, driverID: driver.id, subject: subject, createdAt: notification.createdAt,
-                pushedAt: try outbox.jobs.firstAcceptedAt(of: notification.id, for: driver.key))
+                pushedAt: try outbox.jobs.firstAcceptedAt(of: notification.id, for: driver.key),
+                isAccepted: try assignment(of: subject)?.acceptedBy == driver.id)
             counter.counts.occurrences.offers.append(.reported(offer, at: now))
         }
         if kind == .viewed { counter.counts.occurrences.offers.append(.viewed(notificationID: notification.id, at: now)) }
@@ -30,6 +31,13 @@ extension CommandExecutor {
         }
     }
 
+    private func assignment(of subject: Offer.Subject) throws(DatabaseError) -> Assignment? {
+        switch subject {
+        case .job(let code): try orders.order(code: code)?.assignment
+        case .route(let id): try routes.route(id: id)?.assignment
+        }
+    }
+
     /// Records how a driver's accept was answered. A repeated one is none.
     /// - Parameters:
     ///   - subject: nil if there is no such job.
@@ -41,7 +49,7 @@ extension CommandExecutor {
         let answer: OfferAnswer
         switch reply {
         case .committed(let result) where result.audit != nil: answer = .accepted
-        case .rejected: answer = before.isAccepted(byOther: command.actor.id) ? .taken : .refused
+        case .rejected: answer = before.acceptedBy.map { $0 != command.actor.id } ?? false ? .taken : .refused
         case .committed, .replayed, .unavailable, .failed: return
         }
         counter.counts.occurrences.offers.append(.answered(driverID: command.actor.id, subject, answer, at: now))
@@ -49,9 +57,11 @@ extension CommandExecutor {
 }
 
 extension Assignment {
-    /// Whether another driver has accepted the job, which was not cancelled since.
-    fileprivate func isAccepted(byOther driverID: String) -> Bool {
-        guard let holder = driver?.id.text, holder != driverID else { return false }
-        return status != .available && status != .assigned && status != .cancelled
+    /// The id of the driver who has accepted the job; nil if none has, or it was cancelled since.
+    fileprivate var acceptedBy: String? {
+        switch status {
+        case .available, .assigned, .cancelled: nil
+        default: driver?.id.text
+        }
     }
 }
