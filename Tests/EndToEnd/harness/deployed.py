@@ -55,18 +55,10 @@ class DeployedGateway(Gateway):
         self.config = install(directory)
         self.log_path = directory / "stderr.log"
         self.variables = {"FLEETWIRE_STORE_PATH": str(self.database_path)} | (variables or {})
-        with self.log_path.open("ab") as log:
-            self.process = subprocess.Popen(
-                [*(wrapper or []), *command(UNIT.value("ExecStart"), self.config), "--port", "0"],
-                env=environment(**self.variables), cwd="/", stdin=subprocess.DEVNULL,
-                stdout=subprocess.PIPE, stderr=log, preexec_fn=prepare)
-        self.host, self.tls, self.stopped = "127.0.0.1", None, False
-        try:
-            self.version, self.bound_to, self.port = self._banner()
-        except BaseException:
-            self.process.kill()
-            self.process.wait()
-            raise
+        self.tls = None
+        self._start(
+            [*(wrapper or []), *command(UNIT.value("ExecStart"), self.config), "--port", "0"],
+            Path("/"), self.variables, log_mode="ab", prepare=prepare)
         self.app = App("1001", "fleet", self.secret("app_secret"))
 
     def secret(self, name: str) -> str:

@@ -103,17 +103,8 @@ class RepositoryGateway(Gateway):
             text = text.replace(before, after)
         self.config.write_text(text)
         self.log_path = directory / "stderr.log"
-        with self.log_path.open("wb") as log:
-            self.process = subprocess.Popen(
-                [".build/release/fleetwire", "serve", "--port", "0"], env=environment(),
-                cwd=directory, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=log)
-        self.host, self.tls, self.stopped = "127.0.0.1", None, False
-        try:
-            self.version, self.bound_to, self.port = self._banner()
-        except BaseException:
-            self.process.kill()
-            self.process.wait()
-            raise
+        self.tls = None
+        self._start([".build/release/fleetwire", "serve", "--port", "0"], directory, {})
 
 
 class PageShell:

@@ -11,6 +11,7 @@ import sqlite3
 import ssl
 import subprocess
 import time
+from collections.abc import Callable
 from pathlib import Path
 
 from .apps import DISABLED, FIRST, SECOND, TIMEOUT
@@ -98,19 +99,25 @@ class Gateway:
             if descriptors:
                 resource.setrlimit(resource.RLIMIT_NOFILE, (descriptors, descriptors))
 
-        with self.log_path.open("wb") as log:
-            self.process = subprocess.Popen(
-                [*(wrapper or []), BINARY, "serve", "--config", self.config,
-                 *(["--production"] if production else [])],
-                env=environment(**(variables or {})), cwd=directory, stdin=subprocess.DEVNULL,
-                stdout=subprocess.PIPE, stderr=log if stderr is None else stderr, preexec_fn=limit)
-        self.host = "127.0.0.1"
         pairs = (server or {}).get("tls", [])
         # Clients trust only these certificates.
         self.tls = ssl.create_default_context() if pairs else None
         for pair in [pairs] if isinstance(pairs, dict) else pairs:
             self.tls.load_verify_locations(pair["certificate"])
-        self.stopped = False
+        self._start([*(wrapper or []), BINARY, "serve", "--config", self.config,
+                     *(["--production"] if production else [])],
+                    directory, variables or {}, stderr=stderr, prepare=limit)
+
+    def _start(self, command: list, directory: Path, variables: dict[str, str],
+               log_mode: str = "wb", stderr: int | None = None,
+               prepare: Callable[[], None] | None = None) -> None:
+        """Starts the process, and waits until it listens."""
+        with self.log_path.open(log_mode) as log:
+            self.process = subprocess.Popen(
+                command, env=environment(**variables), cwd=directory, stdin=subprocess.DEVNULL,
+                stdout=subprocess.PIPE, stderr=log if stderr is None else stderr,
+                preexec_fn=prepare)
+        self.host, self.stopped = "127.0.0.1", False
         try:
             self.version, self.bound_to, self.port = self._banner()
         except BaseException:
