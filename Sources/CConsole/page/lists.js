@@ -52,8 +52,7 @@ class Listing {
 export class Connections extends Listing {
   title = "Connections";
   #connections = [];
-  /** Where the next page begins; undefined at the end. */
-  #next;
+  #next; // where the next page begins; undefined at the end
   #isExtended = false; // with older pages: then the list stays as it is
 
   constructor({ gateway }) {

@@ -61,7 +61,8 @@ package final class CommandExecutor {
     private let track: @Sendable (String) -> Track
     /// Limits and push policy. Changed between transactions only.
     var rules: NotificationRules {
-        didSet { outbox.rules = rules }
+        get { outbox.rules }
+        set { outbox.rules = newValue }
     }
     /// The tasks that may have something to do. At the start these are all tasks.
     var backgroundTasks = Set(BackgroundTask.allCases)
@@ -87,7 +88,6 @@ package final class CommandExecutor {
 
     package init(_ database: Database, _ options: StoreWriter.Options) throws(DatabaseError) {
         self.database = database
-        rules = options.rules
         encode = options.encode
         orders = OrderTable(database: database)
         routes = RouteTable(database: database)
