@@ -21,7 +21,12 @@ extension Node {
         var route: RoutedRequest?
         /// A copy of the head of a request that waits for its token issuer's keys; nil for other requests.
         var deferred: DeferredRequest?
+        /// ``Node/now`` when the store got the request; nil for other requests.
+        var storeGotItAt: Int?
     }
+
+    /// Seconds after which a request gets 503 that the store has not answered.
+    private static let storeSecondsMax = 10
 
     func decide(on request: HTTPRequest, _ id: RequestID) -> (decision: HeadDecision, endpoint: Int, actor: String?) {
         let (routing, endpoint) = route(request)
@@ -187,7 +192,23 @@ extension Node {
         }
         if let fullQueue { return rejectForFullQueue(fullQueue, pending, command: action.commandName) }
         waiting[id] = pending
+        waiting[id]?.storeGotItAt = now
         return nil
+    }
+
+    /// Responds with 503 to the requests that the store has not answered in time: its disk hangs, or its server is silent.
+    /// The store may still execute them. Call it once a second.
+    func refuseUnansweredRequests() {
+        let overdue = waiting.filter { _, request in request.storeGotItAt.map { now - $0 > Self.storeSecondsMax } ?? false }
+        for id in overdue.keys {
+            metrics.countLimited(.storeSeconds)
+            respond(to: id) { envelope in
+                envelope.error(
+                    503,
+                    "The store does not answer: send the request again, with the same Idempotency-Key if it changes something",
+                    headers: ["Retry-After": "5"])
+            }
+        }
     }
 
     /// Responds to a forwarded request. If the request's connection has closed, the response is dropped, and a

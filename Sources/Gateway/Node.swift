@@ -138,7 +138,10 @@ final class Node: EventLoopDelegate {
         if case .recordPong = action { return recordPong(from: socket) }
         connections[socket.slot]?.recordActivity(at: now)
         switch action {
-        case .reply(let frame): perform(.send(frame, to: socket))
+        case .reply(let frame):
+            // A pong stands behind all that was published before its ping was sent, on whichever loop.
+            drainMailbox()
+            perform(.send(frame, to: socket))
         case .apply(.subscribe(_, let grant)):
             guard permitsCommand(of: socket) else { return }
             subscribe(socket, grant, isDurable: app.rules.policy?.owner(of: grant.channel) != nil)
@@ -252,6 +255,7 @@ final class Node: EventLoopDelegate {
         if index == 0 { apply(.tick(Int64(Clock.monotonicNanoseconds() / 1_000_000))) }
         for slot in connections.indices { checkActivity(slot) }
         deliveryTicked()
+        refuseUnansweredRequests()
         loopChooser.forgetRecent()
         if index == 0 {
             fleet.ticked()

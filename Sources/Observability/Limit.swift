@@ -22,6 +22,8 @@ package enum Limit: String, CaseIterable, Sendable {
     case storeReaderQueue = "store_reader_queue"
     case tokenKeysQueue = "token_keys_queue"
     case channelQueriesQueue = "channel_queries_queue"
+    /// The time for the store's response to a request; 503.
+    case storeSeconds = "store_seconds"
     /// The size of a request's head; 431.
     case headBytes = "head_bytes"
     /// The size of a request's body; 413.
