@@ -22,7 +22,7 @@ SEED ?=
 
 RELEASE := swift build -c release --static-swift-stdlib
 
-.PHONY: run build test unit e2e check lint format bench bench-base bench-latency sim crash city storm hostile soak pictures fuzz conformance tsan asan packages clean
+.PHONY: run build test unit e2e test-postgres check lint format bench bench-base bench-latency sim crash city storm hostile soak pictures fuzz conformance tsan asan packages clean
 
 run: build ## Start the gateway with the development configuration.
 	@echo "Try it from another terminal:"
@@ -43,6 +43,13 @@ unit: packages ## Run the Swift tests.
 
 e2e: build $(PYTHON_READY) ## Run the end-to-end tests.
 	cd Tests/EndToEnd && $(abspath $(PYTHON)) -m pytest -q -n 2 --dist loadfile
+
+# The tests of what the store keeps.
+POSTGRES_TESTS := test_fleet_*.py test_delivery*.py test_trip*.py test_accounts.py test_batch_dispatch.py test_codes.py
+
+test-postgres: build $(PYTHON_READY) ## Run the store's tests, and end-to-end tests of what it keeps, on PostgreSQL.
+	dev/with-postgres swift test --disable-xctest --parallel --filter StoreTests
+	cd Tests/EndToEnd && ../../dev/with-postgres $(abspath $(PYTHON)) -m pytest -q -n 2 --dist loadfile $(POSTGRES_TESTS)
 
 check: lint build test ## Check the formatting, build, and run all tests. CI runs more: see .ci/run.
 

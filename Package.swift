@@ -33,6 +33,7 @@ let package = Package(
         .systemLibrary(name: "COpenSSL", pkgConfig: "libcrypto", providers: [.apt(["libssl-dev"])]),
         .systemLibrary(name: "CTLS", pkgConfig: "libssl", providers: [.apt(["libssl-dev"])]),
         .systemLibrary(name: "CCurl", pkgConfig: "libcurl", providers: [.apt(["libcurl4-openssl-dev"])]),
+        .systemLibrary(name: "CPostgres", pkgConfig: "libpq", providers: [.apt(["libpq-dev"])]),
         .systemLibrary(name: "CSQLite", pkgConfig: "sqlite3", providers: [.apt(["libsqlite3-dev"])]),
 
         // The files of the console's page, as bytes in the binary.
@@ -66,7 +67,10 @@ let package = Package(
         module("HTTPClient", ["CCurl"]),
         module(
             "Store",
-            ["Access", "Accounts", "Batches", "Crypto", "CSQLite", "FleetRules", "JSON", "OneTimeCodes", "Primitives", "Threads"]),
+            [
+                "Access", "Accounts", "Batches", "CPostgres", "Crypto", "CSQLite", "FleetRules", "JSON", "OneTimeCodes",
+                "Primitives", "Threads",
+            ]),
         module("Push", ["Access", "Crypto", "FleetRules", "HTTPClient", "JSON", "JWT", "Threads"]),
         // What the load test does: values, and an epoll loop over its own sockets.
         module(

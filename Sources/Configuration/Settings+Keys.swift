@@ -50,12 +50,7 @@ extension Settings {
             $0.flag("replay_protection", into: &auth.replayProtection)
         }
         let areIssuersValid = root.reader.problems.count == problemsBeforeAuth
-        root.section("store") {
-            $0.path("path", into: &store.path)
-            $0.choice("durability", into: &store.durability)
-            $0.integer("retention_days", into: &store.retentionDays, 1...3_650)
-            $0.list("encryption_keys", into: &store.encryptionKeys, mayBeEmpty: true) { Store.EncryptionKey($0) }
-        }
+        root.section("store") { store.read($0) }
         root.section("push") { push.read($0) }
         root.section("notifications") { $0.include("file") { notifications.read($0) } }
         root.section("delivery") {
@@ -159,14 +154,6 @@ extension Settings.App {
         section.reader.report(
             "expected at least half of event_bytes (\(limits.eventBytes)), found \(limits.outboxBytes)",
             at: section.reader.location(section.path(to: "outbox_bytes"), section.line))
-    }
-}
-
-extension Settings.Store.EncryptionKey {
-    fileprivate init(_ entry: Section) {
-        self.init(id: "", key: "")  // The rules reject "", so the keys are required.
-        entry.text("id", into: &id, .identifier, unique: true)
-        entry.secret("key", into: &key, .storeKey)
     }
 }
 

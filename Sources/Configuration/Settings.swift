@@ -125,6 +125,8 @@ package struct Settings: Equatable, Sendable {
         /// The path of the SQLite file, which is created if it is missing. A relative path in the configuration file
         /// starts from that file's directory.
         package var path = "var/fleetwire.db"
+        /// The connection URI of a PostgreSQL database, which is used instead of the file; empty: the file is used.
+        package var url = ""
         package var durability = Durability.full
         /// Days after which the store deletes notifications, audit entries, and ended orders and routes (1–3,650).
         package var retentionDays = 30

@@ -105,7 +105,7 @@ final class FleetService: Sendable {
         let writer = writer
         do throws(StoreError) {
             reader = try StoreReader(
-                path: settings.store.path, confirmSeconds: settings.delivery.confirmSeconds,
+                settings.store.address, confirmSeconds: settings.delivery.confirmSeconds,
                 backlogHours: settings.delivery.backlogHours,
                 backlogLimit: settings.delivery.backlogLimit, trips: settings.trips, encode: FleetResponses.body(of:),
                 onReplies: {
@@ -247,7 +247,6 @@ final class FleetService: Sendable {
 
     func families(prefix: String) -> [MetricFamily] {
         let store = statistics
-        let sizes = writer.fileSizes
         var cumulative = 0
         let buckets = zip(StoreStatistics.commitBounds, store.commitBuckets).map { bound, count in
             cumulative += count
@@ -272,15 +271,20 @@ final class FleetService: Sendable {
                 MetricFamily(
                     "\(prefix)_store_forgotten_total", .counter, help: "Rows deleted by retention.", value: store.deleted),
                 MetricFamily(
-                    "\(prefix)_store_file_bytes", .gauge, help: "Size of the database file.", value: sizes.file),
-                MetricFamily(
-                    "\(prefix)_store_wal_bytes", .gauge, help: "Size of the write-ahead log's file.", value: sizes.log),
-                MetricFamily(
                     "\(prefix)_store_queue_depth", .gauge, help: "Requests queued for the store's threads.",
                     samples: [
                         ([("thread", "writer")], String(store.queueDepth)), ([("thread", "reader")], String(readerDepth)),
                     ]),
-            ]
+            ] + fileFamilies(prefix: prefix)
+    }
+
+    /// None if the store is on a PostgreSQL server.
+    private func fileFamilies(prefix: String) -> [MetricFamily] {
+        guard let sizes = writer.fileSizes else { return [] }
+        return [
+            MetricFamily("\(prefix)_store_file_bytes", .gauge, help: "Size of the database file.", value: sizes.file),
+            MetricFamily("\(prefix)_store_wal_bytes", .gauge, help: "Size of the write-ahead log's file.", value: sizes.log),
+        ]
     }
 }
 
@@ -290,9 +294,11 @@ extension StoreWriter.Options {
         let keys = settings.store.encryptionKeys.compactMap { key in
             Base64.bytes(of: key.key).flatMap(AESGCMKey.init).map { (key.id, $0) }
         }
-        let path = settings.store.path
+        let address = settings.store.address
+        // The configuration demands keys for a store that is not a file.
         self.init(
-            path: path, keys: keys.isEmpty ? try .development(besideDatabase: path) : DeviceKeys(keys),
+            address,
+            keys: keys.isEmpty ? try .development(besideDatabase: settings.store.path) : DeviceKeys(keys),
             encode: FleetResponses.body(of:correlationID:))
         durability = settings.store.durability == .full ? .full : .normal
         retentionDays = settings.store.retentionDays

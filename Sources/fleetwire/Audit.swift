@@ -1,6 +1,7 @@
 import ArgumentParser
 import Configuration
 import FleetRules
+import Gateway
 import Glibc
 import Observability
 import Primitives
@@ -45,7 +46,7 @@ struct Audit: ParsableCommand {
         let (subject, name) = subject
         do throws(StoreError) {
             var count = 0
-            try AuditTrail(path: settings.store.path).entries(of: subject) { entry in
+            try AuditTrail(settings.store.address).entries(of: subject) { entry in
                 count += 1
                 print(Self.line(entry))
             }

@@ -18,6 +18,11 @@ struct BackupCommand: ParsableCommand {
 
     func run() throws {
         let settings = try configuration.load()
+        guard settings.store.url.isEmpty else {
+            StandardError.print(
+                "fleetwire: cannot back up a PostgreSQL database: use pg_dump, and keep a copy of store.encryption_keys, too")
+            throw ExitCode.failure
+        }
         do throws(BackupError) {
             let bytes = try Backup.copy(settings.store.path, to: file)
             print("Copied \(settings.store.path) to \(file): \(bytes) bytes, checked")

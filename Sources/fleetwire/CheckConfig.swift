@@ -1,4 +1,6 @@
 import ArgumentParser
+import Gateway
+import Store
 
 /// `fleetwire check-config`: checks the configuration as `serve` does, and prints each entry of the notification
 /// catalogue with sample data.
@@ -6,14 +8,31 @@ struct CheckConfig: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "check-config",
         abstract: "Check the configuration and print notifications with sample data.",
-        discussion: "Exits with 0 if the configuration is valid; otherwise prints all errors and exits with 78.")
+        discussion: """
+            Exits with 0 if the configuration is valid; otherwise prints all errors and exits with 78. With --connect, exits \
+            with 1 if a server cannot be used.
+            """)
 
     @OptionGroup var options: ServingOptions
 
+    @Flag(help: "Also connect to the servers that the configuration names: the store's database.")
+    var connect = false
+
     func run() throws {
         let settings = try options.load()
+        let hasServer = try connect && Self.check(settings.store.address)
         let apps = settings.apps.count == 1 ? "1 app" : "\(settings.apps.count) apps"
         for line in settings.notifications.samples(mode: settings.push.mode).flatMap(\.lines) { print(line) }
+        if hasServer { print("store.url: connected to \(settings.store.address)") }
         print("\(options.configuration.file): ok (\(apps), \(settings.server.host):\(settings.server.port))")
+    }
+
+    private static func check(_ address: StoreAddress) throws -> Bool {
+        do throws(StoreError) {
+            return try address.check()
+        } catch {
+            StandardError.print("fleetwire: store.url: cannot \(error)")
+            throw ExitCode.failure
+        }
     }
 }

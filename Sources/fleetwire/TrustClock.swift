@@ -1,5 +1,6 @@
 import ArgumentParser
 import Configuration
+import Gateway
 import Primitives
 import Store
 
@@ -19,7 +20,7 @@ struct TrustClock: ParsableCommand {
         let settings = try configuration.load()
         let reading = ClockReading.current()
         do throws(StoreError) {
-            try ClockConfirmation.store(reading, path: settings.store.path)
+            try ClockConfirmation.store(reading, in: settings.store.address)
         } catch {
             StandardError.print("fleetwire: cannot \(error)")
             throw ExitCode.failure

@@ -1,6 +1,7 @@
 import ArgumentParser
 import Configuration
 import FleetRules
+import Gateway
 import Glibc
 import Observability
 import Primitives
@@ -24,14 +25,14 @@ struct Watch: ParsableCommand {
     @Flag(help: "Print the steps so far, and exit.")
     var once = false
 
-    /// The pause between two looks at the store, in microseconds. SQLite does not tell one process what another commits.
+    /// The pause between two looks at the store, in microseconds. The store does not tell one process what another commits.
     private static let pause: UInt32 = 200_000
 
     func run() throws {
         let settings = try configuration.load()
         let isKnown: Bool
         do throws(StoreError) {
-            let trail = try NotificationTrail(path: settings.store.path)
+            let trail = try NotificationTrail(settings.store.address)
             let first = try trail.read(notification, now: Clock.unixMilliseconds())
             if let report = first?.report { print(Self.summary(report)) }
             var printed = PrintedSteps()
@@ -49,7 +50,7 @@ struct Watch: ParsableCommand {
             throw ExitCode.failure
         }
         guard isKnown else {
-            StandardError.print("fleetwire: no notification \(notification.terminalEscaped) in \(settings.store.path)")
+            StandardError.print("fleetwire: no notification \(notification.terminalEscaped) in \(settings.store.address)")
             throw ExitCode.failure
         }
     }

@@ -22,6 +22,7 @@ import Testing
             "FLEETWIRE_AUTH_FIREBASE_PROJECT_ID": "p", "FLEETWIRE_AUTH_FIREBASE_CERTIFICATES_URL": "https://c",
             "FLEETWIRE_AUTH_FIREBASE_ROLE": "ops", "FLEETWIRE_AUTH_FIREBASE_REQUIRE_CLAIM": "d",
             "FLEETWIRE_FLEET_ALLOW_OPEN_CHANNELS": "true", "FLEETWIRE_STORE_PATH": "/s.db",
+            "FLEETWIRE_STORE_URL": "postgres://s",
             "FLEETWIRE_STORE_DURABILITY": "normal",
             "FLEETWIRE_DELIVERY_CONFIRM_SECONDS": "7", "FLEETWIRE_DELIVERY_BACKLOG_HOURS": "8",
             "FLEETWIRE_DELIVERY_BACKLOG_LIMIT": "9", "FLEETWIRE_STORE_RETENTION_DAYS": "1",
@@ -52,6 +53,7 @@ import Testing
             auth: {jwt: {algorithm: RS256, public_key: file:gone.pem, jwks_url: gone}}
             push: {mode: gone, apns: {key_file: gone.p8}, fcm: {base_url: gone}}
             log: {level: error}
+            store: {encryption_keys: [{id: a, key: \(CommittedFileTests.storeKey)}]}
             """
         let files = [
             "a.pem": "", "/b.pem": "", "k.p8": PushSettingsTests.key, "s.json": "{}", "n.yaml": "job-assigned: {title: N}",
@@ -110,6 +112,8 @@ import Testing
         expected.trips.defaultSpeedKmh = 8
         expected.trips.detourFactor = 0.9
         expected.store.path = "/s.db"
+        expected.store.url = "postgres://s"
+        expected.store.encryptionKeys = [.init(id: "a", key: CommittedFileTests.storeKey)]
         expected.store.durability = .normal
         expected.store.retentionDays = 1
         expected.notifications.update("job-assigned") { $0.title = "N" }

@@ -75,8 +75,31 @@ import Testing
             ("{retention_days: 0}", "retention_days: expected an integer from 1 to 3650, found \"0\""),
             ("{retention: 3}", "retention: unknown key; did you mean store.retention_days?"),
             ("{paths: a}", "paths: unknown key; did you mean store.path?"),
+            ("{url: 'mysql://ann:hunter2@h/d'}", "url: \(expectedURL), found a value of 23 characters"),
+            ("{url: 'postgresql://h/a b'}", "url: \(expectedURL), found a value of 18 characters"),
+            (
+                "{url: postgresql://h, path: a, encryption_keys: [{id: a, key: \(key)}]}",
+                ": expected either path or url, found both"
+            ),
+            ("{url: postgresql://h}", "url: \(needsKeys)"), ("{url: postgresql://h, encryption_keys: []}", "url: \(needsKeys)"),
         ])
     func error(yaml: String, line: String) {
-        #expect(problems("store: \(yaml)") == ["c.yaml:1: store.\(line)"])
+        #expect(problems("store: \(yaml)") == ["c.yaml:1: store\(line.hasPrefix(":") ? "" : ".")\(line)"])
+    }
+
+    private static let expectedURL = "expected a URL such as postgresql://user:password@host/database, or \"\""
+    private static let needsKeys =
+        "needs store.encryption_keys, because there is no file beside which a development key could lie"
+
+    @Test("A variable may set the URL although the file has a path")
+    func url() throws {
+        let keys = "encryption_keys: [{id: a, key: \(Self.key)}]"
+        #expect(Settings().store.url == "")
+        #expect(try read("store: {path: a, url: ''}").get().store.url == "")
+        #expect(
+            try read("store: {url: 'postgres://h/d?sslmode=require', \(keys)}").get().store.url
+                == "postgres://h/d?sslmode=require")
+        let settings = try read("store: {path: a, \(keys)}", ["FLEETWIRE_STORE_URL": "postgresql://u:p@h/d"]).get()
+        #expect(settings.store.url == "postgresql://u:p@h/d")
     }
 }

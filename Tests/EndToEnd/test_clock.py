@@ -9,7 +9,7 @@ import sqlite3
 import pytest
 
 from harness.fleet import SETTINGS as FLEET, Fleet, unique_id, wait_until
-from harness.gateway import Gateway, check_log, run
+from harness.gateway import Gateway, check_log, needs_file, run
 
 DAY = 86_400_000
 
@@ -50,6 +50,7 @@ def log_entries(gateway: Gateway, event: str) -> list[dict]:
     return [entry for entry in check_log(gateway.log()) if entry["event"] == event]
 
 
+@needs_file
 def test_jump_while_stopped_deletes_nothing_until_confirmed(jumped, start, tmp_path, closing):
     before = old_rows(tmp_path)
     assert before > 5
@@ -73,6 +74,7 @@ def test_jump_while_stopped_deletes_nothing_until_confirmed(jumped, start, tmp_p
     assert log_entries(gateway, "clock_jumped") == [], "the confirmation survives a restart"
 
 
+@needs_file
 def test_jump_is_confirmed_while_the_gateway_is_stopped(jumped, start, tmp_path):
     gateway = start()
     gateway.stop()
@@ -82,6 +84,7 @@ def test_jump_is_confirmed_while_the_gateway_is_stopped(jumped, start, tmp_path)
     assert log_entries(gateway, "clock_trusted")
 
 
+@needs_file
 def test_confirmation_without_a_store_fails(config, tmp_path):
     result = run("trust-clock", "--config", config(store={"path": str(tmp_path / "none.db")}))
     assert result.returncode == 1 and "cannot open" in result.stderr and result.stdout == ""

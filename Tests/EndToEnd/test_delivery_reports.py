@@ -6,7 +6,7 @@ import subprocess
 import pytest
 
 from harness.fleet import ANY_TIME, SECTIONS, report, unique_id, wait_until
-from harness.gateway import BINARY, environment, run
+from harness.gateway import BINARY, environment, on_postgres, run
 from harness.metrics import scrape
 from harness.owner import Owner
 
@@ -55,7 +55,9 @@ def listed(fleet, **query) -> list[str]:
 
 
 def read_replay(client: Owner, count: int) -> None:
-    """Reads so many notifications, which come some time after the subscription, and answers the pings behind them."""
+    """Reads so many notifications, which come some time after a subscription or an action, and answers the pings behind
+    them.
+    """
     for _ in range(count):
         client.receive()
     client.receive_until_pong()
@@ -75,7 +77,7 @@ def updates(client, count: int) -> list[tuple]:
 def test_the_timeline_shows_each_device(fleet, driver, connect):
     phone, tablet = connect(driver, "phone"), connect(driver, "tablet", silent=True)
     sent = assign(fleet, driver)
-    phone.receive_until_pong()
+    read_replay(phone, 1)
     wait_until(lambda: state(fleet, sent) == "confirmed", "the confirmation is stored")
     report(driver, sent)
     tablet.close()
@@ -115,7 +117,7 @@ def test_figures_of_the_last_hour(fleet, driver, connect):
     client = connect(driver)
     for _ in range(3):
         assign(fleet, driver)
-    client.receive_until_pong()
+    read_replay(client, 3)
     assign(fleet, fleet.driver())
     seen = ["confirmed", "written", "created", "unconfirmed"]
     ops = fleet.ops()
@@ -154,7 +156,7 @@ def test_dispatchers_see_whether_a_notification_arrives(fleet, driver, connect):
     client = connect(driver)
     code = unique_id("O")
     ids = fleet.dispatcher.assign(code, driver.subject, bookingReference="R-1")["data"]["notificationIds"]
-    client.receive_until_pong()
+    read_replay(client, 1)
     expected = {"notificationId": ids[0], "event": "job-assigned", "driverId": driver.subject,
                 "bookingReference": "R-1", "at": ANY_TIME}
     [update] = updates(dashboard, 1)
@@ -194,7 +196,7 @@ def test_fallback_waits_for_the_confirmation_of_a_connected_driver(fleet, driver
     answering = connect(driver, "other")
     answering.receive_until_pong()
     sent = assign(fleet, driver)
-    answering.receive_until_pong()
+    read_replay(answering, 1)
     [step] = fleet.wait_for_step(sent, "push_cancelled")
     assert step["detail"]["reason"] == "confirmed"
     fleet.expect_no_pushes(device)
@@ -215,7 +217,8 @@ def test_telemetry_cancels_the_fallback(fleet, driver, connect):
 def test_watch_prints_the_steps_as_they_happen(fleet, driver, connect, closing):
     sent = assign(fleet, driver)
     watching = subprocess.Popen(
-        [BINARY, "watch", "--config", fleet.gateway.config, "--notification", sent], env=environment(),
+        [BINARY, "watch", "--config", fleet.gateway.config, "--notification", sent],
+        env=environment(**on_postgres(fleet.gateway.config.parent)),
         stdout=subprocess.PIPE, text=True)
     closing(watching.stdout)
     try:
@@ -253,7 +256,7 @@ def test_recipients_of_a_broadcast_and_reminders(fleet, connect, closing):
     sent = fleet.announce({"all": True}, "NEW_BATCH_AVAILABLE", batchId="B")
     for phone in phones.values():
         phone.next(sent)
-    listening.receive_until_pong()
+    read_replay(listening, 1)
     ops, path = fleet.ops(), f"{OPS}/{sent}/recipients"
 
     def states() -> dict:

@@ -6,6 +6,7 @@ import time
 
 import pytest
 
+from harness.gateway import needs_file
 from harness.fleet import SETTINGS as FLEET, TIMESTAMP, Caller, Fleet, unique_id
 from harness.push.devices import APP_DEVICE, FCM_TOKEN, android_token, ios_token
 
@@ -292,6 +293,7 @@ def test_registrations_ignore_an_idempotency_key(fleet):
 # At rest
 
 
+@needs_file
 def test_tokens_are_stored_encrypted(start_gateway, closing):
     """No token in the database, the log, the list of devices, or stored responses; no key in the
     database.
@@ -318,6 +320,7 @@ def test_tokens_are_stored_encrypted(start_gateway, closing):
     assert len(devices(Fleet(start_gateway("kept", **FLEET), closing).driver("d1"))) == 2
 
 
+@needs_file
 def test_development_key_is_readable_only_by_its_owner(start_gateway, closing):
     gateway = start_gateway(**FLEET)
     Fleet(gateway, closing).driver().expect_ok("POST", FCM_TOKEN, {"fcmToken": android_token()})

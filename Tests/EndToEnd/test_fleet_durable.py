@@ -17,7 +17,7 @@ from harness.client import Client
 from harness.fleet import (SETTINGS as FLEET, TIMESTAMP, Caller, Fleet, error_message,
                            expect_no_events, unique_id, wait_until)
 from harness.full_disk import FileSizeLimit, FullTmpfs
-from harness.gateway import check_log, run, write_config
+from harness.gateway import check_log, needs_file, run, write_config
 
 def stored_in(path, **more) -> dict:
     """Returns settings with the database at this path."""
@@ -78,6 +78,7 @@ def test_sequences_continue_after_a_restart(start_gateway, closing):
     assert sequences == list(range(sequences[0], sequences[0] + 9))
 
 
+@needs_file
 def test_store_path_is_relative_to_the_configuration_and_its_folder_is_created(
         start_gateway, closing):
     gateway = start_gateway("kept", **stored_in("deep/down/fleet.db"))
@@ -116,6 +117,7 @@ def existing_database(start_gateway, closing, tmp_path):
     return tmp_path / "fleet.db", gateway.config
 
 
+@needs_file
 def test_two_gateways_do_not_share_a_store(start_gateway, closing, tmp_path):
     gateway = start_gateway(**stored_in(tmp_path / "fleet.db"))
     admin = Fleet(gateway, closing).admin()
@@ -125,6 +127,7 @@ def test_two_gateways_do_not_share_a_store(start_gateway, closing, tmp_path):
     assert run("audit", "--config", gateway.config, "--order", "O1").returncode == 0
 
 
+@needs_file
 @pytest.mark.parametrize("damage",
                          ["nonsense", "another header", "random pages", "truncated",
                           "another program's"])
@@ -148,6 +151,7 @@ def test_damaged_or_foreign_database_is_rejected_unchanged(existing_database, da
     assert path.read_bytes() == changed, "the gateway changed the file"
 
 
+@needs_file
 def test_database_of_a_newer_version_is_rejected(existing_database):
     path, config = existing_database
     with contextlib.closing(database(path, write=True)) as opened:
@@ -182,6 +186,7 @@ def tmpfs(tmp_path):
         yield mount
 
 
+@needs_file
 def test_unwritable_folder_is_rejected(tmp_path, tmpfs):
     (tmp_path / "file").write_text("")
     for folder in (tmpfs("1m", "ro"), tmp_path / "file", "/proc"):
@@ -194,6 +199,7 @@ def test_unwritable_folder_is_rejected(tmp_path, tmpfs):
 # A full disk
 
 
+@needs_file
 @pytest.mark.parametrize("kind", ["a full file system", "a limit of file sizes"])
 def test_full_disk_is_503_until_space_is_free(request, start_gateway, closing, tmp_path, kind):
     place = request.getfixturevalue("tmpfs")("12m") if "system" in kind else tmp_path
@@ -295,6 +301,7 @@ def strace(strace_program, tmp_path):
             tmp_path / "trace"]
 
 
+@needs_file
 def test_write_ahead_log_is_synced_before_the_response(start_gateway, closing, strace, tmp_path):
     gateway = start_gateway(loops=1, wrapper=strace, **FLEET)
     fleet = Fleet(gateway, closing)
@@ -318,6 +325,7 @@ def test_write_ahead_log_is_synced_before_the_response(start_gateway, closing, s
     assert number == 10, f"only {number} of 10 requests are in the trace"
 
 
+@needs_file
 def test_third_signal_exits_while_the_disk_hangs(start_gateway, closing, strace, tmp_path):
     """Loops keep serving while the store waits for the disk; a third signal ends the
     process without waiting for the store.

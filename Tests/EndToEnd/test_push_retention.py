@@ -7,6 +7,7 @@ The tests edit the store between two starts instead of waiting.
 import contextlib
 import sqlite3
 
+from harness.gateway import needs_file
 from harness.fleet import wait_until
 from harness.push.push_fleet import PushFleet
 
@@ -77,6 +78,7 @@ def test_ended_pushes_and_their_notifications_are_deleted(start_push_fleet):
     device.next(fleet.announce(device))
 
 
+@needs_file
 def test_erased_user_is_in_no_database_file(start_push_fleet):
     fleet = start_push_fleet("kept")
     customer, driver, name = fleet.customer(), fleet.driver(), "Zebedee Quixworth"

@@ -23,7 +23,7 @@ import Testing
         let trips = SharedTrips(
             settings.trips, hub: hub, app: 0, policy: ChannelPolicy([] as [ChannelPolicy.Rule]), counters: FleetCounters())
         let options = try StoreWriter.Options(settings, lanes: [], trips)
-        #expect(options.path == "/nonexistent/fleetwire.db")
+        #expect(options.address == .file("/nonexistent/fleetwire.db"))
         #expect(options.retentionDays == 3)
         #expect(options.backlogHours == 7)
         #expect(options.confirmSeconds == 9)

@@ -34,7 +34,7 @@ struct AccountTableTests {
 
     init() throws {
         accounts = AccountTable(
-            database: try Database.open(path: store.path, durability: .normal, now: noon, migrations: Migrations()))
+            database: try Database.open(store.address, durability: .normal, now: noon, migrations: Migrations()))
     }
 
     @Test(arguments: AccountStatus.allCases) func keepsEveryField(_ status: AccountStatus) throws {

@@ -9,7 +9,7 @@ import Testing
 
     private func entries(of subject: AuditEntry.Subject) throws -> [AuditEntry] {
         var entries: [AuditEntry] = []
-        try AuditTrail(path: store.path).entries(of: subject) { entries.append($0) }
+        try AuditTrail(store.address).entries(of: subject) { entries.append($0) }
         return entries
     }
 
@@ -49,9 +49,9 @@ import Testing
         #expect(try entries(of: .route("R")).map(\.action) == ["assign", "accept"])
     }
 
-    @Test func missingStoreIsAnError() {
-        #expect(throws: StoreError.unreachable(path: store.path, detail: "unable to open database file")) {
-            try AuditTrail(path: store.path)
+    @Test(.fileOnly) func missingStoreIsAnError() {
+        #expect(throws: StoreError.unreachable(store.address, detail: "unable to open database file")) {
+            try AuditTrail(store.address)
         }
     }
 }

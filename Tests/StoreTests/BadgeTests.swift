@@ -91,7 +91,7 @@ import Testing
     @Test func migrationCountsExistingNotifications() throws {
         do {
             let database = try Database.open(
-                path: store.path, durability: .normal, now: noon, migrations: Migrations([Schema.migrations[0]]))
+                store.address, durability: .normal, now: noon, migrations: Migrations([Schema.migrations[0]]))
             let channels = ["driver-42", "driver-42", "driver-42", "driver-42", "customer-7", "customer-7", "drivers-channel"]
             for (number, channel) in channels.enumerated() {
                 try database.run(

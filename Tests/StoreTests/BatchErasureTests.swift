@@ -21,7 +21,7 @@ import Testing
 
     private var everything: String {
         get throws {
-            let tables = try executor.database.dump("SELECT name FROM sqlite_master WHERE type = 'table' ORDER BY name")
+            let tables = try executor.database.tableNames()
             return try tables.flatMap { try executor.database.dump("SELECT * FROM \($0)") }.joined(separator: "\n")
         }
     }

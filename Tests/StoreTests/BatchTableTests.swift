@@ -83,7 +83,7 @@ extension BatchOrder {
 
     init() throws {
         batches = BatchTable(
-            database: try Database.open(path: store.path, durability: .normal, now: noon, migrations: Migrations()))
+            database: try Database.open(store.address, durability: .normal, now: noon, migrations: Migrations()))
     }
 
     private func keep(_ batch: Batch, over stored: Batch? = nil) throws {

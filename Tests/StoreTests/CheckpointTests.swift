@@ -4,7 +4,7 @@ import Testing
 @testable import Store
 
 /// Commits do not copy the write-ahead log into the database file; the checkpointer does, and the log stays bounded.
-@Suite struct CheckpointTests {
+@Suite(.fileOnly) struct CheckpointTests {
     // MARK: Schedule
 
     private var schedule = CheckpointSchedule()
@@ -58,7 +58,7 @@ import Testing
     private let store = TemporaryStore()
 
     private static func commit(_ executor: CommandExecutor, untilLogHas pages: Int) throws {
-        for number in 0..<10_000 where executor.database.logPages < pages {
+        for number in 0..<10_000 where (executor.database.sqlite?.logPages ?? 0) < pages {
             _ = try executor.commit(assign("A\(number)", to: "42"))
         }
     }
@@ -68,28 +68,28 @@ import Testing
         _ = try executor.commit(assign("first", to: "42"))
         let size = StoreFile.sizes(path: store.path).file
         try Self.commit(executor, untilLogHas: 4_500)  // SQLite's default is 1,000
-        #expect(executor.database.logPages >= 4_500)
+        #expect((executor.database.sqlite?.logPages ?? 0) >= 4_500)
         #expect(StoreFile.sizes(path: store.path).file == size)
         #expect(StoreFile.sizes(path: store.path).log > 4_500 * 4_096)
     }
 
     @Test func logBeginsAnewOnceItIsCopied() throws {
         let executor = try store.executor()
-        try Self.commit(executor, untilLogHas: executor.database.logPages + 100)
-        let copier = try Database.open(copyingLogOf: store.path)
-        let reader = try Database.open(readingFrom: store.path)
+        try Self.commit(executor, untilLogHas: (executor.database.sqlite?.logPages ?? 0) + 100)
+        let copier = try SQLiteConnection(copyingLogOf: store.path)
+        let reader = try Database.open(readingFrom: store.address)
         try reader.run("BEGIN")
         #expect(try reader.dump("SELECT COUNT(*) FROM orders") != ["0"])
-        let before = executor.database.logPages
+        let before = (executor.database.sqlite?.logPages ?? 0)
         _ = try executor.commit(assign("B", to: "42"))
         let held = try copier.copyLog()
-        #expect(held.copied == before && held.pages == executor.database.logPages, "the reader holds the rest")
+        #expect(held.copied == before && held.pages == (executor.database.sqlite?.logPages ?? 0), "the reader holds the rest")
         try reader.run("COMMIT")
         let all = try copier.copyLog()
-        #expect(all.copied == all.pages && all.pages == executor.database.logPages)
+        #expect(all.copied == all.pages && all.pages == (executor.database.sqlite?.logPages ?? 0))
         _ = try executor.commit(assign("C", to: "42"))
-        #expect(executor.database.logPages < before)
-        #expect(try executor.database.dump("PRAGMA integrity_check") == ["ok"])
+        #expect((executor.database.sqlite?.logPages ?? 0) < before)
+        #expect(try executor.database.integrityCheck() == ["ok"])
     }
 
     // MARK: Writer

@@ -311,7 +311,7 @@ import Threads
     @Test func nothingIsStoredInClear() throws {
         let message = try send(at: 0)
         func everything() throws -> String {
-            let tables = try executor.database.dump("SELECT name FROM sqlite_master WHERE type = 'table' ORDER BY name")
+            let tables = try executor.database.tableNames()
             return try tables.flatMap { try executor.database.dump("SELECT * FROM \($0)") }.joined(separator: "\n")
         }
         #expect(try !everything().contains(message.code))

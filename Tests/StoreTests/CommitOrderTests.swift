@@ -46,7 +46,7 @@ import Threads
 
     /// The background task that creates the push jobs of a broadcast fails, but the task of an erasure still runs. A
     /// failed task pauses for five seconds; then the job is created.
-    @Test func failingBackgroundTaskDoesNotStopOthers() throws {
+    @Test(.fileOnly) func failingBackgroundTaskDoesNotStopOthers() throws {
         do {
             let executor = try store.pushing()
             _ = try executor.commit(register(fcm("a"), by: driver("42")))
@@ -59,7 +59,7 @@ import Threads
                 """)
         }
         let harness = try harness()
-        let other = try Database.open(readingFrom: store.path)
+        let other = try Database.open(readingFrom: store.address)
         var none: [WriterHarness.Reply] = []
         while try other.dump("SELECT * FROM erasures") != [] { _ = harness.replies.take(into: &none, most: 1, waiting: 10) }
         let events = harness.events.withLock { $0 }
@@ -69,7 +69,7 @@ import Threads
         } else {
             Issue.record("\(events)")
         }
-        let writing = try Database(path: store.path, .writing)
+        let writing = try Database.open(besideGateway: store.address)
         try writing.run("DROP TRIGGER poison")
         harness.time.withLock { $0 += 5_000 }
         #expect(harness.execute(assign("A", to: "1"))?.status == 200)
@@ -79,7 +79,7 @@ import Threads
     }
 
     /// The transaction of two commands fails. Then each command is executed alone, the dispatcher's first, which fails.
-    @Test func publishesEndedJobsOnceIfAnotherCommandOfTheBatchFails() throws {
+    @Test(.fileOnly) func publishesEndedJobsOnceIfAnotherCommandOfTheBatchFails() throws {
         let barrier = StartBarrier(1)
         let harness = try harness(
             onOpen: { (executor: CommandExecutor) throws(DatabaseError) in

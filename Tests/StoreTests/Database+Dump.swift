@@ -3,10 +3,17 @@ import CSQLite
 @testable import Store
 
 extension Database {
+    /// The connection to an SQLite file.
+    var file: SQLiteConnection {
+        guard let sqlite else { preconditionFailure("the test needs an SQLite file") }
+        return sqlite
+    }
+
     /// Runs any statement and returns its rows. Each row is one string: its columns, separated by `|`; `-` for NULL.
     func dump(_ sql: String) throws -> [String] {
+        if let postgres = connection as? PostgresConnection { return try postgres.query(sql).rows }
         var handle: OpaquePointer?
-        try connection.check(sqlite3_prepare_v2(connection.handle, sql, -1, &handle, nil), doing: sql)
+        try file.check(sqlite3_prepare_v2(file.handle, sql, -1, &handle, nil), doing: sql)
         defer { sqlite3_finalize(handle) }
         var rows: [String] = []
         while sqlite3_step(handle) == SQLITE_ROW {
@@ -16,5 +23,31 @@ extension Database {
             rows.append(columns.joined(separator: "|"))
         }
         return rows
+    }
+}
+
+extension Database {
+    /// The names of all tables, sorted.
+    func tableNames() throws -> [String] { try all(connection.dialect.tableNames, as: { $0.string(0) }).sorted() }
+
+    /// The definitions of a table's indexes, without those of its constraints.
+    func indexes(of table: String) throws -> [String] {
+        sqlite == nil
+            ? try dump(
+                "SELECT indexdef FROM pg_indexes WHERE schemaname = current_schema() AND tablename = '\(table)' "
+                    + "AND indexdef NOT LIKE '%UNIQUE%' ORDER BY indexname")
+            : try dump("SELECT sql FROM sqlite_master WHERE type = 'index' AND name LIKE '\(table)%' ORDER BY name")
+    }
+
+    /// What SQLite's check of the file finds.
+    func integrityCheck() throws -> [String] { sqlite == nil ? ["ok"] : try dump("PRAGMA integrity_check") }
+}
+
+extension PostgresResult {
+    /// The rows of a statement that was run without parameters.
+    var rows: [String] {
+        (0..<rowCount).map { row in
+            (0..<columnCount).map { isNull(row, $0) ? "-" : string(row, $0) }.joined(separator: "|")
+        }
     }
 }

@@ -49,7 +49,7 @@ extension TemporaryStore {
         at now: Int64 = noon
     ) throws -> ReplayPage {
         let reader = ReplayReader(
-            try Database.open(readingFrom: path), backlogHours: 48, limit: backlogLimit)
+            try Database.open(readingFrom: address), backlogHours: 48, limit: backlogLimit)
         let request = ReplayRequest(
             key: key, after: after, limit: limit, isFirst: isFirst, replyTo: ReplyAddress(loop: 1, request: 1))
         return try reader.page(for: request, at: reading(now, uptime: now - noon + day))

@@ -55,7 +55,7 @@ import Testing
             }
         }
         #expect(replayed > 0)
-        #expect(try executor.database.dump("PRAGMA integrity_check") == ["ok"])
+        #expect(try executor.database.integrityCheck() == ["ok"])
     }
 
     // MARK: Random actions

@@ -20,7 +20,7 @@ import Testing
         let listing = NotificationListing(
             channel: channel, state: state.flatMap { NotificationFilter.State(name: $0) }, olderThan: olderThan)
         let query = Query.notificationLog(listing, before: nil, limit: 50)
-        let result = try QueryExecutor(Database.open(readingFrom: store.path)).execute(query, now: now).get()
+        let result = try QueryExecutor(Database.open(readingFrom: store.address)).execute(query, now: now).get()
         guard case .notificationLog(let reports) = result else { return [] }
         return reports.map(\.logged)
     }
@@ -78,7 +78,7 @@ import Testing
         try executor.commit(confirmed(phone(), upTo: 2, at: noon + 101))
         try executor.commit(written(phone(), after: 2, upTo: 3))
         _ = try executor.commit(command(.markRead(nil), by: driver("42")), at: noon + 7)
-        let result = try QueryExecutor(Database.open(readingFrom: store.path)).execute(.deliveryFigures, now: noon + 9_000)
+        let result = try QueryExecutor(Database.open(readingFrom: store.address)).execute(.deliveryFigures, now: noon + 9_000)
         var expected = DeliveryFigures()
         (expected.created, expected.written, expected.confirmed, expected.acknowledged) = (5, 3, 2, 4)
         expected.unconfirmed = 1
@@ -97,7 +97,7 @@ import Testing
         try executor.commit(written(phone(of: "1", on: "drivers-channel"), upTo: 1, at: noon + 2))
         try executor.commit(confirmed(phone(of: "2", on: "drivers-channel"), upTo: 1, at: noon + 3))
         _ = try executor.commit(telemetry(id, by: driver("3")), at: noon + 4)
-        let result = try QueryExecutor(Database.open(readingFrom: store.path))
+        let result = try QueryExecutor(Database.open(readingFrom: store.address))
             .execute(.notificationRecipients(notificationID: id), now: noon)
         #expect(
             result

@@ -72,7 +72,7 @@ import Threads
 
     /// A subscription must not overtake the receipts that wait: it would repeat what they confirm. They are written in
     /// slices.
-    @Test(arguments: Sequel.allCases) func whileTheDiskIsFullReceiptsWait(for sequel: Sequel) throws {
+    @Test(.fileOnly, arguments: Sequel.allCases) func whileTheDiskIsFullReceiptsWait(for sequel: Sequel) throws {
         let store = TemporaryStore()
         let count = 2_500
         do {
@@ -88,7 +88,7 @@ import Threads
             store,
             onOpen: { (executor: CommandExecutor) throws(DatabaseError) in
                 try executor.database.run("PRAGMA max_page_count = 1")  // SQLite raises the limit to the size of the file
-                pages.withLock { $0.handle = UInt(bitPattern: executor.database.connection.handle) }
+                pages.withLock { $0.handle = UInt(bitPattern: executor.database.file.handle) }
             },
             onCommit: { commit in
                 recorder.record(commit)
@@ -121,7 +121,7 @@ import Threads
         #expect(recorder.largest.withLock { $0 } == 1_000)
     }
 
-    @Test func receiptsBeyondTheLimitAreDroppedWhileTheDiskIsFull() throws {
+    @Test(.fileOnly) func receiptsBeyondTheLimitAreDroppedWhileTheDiskIsFull() throws {
         let recorder = Recorder()
         let harness = try WriterHarness(
             onOpen: { (executor: CommandExecutor) throws(DatabaseError) in
@@ -135,7 +135,7 @@ import Threads
     }
 
     /// A new device's subscription writes a row.
-    @Test func anErrorReturnsOnlyItsOwnRequest() throws {
+    @Test(.fileOnly) func anErrorReturnsOnlyItsOwnRequest() throws {
         let barrier = StartBarrier(1)
         let recorder = Recorder()
         let pause = pause(at: barrier)

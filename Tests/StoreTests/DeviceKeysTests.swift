@@ -7,7 +7,7 @@ import Testing
 
     /// The number of devices per key: `k1|3`.
     private func devicesByKey() throws -> [String] {
-        try Database.open(readingFrom: store.path).dump("SELECT key_id, COUNT(*) FROM devices GROUP BY key_id ORDER BY key_id")
+        try Database.open(readingFrom: store.address).dump("SELECT key_id, COUNT(*) FROM devices GROUP BY key_id ORDER BY key_id")
     }
 
     /// Registers a device for each of `count` drivers.
@@ -45,7 +45,7 @@ import Testing
     @Test func undecryptableTokenFailsOnlyItsOwnJobs() throws {
         try fill(600)
         let executor = try store.pushing(keys: testKeys("k3", "k2", "k1"))
-        try executor.database.run("UPDATE devices SET sealed = X'00' WHERE owner <> 'driver:599'")
+        try executor.database.change("UPDATE devices SET sealed = ? WHERE owner <> 'driver:599'", .blob([0]))
         try executor.runBackgroundTasks()
         #expect(try devicesByKey() == ["k1|599", "k3|1"])
         _ = try executor.commit(announce(to: "5", "6", "599"))
@@ -69,7 +69,7 @@ import Testing
     @Test func doesNotStartWithoutARequiredKey() throws {
         try fill(3)
         let error = #expect(throws: StoreError.self) { try start(testKeys("k2")) }
-        #expect(error == .keyMissing(path: store.path, key: "k1", devices: 3))
+        #expect(error == .keyMissing(store.address, key: "k1", devices: 3))
         let text = error?.description ?? ""
         #expect(text.contains("the tokens of 3 devices are encrypted with the key 'k1', which store"))
         #expect(text.contains("DELETE FROM devices WHERE key_id = 'k1'"))
@@ -80,7 +80,7 @@ import Testing
         try fill(3)
         do { try store.pushing(keys: testKeys("k1")).database.run("UPDATE devices SET key_id = 'k2'") }
         let error = #expect(throws: StoreError.self) { try start(testKeys("k2")) }
-        #expect(error == .keyWrong(path: store.path, key: "k2", devices: 3))
+        #expect(error == .keyWrong(store.address, key: "k2", devices: 3))
         #expect(error?.description.contains("encrypted with an earlier key 'k2'") == true)
     }
 }

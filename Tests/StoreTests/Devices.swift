@@ -106,8 +106,8 @@ extension CommandExecutor {
         let count = UnsafeMutablePointer<Int>.allocate(capacity: 1)
         count.pointee = 0
         defer { count.deallocate() }
-        sqlite3_progress_handler(database.connection.handle, 100, Self.count, count)
-        defer { sqlite3_progress_handler(database.connection.handle, 0, nil, nil) }
+        sqlite3_progress_handler(database.file.handle, 100, Self.count, count)
+        defer { sqlite3_progress_handler(database.file.handle, 0, nil, nil) }
         try body()
         return count.pointee * 100
     }

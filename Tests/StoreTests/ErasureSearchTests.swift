@@ -14,7 +14,7 @@ import Testing
 
     /// The content of all tables, one row per line.
     private func everything(_ executor: CommandExecutor) throws -> String {
-        let tables = try executor.database.dump("SELECT name FROM sqlite_master WHERE type = 'table' ORDER BY name")
+        let tables = try executor.database.tableNames()
         return try tables.flatMap { try executor.database.dump("SELECT * FROM \($0)") }.joined(separator: "\n")
     }
 

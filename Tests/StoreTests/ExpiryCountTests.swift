@@ -29,7 +29,7 @@ import Threads
         _ = try executor.commit(command(.markRead(nil), by: driver("3")))
         _ = try executor.commit(telemetry(removed, by: people[0]))
 
-        let reader = QueryExecutor(try Database.open(readingFrom: store.path))
+        let reader = QueryExecutor(try Database.open(readingFrom: store.address))
         var count = ExpiryCount(from: noon)
         #expect(try texts(count.next(reader, now: noon + 999)) == nil, "at most once a second")
         #expect(try texts(count.next(reader, now: noon + hour - 1)) == [])
@@ -46,7 +46,7 @@ import Threads
     @Test func countsAgainAfterTheClockWasSetBackFar() throws {
         let executor = try store.pushing()
         _ = try executor.commit(announce(to: "1"))
-        let reader = QueryExecutor(try Database.open(readingFrom: store.path))
+        let reader = QueryExecutor(try Database.open(readingFrom: store.address))
         var count = ExpiryCount(from: noon + 1_000 * hour)
         #expect(try texts(count.next(reader, now: noon)) == nil)
         #expect(try texts(count.next(reader, now: noon + hour)) == ["hello expired 1"])
@@ -55,15 +55,15 @@ import Threads
     @Test func doesNotCountWhatHadExpiredBefore() throws {
         let executor = try store.pushing()
         _ = try executor.commit(announce(to: "1"))
-        let reader = QueryExecutor(try Database.open(readingFrom: store.path))
+        let reader = QueryExecutor(try Database.open(readingFrom: store.address))
         var count = ExpiryCount(from: noon + hour)
         #expect(try texts(count.next(reader, now: noon + 2 * hour)) == [])
     }
 
     @Test func reportsAFailureOnce() throws {
         do { _ = try store.executor() }
-        let reader = QueryExecutor(try Database.open(readingFrom: store.path))
-        try Database(path: store.path, .writing).run("DROP TABLE inbox_entries")
+        let reader = QueryExecutor(try Database.open(readingFrom: store.address))
+        try Database.open(besideGateway: store.address).run("DROP TABLE inbox_entries")
         var count = ExpiryCount(from: noon)
         #expect(throws: DatabaseError.self) { try count.next(reader, now: noon + 1_000) }
         for second in 2..<5 { #expect(try count.next(reader, now: noon + Int64(second) * 1_000) == nil) }
@@ -74,7 +74,7 @@ import Threads
         let time = Lock(noon)
         let counts = WorkQueue<DeliveryCounts>(capacity: 10)
         let reader = try StoreReader(
-            path: store.path, encode: { _ in [] }, onReplies: { _ in }, onExpired: { _ = counts.post($0) },
+            store.address, encode: { _ in [] }, onReplies: { _ in }, onExpired: { _ = counts.post($0) },
             onError: { Issue.record("\($0)") }, now: { time.withLock { $0 } })
         time.withLock { $0 += hour }
         var batch: [DeliveryCounts] = []

@@ -120,11 +120,11 @@ import Threads
         #expect(try recovered() == ids)
     }
 
-    @Test func writerRecordsAfterAFailedTransactionWhatItCouldNotRecord() throws {
+    @Test(.fileOnly) func writerRecordsAfterAFailedTransactionWhatItCouldNotRecord() throws {
         let published = Lock(Published())
         let harness = try WriterHarness(store, takePublished: { published.withLock { $0.take() } })
         let ids = try #require(harness.execute(assign("A", to: "42"))?.notifications.map(\.id))
-        let database = try Database(path: store.path, .writing)
+        let database = try Database.open(besideGateway: store.address)
         try database.transaction(.writing) { () throws(DatabaseError) in
             published.withLock { $0.position = ids[2] }
             // The writer cannot write now: the command gets 503, and what was published is taken from the hub.

@@ -90,7 +90,8 @@ import Testing
         let job = try executor.claim()[0]
         #expect(try executor.jobs() == ["driver:42|sending|"])
         try executor.report([PushOutcome(job, result, wasTried: wasTried)], at: noon + 9)
-        let columns = "state, attempts, reason, message_id, CASE settled_at WHEN \(noon + 9) THEN 'x' ELSE settled_at END"
+        let columns =
+            "state, attempts, reason, message_id, CASE settled_at WHEN \(noon + 9) THEN 'x' ELSE CAST(settled_at AS TEXT) END"
         let rows = { try executor.database.dump("SELECT \(columns) FROM push_jobs") }
         #expect(try rows() == [row])
         // A repeated report changes nothing.

@@ -71,7 +71,7 @@ import Testing
     @Test func startEndsTheQuarantine() throws {
         do { _ = try quarantined() }
         let rows = "SELECT quarantined_at FROM devices"
-        #expect(try Database.open(readingFrom: store.path).dump(rows) == ["\(noon + 5)"])
+        #expect(try Database.open(readingFrom: store.address).dump(rows) == ["\(noon + 5)"])
         let executor = try store.pushing([.fcm])
         #expect(try executor.database.dump(rows) == ["-"])
         #expect(try executor.claim().count == 2)

@@ -106,7 +106,7 @@ import Testing
         }
         #expect(executor.arrivals().contains("hello pushed 1"), "once per recipient")
         for message in ["m1", "m2", "m3"] { #expect(try executor.outbox.jobs.notificationID(ofMessage: message) == id) }
-        let history = try QueryExecutor(Database.open(readingFrom: store.path))
+        let history = try QueryExecutor(Database.open(readingFrom: store.address))
             .execute(.notificationHistory(notificationID: id), now: noon + 30).get()
         guard case .notificationHistory(_, let steps) = history else { return }
         #expect(

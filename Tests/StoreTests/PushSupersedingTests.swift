@@ -21,7 +21,7 @@ import Testing
     /// The state, the reason and the end time of each job; `-` for a missing reason or end time.
     private func states(_ executor: CommandExecutor) throws -> [String] {
         try executor.database.dump(
-            "SELECT state, COALESCE(reason, '-'), COALESCE(settled_at, '-') FROM push_jobs ORDER BY number")
+            "SELECT state, COALESCE(reason, '-'), COALESCE(CAST(settled_at AS TEXT), '-') FROM push_jobs ORDER BY number")
     }
 
     @Test func newerJobSupersedesRetry() throws {

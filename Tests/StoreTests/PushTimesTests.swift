@@ -128,7 +128,7 @@ import Testing
         let executor = try store.pushing()
         _ = try executor.commit(register(fcm("a"), by: driver("42")))
         let notification = try executor.commit(announce(to: "42")).notifications[0]
-        try executor.database.run("UPDATE devices SET sealed = X'00'")
+        try executor.database.change("UPDATE devices SET sealed = ?", .blob([0]))
         #expect(try executor.claim() == [])
         let failed = FailedPush(
             notificationID: notification.id, event: "hello", recipient: "driver:42", device: DeviceTable.id(of: fcm("a")),

@@ -85,7 +85,7 @@ import Testing
     }
 
     /// With 200,000 jobs in the queue, a claim reads only the jobs that it leases.
-    @Test func claimCostDoesNotDependOnQueueLength() throws {
+    @Test(.fileOnly) func claimCostDoesNotDependOnQueueLength() throws {
         let executor = try executor(1)
         let id = try executor.commit(announce(to: "0")).notifications[0].id
         let device = try executor.database.dump("SELECT id FROM devices")[0]

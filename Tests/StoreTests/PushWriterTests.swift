@@ -59,7 +59,7 @@ import Threads
         #expect(harness.statistics.commits == 2 && harness.statistics.reports == 20)
     }
 
-    @Test func failingReportDoesNotAffectOthers() throws {
+    @Test(.fileOnly) func failingReportDoesNotAffectOthers() throws {
         let barrier = StartBarrier(1)
         let harness = try harness(
             onOpen: { (executor: CommandExecutor) throws(DatabaseError) in
@@ -93,11 +93,11 @@ import Threads
         #expect(error.message == "poisoned")
     }
 
-    @Test func reportsAreRejectedWhileTheStoreIsNotWritable() throws {
+    @Test(.fileOnly) func reportsAreRejectedWhileTheStoreIsNotWritable() throws {
         let harness = try harness()
         _ = harness.execute(register(fcm("a"), by: driver("42")))
         _ = harness.execute(announce(to: "42"))
-        let other = try Database(path: store.path, .writing)
+        let other = try Database.open(besideGateway: store.address)
         try other.run("BEGIN IMMEDIATE")
         harness.post(Self.report())
         // The writer sends the second reply after it has published the whole batch of the first one.

@@ -17,7 +17,7 @@ import Threads
     @Test func countsQueuedAndWaitingJobs() throws {
         let executor = try executor()
         for offset in [0, 5, 6] as [Int64] { _ = try executor.commit(announce(to: "42"), at: noon + offset) }
-        let reader = QueryExecutor(try Database.open(readingFrom: store.path))
+        let reader = QueryExecutor(try Database.open(readingFrom: store.address))
         #expect(try reader.pushQueues() == [.fcm: PushQueue(depth: 3, oldestAt: noon), .apns: none, .apnsSandbox: none])
         let job = try executor.claim(1, at: noon + 10)[0]
         #expect(try reader.pushQueues()[.fcm] == PushQueue(depth: 2, oldestAt: noon + 5), "one job is being sent")
@@ -28,7 +28,7 @@ import Threads
     /// The share of the reader's time that counting takes is bounded, however many jobs there are.
     @Test func countsMoreRarelyIfACountTakesLong() throws {
         do { _ = try executor() }
-        let reader = QueryExecutor(try Database.open(readingFrom: store.path))
+        let reader = QueryExecutor(try Database.open(readingFrom: store.address))
         let second: UInt64 = 1_000_000_000
         var count = RegularCount()
         func isCounted(at start: UInt64, until end: UInt64) throws -> Bool {
@@ -45,8 +45,8 @@ import Threads
 
     @Test func reportsAFailureOnce() throws {
         do { _ = try executor() }
-        let reader = QueryExecutor(try Database.open(readingFrom: store.path))
-        try Database(path: store.path, .writing).run("DROP TABLE push_jobs")
+        let reader = QueryExecutor(try Database.open(readingFrom: store.address))
+        try Database.open(besideGateway: store.address).run("DROP TABLE push_jobs")
         var count = RegularCount()
         var now: UInt64 = 0
         func next() throws -> [PushLane: PushQueue]? {
@@ -61,7 +61,7 @@ import Threads
         do { _ = try executor().commit(announce(to: "42")) }
         let queues = WorkQueue<[PushLane: PushQueue]>(capacity: 10)
         let reader = try StoreReader(
-            path: store.path, encode: { _ in [] }, onReplies: { _ in }, onPushQueues: { _ = queues.post($0) },
+            store.address, encode: { _ in [] }, onReplies: { _ in }, onPushQueues: { _ = queues.post($0) },
             onError: { Issue.record("\($0)") }, now: { noon })
         var batch: [[PushLane: PushQueue]] = []
         #expect(queues.take(into: &batch, most: 1, waiting: 20_000) == .items)

@@ -139,7 +139,7 @@ import Threads
         let clock = ClockTable(database: executor.database)
         try clock.store(reading(noon, uptime: day), as: .trusted)
         // The wall clock shows 30 days more; the machine has run for a second.
-        let replays = ReplayReader(try Database.open(readingFrom: store.path), backlogHours: 48, limit: 10)
+        let replays = ReplayReader(try Database.open(readingFrom: store.address), backlogHours: 48, limit: 10)
         let jumped = reading(noon + 30 * day, uptime: day + 1_000)
         for (key, count) in [(phone(), 2), (all, 1)] {
             let request = ReplayRequest(
@@ -158,7 +158,7 @@ import Threads
         let replies = Lock(0)
         let errors = Lock(0)
         let reader = try StoreReader(
-            path: store.path, backlogHours: 1, backlogLimit: 2, encode: { _ in [] },
+            store.address, backlogHours: 1, backlogLimit: 2, encode: { _ in [] },
             onReplies: { batch in replies.withLock { $0 += batch.count } },
             onReplays: { batch in pages.withLock { $0 += batch } },
             onError: { _ in errors.withLock { $0 += 1 } }, readClock: { reading(noon + 2 * hour, uptime: day + 2 * hour) })
@@ -186,7 +186,7 @@ import Threads
         do { _ = try store.executor() }
         let barrier = StartBarrier(1)
         let reader = try StoreReader(
-            path: store.path, queueMax: 8, encode: { _ in [] }, onReplies: { _ in },
+            store.address, queueMax: 8, encode: { _ in [] }, onReplies: { _ in },
             onReplays: { batch in if batch[0].request.after == 7 { barrier.arriveAndWait() } },
             onError: { Issue.record("\($0)") })
         let post = { (after: Int64) in

@@ -102,7 +102,7 @@ import Testing
         #expect(try channels() == ["admin-channel", "driver-42", "drivers-channel"])
     }
 
-    @Test func retriesAfterAFailure() throws {
+    @Test(.fileOnly) func retriesAfterAFailure() throws {
         let executor = try store.executor()
         _ = try executor.commit(assign("A", to: "42", key: "k"))
         try executor.database.run("PRAGMA query_only = 1")
@@ -116,7 +116,7 @@ import Testing
         #expect(try executor.count("idempotency") == 0, "the table whose deletion failed at first is emptied later")
     }
 
-    @Test func failureInOneTableDoesNotStopOthers() throws {
+    @Test(.fileOnly) func failureInOneTableDoesNotStopOthers() throws {
         let executor = try store.executor()
         _ = try executor.commit(assign("A", to: "42", key: "k"))
         _ = try executor.commit(order(.cancel, "A"))

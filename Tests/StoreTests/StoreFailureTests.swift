@@ -8,7 +8,7 @@ import Threads
 
 /// Errors of the disk and of statements: each transaction is committed completely or changes nothing, and the store
 /// works again afterwards.
-@Suite struct StoreFailureTests {
+@Suite(.fileOnly) struct StoreFailureTests {
     /// A trigger that makes commands fail for orders whose code begins with POISON, as a violated constraint would.
     private static let poison = """
         CREATE TRIGGER poison BEFORE INSERT ON audit WHEN NEW.order_code LIKE 'POISON%' \
@@ -54,7 +54,7 @@ import Threads
             store,
             onOpen: { (executor: CommandExecutor) throws(DatabaseError) in
                 try executor.database.run("PRAGMA max_page_count = 1")  // SQLite raises the limit to the size of the file
-                pages.withLock { $0.handle = UInt(bitPattern: executor.database.connection.handle) }
+                pages.withLock { $0.handle = UInt(bitPattern: executor.database.file.handle) }
             },
             onCommit: { _ in
                 pages.withLock { state in
@@ -92,7 +92,7 @@ import Threads
         #expect(
             try database.dump("SELECT sequence FROM notifications WHERE channel = 'driver-42' ORDER BY sequence")
                 == (1...(codes.count + 2)).map(String.init))
-        #expect(try database.dump("PRAGMA integrity_check") == ["ok"])
+        #expect(try database.integrityCheck() == ["ok"])
     }
 
     /// The transaction is repeated with one more page of free space each time, until it succeeds.
@@ -138,8 +138,8 @@ import Threads
                 try executor.transaction { () throws(DatabaseError) in
                     // BEGIN and COMMIT are not interrupted: a COMMIT that is interrupted after its last step reports an
                     // error although the transaction is committed.
-                    sqlite3_progress_handler(executor.database.connection.handle, 1, Self.failLast, stepsLeft)
-                    defer { sqlite3_progress_handler(executor.database.connection.handle, 0, nil, nil) }
+                    sqlite3_progress_handler(executor.database.file.handle, 1, Self.failLast, stepsLeft)
+                    defer { sqlite3_progress_handler(executor.database.file.handle, 0, nil, nil) }
                     return try executor.execute(assign("A", to: "42", key: "k"), now: noon)
                 }
             }
@@ -161,7 +161,7 @@ import Threads
     /// A rollback can fail, too. Then the next transaction first rolls back again.
     @Test func nextTransactionRepeatsAFailedRollback() throws {
         let executor = try TemporaryStore().executor()
-        let handle = executor.database.connection.handle
+        let handle = executor.database.file.handle
         #expect(throws: DatabaseError.self) {
             try executor.transaction { () throws(DatabaseError) in
                 _ = try executor.execute(assign("A", to: "42"), now: noon)
@@ -179,7 +179,7 @@ import Threads
     /// The writer itself finds out that the store can be written again: no command may come before it is said.
     @Test func outageEndsWithoutACommand() throws {
         let harness = try WriterHarness()
-        let other = try Database(path: harness.store.path, .writing)
+        let other = try Database.open(besideGateway: harness.store.address)
         try other.run("BEGIN IMMEDIATE")
         #expect(!harness.statistics.isUnavailable)
         #expect(harness.execute(assign("A", to: "42"))?.isUnavailable == true)
@@ -195,7 +195,7 @@ import Threads
 
     @Test func lockOfAnotherProgramIsTransient() throws {
         let harness = try WriterHarness()
-        let other = try Database(path: harness.store.path, .writing)
+        let other = try Database.open(besideGateway: harness.store.address)
         try other.run("BEGIN IMMEDIATE")
         #expect(harness.execute(assign("A", to: "42"))?.isUnavailable == true)
         try other.run("COMMIT")

@@ -15,8 +15,7 @@ import Threads
     @Test(arguments: Durability.allCases) func actionsPerSecond(_ durability: Durability) throws {
         for name in ["five notifications", "assign"] {
             let store = TemporaryStore()
-            var options = StoreWriter.Options(
-                path: store.path, keys: testKeys("k1"), encode: FleetResponses.body(of:correlationID:))
+            var options = StoreWriter.Options(store.address, keys: testKeys("k1"), encode: FleetResponses.body(of:correlationID:))
             options.durability = durability
             options.queueMax = 2 * Self.count  // one admin may fill half of the queue
             let committed = WorkQueue<Int>(capacity: Self.count)

@@ -117,6 +117,6 @@ private struct Model {
         #expect(try executor.count("audit") == changes)
         #expect(try executor.count("idempotency") == responses.count)
         #expect(try executor.count("notification_steps") == steps.count)
-        #expect(try executor.database.dump("PRAGMA integrity_check") == ["ok"])
+        #expect(try executor.database.integrityCheck() == ["ok"])
     }
 }

@@ -136,7 +136,7 @@ import Threads
         let harness = try WriterHarness(store)
         let replies = WorkQueue<Reply>(capacity: 1000)
         let reader = try StoreReader(
-            path: store.path, encode: FleetResponses.body(of:),
+            store.address, encode: FleetResponses.body(of:),
             onReplies: { for reply in $0 { _ = replies.post(reply) } }, onError: { Issue.record("\($0)") })
         var batch: [Reply] = []
         for number in 0..<100 {
@@ -172,7 +172,7 @@ import Threads
             """)
         let answers = Lock<[String]>([])
         let reader = try StoreReader(
-            path: store.path, encode: FleetResponses.body(of:),
+            store.address, encode: FleetResponses.body(of:),
             onReplies: { replies in answers.withLock { $0 += replies.map { Self.text($0.reply) } } },
             onReplays: { pages in answers.withLock { $0 += pages.map { "\($0.page?.notifications.count ?? -1)" } } },
             onError: { Issue.record("\($0)") }, now: { noon + 1 }, readClock: { reading(noon + 1, uptime: day) })
@@ -197,10 +197,10 @@ import Threads
         let replies = WorkQueue<Reply>(capacity: 10)
         let errors = Lock<[DatabaseError]>([])
         let reader = try StoreReader(
-            path: store.path, encode: FleetResponses.body(of:), onReplies: { for reply in $0 { _ = replies.post(reply) } },
+            store.address, encode: FleetResponses.body(of:), onReplies: { for reply in $0 { _ = replies.post(reply) } },
             onError: { error in errors.withLock { $0.append(error) } })
         // Another program drops a table.
-        try Database(path: store.path, .writing).run("DROP TABLE routes")
+        try Database.open(besideGateway: store.address).run("DROP TABLE routes")
         for query in [Query.route("R"), .order("A")] {
             _ = reader.post(QueryRequest(query, replyTo: ReplyAddress(loop: 0, request: 0)))
         }
@@ -211,9 +211,12 @@ import Threads
             batch.map(\.reply) == [
                 .unavailable("The store cannot be read now"), .rejected(RuleError(.unknown, "Order A not found")),
             ])
-        #expect(errors.withLock { $0.map(\.message) } == ["no such table: routes"])
+        #expect(
+            errors.withLock { $0.map(\.message) } == [
+                TemporaryStore.isFile ? "no such table: routes" : "relation \"routes\" does not exist"
+            ])
         #expect(throws: StoreError.self) {
-            try StoreReader(path: "/proc/none", encode: { _ in [] }, onReplies: { _ in }, onError: { _ in })
+            try StoreReader(.file("/proc/none"), encode: { _ in [] }, onReplies: { _ in }, onError: { _ in })
         }
     }
 }

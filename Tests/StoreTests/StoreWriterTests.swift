@@ -60,7 +60,7 @@ import Threads
         #expect(!harness.post(assign("late", to: "42")))
         #expect(harness.replies(300).count == 300)
         #expect(harness.events.withLock { $0 } == [])
-        let database = try Database(path: harness.store.path, .reading)
+        let database = try Database.open(readingFrom: harness.store.address)
         #expect(try database.dump("SELECT COUNT(*) FROM orders") == ["300"])
     }
 

@@ -47,7 +47,7 @@ import Testing
     }
 
     /// Marking all as read takes as long as there are new notifications, not as long as the mailbox is.
-    @Test func markingAllAsReadDoesNotWalkTheMailbox() throws {
+    @Test(.fileOnly) func markingAllAsReadDoesNotWalkTheMailbox() throws {
         let executor = try store.executor()
         _ = try executor.commit(assign("A", to: "42"))
         try executor.database.run(

@@ -1,26 +1,46 @@
 import Access
 import Crypto
 import FleetRules
+import Foundation
 import Glibc
 import HTTPAPI
 import JSON
 import Primitives
+import Testing
 import Threads
 
 @testable import Store
 
-/// A store in a new temporary directory. The directory is removed when the object is released.
+/// A store in a new temporary directory, or in a new schema of the PostgreSQL database that the environment variable
+/// `FLEETWIRE_TEST_POSTGRES` names. It is removed when the object is released.
 final class TemporaryStore: Sendable {
+    /// The URI of a database (`dev/with-postgres`); nil: the stores are SQLite files.
+    private static let server = ProcessInfo.processInfo.environment["FLEETWIRE_TEST_POSTGRES"]
+    /// Whether stores are SQLite files.
+    static var isFile: Bool { server == nil }
+
     let directory: String
+    /// The schema's name.
+    private let schema = "test_\(UInt64.random(in: 0 ... .max))"
     var path: String { directory + "/var/fleetwire.db" }
+    var address: StoreAddress {
+        Self.server.map { .postgres("\($0)&options=-csearch_path%3D\(schema)") } ?? .file(path)
+    }
 
     init() {
         var template = Array("/tmp/fleetwire-store-XXXXXX".utf8CString)
         guard mkdtemp(&template) != nil else { preconditionFailure("mkdtemp failed with errno \(errno)") }
         directory = String(decoding: template.dropLast().map { UInt8(bitPattern: $0) }, as: UTF8.self)
+        administer("CREATE SCHEMA \(schema)")
+    }
+
+    private func administer(_ sql: String) {
+        guard let server = Self.server else { return }
+        do { try PostgresSession(server).query(sql) } catch { preconditionFailure("\(error)") }
     }
 
     deinit {
+        administer("DROP SCHEMA \(schema) CASCADE")
         for name in ["", ".lock", ".key", "-wal", "-shm", "-journal"] { unlink(path + name) }
         chmod(directory + "/var", 0o700)
         rmdir(directory + "/var")
@@ -30,14 +50,24 @@ final class TemporaryStore: Sendable {
     /// Opens the store for writing.
     /// - Parameter change: changes the default options.
     func executor(at now: Int64 = noon, _ change: (inout StoreWriter.Options) -> Void = { _ in }) throws -> CommandExecutor {
-        var options = StoreWriter.Options(path: path, keys: testKeys("k1"), encode: FleetResponses.body(of:correlationID:))
+        var options = StoreWriter.Options(address, keys: testKeys("k1"), encode: FleetResponses.body(of:correlationID:))
         change(&options)
-        return try CommandExecutor(Database.open(path: path, durability: .normal, now: now), options)
+        return try CommandExecutor(Database.open(address, durability: .normal, now: now), options)
+    }
+
+    /// A connection to the store, which need not have a schema.
+    func unchecked() throws -> Database {
+        switch address {
+        case .file(let path):
+            if access(path, F_OK) != 0 { write([]) }
+            return try Database(path: path, .writing)
+        case .postgres(let uri): return Database(try PostgresConnection(uri, .shared), address)
+        }
     }
 
     /// The response to a query, as HTTPAPI encodes it.
     func response(to query: Query, at now: Int64 = noon) throws -> Result<String, RuleError> {
-        try QueryExecutor(Database.open(readingFrom: path)).execute(query, now: now).map {
+        try QueryExecutor(Database.open(readingFrom: address)).execute(query, now: now).map {
             String(decoding: FleetResponses.body(of: $0), as: UTF8.self)
         }
     }
@@ -52,11 +82,17 @@ final class TemporaryStore: Sendable {
 
     /// The content of the database file. A file of more than 1 MiB is cut off there.
     func bytes() -> [UInt8] {
+        guard Self.isFile else { return [] }
         let descriptor = open(path, O_RDONLY)
         defer { close(descriptor) }
         var bytes = [UInt8](repeating: 0, count: 1 << 20)
         return Array(bytes[..<read(descriptor, &bytes, bytes.count)])
     }
+}
+
+extension Trait where Self == ConditionTrait {
+    /// A test of what only SQLite files have: a log beside the file, full disks, `PRAGMA`.
+    static var fileOnly: Self { .enabled(if: TemporaryStore.isFile, "needs an SQLite file") }
 }
 
 /// 2026-11-21T12:00:00Z in milliseconds since 1970.

@@ -77,7 +77,7 @@ import Testing
         #expect(try executor.database.dump("SELECT COUNT(*) FROM audit WHERE has_position = 1") == ["0"])
     }
 
-    @Test func erasingADriverDeletesTheStoredPosition() throws {
+    @Test(.fileOnly) func erasingADriverDeletesTheStoredPosition() throws {
         let executor = try store.executor()
         try arriveTwice(executor)
         #expect(try executor.count("driver_positions") == 1)
@@ -104,16 +104,16 @@ import Testing
     }
 
     /// - Parameter isCopied: whether the positions are in the database file, or still in the log, when they are deleted.
-    @Test(arguments: [true, false]) func deletedPositionsAreInNoFile(isCopied: Bool) throws {
+    @Test(.fileOnly, arguments: [true, false]) func deletedPositionsAreInNoFile(isCopied: Bool) throws {
         let executor = try store.executor()
         try executor.runBackgroundTasks()  // those of the start end with a checkpoint, too
         try arriveTwice(executor)
-        if isCopied { try executor.database.checkpoint() }
+        if isCopied { try executor.database.sqlite?.checkpoint() }
         let before = try positionsInFiles()
         #expect(before == (file: isCopied, log: !isCopied))
         try runRetention(executor, at: noon + 24 * Self.hour + Self.minute)
         let after = try positionsInFiles()
         #expect(after == (file: false, log: false))
-        #expect(try executor.database.dump("PRAGMA integrity_check") == ["ok"])
+        #expect(try executor.database.integrityCheck() == ["ok"])
     }
 }

@@ -69,8 +69,10 @@ import Testing
         _ = try executor.commit(announce(to: "2"))
         try executor.database.run("UPDATE push_jobs SET lane = 'hms' WHERE recipient = 'driver:1' OR number = 3")
         #expect(try executor.claim().map(\.recipient) == ["driver:2"])
-        _ = try QueryExecutor(Database.open(readingFrom: store.path)).execute(.notificationHistory(notificationID: id), now: noon)
-            .get()
+        _ = try QueryExecutor(Database.open(readingFrom: store.address)).execute(
+            .notificationHistory(notificationID: id), now: noon
+        )
+        .get()
         _ = try executor.commit(unregister(fcm("1"), by: driver("1")))
         var retention = RetentionSchedule(days: 30)
         while retention.isDue(noon) { _ = try retention.runSlice(executor, noon) }

@@ -21,7 +21,7 @@ import Threads
 
     /// The number of rows that retention deletes when they are old enough.
     private func rowCount() throws -> Int {
-        let database = try Database.open(readingFrom: store.path)
+        let database = try Database.open(readingFrom: store.address)
         return try ["notifications", "audit", "idempotency", "devices", "orders"].reduce(0) {
             $0 + (Int(try database.dump("SELECT COUNT(*) FROM \($1)")[0]) ?? 0)
         }
@@ -78,21 +78,21 @@ import Threads
         let harness = try WriterHarness(store)
         harness.clockError.withLock { $0 = jump }
         run(harness)
-        try ClockConfirmation.store(reading(noon + jump, uptime: day), path: store.path)
+        try ClockConfirmation.store(reading(noon + jump, uptime: day), in: store.address)
         harness.time.withLock { $0 += 2_000 }
         run(harness)
         waitUntilDeleted(10, harness)
         harness.stop()
         #expect(changes(harness) == [.jumped(ahead: jump), .trusted(.confirmed)])
         #expect(harness.statistics.deleted >= 10)
-        let database = try Database.open(readingFrom: store.path)
+        let database = try Database.open(readingFrom: store.address)
         #expect(try database.dump("SELECT name FROM clock_readings") == ["trusted"], "a confirmation is used once")
     }
 
     @Test func operatorConfirmsAJumpWhileTheGatewayIsStopped() throws {
         try fill()
         do { try WriterHarness(store).stop() }
-        try ClockConfirmation.store(reading(noon + jump, uptime: day), path: store.path)
+        try ClockConfirmation.store(reading(noon + jump, uptime: day), in: store.address)
         let harness = try WriterHarness(store, changing: { $0.readClock = { reading(noon + 300 * day, uptime: day) } })
         waitUntilDeleted(10, harness)
         harness.stop()
@@ -104,14 +104,14 @@ import Threads
         try fill()
         let before = try rowCount()
         let harness = try WriterHarness(store)
-        try ClockConfirmation.store(reading(noon - 180 * day, uptime: 0), path: store.path)
+        try ClockConfirmation.store(reading(noon - 180 * day, uptime: 0), in: store.address)
         harness.clockError.withLock { $0 = jump }
         run(harness)
         harness.time.withLock { $0 += 2_000 }
         run(harness)
         harness.stop()
         #expect(changes(harness) == [.jumped(ahead: jump)])
-        let database = try Database.open(readingFrom: store.path)
+        let database = try Database.open(readingFrom: store.address)
         #expect(try database.dump("SELECT COUNT(*) FROM clock_readings WHERE name = 'confirmed'") == ["0"])
         #expect(try rowCount() == before)
     }
@@ -129,7 +129,7 @@ import Threads
     }
 
     @Test func confirmationRequiresAStore() throws {
-        #expect(throws: StoreError.self) { try ClockConfirmation.store(reading(noon, uptime: 0), path: store.path) }
+        #expect(throws: StoreError.self) { try ClockConfirmation.store(reading(noon, uptime: 0), in: store.address) }
     }
 
     // MARK: Commands and pushes

@@ -33,8 +33,7 @@ final class WriterHarness: Sendable {
         changing change: (inout StoreWriter.Options) -> Void = { _ in }
     ) throws(StoreError) {
         self.store = store
-        var options = StoreWriter.Options(
-            path: store.path, keys: testKeys("k1"), encode: FleetResponses.body(of:correlationID:))
+        var options = StoreWriter.Options(store.address, keys: testKeys("k1"), encode: FleetResponses.body(of:correlationID:))
         options.durability = .normal
         options.queueMax = queueMax
         options.batchMax = batchMax
@@ -60,7 +59,7 @@ final class WriterHarness: Sendable {
     }
 
     var statistics: StoreStatistics { writer.statistics }
-    var fileSizes: (file: Int, log: Int) { writer.fileSizes }
+    var fileSizes: (file: Int, log: Int) { writer.fileSizes ?? (0, 0) }
 
     @discardableResult func post(_ command: Command, request: Int = 0) -> Bool {
         postResult(command, request: request) == .queued

@@ -6,15 +6,8 @@
 package enum ClockConfirmation {
     /// Confirms what the wall clock shows in `reading`.
     /// - Throws: ``StoreError`` if the store does not exist, has another schema version, or cannot be written.
-    package static func store(_ reading: ClockReading, path: String) throws(StoreError) {
-        let database: Database
-        do {
-            // Without the lock that keeps a second gateway from writing: SQLite's own locks admit one more row.
-            database = try Database(path: path, .writing)
-        } catch {
-            throw StoreError(error, path: path)
-        }
-        try Migrations().checkBeforeReading(database)
-        do { try ClockTable(database: database).store(reading, as: .confirmed) } catch { throw StoreError(error, path: path) }
+    package static func store(_ reading: ClockReading, in address: StoreAddress) throws(StoreError) {
+        let database = try Database.open(besideGateway: address)
+        do { try ClockTable(database: database).store(reading, as: .confirmed) } catch { throw StoreError(error, address) }
     }
 }

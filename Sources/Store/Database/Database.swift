@@ -3,15 +3,15 @@
 /// Callers pass SQL as literals. The first call with a literal prepares the statement; later calls find the prepared
 /// statement by the literal's address, in about ten nanoseconds.
 package final class Database {
-    let connection: SQLiteConnection
-    /// The path of the store's file, for error messages.
-    package let path: String
-    private var statements: [UInt: SQLiteStatement] = [:]
+    let connection: any DatabaseConnection
+    /// Where the store is, for error messages.
+    package let address: StoreAddress
+    private var statements: [UInt: any DatabaseStatement] = [:]
     private var isInTransaction = false
 
-    init(_ connection: SQLiteConnection, path: String) {
+    init(_ connection: any DatabaseConnection, _ address: StoreAddress) {
         self.connection = connection
-        self.path = path
+        self.address = address
     }
 
     // MARK: Statements
@@ -50,7 +50,7 @@ package final class Database {
         try statement(sql).run(values, body)
     }
 
-    private func statement(_ sql: SQL) throws(DatabaseError) -> SQLiteStatement {
+    private func statement(_ sql: SQL) throws(DatabaseError) -> any DatabaseStatement {
         if let statement = statements[sql.address] { return statement }
         let statement = try connection.prepare(sql.text)
         statements[sql.address] = statement
@@ -74,14 +74,12 @@ package final class Database {
         _ mode: TransactionMode = .writing, _ body: () throws(DatabaseError) -> Result
     ) throws(DatabaseError) -> Result {
         precondition(!isInTransaction, "a transaction must not begin inside another transaction")
-        // If an earlier rollback failed, its transaction is still open, and BEGIN would fail.
-        connection.rollBack()
-        try run(SQLDialect.begin(mode))
+        try connection.begin(mode)
         isInTransaction = true
         defer { isInTransaction = false }
         do throws(DatabaseError) {
             let result = try body()
-            try run("COMMIT")
+            try connection.commit()
             return result
         } catch {
             connection.rollBack()

@@ -14,18 +14,18 @@ struct Migrations {
     /// The schema version of this program.
     private var known: Int { all.last?.version ?? 0 }
 
-    /// Throws an error if this program must not write the file: its schema is newer, or it belongs to another program.
-    /// Does not change the file.
+    /// Throws an error if this program must not write the store: its schema is newer, or it belongs to another program.
+    /// Does not change the store.
     func checkBeforeWriting(_ database: Database) throws(StoreError) {
         let version = try version(of: database)
-        if version > known { throw .newer(path: database.path, schema: version, known: known) }
+        if version > known { throw .newer(database.address, schema: version, known: known) }
     }
 
-    /// Throws an error if this program cannot read the file without migrating it.
+    /// Throws an error if this program cannot read the store without migrating it.
     func checkBeforeReading(_ database: Database) throws(StoreError) {
         try checkBeforeWriting(database)
         let version = try version(of: database)
-        if version < known { throw .older(path: database.path, schema: version, known: known) }
+        if version < known { throw .older(database.address, schema: version, known: known) }
     }
 
     /// Applies the missing migrations, each in a transaction.
@@ -34,31 +34,31 @@ struct Migrations {
         do throws(DatabaseError) {
             for migration in all where migration.version > version {
                 try database.transaction { () throws(DatabaseError) in
-                    for sql in migration.statements { try database.run(sql) }
+                    for sql in migration.statements { try database.run(database.connection.dialect.schema(sql)) }
                     try database.change(
                         "INSERT INTO schema_migrations (version, applied_at) VALUES (?, ?)",
                         .integer(migration.version), .integer(now))
                 }
             }
         } catch {
-            throw StoreError(error, path: database.path)
+            throw StoreError(error, database.address)
         }
     }
 
-    /// The schema version of the file; 0 if the file has no tables.
+    /// The schema version of the store; 0 if it has no tables.
     private func version(of database: Database) throws(StoreError) -> Int {
         let tables: [String]
         var version = 0
         do throws(DatabaseError) {
-            tables = try database.all(SQLDialect.tableNames, as: { $0.string(0) })
+            tables = try database.all(database.connection.dialect.tableNames, as: { $0.string(0) })
             if tables.contains("schema_migrations") {
                 let last = try database.first("SELECT MAX(version) FROM schema_migrations", as: { $0.integer(0) })
                 version = Int(last ?? 0)
             }
         } catch {
-            throw StoreError(error, path: database.path)
+            throw StoreError(error, database.address)
         }
-        guard tables.isEmpty || tables.contains("schema_migrations") else { throw .foreign(path: database.path) }
+        guard tables.isEmpty || tables.contains("schema_migrations") else { throw .foreign(database.address) }
         return version
     }
 }

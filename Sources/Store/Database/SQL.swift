@@ -41,7 +41,7 @@ enum SQLValue {
 
 /// A row that a statement returns. Valid only inside the closure that receives it. Column numbers start at 0.
 struct Row {
-    let statement: SQLiteStatement
+    let statement: any DatabaseStatement
 
     /// The statement's text, for error messages.
     var sql: String { statement.sql }

@@ -1,28 +1,35 @@
-/// The SQL that differs between SQLite and PostgreSQL. All other statements of Store run on both.
-///
-/// A database driver for PostgreSQL would provide these texts. It would also handle these differences:
-/// - Placeholders: statements use `?`. The driver numbers them (`$1`, `$2`, …) when it prepares a statement.
-/// - Order: ids, owners and cursors are compared by bytes (`id < '~'`). PostgreSQL needs the collation `C` for this.
-/// - Text: SQLite stores U+0000 in text; PostgreSQL rejects it.
-/// - Locks: in SQLite a writing transaction locks the database. PostgreSQL needs `FOR UPDATE` on rows that are read
-///   before they are written.
-/// - Errors: the driver maps its codes to ``DatabaseError/Kind``.
-///
-/// Both databases report the number of changed rows and support `RETURNING`.
+/// The SQL that differs between SQLite and PostgreSQL. All other statements of Store run on both: they use `?` for
+/// parameters, and no functions, types and clauses that only one of the two has.
 enum SQLDialect {
-    /// The column type for bytes. PostgreSQL: `BYTEA`.
-    static let bytes = "BLOB"
+    case sqlite, postgres
 
-    /// Selects the names of all tables. PostgreSQL: selects them from `pg_tables`.
-    static let tableNames: SQL = "SELECT name FROM sqlite_master WHERE type = 'table'"
+    /// Selects the names of all tables.
+    var tableNames: SQL {
+        switch self {
+        case .sqlite: "SELECT name FROM sqlite_master WHERE type = 'table'"
+        case .postgres: "SELECT CAST(tablename AS TEXT) FROM pg_tables WHERE schemaname = current_schema()"
+        }
+    }
 
-    /// Begins a transaction. PostgreSQL: `BEGIN` for writing, and `BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY` for
-    /// reading.
-    static func begin(_ mode: TransactionMode) -> String {
-        switch mode {
+    /// Begins a transaction.
+    func begin(_ mode: TransactionMode) -> String {
+        switch (self, mode) {
         // IMMEDIATE locks the database at once. Without it, the first change would lock it, and could fail with BUSY.
-        case .writing: "BEGIN IMMEDIATE"
-        case .reading: "BEGIN"
+        case (.sqlite, .writing): "BEGIN IMMEDIATE"
+        case (.sqlite, .reading): "BEGIN"
+        case (.postgres, .writing): "BEGIN"
+        case (.postgres, .reading): "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY"
+        }
+    }
+
+    /// A statement of ``Schema``, whose types are TEXT, BIGINT and BLOB.
+    ///
+    /// Store compares ids, owners and cursors by bytes (`id < '~'`), as SQLite does by default. PostgreSQL does so in
+    /// columns with the collation `C`; a database's own collation depends on how it was created.
+    func schema(_ statement: String) -> String {
+        switch self {
+        case .sqlite: statement
+        case .postgres: statement.replacing(" TEXT", with: #" TEXT COLLATE "C""#).replacing(" BLOB", with: " BYTEA")
         }
     }
 }

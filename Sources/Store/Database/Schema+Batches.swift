@@ -28,7 +28,7 @@ extension Schema {
         CREATE TABLE batch_orders (
             batch_id TEXT NOT NULL, id TEXT NOT NULL, order_number TEXT NOT NULL, sequence BIGINT NOT NULL,
             customer_id TEXT, name TEXT, phone TEXT, flat_number TEXT, street TEXT, landmark TEXT, area TEXT, city TEXT,
-            state TEXT, pincode TEXT, latitude TEXT, longitude TEXT, items TEXT NOT NULL, otp_digest \(SQLDialect.bytes),
+            state TEXT, pincode TEXT, latitude TEXT, longitude TEXT, items TEXT NOT NULL, otp_digest BLOB,
             otp_key TEXT, assignment_id TEXT, assignment TEXT, assigned_at BIGINT, picked_up_at BIGINT,
             en_route_at BIGINT, arrived_at BIGINT, delivered_at BIGINT, failed_at BIGINT, reported_by TEXT,
             proof_kind TEXT, proof TEXT, proof_checked BIGINT, proof_at BIGINT, failure_reason TEXT, notes TEXT,

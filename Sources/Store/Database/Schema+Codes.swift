@@ -7,7 +7,7 @@ extension Schema {
         CREATE TABLE code_sessions (
             id TEXT NOT NULL PRIMARY KEY, phone TEXT NOT NULL, delivery TEXT NOT NULL, send_id TEXT NOT NULL,
             sends BIGINT NOT NULL, sent_at BIGINT NOT NULL, tries_left BIGINT NOT NULL, verified_at BIGINT,
-            key_id TEXT NOT NULL, digest \(SQLDialect.bytes) NOT NULL, answer \(SQLDialect.bytes), answer_key_id TEXT)
+            key_id TEXT NOT NULL, digest BLOB NOT NULL, answer BLOB, answer_key_id TEXT)
         """,
         "CREATE INDEX code_sessions_by_phone ON code_sessions (phone, sent_at)",
         "CREATE INDEX code_sessions_by_age ON code_sessions (sent_at)",

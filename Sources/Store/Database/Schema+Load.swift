@@ -9,6 +9,6 @@ extension Schema {
         // For counting a user's stored responses, and for deleting the oldest.
         "CREATE INDEX idempotency_by_subject ON idempotency (subject, created_at)",
         // At most one row, which is written to find out whether the store can be written again.
-        "CREATE TABLE write_probe (id BIGINT NOT NULL PRIMARY KEY, filler \(SQLDialect.bytes) NOT NULL)",
+        "CREATE TABLE write_probe (id BIGINT NOT NULL PRIMARY KEY, filler BLOB NOT NULL)",
     ]
 }

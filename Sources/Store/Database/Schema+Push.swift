@@ -23,7 +23,7 @@ extension Schema {
         """
         CREATE TABLE devices (
             id TEXT NOT NULL PRIMARY KEY, provider TEXT NOT NULL, platform TEXT, environment TEXT, owner TEXT NOT NULL,
-            device_id TEXT, sealed \(SQLDialect.bytes) NOT NULL, key_id TEXT NOT NULL, masked TEXT NOT NULL,
+            device_id TEXT, sealed BLOB NOT NULL, key_id TEXT NOT NULL, masked TEXT NOT NULL,
             registered_at BIGINT NOT NULL, last_seen_at BIGINT NOT NULL)
         """,
         "CREATE INDEX devices_by_owner ON devices (owner, id)",

@@ -1,6 +1,6 @@
 /// The tables, as a list of migrations. A released migration never changes; changes go into a new one.
 ///
-/// The statements run on SQLite and PostgreSQL: they use only the types TEXT, BIGINT and ``SQLDialect/bytes``, no
+/// The statements run on SQLite and PostgreSQL: they use only the types that ``SQLDialect/schema(_:)`` knows, no
 /// generated keys and no triggers. Times are milliseconds since 1970. JSON is TEXT, always written and read whole.
 enum Schema {
     static let migrations = [
@@ -12,7 +12,7 @@ enum Schema {
         Migration(version: 11, statements: trips),
         Migration(version: 12, statements: tripDriverName), Migration(version: 13, statements: accounts),
         Migration(version: 14, statements: batches),
-        Migration(version: 15, statements: codes),
+        Migration(version: 15, statements: codes), Migration(version: 16, statements: commitMarks),
     ]
 
     private static let bookkeeping = [
@@ -20,7 +20,7 @@ enum Schema {
         // Stored responses to requests with an Idempotency-Key.
         """
         CREATE TABLE idempotency (
-            subject TEXT NOT NULL, key TEXT NOT NULL, digest \(SQLDialect.bytes) NOT NULL, status BIGINT NOT NULL,
+            subject TEXT NOT NULL, key TEXT NOT NULL, digest BLOB NOT NULL, status BIGINT NOT NULL,
             body TEXT NOT NULL, created_at BIGINT NOT NULL, PRIMARY KEY (subject, key))
         """,
         "CREATE INDEX idempotency_by_age ON idempotency (created_at)",

@@ -6,13 +6,13 @@ package final class AuditTrail {
     private let table: AuditTable
 
     /// Opens the store for reading.
-    package init(path: String) throws(StoreError) {
-        database = try Database.open(readingFrom: path)
+    package init(_ address: StoreAddress) throws(StoreError) {
+        database = try Database.open(readingFrom: address)
         table = AuditTable(database: database)
     }
 
     /// Calls `each` for every entry of an order or route, oldest first.
     package func entries(of subject: AuditEntry.Subject, _ each: (AuditEntry) -> Void) throws(StoreError) {
-        do { try table.entries(of: subject, each) } catch { throw StoreError(error, path: database.path) }
+        do { try table.entries(of: subject, each) } catch { throw StoreError(error, database.address) }
     }
 }

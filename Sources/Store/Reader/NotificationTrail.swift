@@ -6,8 +6,8 @@ package final class NotificationTrail {
     private let executor: QueryExecutor
 
     /// Opens the store for reading.
-    package init(path: String) throws(StoreError) {
-        database = try Database.open(readingFrom: path)
+    package init(_ address: StoreAddress) throws(StoreError) {
+        database = try Database.open(readingFrom: address)
         executor = QueryExecutor(database)
     }
 
@@ -21,7 +21,7 @@ package final class NotificationTrail {
     ) throws(StoreError) -> (report: NotificationReport?, steps: [NotificationStep])? {
         let result: Result<QueryResult, RuleError>
         do { result = try executor.execute(.notificationHistory(notificationID: id), now: now) } catch {
-            throw StoreError(error, path: database.path)
+            throw StoreError(error, database.address)
         }
         guard case .success(.notificationHistory(let report, let steps)) = result else { return nil }
         return (report, steps)

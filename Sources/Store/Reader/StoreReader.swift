@@ -38,7 +38,7 @@ package final class StoreReader: Sendable {
     ///   - now: returns the current time in milliseconds since 1970.
     ///   - readClock: reads the clocks that decide what is replayed.
     package init(
-        path: String, queueMax: Int = 4096, confirmSeconds: Int = 5, backlogHours: Int = 48, backlogLimit: Int = 1_000,
+        _ address: StoreAddress, queueMax: Int = 4096, confirmSeconds: Int = 5, backlogHours: Int = 48, backlogLimit: Int = 1_000,
         trips: TripRules = TripRules(), encode: @escaping @Sendable (QueryResult) -> [UInt8],
         onReplies: @escaping @Sendable ([(request: QueryRequest, reply: QueryReply)]) -> Void,
         onReplays: @escaping @Sendable ([(request: ReplayRequest, page: ReplayPage?)]) -> Void = { _ in },
@@ -56,7 +56,7 @@ package final class StoreReader: Sendable {
         thread = try StoreThread.start(
             name: "store-reader",
             open: { () throws(StoreError) in
-                let database = try Database.open(readingFrom: path)
+                let database = try Database.open(readingFrom: address)
                 return (
                     QueryExecutor(database, confirmSeconds: confirmSeconds, backlogHours: backlogHours, trips: trips),
                     ReplayReader(database, backlogHours: backlogHours, limit: backlogLimit)

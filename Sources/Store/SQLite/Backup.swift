@@ -81,14 +81,14 @@ package enum Backup {
 
     private static func copyTables(of path: String, to file: String) throws(BackupError) {
         let source: Database
-        do { source = try Database.open(readingFrom: path) } catch { throw .store(error) }
+        do { source = try Database.open(readingFrom: .file(path)) } catch { throw .store(error) }
         do {
             // "If the file is to be created by VACUUM INTO, it must not already exist or must be an empty file".
-            try source.connection.execute("VACUUM INTO '\(SQLiteConnection.name(of: file).replacing("'", with: "''"))'")
+            try source.run("VACUUM INTO '\(SQLiteConnection.name(of: file).replacing("'", with: "''"))'")
         } catch  where error.kind == .full {
             throw .unwritable(file, "the disk is full")
         } catch {
-            throw .store(StoreError(error, path: path))
+            throw .store(StoreError(error, .file(path)))
         }
     }
 

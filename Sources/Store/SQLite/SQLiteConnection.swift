@@ -1,9 +1,10 @@
 import CSQLite
 
 /// A connection to an SQLite file. Only one thread may use it.
-final class SQLiteConnection {
+final class SQLiteConnection: DatabaseConnection {
     enum Access { case writing, reading }
 
+    let dialect = SQLDialect.sqlite
     let handle: OpaquePointer
     /// Milliseconds to wait until another connection releases its lock.
     var busyTimeout: Int32 = 1_000 {
@@ -73,19 +74,22 @@ final class SQLiteConnection {
         try execute("PRAGMA journal_size_limit = 67108864")
     }
 
-    func prepare(_ sql: String) throws(DatabaseError) -> SQLiteStatement { try SQLiteStatement(sql, on: self) }
+    func prepare(_ sql: String) throws(DatabaseError) -> any DatabaseStatement { try SQLiteStatement(sql, on: self) }
 
-    /// Runs a statement without parameters, once.
     func execute(_ sql: String) throws(DatabaseError) { try check(sqlite3_exec(handle, sql, nil, nil, nil), doing: sql) }
 
-    /// The number of rows changed by the last INSERT, UPDATE or DELETE.
     var changedRows: Int { Int(sqlite3_changes(handle)) }
 
-    /// The number of rows changed since the connection was opened.
     var totalChangedRows: Int64 { sqlite3_total_changes64(handle) }
 
-    /// Rolls back the open transaction, if there is one. Ignores errors.
-    ///
+    func begin(_ mode: TransactionMode) throws(DatabaseError) {
+        // If an earlier rollback failed, its transaction is still open, and BEGIN would fail.
+        rollBack()
+        try execute(dialect.begin(mode))
+    }
+
+    func commit() throws(DatabaseError) { try execute("COMMIT") }
+
     /// After FULL, IOERR, NOMEM and BUSY, SQLite may already have rolled the transaction back: "If the transaction has
     /// already been rolled back automatically by the error response, then the ROLLBACK command will fail with an
     /// error".
@@ -93,15 +97,22 @@ final class SQLiteConnection {
         if sqlite3_get_autocommit(handle) == 0 { sqlite3_exec(handle, "ROLLBACK", nil, nil, nil) }
     }
 
-    /// See ``Database/checkpoint(waiting:)``.
-    func checkpoint(waiting: Bool) throws(DatabaseError) {
+    /// Moves the write-ahead log into the database file and truncates the log, so that the database file alone contains
+    /// the whole store.
+    /// - Parameter waiting: if true, waits up to a second for readers. If false, moves as much as possible, and throws
+    ///   an error with `isBusy` if a reader prevents the rest.
+    func checkpoint(waiting: Bool = true) throws(DatabaseError) {
         sqlite3_busy_timeout(handle, waiting ? 1_000 : 0)
         defer { sqlite3_busy_timeout(handle, busyTimeout) }
         try check(
             sqlite3_wal_checkpoint_v2(handle, nil, SQLITE_CHECKPOINT_TRUNCATE, nil, nil), doing: "checkpointing")
     }
 
-    /// See ``Database/copyLog()``.
+    /// Copies the pages of the write-ahead log into the database file, as far as possible without waiting: not those
+    /// that are newer than what a reader reads. Commits of another connection continue meanwhile. Once all pages are
+    /// copied, and no reader reads in the log, the next commit begins it anew.
+    /// - Returns: the pages in the log, and how many of them are copied.
+    /// - Throws: an error with `isBusy` if another connection copies the log.
     func copyLog() throws(DatabaseError) -> (pages: Int, copied: Int) {
         var pages: Int32 = 0
         var copied: Int32 = 0

@@ -1,7 +1,7 @@
 import CSQLite
 
 /// A prepared statement. It keeps its connection open.
-final class SQLiteStatement {
+final class SQLiteStatement: DatabaseStatement {
     private let connection: SQLiteConnection
     private let handle: OpaquePointer
     let sql: String
@@ -18,7 +18,6 @@ final class SQLiteStatement {
 
     deinit { sqlite3_finalize(handle) }
 
-    /// Runs the statement to its end and calls `body` for each row. If `body` throws an error, stops and rethrows it.
     func run(_ values: [SQLValue], _ body: (Row) throws(DatabaseError) -> Void) throws(DatabaseError) {
         precondition(sqlite3_stmt_busy(handle) == 0, "a statement was started while it was running: \(sql)")
         // The result is ignored: it repeats the error of the last step, which has been thrown already.
@@ -38,8 +37,7 @@ final class SQLiteStatement {
 
     func integer(_ column: Int32) -> Int64 { sqlite3_column_int64(handle, column) }
 
-    /// The bytes of a text or blob; sqlite3_column_blob returns a text's bytes without a terminator. Valid until the
-    /// next step.
+    /// sqlite3_column_blob returns a text's bytes without a terminator. They are valid until the next step.
     func bytes(_ column: Int32) -> UnsafeRawBufferPointer {
         // Called in this order: "the safest policy is to invoke sqlite3_column_blob() followed by
         // sqlite3_column_bytes()".

@@ -35,8 +35,8 @@ final class StoreFile {
             let code = errno
             let holder = holder(descriptor)
             close(descriptor)
-            guard code == EWOULDBLOCK else { throw .unreachable(path: path, detail: "\(path).lock: \(text(code))") }
-            throw .inUse(path: path, by: holder)
+            guard code == EWOULDBLOCK else { throw .unreachable(.file(path), detail: "\(path).lock: \(text(code))") }
+            throw .inUse(.file(path), by: holder)
         }
         writeHolder(descriptor)
         return descriptor
@@ -46,7 +46,7 @@ final class StoreFile {
     /// - Parameter path: the database's path, for the error message.
     private static func open(_ file: String, of path: String) throws(StoreError) -> Int32 {
         let descriptor = Glibc.open(file, O_RDWR | O_CREAT | O_CLOEXEC, 0o600)
-        guard descriptor >= 0 else { throw .unreachable(path: path, detail: "\(file): \(text(errno))") }
+        guard descriptor >= 0 else { throw .unreachable(.file(path), detail: "\(file): \(text(errno))") }
         return descriptor
     }
 
@@ -59,7 +59,7 @@ final class StoreFile {
             // stat first: mkdir of an existing directory fails with EACCES or EROFS if its parent is not writable.
             var status = stat()
             guard stat(String(directory), &status) != 0, mkdir(String(directory), 0o700) != 0, errno != EEXIST else { continue }
-            throw .unreachable(path: path, detail: "\(directory): \(text(errno))")
+            throw .unreachable(.file(path), detail: "\(directory): \(text(errno))")
         }
     }
 

@@ -12,9 +12,9 @@ extension NotificationTable {
         try database.change(
             """
             UPDATE notifications SET written_at = COALESCE(written_at, ?), confirmed_at = COALESCE(confirmed_at, ?), \
-            unconfirmed = CASE WHEN ? IS NULL THEN unconfirmed ELSE 0 END \
+            unconfirmed = CASE WHEN CAST(? AS BIGINT) IS NULL THEN unconfirmed ELSE 0 END \
             WHERE channel = ? AND sequence > ? AND sequence <= ? \
-            AND (written_at IS NULL OR confirmed_at IS NULL AND ? IS NOT NULL)
+            AND (written_at IS NULL OR confirmed_at IS NULL AND CAST(? AS BIGINT) IS NOT NULL)
             """, .integer(receipt.writtenAt), confirmedAt, confirmedAt, .string(receipt.key.channel),
             .integer(receipt.after), .integer(receipt.upTo), confirmedAt)
     }

@@ -11,7 +11,7 @@ enum BackgroundTask: String, CaseIterable {
     /// Re-encrypts device tokens with the current key if they are encrypted with an older key.
     case seals
     /// Moves the write-ahead log into the database file and truncates the log, because the log still contains the data
-    /// that an erasure has removed from the database.
+    /// that an erasure has removed from the database. A PostgreSQL server does this itself.
     case checkpoint
 }
 
@@ -20,7 +20,7 @@ extension CommandExecutor {
     /// - Returns: the push lanes that have new jobs.
     func runSlice(of task: BackgroundTask, now: Int64) throws(DatabaseError) -> Set<PushLane> {
         if task == .checkpoint {
-            try database.checkpoint(waiting: false)
+            try database.sqlite?.checkpoint(waiting: false)
             backgroundTasks.remove(task)
             return []
         }

@@ -12,9 +12,11 @@ final class Checkpointer: Sendable {
     private let thread: Thread
     private let onEvent: @Sendable (StoreEvent) -> Void
 
-    /// Opens a store that a ``Database`` of this process has open for writing, and starts the thread.
+    /// Opens a store that a ``Database`` of this process has open for writing, and starts the thread. Nil for a store on a
+    /// PostgreSQL server, which has its own checkpointer.
     /// - Parameter onEvent: gets events for the operator's log. Called on this thread and on the writer's.
-    init(path: String, onEvent: @escaping @Sendable (StoreEvent) -> Void) throws(StoreError) {
+    init?(_ address: StoreAddress, onEvent: @escaping @Sendable (StoreEvent) -> Void) throws(StoreError) {
+        guard case .file(let path) = address else { return nil }
         let schedule = Lock(CheckpointSchedule())
         let steps = WorkQueue<Void>(capacity: 1)
         self.schedule = schedule
@@ -22,12 +24,12 @@ final class Checkpointer: Sendable {
         self.onEvent = onEvent
         thread = try StoreThread.start(
             name: "store-checkpoint",
-            open: { () throws(StoreError) in try Database.open(copyingLogOf: path) },
-            run: { database in
+            open: { () throws(StoreError) in try SQLiteConnection(copyingLogOf: path) },
+            run: { connection in
                 var hasFailed = false
                 var step: [Void] = []
                 while steps.take(into: &step, most: 1) == .items {
-                    let isComplete = Self.copy(database, &hasFailed, onEvent)
+                    let isComplete = Self.copy(connection, &hasFailed, onEvent)
                     schedule.withLock { $0.copied(all: isComplete) }
                 }
             })
@@ -35,7 +37,7 @@ final class Checkpointer: Sendable {
 
     /// Records the length of the log. Called on the writer's thread after each transaction.
     /// - Parameter pages: the pages in the log.
-    /// - Returns: whether the writer is to copy the rest of the log now (``Database/copyLog()``).
+    /// - Returns: whether the writer is to copy the rest of the log now (``SQLiteConnection/copyLog()``).
     func committed(pages: Int) -> Bool {
         let (action, isAlarmDue) = schedule.withLock { ($0.committed(pages: pages), $0.isAlarmDue()) }
         if isAlarmDue { onEvent(.logGrows(bytes: pages * Self.pageBytes)) }
@@ -51,10 +53,10 @@ final class Checkpointer: Sendable {
 
     /// - Returns: whether the whole log is copied.
     private static func copy(
-        _ database: Database, _ hasFailed: inout Bool, _ onEvent: (StoreEvent) -> Void
+        _ connection: SQLiteConnection, _ hasFailed: inout Bool, _ onEvent: (StoreEvent) -> Void
     ) -> Bool {
         do throws(DatabaseError) {
-            let (pages, copied) = try database.copyLog()
+            let (pages, copied) = try connection.copyLog()
             hasFailed = false
             return copied == pages
         } catch {

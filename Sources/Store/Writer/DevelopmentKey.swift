@@ -13,7 +13,7 @@ extension DeviceKeys {
         if let created = try create(file, of: path) { bytes = created } else { bytes = try read(file, of: path) }
         guard let key = AESGCMKey(bytes) else {
             throw .unreachable(
-                path: path, detail: "\(file): expected 32 bytes in base64. Restore the file, or all devices must register again")
+                .file(path), detail: "\(file): expected 32 bytes in base64. Restore the file, or all devices must register again")
         }
         return DeviceKeys([("development", key)])
     }
@@ -74,6 +74,6 @@ extension DeviceKeys {
     }
 
     private static func failure(_ file: String, of path: String) -> StoreError {
-        .unreachable(path: path, detail: "\(file): \(String(cString: strerror(errno)))")
+        .unreachable(.file(path), detail: "\(file): \(String(cString: strerror(errno)))")
     }
 }

@@ -44,7 +44,7 @@ package struct DeviceKeys: Sendable {
 extension DeviceKeys {
     /// Rejects a store with device tokens that these keys do not decrypt. Without this check, the gateway would start,
     /// and each push to these devices would fail.
-    /// - Throws: ``StoreError/keyMissing(path:key:devices:)``, ``StoreError/keyWrong(path:key:devices:)``.
+    /// - Throws: ``StoreError/keyMissing(_:key:devices:)``, ``StoreError/keyWrong(_:key:devices:)``.
     func check(against database: Database) throws(StoreError) {
         let table = DeviceTable(database: database)
         var failure: StoreError?
@@ -52,12 +52,12 @@ extension DeviceKeys {
             for (id, devices) in try table.countByKey() where try !opensAny(id, table) {
                 failure =
                     contains(id: id)
-                    ? .keyWrong(path: database.path, key: id, devices: devices)
-                    : .keyMissing(path: database.path, key: id, devices: devices)
+                    ? .keyWrong(database.address, key: id, devices: devices)
+                    : .keyMissing(database.address, key: id, devices: devices)
                 break
             }
         } catch {
-            throw StoreError(error, path: database.path)
+            throw StoreError(error, database.address)
         }
         if let failure { throw failure }
     }

@@ -150,6 +150,8 @@ final class RequestQueue: Sendable {
         }
     }
 
+    var isClosed: Bool { contents.withLock { $0.isClosed } }
+
     /// Makes ``post(_:)`` fail from now on. Requests already queued can still be taken.
     func close() {
         contents.withLock { $0.isClosed = true }

@@ -11,8 +11,8 @@ import Threads
 package final class StoreWriter: Sendable {
     /// The writer's settings.
     package struct Options: Sendable {
-        /// The database file.
-        package var path: String
+        /// Where the store is.
+        package var address: StoreAddress
         /// Which commits a power failure may lose.
         package var durability = Durability.full
         /// The number of days for which old rows are kept, at least 1.
@@ -65,8 +65,8 @@ package final class StoreWriter: Sendable {
         /// Reads the clocks. Called on the writer's thread.
         package var readClock: @Sendable () -> ClockReading = ClockReading.current
 
-        package init(path: String, keys: DeviceKeys, encode: @escaping CommandResponse.Encoder) {
-            self.path = path
+        package init(_ address: StoreAddress, keys: DeviceKeys, encode: @escaping CommandResponse.Encoder) {
+            self.address = address
             self.keys = keys
             self.encode = encode
         }
@@ -80,7 +80,7 @@ package final class StoreWriter: Sendable {
         case subscription(CursorRequest)
     }
 
-    private let path: String
+    private let address: StoreAddress
     private let queue: RequestQueue
     /// Beats at least once a second while the thread makes progress: after each transaction, or while it has nothing to
     /// do. Ends before the file is closed, because moving the write-ahead log may take long.
@@ -108,15 +108,22 @@ package final class StoreWriter: Sendable {
         let newRules = Lock<NotificationRules?>(nil)
         let counts = Lock(StoreStatistics())
         let heartbeat = heartbeat
-        path = options.path
+        address = options.address
         self.queue = queue
         self.newRules = newRules
         self.counts = counts
         thread = try StoreThread.start(
             name: "store-writer",
             open: { () throws(StoreError) in
-                let (executor, clock) = try Self.open(options, onOpen)
-                let checkpointer = try Checkpointer(path: options.path, onEvent: onEvent)
+                let observer = StoreWaitObserver(
+                    onWait: { heartbeat.beat() },
+                    onUnknownCommit: {
+                        heartbeat.beat()
+                        counts.withLock { $0.isUnavailable = true }
+                        return !queue.isClosed
+                    })
+                let (executor, clock) = try Self.open(options, observer, onOpen)
+                let checkpointer = try Checkpointer(options.address, onEvent: onEvent)
                 return WriterLoop(
                     executor, clock, options, queue, checkpointer, newRules, counts, heartbeat, onCommit: onCommit,
                     takePublished: takePublished, onEvent: onEvent)
@@ -148,8 +155,11 @@ package final class StoreWriter: Sendable {
         return statistics
     }
 
-    /// The bytes of the database file and of its write-ahead log.
-    package var fileSizes: (file: Int, log: Int) { StoreFile.sizes(path: path) }
+    /// The bytes of the database file and of its write-ahead log; nil if the store is on a PostgreSQL server.
+    package var fileSizes: (file: Int, log: Int)? {
+        guard case .file(let path) = address else { return nil }
+        return StoreFile.sizes(path: path)
+    }
 
     /// Executes the queued requests, moves the write-ahead log into the database file, and closes the file. Call once.
     package func stop() {
@@ -158,10 +168,11 @@ package final class StoreWriter: Sendable {
     }
 
     private static func open(
-        _ options: Options, _ onOpen: (CommandExecutor) throws(DatabaseError) -> Void
+        _ options: Options, _ observer: StoreWaitObserver, _ onOpen: (CommandExecutor) throws(DatabaseError) -> Void
     ) throws(StoreError) -> (CommandExecutor, ClockKeeper) {
         let reading = options.readClock()
-        let database = try Database.open(path: options.path, durability: options.durability, now: reading.wall)
+        let database = try Database.open(
+            options.address, durability: options.durability, now: reading.wall, observer)
         try options.keys.check(against: database)
         do throws(DatabaseError) {
             let executor = try CommandExecutor(database, options)
@@ -173,7 +184,7 @@ package final class StoreWriter: Sendable {
             try onOpen(executor)
             return (executor, clock)
         } catch {
-            throw StoreError(error, path: options.path)
+            throw StoreError(error, options.address)
         }
     }
 }

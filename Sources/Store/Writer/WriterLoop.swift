@@ -16,7 +16,8 @@ struct WriterLoop {
 
     let executor: CommandExecutor
     private let queue: RequestQueue
-    private let checkpointer: Checkpointer
+    /// Nil if the store is on a PostgreSQL server.
+    private let checkpointer: Checkpointer?
     private let newRules: Lock<NotificationRules?>
     let counts: Lock<StoreStatistics>
     private let heartbeat: Heartbeat
@@ -55,7 +56,7 @@ struct WriterLoop {
 
     init(
         _ executor: CommandExecutor, _ clock: ClockKeeper, _ options: StoreWriter.Options,
-        _ queue: RequestQueue, _ checkpointer: Checkpointer, _ newRules: Lock<NotificationRules?>,
+        _ queue: RequestQueue, _ checkpointer: Checkpointer?, _ newRules: Lock<NotificationRules?>,
         _ counts: Lock<StoreStatistics>, _ heartbeat: Heartbeat, onCommit: @escaping @Sendable (Commit) -> Void,
         takePublished: @escaping @Sendable () -> Published, onEvent: @escaping @Sendable (StoreEvent) -> Void
     ) {
@@ -77,7 +78,7 @@ struct WriterLoop {
     }
 
     consuming func run() {
-        countDevices()
+        updateStatistics()
         var batch: [StoreWriter.Request] = []
         var batchesSinceRetention = 0
         while true {
@@ -117,13 +118,18 @@ struct WriterLoop {
     }
 
     func publish(_ commit: Commit) {
-        countDevices()
+        updateStatistics()
         if !commit.isEmpty { onCommit(commit) }
     }
 
-    private func countDevices() {
+    private func updateStatistics() {
         let devices = executor.outbox.devices.counts.committed
-        counts.withLock { $0.devices = devices }
+        let isUnavailable = refusedInOutage != nil
+        counts.withLock {
+            $0.devices = devices
+            // A commit whose outcome was unknown for a while may have set it.
+            $0.isUnavailable = isUnavailable
+        }
     }
 
     private func reportUnreadableRows() {
@@ -132,9 +138,11 @@ struct WriterLoop {
 
     /// Copies the rest of the write-ahead log if it has become long, so that the next commit begins it anew.
     private mutating func restartLogIfDue() {
-        guard checkpointer.committed(pages: executor.database.logPages) else { return }
+        guard let checkpointer, let file = executor.database.sqlite, checkpointer.committed(pages: file.logPages) else {
+            return
+        }
         do throws(DatabaseError) {
-            _ = try executor.database.copyLog()
+            _ = try file.copyLog()
         } catch {
             record(error, of: BackgroundTask.checkpoint.rawValue, readClock().wall)
         }
@@ -146,8 +154,8 @@ struct WriterLoop {
         savePositions()
         saveLastRequests()
         saveClock()
-        checkpointer.stop()
-        do throws(DatabaseError) { try executor.database.checkpoint() } catch { onEvent(.checkpointFailed(error)) }
+        checkpointer?.stop()
+        do throws(DatabaseError) { try executor.database.sqlite?.checkpoint() } catch { onEvent(.checkpointFailed(error)) }
     }
 
     // MARK: Commands and reports

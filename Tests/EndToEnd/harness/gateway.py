@@ -1,6 +1,7 @@
 """The program under test: one process, started on a free port and stopped with SIGTERM."""
 
 import contextlib
+import hashlib
 import json
 import os
 import re
@@ -14,11 +15,14 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
+import pytest
+
 from .apps import DISABLED, FIRST, SECOND, TIMEOUT
 
 FOLDER = Path(__file__).resolve().parent.parent
 BINARY = Path(os.environ.get("FLEETWIRE_BINARY")
               or FOLDER / "../../.build/release/fleetwire").resolve()
+STORE_VARIABLES = {"FLEETWIRE_STORE_PATH", "FLEETWIRE_STORE_URL"}
 BANNER = re.compile(r"Fleetwire (\S+) listening on (\S+):(\d+)\n")
 # Clock ticks per second, the unit of CPU times in /proc.
 TICKS = os.sysconf("SC_CLK_TCK")
@@ -36,6 +40,8 @@ def environment(**variables: str) -> dict[str, str]:
 
 def run(*arguments: str, **variables: str) -> subprocess.CompletedProcess:
     """Runs a command of the program, with these environment variables, until it exits."""
+    if arguments[0] in ("audit", "watch", "trust-clock") and STORE_VARIABLES.isdisjoint(variables):
+        variables |= on_postgres(Path(arguments[arguments.index("--config") + 1]).parent)
     return subprocess.run([BINARY, *arguments], env=environment(**variables), text=True,
                           capture_output=True, timeout=TIMEOUT)
 
@@ -65,6 +71,23 @@ def write_config(path: Path, **sections) -> Path:
     return path
 
 
+# For tests of the store's file: its path, its mode, a full disk.
+needs_file = pytest.mark.skipif("FLEETWIRE_TEST_POSTGRES" in os.environ, reason="needs an SQLite file")
+
+
+def on_postgres(directory: Path) -> dict[str, str]:
+    """Returns the variables with which the gateway of a directory uses a schema of its own in the database of
+    `dev/with-postgres`; none without that.
+    """
+    database = os.environ.get("FLEETWIRE_TEST_POSTGRES")
+    if not database:
+        return {}
+    schema = "e2e_" + hashlib.sha256(bytes(directory)).hexdigest()[:16]
+    subprocess.run(["psql", "--quiet", database, "-c", f"CREATE SCHEMA IF NOT EXISTS {schema}"],
+                   env=os.environ | {"PGOPTIONS": "-c client_min_messages=warning"}, check=True, timeout=TIMEOUT)
+    return {"FLEETWIRE_STORE_URL": f"{database}&options=-csearch_path%3D{schema}"}
+
+
 class Gateway:
     """A running gateway. `limits` and `first` configure the first application, `server` that
     section; `apps` are additional ones.
@@ -84,6 +107,12 @@ class Gateway:
                  production: bool = False):
         directory.mkdir(parents=True, exist_ok=True)
         self.loops = loops
+        store = on_postgres(directory) if STORE_VARIABLES.isdisjoint(variables or {}) else {}
+        if store:
+            sections = sections or {}
+            keys = {"encryption_keys": [{"id": "e2e", "key": "ZTJlLWtleS1lMmUta2V5LWUyZS1rZXktZTJlLWtleS0="}]}
+            sections = sections | {"store": keys | sections.get("store", {})}
+        variables = store | (variables or {})
         first = FIRST.entry(**({"limits": limits} if limits else {}), **(first or {}))
         self.config = write_config(
             directory / "fleetwire.yaml",
@@ -106,7 +135,7 @@ class Gateway:
             self.tls.load_verify_locations(pair["certificate"])
         self._start([*(wrapper or []), BINARY, "serve", "--config", self.config,
                      *(["--production"] if production else [])],
-                    directory, variables or {}, stderr=stderr, prepare=limit)
+                    directory, variables, stderr=stderr, prepare=limit)
 
     def _start(self, command: list, directory: Path, variables: dict[str, str],
                log_mode: str = "wb", stderr: int | None = None,
@@ -136,6 +165,8 @@ class Gateway:
     @property
     def database_path(self) -> Path:
         """The database, unless `store.path` is set."""
+        if "FLEETWIRE_TEST_POSTGRES" in os.environ:
+            pytest.skip("needs an SQLite file")
         return self.config.parent / "var/fleetwire.db"
 
     def query(self, sql: str, *values) -> list[tuple]:

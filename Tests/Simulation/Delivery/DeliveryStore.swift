@@ -49,14 +49,14 @@ final class DeliveryStore {
     func open(at now: Int64) throws(Discrepancy) {
         close()
         do {
-            let database = try Database.open(path: path, durability: .normal, now: now)
+            let database = try Database.open(.file(path), durability: .normal, now: now)
             // No machine fails here, so nothing needs to be on the disk.
             try database.run("PRAGMA synchronous = OFF")
-            var options = StoreWriter.Options(path: path, keys: Self.keys, encode: { _, _ in [] })
+            var options = StoreWriter.Options(.file(path), keys: Self.keys, encode: { _, _ in [] })
             options.rules = Self.rules
             executor = try CommandExecutor(database, options)
             reader = ReplayReader(
-                try Database.open(readingFrom: path), backlogHours: options.backlogHours, limit: backlogLimit)
+                try Database.open(readingFrom: .file(path)), backlogHours: options.backlogHours, limit: backlogLimit)
         } catch {
             throw Discrepancy("the store cannot be opened: \(error)")
         }

@@ -1,0 +1,2 @@
+#include <libpq-fe.h>
+#include <postgres_ext.h>

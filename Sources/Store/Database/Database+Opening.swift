@@ -1,0 +1,85 @@
+/// Which commits a power failure may lose. A crash of the process loses no commit with either setting.
+package enum Durability: String, CaseIterable, Sendable {
+    /// None: each commit waits until the disk has stored it.
+    case full
+    /// The commits since the last checkpoint, at most. The store stays consistent.
+    case normal
+}
+
+extension Database {
+    /// Opens the store for writing; creates and migrates it if necessary. Only one gateway at a time can have a store
+    /// open for writing.
+    package static func open(
+        _ address: StoreAddress, durability: Durability, now: Int64, _ observer: StoreWaitObserver = StoreWaitObserver()
+    ) throws(StoreError) -> Database {
+        let database = try open(address, durability: durability, now: now, migrations: Migrations(), observer)
+        if let server = database.connection as? PostgresConnection {
+            try attempt(address) { () throws(DatabaseError) in try server.markCommits() }
+        }
+        return database
+    }
+
+    static func open(
+        _ address: StoreAddress, durability: Durability, now: Int64, migrations: Migrations,
+        _ observer: StoreWaitObserver = StoreWaitObserver()
+    ) throws(StoreError) -> Database {
+        switch address {
+        case .file(let path):
+            let file = try StoreFile(path: path)
+            let connection = try attempt(address) { () throws(DatabaseError) in
+                try SQLiteConnection(path: path, .writing, file: file)
+            }
+            let database = Database(connection, address)
+            try migrations.checkBeforeWriting(database)
+            try attempt(address) { () throws(DatabaseError) in try connection.setUpWriting(durability) }
+            try migrations.apply(to: database, now: now)
+            // Only programs other than Fleetwire lock the file now. A batch must not wait long for one: it gets 503.
+            connection.busyTimeout = 50
+            return database
+        case .postgres(let uri):
+            let connection = try attempt(address) { () throws(DatabaseError) in
+                try PostgresConnection(uri, .exclusive(durability), observer)
+            }
+            let database = Database(connection, address)
+            try migrations.checkBeforeWriting(database)
+            // A migration may write a large table anew.
+            try attempt(address) { () throws(DatabaseError) in try connection.limitStatements(false) }
+            try migrations.apply(to: database, now: now)
+            try attempt(address) { () throws(DatabaseError) in try connection.limitStatements(true) }
+            return database
+        }
+    }
+
+    /// Opens the store for reading. A gateway may have it open for writing at the same time.
+    package static func open(readingFrom address: StoreAddress) throws(StoreError) -> Database {
+        let connection = try attempt(address) { () throws(DatabaseError) -> any DatabaseConnection in
+            switch address {
+            case .file(let path): try SQLiteConnection(path: path, .reading)
+            case .postgres(let uri): try PostgresConnection(uri, .reading)
+            }
+        }
+        let database = Database(connection, address)
+        try Migrations().checkBeforeReading(database)
+        return database
+    }
+
+    /// Opens the store for writing while a gateway may have it open, too.
+    static func open(besideGateway address: StoreAddress) throws(StoreError) -> Database {
+        let connection = try attempt(address) { () throws(DatabaseError) -> any DatabaseConnection in
+            switch address {
+            // Without the lock that keeps a second gateway from writing: SQLite's own locks admit one more row.
+            case .file(let path): try SQLiteConnection(path: path, .writing)
+            case .postgres(let uri): try PostgresConnection(uri, .shared)
+            }
+        }
+        let database = Database(connection, address)
+        try Migrations().checkBeforeReading(database)
+        return database
+    }
+
+    static func attempt<Result>(
+        _ address: StoreAddress, _ body: () throws(DatabaseError) -> Result
+    ) throws(StoreError) -> Result {
+        do { return try body() } catch { throw StoreError(error, address) }
+    }
+}

@@ -1,0 +1,38 @@
+/// A connection to a database, as ``Database`` uses it. There is one implementation per database driver.
+protocol DatabaseConnection: AnyObject {
+    var dialect: SQLDialect { get }
+
+    func prepare(_ sql: String) throws(DatabaseError) -> any DatabaseStatement
+
+    /// Runs a statement without parameters, once.
+    func execute(_ sql: String) throws(DatabaseError)
+
+    /// The number of rows changed by the last INSERT, UPDATE or DELETE.
+    var changedRows: Int { get }
+
+    /// The number of rows changed since the connection was opened, including changes that were rolled back.
+    var totalChangedRows: Int64 { get }
+
+    func begin(_ mode: TransactionMode) throws(DatabaseError)
+
+    /// Commits the open transaction. If it throws, the transaction's changes are not stored.
+    func commit() throws(DatabaseError)
+
+    /// Rolls back the open transaction, if there is one. Ignores errors.
+    func rollBack()
+}
+
+/// A prepared statement. Column numbers start at 0.
+protocol DatabaseStatement: AnyObject {
+    /// The text with which it was prepared.
+    var sql: String { get }
+
+    /// Runs the statement to its end and calls `body` for each row. If `body` throws an error, stops and rethrows it.
+    func run(_ values: [SQLValue], _ body: (Row) throws(DatabaseError) -> Void) throws(DatabaseError)
+
+    // The columns of the current row. Only `body` calls these.
+    func isNull(_ column: Int32) -> Bool
+    func integer(_ column: Int32) -> Int64
+    /// The bytes of a text or blob. Valid until `body` returns.
+    func bytes(_ column: Int32) -> UnsafeRawBufferPointer
+}

@@ -1,0 +1,234 @@
+import Glibc
+import Threads
+
+/// What the user of a connection does while that waits for the server.
+package struct StoreWaitObserver {
+    /// Called once a second while the server does not answer.
+    var onWait: () -> Void = {}
+    /// Called about ten times a second while it is unknown whether the server has committed. Returns whether to wait
+    /// longer; if not, the commit fails.
+    var onUnknownCommit: () -> Bool = { false }
+}
+
+/// A connection to a PostgreSQL server: a session, and a new one when it is lost. Only one thread may use it.
+///
+/// A lost session makes the running transaction fail. The next transaction begins with a new session; while the server is
+/// away, transactions fail at once between the attempts to connect (``ReconnectBackoff``).
+final class PostgresConnection: DatabaseConnection {
+    enum Access {
+        /// Writes, and keeps other gateways from writing.
+        case exclusive(Durability)
+        /// Writes beside a gateway.
+        case shared
+        case reading
+    }
+
+    let dialect = SQLDialect.postgres
+    private(set) var changedRows = 0
+    private(set) var totalChangedRows: Int64 = 0
+
+    private let uri: String
+    private let access: Access
+    private let observer: StoreWaitObserver
+    private var session: PostgresSession?
+    private var sessionNumber = 0
+    private var statementCount = 0
+    private var backoff = ReconnectBackoff()
+    private var transaction: Transaction?
+    private var limitsStatements = true
+
+    /// Whether commits leave a mark: not before the table for it exists.
+    private var marksCommits = false
+    /// The beginning of this connection's marks.
+    private let markPrefix = String(UInt64.random(in: 0 ... .max), radix: 36)
+    private var markCount = 0
+
+    private enum Transaction { case reading, writing }
+
+    /// Connects.
+    init(_ uri: String, _ access: Access, _ observer: StoreWaitObserver = StoreWaitObserver()) throws(DatabaseError) {
+        self.uri = uri
+        self.access = access
+        self.observer = observer
+        session = try openSession()
+    }
+
+    // MARK: Sessions
+
+    /// The session; a new one if it was lost, unless a transaction runs in it.
+    private func usableSession() throws(DatabaseError) -> PostgresSession {
+        if let session, !session.isLost { return session }
+        guard transaction == nil else {
+            throw DatabaseError(
+                .unreachable, code: "PostgreSQL error", message: "the session was lost", doing: "a transaction")
+        }
+        session = nil
+        let now = Clock.monotonicMilliseconds()
+        guard backoff.isDue(at: now) else {
+            throw DatabaseError(.unreachable, code: "PostgreSQL error", message: "the server is away", doing: "connecting")
+        }
+        do throws(DatabaseError) {
+            let new = try openSession()
+            session = new
+            backoff = ReconnectBackoff()
+            return new
+        } catch {
+            backoff.failed(at: Clock.monotonicMilliseconds())
+            // A session cannot begin for many reasons: a password that is being changed, a server that starts. Only an
+            // operator's or the server's action ends them, so all of them are an outage.
+            throw DatabaseError(.unreachable, code: error.code, message: error.message, doing: error.doing)
+        }
+    }
+
+    private func openSession() throws(DatabaseError) -> PostgresSession {
+        let session = try PostgresSession(uri, onWait: observer.onWait)
+        sessionNumber += 1
+        // A process that is stopped in a transaction keeps its locks no longer than this.
+        try session.query("SET idle_in_transaction_session_timeout = '5s'; SET lock_timeout = '3s'")
+        try setLimits(of: session)
+        switch access {
+        case .reading: try session.query("SET default_transaction_read_only = on")
+        case .shared: break
+        case .exclusive(let durability):
+            if durability == .normal { try session.query("SET synchronous_commit = off") }
+            try lock(session)
+        }
+        return session
+    }
+
+    /// Limits the time that a statement may take, or not.
+    func limitStatements(_ isLimited: Bool) throws(DatabaseError) {
+        limitsStatements = isLimited
+        try setLimits(of: try usableSession())
+    }
+
+    private func setLimits(of session: PostgresSession) throws(DatabaseError) {
+        try session.query("SET statement_timeout = '\(limitsStatements ? "10s" : "0")'")
+        // The server ends a statement first, if it can.
+        session.responseMax = limitsStatements ? 11_000 : .max / 2
+    }
+
+    /// The first argument of the lock's functions: the store of this schema of the database.
+    private static let lockKey = "hashtextextended('fleetwire ' || current_schema(), 0)"
+
+    /// Takes the lock that admits one gateway. The session keeps it.
+    private func lock(_ session: PostgresSession) throws(DatabaseError) {
+        // The server releases the lock of a process that was killed when it notices, some milliseconds later.
+        for _ in 0..<20 {
+            let result = try session.query("SELECT CASE WHEN pg_try_advisory_lock(\(Self.lockKey)) THEN 'yes' ELSE 'no' END")
+            if result.string(0, 0) == "yes" { return }
+            pause(milliseconds: 50)
+        }
+        throw DatabaseError(
+            .busy, code: "PostgreSQL error", message: "another gateway uses this database", doing: "locking the store")
+    }
+
+    private func pause(milliseconds: Int32) { poll(nil, 0, milliseconds) }
+
+    /// Calls `body` with the session. If that was lost while nothing ran in it, calls it once more with a new one, unless
+    /// `body` may have changed something.
+    private func withSession<Result>(
+        _ body: (PostgresSession) throws(DatabaseError) -> Result
+    ) throws(DatabaseError) -> Result {
+        let session = try usableSession()
+        do throws(DatabaseError) { return try body(session) } catch {
+            let isHarmless = error.doing.hasPrefix("SELECT") || error.doing.hasPrefix("BEGIN")
+            guard session.isLost, transaction == nil, isHarmless else { throw error }
+            return try body(try usableSession())
+        }
+    }
+
+    // MARK: Statements
+
+    func prepare(_ sql: String) throws(DatabaseError) -> any DatabaseStatement {
+        statementCount += 1
+        return PostgresStatement(sql, name: "s\(statementCount)", on: self)
+    }
+
+    /// Runs a statement of this connection.
+    func run(_ statement: PostgresStatement, _ values: [SQLValue]) throws(DatabaseError) -> PostgresResult {
+        let result = try withSession { session throws(DatabaseError) in
+            if statement.preparedBy != sessionNumber {
+                try session.prepare(statement.numberedSQL, as: statement.name)
+                statement.preparedBy = sessionNumber
+            }
+            return try session.run(statement.name, values, doing: statement.sql)
+        }
+        count(result)
+        return result
+    }
+
+    func execute(_ sql: String) throws(DatabaseError) { try query(sql) }
+
+    /// Runs a statement without parameters.
+    /// - Returns: its rows, with columns as text.
+    @discardableResult
+    func query(_ sql: String) throws(DatabaseError) -> PostgresResult {
+        let result = try withSession { session throws(DatabaseError) in try session.query(sql) }
+        count(result)
+        return result
+    }
+
+    private func count(_ result: PostgresResult) {
+        guard !result.command.hasPrefix("SELECT") else { return }
+        changedRows = result.affectedRows
+        totalChangedRows += Int64(changedRows)
+    }
+
+    // MARK: Transactions
+
+    func begin(_ mode: TransactionMode) throws(DatabaseError) {
+        _ = try withSession { session throws(DatabaseError) in try session.query(dialect.begin(mode)) }
+        transaction = mode == .writing ? .writing : .reading
+    }
+
+    /// Lets each commit store a mark from now on, by which a later session finds out whether it was done. The server's own
+    /// number of a transaction is no such mark: after a crash, the server may give it to another transaction.
+    func markCommits() throws(DatabaseError) {
+        try query("INSERT INTO commit_marks (writer, mark) VALUES ('gateway', '') ON CONFLICT (writer) DO NOTHING")
+        marksCommits = true
+    }
+
+    func commit() throws(DatabaseError) {
+        guard let transaction, let session else { preconditionFailure("a commit without a transaction") }
+        self.transaction = nil
+        markCount += 1
+        let mark = marksCommits && transaction == .writing ? "\(markPrefix)-\(markCount)" : nil
+        let error: DatabaseError
+        do throws(DatabaseError) {
+            let marking = mark.map { "UPDATE commit_marks SET mark = '\($0)' WHERE writer = 'gateway'; " }
+            let result = try session.query("\(marking ?? "")COMMIT")
+            if result.command == "COMMIT" { return }
+            error = DatabaseError(
+                .other, code: "PostgreSQL error", message: "the server has rolled the transaction back", doing: "COMMIT")
+        } catch let failure {
+            error = failure
+        }
+        if session.isLost, let mark, try isCommitted(mark, error) { return }
+        throw error
+    }
+
+    /// Asks the server whether a transaction was committed whose session was lost during the commit. Waits for the server:
+    /// the caller must not go on without knowing, because it publishes what was committed, once.
+    ///
+    /// A new session has the gateways' lock, so the lost session has ended, and with it its transaction.
+    /// - Throws: `error`, if ``StoreWaitObserver/onUnknownCommit`` does not wait longer.
+    private func isCommitted(_ mark: String, _ error: DatabaseError) throws(DatabaseError) -> Bool {
+        while true {
+            do throws(DatabaseError) {
+                let stored = try usableSession().query("SELECT mark FROM commit_marks WHERE writer = 'gateway'")
+                return stored.rowCount == 1 && stored.string(0, 0) == mark
+            } catch  where error.isTransient {
+                // The server is still away.
+            }
+            guard observer.onUnknownCommit() else { throw error }
+            pause(milliseconds: 100)
+        }
+    }
+
+    func rollBack() {
+        transaction = nil
+        guard let session, !session.isLost, session.isInTransaction else { return }
+        _ = try? session.query("ROLLBACK")
+    }
+}
