@@ -2,6 +2,8 @@
 
 import contextlib
 import json
+import os
+import subprocess
 import threading
 from concurrent.futures import ThreadPoolExecutor
 
@@ -9,9 +11,10 @@ import pytest
 
 from harness.api import Api
 from harness.client import Client
+from harness.documents import ROOT, Page
 from harness.fleet import SECTIONS, Fleet, expect_no_events, unique_id, wait_until
-from harness.gateway import check_log, expect_invalid_config, run, write_config
-from harness.postgres import Postgres, PostgresProxy
+from harness.gateway import BINARY, check_log, environment, expect_invalid_config, run, write_config
+from harness.postgres import PASSWORD, Postgres, PostgresProxy
 
 KEYS = [{"id": "e2e", "key": "ZTJlLWtleS1lMmUta2V5LWUyZS1rZXktZTJlLWtleS0="}]
 
@@ -99,16 +102,15 @@ def test_newer_and_foreign_databases_are_rejected(start_gateway, postgres):
 
 
 def test_passwords_are_not_shown(tmp_path, start_gateway, postgres, proxy):
-    password = proxy.url.split(":")[2].split("@")[0]
     gateway = start_gateway(**stored_at(proxy.url))
     second = run("serve", "--port", "0", "--config", gateway.config)
     proxy.refuse()
     unreachable = run("audit", "--order", "A", "--config", gateway.config)
     backup = run("backup", str(tmp_path / "copy"), "--config", gateway.config)
-    for done, text in [(second, "in use by"), (unreachable, "postgresql://fleetwire@127.0.0.1:"), (backup, "pg_dump")]:
-        assert done.returncode == 1 and text in done.stderr and password not in done.stdout + done.stderr, done
+    for done, text in [(second, "in use by"), (unreachable, "postgresql://postgres@127.0.0.1:"), (backup, "pg_dump")]:
+        assert done.returncode == 1 and text in done.stderr and PASSWORD not in done.stdout + done.stderr, done
     wait_until(lambda: "store_unreadable" in gateway.log() or "store_unavailable" in gateway.log(), "the log says so")
-    assert password not in gateway.log()
+    assert PASSWORD not in gateway.log()
 
 
 @pytest.mark.parametrize("store", [{"url": "postgresql://h", "path": "a.db", "encryption_keys": KEYS},
@@ -242,3 +244,31 @@ def test_an_orderly_stop_while_the_server_is_away(start_gateway, closing, postgr
     Fleet(gateway, closing).admin().assign(unique_id("O"), "d1")
     proxy.refuse()
     gateway.stop()
+
+
+def test_the_page_describes_what_works(tmp_path, start_gateway, closing, postgres):
+    """Runs the blocks of docs/postgres.md, in their order, with the program on the path."""
+    create, settings, check, dump, restore = Page.read(ROOT / "docs/postgres.md").blocks()
+
+    def shell(block) -> str:
+        path = f"{BINARY.parent}:{postgres.bin}:{os.environ['PATH']}"
+        done = subprocess.run(["sh", "-e", "-c", block.text], cwd=tmp_path, check=True, capture_output=True, text=True,
+                              env=environment(PATH=path, PGHOST=str(postgres.directory), PGUSER="postgres"), timeout=60)
+        return done.stdout
+
+    shell(create)
+    secrets = tmp_path / "secrets"
+    secrets.mkdir()
+    (secrets / "store_url").write_text(f"postgresql://fleetwire:{PASSWORD}@/fleetwire?host={postgres.directory}")
+    (secrets / "store_key").write_text(KEYS[0]["key"])
+    (tmp_path / "fleetwire.yaml").write_text(settings.text)
+    assert "store.url: connected to postgresql://fleetwire@/fleetwire\n" in shell(check)
+    url = (secrets / "store_url").read_text()
+    gateway = start_gateway(**stored_at(url))
+    admin, code = Fleet(gateway, closing).admin(), unique_id("O")
+    admin.assign(code, "d1")
+    shell(dump)
+    gateway.stop()
+    shell(restore)
+    restored = start_gateway(**stored_at(url.replace("/fleetwire?", "/restored?")))
+    assert Fleet(restored, closing).admin().get_order(code)["version"] == 1

@@ -8,16 +8,17 @@ import socket
 import subprocess
 import tempfile
 import threading
-import uuid
 from pathlib import Path
 
 TIMEOUT = 30
+# The server accepts any; no output may contain it.
+PASSWORD = "correct-horse-7f3a"
 # The end of the message `Query` of PostgreSQL's protocol that commits.
 COMMIT = b"COMMIT\x00"
 
 
 class Postgres:
-    """A running server with an empty database `fleetwire`.
+    """A running server with an empty database `test`.
 
     It listens on a socket in a temporary directory, and does not sync its files: tests kill its processes, not the
     machine.
@@ -32,10 +33,10 @@ class Postgres:
         if self.user:
             os.chown(self.directory, self.user.pw_uid, self.user.pw_gid)
         try:
-            self._run("initdb", "--pgdata", self.data, "--auth", "trust", "--username", "fleetwire",
+            self._run("initdb", "--pgdata", self.data, "--auth", "trust", "--username", "postgres",
                       "--encoding", "UTF8", "--locale", "C.UTF-8", "--no-sync")
             self.start()
-            self._run("createdb", "--host", self.directory, "--username", "fleetwire", "fleetwire")
+            self._run("createdb", "--host", self.directory, "--username", "postgres", "test")
         except BaseException:
             self.close()
             raise
@@ -49,7 +50,7 @@ class Postgres:
     @property
     def url(self) -> str:
         """The database's connection URI."""
-        return f"postgresql://fleetwire@/fleetwire?host={self.directory}"
+        return f"postgresql://postgres@/test?host={self.directory}"
 
     @property
     def socket_path(self) -> Path:
@@ -131,7 +132,7 @@ class PostgresProxy:
 
     @property
     def url(self) -> str:
-        return f"postgresql://fleetwire:{uuid.UUID(int=7).hex}@127.0.0.1:{self.listener.getsockname()[1]}/fleetwire?sslmode=disable"
+        return f"postgresql://postgres:{PASSWORD}@127.0.0.1:{self.listener.getsockname()[1]}/test?sslmode=disable"
 
     def arm(self, text: str, moment: str) -> None:
         """`moment` is "before" or "after"."""
@@ -182,18 +183,19 @@ class PostgresProxy:
     def _to_server(self, client: socket.socket, server: socket.socket, state: dict) -> None:
         seen = False
         while data := _receive(client):
-            armed = self.armed
+            armed = self.armed  # the main thread may replace it meanwhile
             seen = seen or armed is not None and armed[0] in data
             if armed and seen and COMMIT in data:
                 self.armed = None
-                if armed[1] == "after":
-                    state["is_swallowing"] = True
-                    server.sendall(data)
-                    continue
-                break
+                if armed[1] == "before":
+                    break
+                state["is_swallowing"] = True
             if COMMIT in data:
                 seen = False
-            server.sendall(data)
+            try:
+                server.sendall(data)
+            except OSError:
+                break
         self._end(client, server, state)
 
     def _to_client(self, server: socket.socket, client: socket.socket, state: dict) -> None:
