@@ -42,6 +42,8 @@ final class FleetService: Sendable {
     let slowRequests: RateLimitedLog
 
     private let refusedTransitions: RateLimitedLog
+    /// Queries that the store could not answer.
+    private let unreadableStore: RateLimitedLog
     private let settings: Settings
     private let catalogue: Lock<NotificationCatalogue>
     private let writer: StoreWriter
@@ -73,6 +75,8 @@ final class FleetService: Sendable {
         refusedRequests = RateLimitedLog(log, .info, "request_refused")
         slowRequests = RateLimitedLog(log, .warning, "slow_request")
         refusedTransitions = RateLimitedLog(log, .warning, "transition_refused")
+        let unreadableStore = RateLimitedLog(log, .error, "store_unreadable")
+        self.unreadableStore = unreadableStore
         let counters = counters
         let (activity, intake) = (activity, intake)
         let codes = CodeDispatch(SMSAdapter(settings.otp), log: log)
@@ -114,7 +118,7 @@ final class FleetService: Sendable {
                 onReplays: { publisher.publish($0) },
                 onExpired: { counters.count($0) }, onPushQueues: { pushService.record($0) },
                 onUnconfirmed: { counters.record(unconfirmed: $0) },
-                onError: { log.error("store_unreadable", ["reason": .text("\($0)")]) })
+                onError: { error in unreadableStore.write { ["reason": .text("\(error)")] } })
         } catch {
             codes.stop()
             writer.stop()
@@ -183,6 +187,7 @@ final class FleetService: Sendable {
     func ticked() {
         refusedRequests.flush()
         slowRequests.flush()
+        unreadableStore.flush()
         counters.tick(now: Clock.unixMilliseconds())
         refusedTransitions.flush()
         codes.tick()
@@ -263,7 +268,8 @@ final class FleetService: Sendable {
                 MetricFamily(
                     "\(prefix)_store_commands_total", .counter, help: "Commands executed.", value: store.commands),
                 MetricFamily(
-                    "\(prefix)_store_unavailable_total", .counter, help: "Commands answered 503: store not writable (disk full).",
+                    "\(prefix)_store_unavailable_total", .counter,
+                    help: "Commands answered 503: the store is not writable (disk full, server away).",
                     value: store.unavailable),
                 MetricFamily(
                     "\(prefix)_store_failed_total", .counter, help: "Commands that failed with an internal error.",
@@ -300,6 +306,8 @@ extension StoreWriter.Options {
             address,
             keys: keys.isEmpty ? try .development(besideDatabase: settings.store.path) : DeviceKeys(keys),
             encode: FleetResponses.body(of:correlationID:))
+        // Each statement is a round trip to a server, and all commands wait for their batch.
+        if case .postgres = address { batchMilliseconds = 500 }
         durability = settings.store.durability == .full ? .full : .normal
         retentionDays = settings.store.retentionDays
         backlogHours = settings.delivery.backlogHours

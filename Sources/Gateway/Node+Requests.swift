@@ -21,12 +21,9 @@ extension Node {
         var route: RoutedRequest?
         /// A copy of the head of a request that waits for its token issuer's keys; nil for other requests.
         var deferred: DeferredRequest?
-        /// ``Node/now`` when the store got the request; nil for other requests.
-        var storeGotItAt: Int?
+        /// ``Node/now`` when the request was posted to the store; nil for other requests.
+        var postedAt: Int?
     }
-
-    /// Seconds after which a request gets 503 that the store has not answered.
-    private static let storeSecondsMax = 10
 
     func decide(on request: HTTPRequest, _ id: RequestID) -> (decision: HeadDecision, endpoint: Int, actor: String?) {
         let (routing, endpoint) = route(request)
@@ -192,14 +189,14 @@ extension Node {
         }
         if let fullQueue { return rejectForFullQueue(fullQueue, pending, command: action.commandName) }
         waiting[id] = pending
-        waiting[id]?.storeGotItAt = now
+        waiting[id]?.postedAt = now
         return nil
     }
 
     /// Responds with 503 to the requests that the store has not answered in time: its disk hangs, or its server is silent.
     /// The store may still execute them. Call it once a second.
     func refuseUnansweredRequests() {
-        let overdue = waiting.filter { _, request in request.storeGotItAt.map { now - $0 > Self.storeSecondsMax } ?? false }
+        let overdue = waiting.filter { _, request in request.postedAt.map { now - $0 > CommandRequest.secondsMax } ?? false }
         for id in overdue.keys {
             metrics.countLimited(.storeSeconds)
             respond(to: id) { envelope in

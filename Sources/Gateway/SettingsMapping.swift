@@ -87,6 +87,9 @@ extension Settings {
         if server.proxyProtocol, !server.tls.isEmpty {
             report("server.proxy_protocol", "cannot be used with server.tls: let the load balancer terminate TLS")
         }
+        if !store.address.isValid {
+            report("store.url", "is no connection URI: encode special characters of the password, such as %2F for /")
+        }
         if !LocalTime.isKnown(accounts.timeZone) {
             report("accounts.time_zone", "is no time zone: expected a name such as Europe/London")
         }

@@ -10,27 +10,25 @@ package enum StoreAddress: Equatable, Sendable, CustomStringConvertible {
     package var description: String {
         switch self {
         case .file(let path): path
-        case .postgres(let uri): Self.redacted(uri)
+        case .postgres(let uri): PostgresURI(uri)?.description ?? "a PostgreSQL database"
         }
     }
 
-    /// Connects to a database server, and checks that this program can use the database. Does nothing for a file, which
-    /// only its gateway opens.
+    /// Whether the URI of a database is one that libpq can read.
+    package var isValid: Bool {
+        switch self {
+        case .file: true
+        case .postgres(let uri): PostgresURI(uri) != nil
+        }
+    }
+
+    /// Connects to a database server, and checks that the database is empty or has a schema that this program knows. Does
+    /// nothing for a file, which only its gateway opens.
     /// - Returns: whether there was a server to connect to.
     package func check() throws(StoreError) -> Bool {
         guard case .postgres(let uri) = self else { return false }
         let connection = try Database.attempt(self) { () throws(DatabaseError) in try PostgresConnection(uri, .reading) }
         try Migrations().checkBeforeWriting(Database(connection, self))
         return true
-    }
-
-    private static func redacted(_ uri: String) -> String {
-        let address = uri.prefix { $0 != "?" }
-        guard let scheme = address.firstRange(of: "://") else { return "a PostgreSQL database" }
-        let rest = address[scheme.upperBound...]
-        // A password may contain `@` only as %40, but what an operator has written wrongly must not be shown either.
-        guard let at = rest.lastIndex(of: "@") else { return String(address) }
-        let user = rest[..<at].prefix { $0 != ":" }
-        return String(address[..<scheme.upperBound] + user + rest[at...])
     }
 }

@@ -35,6 +35,12 @@ def stored_at(url: str, **more) -> dict:
     return {"sections": SECTIONS | {"store": {"url": url, "encryption_keys": KEYS} | more}}
 
 
+def end_sessions(postgres) -> None:
+    """Ends all sessions but this one's, as a failover does."""
+    postgres.query("SELECT pg_terminate_backend(pid) FROM pg_stat_activity "
+                   "WHERE pid <> pg_backend_pid() AND backend_type = 'client backend'")
+
+
 def events(gateway) -> list[str]:
     return [entry["event"] for entry in check_log(gateway.log())]
 
@@ -237,6 +243,41 @@ def test_a_frozen_server_stops_actions_only(start_gateway, closing, postgres):
     assert len(published) == len(set(published))
     assert set(published) <= set(postgres.query("SELECT code FROM orders"))
     wait_until(lambda: admin.call("GET", "/readyz").status == 200, "the gateway is ready")
+
+
+def test_a_server_that_was_read_only_is_used_again(start_gateway, closing, postgres):
+    gateway = start_gateway(**stored_at(postgres.url))
+    fleet = Fleet(gateway, closing)
+    admin = fleet.admin()
+    admin.assign(unique_id("O"), "d1")
+    postgres.query("ALTER DATABASE test SET default_transaction_read_only = on")
+    end_sessions(postgres)
+    wait_until(lambda: admin.call("GET", "/readyz").status == 503, "an idle gateway is not ready")
+    admin.expect_error(503, "POST", f"/api/admin/orders/{unique_id('O')}/assign-driver", {"driverId": "d1"})
+    postgres.query("ALTER DATABASE test RESET default_transaction_read_only")
+    code = unique_id("O")
+    wait_until(lambda: admin.post(f"/api/admin/orders/{code}/assign-driver", {"driverId": "d1"}).status == 200,
+               "actions are done again")
+
+
+def test_a_commit_is_unknown_until_its_mark_is_read(start_gateway, closing, postgres, proxy):
+    """The server has committed, and then cannot say so for another reason than that it is away."""
+    gateway = start_gateway(**stored_at(proxy.url))
+    fleet = Fleet(gateway, closing)
+    admin, code = fleet.admin(), unique_id("O")
+    listener = fleet.listen(admin, "admin-channel")
+    proxy.is_open = False
+    proxy.arm(code, "after")
+    with ThreadPoolExecutor(1) as pool:
+        response = pool.submit(admin.post, f"/api/admin/orders/{code}/assign-driver", {"driverId": "d1"})
+        assert proxy.cut.wait(10)
+        wait_until(lambda: postgres.query(f"SELECT version FROM orders WHERE code = '{code}'") == ["1"], "it is committed")
+        postgres.query("ALTER TABLE commit_marks RENAME TO hidden")
+        proxy.admit()
+        wait_until(lambda: "commit_marks" in gateway.log(), "the reason is logged")
+        postgres.query("ALTER TABLE hidden RENAME TO commit_marks")
+        assert response.result(25).status == 200
+    assert received(listener, "job-assigned", [code]) == [code]
 
 
 def test_an_orderly_stop_while_the_server_is_away(start_gateway, closing, postgres, proxy):

@@ -221,7 +221,7 @@ import Threads
             posted.append($0)
             return hasRoom
         }
-        #expect(posted == [CommandRequest(command, replyTo: query.replyTo)])
+        #expect(posted.map(\.command) == [command] && posted.map(\.replyTo) == [query.replyTo])
         #expect(messages(to: 1) == (hasRoom ? [] : ["reply 9 503"]))
     }
 

@@ -34,8 +34,8 @@ extension Database {
     func indexes(of table: String) throws -> [String] {
         sqlite == nil
             ? try dump(
-                "SELECT indexdef FROM pg_indexes WHERE schemaname = current_schema() AND tablename = '\(table)' "
-                    + "AND indexdef NOT LIKE '%UNIQUE%' ORDER BY indexname")
+                "SELECT pg_get_indexdef(indexrelid) FROM pg_index WHERE indrelid = '\(table)'::regclass AND NOT indisunique "
+                    + "ORDER BY 1")
             : try dump("SELECT sql FROM sqlite_master WHERE type = 'index' AND name LIKE '\(table)%' ORDER BY name")
     }
 

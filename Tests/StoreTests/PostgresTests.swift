@@ -14,9 +14,13 @@ import Testing
 
     @Test(arguments: [
         ("postgresql://ann:secret@db.example:5432/fleet?sslmode=verify-full", "postgresql://ann@db.example:5432/fleet"),
-        ("postgresql://ann:se@cret@db/fleet", "postgresql://ann@db/fleet"),
-        ("postgresql:///fleet?host=/run", "postgresql:///fleet"),
-        ("postgres://db", "postgres://db"), ("secret", "a PostgreSQL database"),
+        ("postgresql:///fleet?host=/run", "postgresql:///fleet"), ("postgres://db", "postgresql://db/"),
+        ("postgresql://a:secret@one,two:2/fleet", "postgresql://a@one,two:,2/fleet"), ("secret", "a PostgreSQL database"),
+        // Passwords that are not encoded.
+        ("postgresql://ann:se@cret@db/fleet", "a PostgreSQL database"),
+        ("postgresql://ann:sec%ret@db/fleet", "a PostgreSQL database"),
+        ("postgresql://ann:sec/ret@db/fleet", "a PostgreSQL database"),
+        ("postgresql://ann:12/ret@db/fleet", "a PostgreSQL database"),
     ]) func addressHidesThePassword(uri: String, description: String) {
         #expect(StoreAddress.postgres(uri).description == description)
     }
@@ -107,6 +111,17 @@ extension Trait where Self == ConditionTrait {
         let error = #expect(throws: StoreError.self) { try store.executor() }
         #expect(error == .inUse(store.address, by: nil))
         #expect(try first.commit(assign("A", to: "42")).status == 200)
+    }
+
+    /// What it has in memory is out of date.
+    @Test func aGatewayThatWasReplacedWritesNoMore() throws {
+        let replaced = try store.executor()
+        #expect(try replaced.commit(assign("A", to: "42")).status == 200)
+        try endSessions(store)
+        do { #expect(try store.executor().commit(assign("B", to: "42")).status == 200) }
+        let error = #expect(throws: DatabaseError.self) { try replaced.commit(assign("C", to: "42")) }
+        #expect(error?.isTransient == true && error?.message.hasSuffix("restart this gateway") == true)
+        #expect(try store.executor().count("orders") == 2)
     }
 
     @Test func theLockIsFreeOnceTheGatewayHasEnded() throws {

@@ -23,6 +23,18 @@ import Threads
         #expect(stored == ids)
     }
 
+    /// Their clients have got 503.
+    @Test func commandsThatHaveWaitedTooLongAreNotExecuted() throws {
+        let harness = try WriterHarness()
+        #expect(harness.postResult(assign("A", to: "42"), request: 1, age: 10_500) == .queued)
+        #expect(harness.postResult(assign("B", to: "42"), request: 2, age: 9_000) == .queued)
+        let replies = harness.replies(2).sorted { ($0.request.replyTo?.request ?? 0) < ($1.request.replyTo?.request ?? 0) }
+        #expect(replies[0].reply.isUnavailable && replies[1].reply.status == 200)
+        harness.stop()
+        #expect(harness.statistics.unavailable == 1)
+        #expect(try harness.store.executor().database.dump("SELECT code FROM orders") == ["B"])
+    }
+
     /// Commands that arrive during a commit share the next one, at most 256 of them.
     @Test func queuedCommandsShareACommit() throws {
         let barrier = StartBarrier(1)

@@ -65,8 +65,11 @@ final class WriterHarness: Sendable {
         postResult(command, request: request) == .queued
     }
 
-    func postResult(_ command: Command, request: Int = 0) -> PostResult {
-        writer.post(CommandRequest(command, replyTo: ReplyAddress(loop: 1, request: request)))
+    /// - Parameter age: how long ago it was posted, in milliseconds.
+    func postResult(_ command: Command, request: Int = 0, age: Int64 = 0) -> PostResult {
+        writer.post(
+            CommandRequest(
+                command, replyTo: ReplyAddress(loop: 1, request: request), postedAt: Clock.monotonicMilliseconds() - age))
     }
 
     @discardableResult func post(_ report: PushReport) -> Bool { writer.post(report) }

@@ -1,8 +1,10 @@
-/// Which commits a power failure may lose. A crash of the process loses no commit with either setting.
+/// Which commits a power failure may lose, and with a database server also a crash of that. A crash of this process loses no
+/// commit with either setting.
 package enum Durability: String, CaseIterable, Sendable {
     /// None: each commit waits until the disk has stored it.
     case full
-    /// The commits since the last checkpoint, at most. The store stays consistent.
+    /// The commits since the last checkpoint (a file) or of the last second (a server), at most. The store stays
+    /// consistent.
     case normal
 }
 

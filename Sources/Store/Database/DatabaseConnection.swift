@@ -15,7 +15,8 @@ protocol DatabaseConnection: AnyObject {
 
     func begin(_ mode: TransactionMode) throws(DatabaseError)
 
-    /// Commits the open transaction. If it throws, the transaction's changes are not stored.
+    /// Commits the open transaction. If it throws, the transaction's changes are not stored, unless the connection was told
+    /// not to wait for a server that is away (``StoreWaitObserver``); it writes nothing more then.
     func commit() throws(DatabaseError)
 
     /// Rolls back the open transaction, if there is one. Ignores errors.

@@ -7,7 +7,7 @@ package struct StoreWaitObserver {
     var onWait: () -> Void = {}
     /// Called about ten times a second while it is unknown whether the server has committed. Returns whether to wait
     /// longer; if not, the commit fails.
-    var onUnknownCommit: () -> Bool = { false }
+    var onUnknownCommit: (DatabaseError) -> Bool = { _ in false }
 }
 
 /// A connection to a PostgreSQL server: a session, and a new one when it is lost. Only one thread may use it.
@@ -34,11 +34,19 @@ final class PostgresConnection: DatabaseConnection {
     private var sessionNumber = 0
     private var statementCount = 0
     private var backoff = ReconnectBackoff()
+    /// Why the last attempt to connect has failed.
+    private var failure: DatabaseError?
+    /// The error of a commit of which it was not waited for the outcome. Nothing is written after it, because that could
+    /// make a later gateway take the unpublished commit for a published one.
+    private var abandoned: DatabaseError?
     private var transaction: Transaction?
     private var limitsStatements = true
 
-    /// Whether commits leave a mark: not before the table for it exists.
-    private var marksCommits = false
+    /// The mark of the last commit; at first that of an earlier process. Nil: this connection does not mark its commits
+    /// yet, because the table need not exist.
+    private var lastMark: String?
+    /// The mark of a commit whose outcome is unknown.
+    private var unknownMark: String?
     /// The beginning of this connection's marks.
     private let markPrefix = String(UInt64.random(in: 0 ... .max), radix: 36)
     private var markCount = 0
@@ -62,29 +70,36 @@ final class PostgresConnection: DatabaseConnection {
             throw DatabaseError(
                 .unreachable, code: "PostgreSQL error", message: "the session was lost", doing: "a transaction")
         }
+        session?.close()
         session = nil
+        if let abandoned { throw abandoned }
         let now = Clock.monotonicMilliseconds()
-        guard backoff.isDue(at: now) else {
-            throw DatabaseError(.unreachable, code: "PostgreSQL error", message: "the server is away", doing: "connecting")
-        }
+        if let failure, !backoff.isDue(at: now) { throw failure }
         do throws(DatabaseError) {
             let new = try openSession()
             session = new
-            backoff = ReconnectBackoff()
+            failure = nil
             return new
         } catch {
             backoff.failed(at: Clock.monotonicMilliseconds())
             // A session cannot begin for many reasons: a password that is being changed, a server that starts. Only an
             // operator's or the server's action ends them, so all of them are an outage.
-            throw DatabaseError(.unreachable, code: error.code, message: error.message, doing: error.doing)
+            let outage = DatabaseError(.unreachable, code: error.code, message: error.message, doing: error.doing)
+            failure = outage
+            throw outage
         }
     }
 
     private func openSession() throws(DatabaseError) -> PostgresSession {
-        let session = try PostgresSession(uri, onWait: observer.onWait)
+        let isWriting = if case .reading = access { false } else { true }
+        let session = try PostgresSession(uri, writing: isWriting, onWait: observer.onWait)
         sessionNumber += 1
-        // A process that is stopped in a transaction keeps its locks no longer than this.
-        try session.query("SET idle_in_transaction_session_timeout = '5s'; SET lock_timeout = '3s'")
+        // A process that is stopped in a transaction, or whose machine has gone, keeps its locks no longer than this.
+        try session.query(
+            """
+            SET idle_in_transaction_session_timeout = '5s'; SET lock_timeout = '3s'; SET tcp_keepalives_idle = 5; \
+            SET tcp_keepalives_interval = 2; SET tcp_keepalives_count = 3; SET tcp_user_timeout = '10s'
+            """)
         try setLimits(of: session)
         switch access {
         case .reading: try session.query("SET default_transaction_read_only = on")
@@ -92,6 +107,7 @@ final class PostgresConnection: DatabaseConnection {
         case .exclusive(let durability):
             if durability == .normal { try session.query("SET synchronous_commit = off") }
             try lock(session)
+            if let lastMark { try checkMark(session, lastMark) }
         }
         return session
     }
@@ -108,12 +124,13 @@ final class PostgresConnection: DatabaseConnection {
         session.responseMax = limitsStatements ? 11_000 : .max / 2
     }
 
-    /// The first argument of the lock's functions: the store of this schema of the database.
+    /// The number of the lock: one for each schema of the database.
     private static let lockKey = "hashtextextended('fleetwire ' || current_schema(), 0)"
 
     /// Takes the lock that admits one gateway. The session keeps it.
     private func lock(_ session: PostgresSession) throws(DatabaseError) {
-        // The server releases the lock of a process that was killed when it notices, some milliseconds later.
+        // The server releases the lock of a process that was killed when it notices: here some milliseconds later, over a
+        // network that is cut after the keepalives of `openSession`.
         for _ in 0..<20 {
             let result = try session.query("SELECT CASE WHEN pg_try_advisory_lock(\(Self.lockKey)) THEN 'yes' ELSE 'no' END")
             if result.string(0, 0) == "yes" { return }
@@ -186,25 +203,48 @@ final class PostgresConnection: DatabaseConnection {
     /// number of a transaction is no such mark: after a crash, the server may give it to another transaction.
     func markCommits() throws(DatabaseError) {
         try query("INSERT INTO commit_marks (writer, mark) VALUES ('gateway', '') ON CONFLICT (writer) DO NOTHING")
-        marksCommits = true
+        lastMark = try Self.storedMark(in: usableSession())
+    }
+
+    private static func storedMark(in session: PostgresSession) throws(DatabaseError) -> String {
+        try session.query("SELECT COALESCE(MAX(mark), '') FROM commit_marks WHERE writer = 'gateway'").string(0, 0)
+    }
+
+    /// Throws an error if the database is not as this connection left it: another gateway has written since this one lost
+    /// its session, and the lock with it, or the server has lost commits. What this process has in memory is then wrong,
+    /// and only a new process reads it again.
+    private func checkMark(_ session: PostgresSession, _ lastMark: String) throws(DatabaseError) {
+        let mark = try Self.storedMark(in: session)
+        guard mark == lastMark || mark == unknownMark else {
+            throw DatabaseError(
+                .busy, code: "PostgreSQL error",
+                message: "the database has other commits than this gateway has made: restart this gateway",
+                doing: "locking the store")
+        }
     }
 
     func commit() throws(DatabaseError) {
         guard let transaction, let session else { preconditionFailure("a commit without a transaction") }
         self.transaction = nil
         markCount += 1
-        let mark = marksCommits && transaction == .writing ? "\(markPrefix)-\(markCount)" : nil
+        let mark = lastMark != nil && transaction == .writing ? "\(markPrefix)-\(markCount)" : nil
         let error: DatabaseError
         do throws(DatabaseError) {
             let marking = mark.map { "UPDATE commit_marks SET mark = '\($0)' WHERE writer = 'gateway'; " }
             let result = try session.query("\(marking ?? "")COMMIT")
-            if result.command == "COMMIT" { return }
+            if result.command == "COMMIT" {
+                if mark != nil { lastMark = mark }
+                backoff = ReconnectBackoff()
+                return
+            }
             error = DatabaseError(
                 .other, code: "PostgreSQL error", message: "the server has rolled the transaction back", doing: "COMMIT")
         } catch let failure {
             error = failure
         }
-        if session.isLost, let mark, try isCommitted(mark, error) { return }
+        guard session.isLost, let mark else { throw error }
+        session.close()
+        if try isCommitted(mark, error) { return }
         throw error
     }
 
@@ -212,16 +252,20 @@ final class PostgresConnection: DatabaseConnection {
     /// the caller must not go on without knowing, because it publishes what was committed, once.
     ///
     /// A new session has the gateways' lock, so the lost session has ended, and with it its transaction.
-    /// - Throws: `error`, if ``StoreWaitObserver/onUnknownCommit`` does not wait longer.
-    private func isCommitted(_ mark: String, _ error: DatabaseError) throws(DatabaseError) -> Bool {
+    /// - Throws: `failure`, if ``StoreWaitObserver/onUnknownCommit`` does not wait longer.
+    private func isCommitted(_ mark: String, _ failure: DatabaseError) throws(DatabaseError) -> Bool {
+        unknownMark = mark
+        defer { unknownMark = nil }
+        // Any error means that the outcome is still unknown.
         while true {
-            do throws(DatabaseError) {
-                let stored = try usableSession().query("SELECT mark FROM commit_marks WHERE writer = 'gateway'")
-                return stored.rowCount == 1 && stored.string(0, 0) == mark
-            } catch  where error.isTransient {
-                // The server is still away.
+            if let session = try? usableSession(), let stored = try? Self.storedMark(in: session) {
+                if stored == mark { lastMark = mark }
+                return stored == mark
             }
-            guard observer.onUnknownCommit() else { throw error }
+            guard observer.onUnknownCommit(self.failure ?? failure) else {
+                abandoned = failure
+                throw failure
+            }
             pause(milliseconds: 100)
         }
     }

@@ -15,14 +15,18 @@ final class PostgresSession {
     private let handle: OpaquePointer
     /// Whether the connection is closed, or the server did not answer in time.
     private(set) var isLost = false
+    private var isClosed = false
     /// Called once a second while the server does not answer.
     private let onWait: () -> Void
 
-    /// Connects and authenticates.
-    init(_ uri: String, onWait: @escaping () -> Void = {}) throws(DatabaseError) {
+    /// Connects and authenticates. The name of a host is resolved first, which may take as long as the system's resolver
+    /// takes.
+    /// - Parameter onWait: called once a second while the server does not answer, and after each response.
+    init(_ uri: String, writing: Bool = true, onWait: @escaping () -> Void = {}) throws(DatabaseError) {
         self.onWait = onWait
-        guard let handle = Self.start(uri) else {
-            throw DatabaseError(.temporary, code: "PostgreSQL error", message: "out of memory", doing: "connecting")
+        guard PostgresURI(uri) != nil, let handle = Self.start(uri, writing: writing) else {
+            throw DatabaseError(
+                .temporary, code: "PostgreSQL error", message: "no connection URI, or out of memory", doing: "connecting")
         }
         // An instance whose initializer throws is released, and closes the connection.
         self.handle = handle
@@ -32,14 +36,24 @@ final class PostgresSession {
         PQsetNoticeReceiver(handle, { _, _ in }, nil)
     }
 
-    deinit { PQfinish(handle) }
+    deinit { close() }
+
+    /// Closes the connection, so that the server ends the session once it has done what it does.
+    func close() {
+        guard !isClosed else { return }
+        isClosed = true
+        isLost = true
+        PQfinish(handle)
+    }
 
     /// Whether a transaction is open, also one that has failed.
-    var isInTransaction: Bool { PQtransactionStatus(handle) != PQTRANS_IDLE }
+    var isInTransaction: Bool { !isClosed && PQtransactionStatus(handle) != PQTRANS_IDLE }
 
     /// Begins to connect. What the URI says has priority over the parameters before it.
-    private static func start(_ uri: String) -> OpaquePointer? {
+    private static func start(_ uri: String, writing: Bool) -> OpaquePointer? {
         let parameters = [
+            // A standby has neither the writer's locks nor its last commits.
+            ("target_session_attrs", writing ? "read-write" : "any"),
             ("fallback_application_name", "fleetwire"), ("gssencmode", "disable"), ("keepalives_idle", "5"),
             ("keepalives_interval", "2"), ("keepalives_count", "3"), ("tcp_user_timeout", "10000"), ("dbname", uri),
             ("client_encoding", "UTF8"),
@@ -112,10 +126,20 @@ final class PostgresSession {
             error = error ?? next.error(doing: doing)
             last = next
         }
+        onWait()
         if PQstatus(handle) == CONNECTION_BAD { isLost = true }
-        if let error { throw error }
+        if let error {
+            if Self.endsSession(error) { isLost = true }
+            throw error
+        }
         guard let last else { throw failure(doing: doing) }
         return last
+    }
+
+    /// Whether another session may work although this one does not: the server has become a standby, or a pooler has
+    /// exchanged the server's side.
+    private static func endsSession(_ error: DatabaseError) -> Bool {
+        ["25006", "26000", "42P05"].contains { error.code.hasSuffix($0) }
     }
 
     private func waitForResult(_ deadline: Int64, doing: String) throws(DatabaseError) {

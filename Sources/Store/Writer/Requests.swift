@@ -1,4 +1,5 @@
 import FleetRules
+import Threads
 
 /// Where a reply goes: to a waiting HTTP request on an event loop.
 package struct ReplyAddress: Equatable, Sendable {
@@ -18,11 +19,21 @@ package struct CommandRequest: Equatable, Sendable {
     package let command: Command
     /// Nil for what the gateway does itself.
     package let replyTo: ReplyAddress?
+    /// Milliseconds on the monotonic clock.
+    private let postedAt: Int64
 
-    package init(_ command: Command, replyTo: ReplyAddress?) {
+    /// Seconds after which a client that still waits gets 503. The writer does not execute the command then: in an outage
+    /// the dispatcher may have decided otherwise meanwhile.
+    package static let secondsMax = 10
+
+    package init(_ command: Command, replyTo: ReplyAddress?, postedAt: Int64 = Clock.monotonicMilliseconds()) {
         self.command = command
         self.replyTo = replyTo
+        self.postedAt = postedAt
     }
+
+    /// - Parameter now: milliseconds on the monotonic clock.
+    func isExpired(at now: Int64) -> Bool { replyTo != nil && now - postedAt > Int64(Self.secondsMax) * 1_000 }
 }
 
 /// The reply to a command. Built in the transaction, published after its commit.

@@ -40,6 +40,9 @@ package final class StoreWriter: Sendable {
         package var queuePerSubjectMax = 32
         /// The most requests of each priority in one transaction.
         package var batchMax = 256
+        /// About how long a transaction may take, in milliseconds: those that take longer make the next ones smaller. Nil: as
+        /// long as ``batchMax`` requests take.
+        package var batchMilliseconds: Int64?
         /// The configured figures of trips.
         package var trips = TripRules()
         /// The numbers that vehicles may have.
@@ -115,11 +118,17 @@ package final class StoreWriter: Sendable {
         thread = try StoreThread.start(
             name: "store-writer",
             open: { () throws(StoreError) in
+                var reported: String?
                 let observer = StoreWaitObserver(
                     onWait: { heartbeat.beat() },
-                    onUnknownCommit: {
+                    onUnknownCommit: { error in
                         heartbeat.beat()
-                        counts.withLock { $0.isUnavailable = true }
+                        let wasUnavailable = counts.withLock { counts in
+                            defer { counts.isUnavailable = true }
+                            return counts.isUnavailable
+                        }
+                        if !wasUnavailable || error.message != reported { onEvent(.unavailable(error)) }
+                        reported = error.message
                         return !queue.isClosed
                     })
                 let (executor, clock) = try Self.open(options, observer, onOpen)

@@ -138,6 +138,8 @@ extension WriterLoop {
     }
 
     mutating func record(_ error: DatabaseError, of task: String, _ now: Int64) {
+        // A server that is away is an outage also for a gateway that has no commands to refuse.
+        if error.kind == .unreachable { beginOutage(error) }
         // In normal operation, a checkpoint fails while a reader is active.
         let isExpected = task == BackgroundTask.checkpoint.rawValue && error.isBusy
         let isFirst = taskFailures.record(task, isExpected: isExpected, at: now)

@@ -27,7 +27,7 @@ struct WriterLoop {
     let onEvent: @Sendable (StoreEvent) -> Void
     let takePositions: @Sendable () -> [DriverPosition]
     let returnPositions: @Sendable ([DriverPosition]) -> Void
-    private let batchMax: Int
+    private var batchSize: BatchSize
     /// Nil: the gateway does nothing itself.
     let admitsOwnCommand: (@Sendable () -> Bool)?
     var clock: ClockKeeper
@@ -51,6 +51,8 @@ struct WriterLoop {
     static let refusedReceiptsMax = 10_000
     /// The number of commands that got 503 since the store could no longer be written; nil while it can be written.
     private var refusedInOutage: Int?
+    /// The reason of the outage that was reported last.
+    private var reportedReason = ""
     /// When it was last tried whether the store can be written again, in nanoseconds on the monotonic clock.
     private var probedAt: UInt64 = 0
 
@@ -71,7 +73,7 @@ struct WriterLoop {
         self.onCommit = onCommit
         self.takePublished = takePublished
         self.onEvent = onEvent
-        batchMax = options.batchMax
+        batchSize = BatchSize(most: options.batchMax, milliseconds: options.batchMilliseconds)
         admitsOwnCommand = options.keepsAccounts ? options.admitsOwnCommand : nil
         (takePositions, returnPositions) = (options.takePositions, options.returnPositions)
         retention = RetentionSchedule(days: options.retentionDays)
@@ -90,7 +92,7 @@ struct WriterLoop {
             let isBusy = isRetentionDue || nextBackgroundTask(now) != nil || canWriteRefusedReceipts
             var waitMax = unpublished == nil ? Self.waitMax : Self.unpublishedWaitMax
             if admitsOwnCommand != nil { waitMax = min(waitMax, dueCommands.wait(at: Clock.monotonicMilliseconds())) }
-            switch queue.take(into: &batch, most: batchMax, waiting: isBusy ? 0 : waitMax) {
+            switch queue.take(into: &batch, most: batchSize.value, waiting: isBusy ? 0 : waitMax) {
             case .closed:
                 heartbeat.end()
                 close()
@@ -101,7 +103,10 @@ struct WriterLoop {
                 batchesSinceRetention = Self.batchesPerRetention
             case .items:
                 if let rules = newRules.withLock({ $0.take() }) { executor.rules = rules }
+                refuseExpired(in: &batch)
+                let start = Clock.monotonicMilliseconds()
                 publish(execute(batch))
+                batchSize.record(batch.count, took: Clock.monotonicMilliseconds() - start)
                 reportUnreadableRows()
                 batchesSinceRetention += 1
             }
@@ -125,11 +130,13 @@ struct WriterLoop {
     private func updateStatistics() {
         let devices = executor.outbox.devices.counts.committed
         let isUnavailable = refusedInOutage != nil
-        counts.withLock {
-            $0.devices = devices
-            // A commit whose outcome was unknown for a while may have set it.
-            $0.isUnavailable = isUnavailable
+        // A commit whose outcome was unknown for a while has made the store unavailable.
+        let wasUnavailable = counts.withLock { counts in
+            counts.devices = devices
+            defer { counts.isUnavailable = isUnavailable }
+            return counts.isUnavailable
         }
+        if wasUnavailable, !isUnavailable { onEvent(.recovered(refused: 0)) }
     }
 
     private func reportUnreadableRows() {
@@ -159,6 +166,16 @@ struct WriterLoop {
     }
 
     // MARK: Commands and reports
+
+    /// Removes the commands that have waited too long, and replies to them.
+    private func refuseExpired(in batch: inout [StoreWriter.Request]) {
+        let now = Clock.monotonicMilliseconds()
+        let expired = batch.filter { $0.isExpired(at: now) }
+        guard !expired.isEmpty else { return }
+        batch.removeAll { $0.isExpired(at: now) }
+        counts.withLock { $0.unavailable += expired.count }
+        publish(Commit(notExecuted: expired, reply: .unavailable("The store did not get to it in time")))
+    }
 
     /// Executes requests in one transaction. If one of them makes the transaction fail, executes each request in a
     /// separate transaction.
@@ -256,16 +273,20 @@ struct WriterLoop {
         commit.droppedReceipts = max(0, refusedReceipts.count - Self.refusedReceiptsMax)
         refusedReceipts.removeFirst(commit.droppedReceipts)
         let count = commit.replies.count
-        counts.withLock {
-            $0.unavailable += count
-            $0.isUnavailable = true
-        }
-        if refusedInOutage == nil {
-            onEvent(.unavailable(error))
-            probedAt = Clock.monotonicNanoseconds()
-        }
+        counts.withLock { $0.unavailable += count }
+        beginOutage(error)
         refusedInOutage = (refusedInOutage ?? 0) + count
         return commit
+    }
+
+    /// Notes that the store cannot be written, and reports the reason once.
+    mutating func beginOutage(_ error: DatabaseError) {
+        if refusedInOutage == nil { probedAt = Clock.monotonicNanoseconds() }
+        // A server that is away may come back and refuse for another reason, such as a second gateway.
+        if refusedInOutage == nil || error.message != reportedReason { onEvent(.unavailable(error)) }
+        reportedReason = error.message
+        refusedInOutage = refusedInOutage ?? 0
+        counts.withLock { $0.isUnavailable = true }
     }
 
     /// The receipts that have waited and that the transaction of a batch writes. In an outage only a subscription needs
@@ -329,5 +350,9 @@ extension Commit {
 }
 
 extension StoreWriter.Request {
+    fileprivate func isExpired(at now: Int64) -> Bool {
+        if case .command(let request) = self { request.isExpired(at: now) } else { false }
+    }
+
     fileprivate var isSubscription: Bool { if case .subscription = self { true } else { false } }
 }

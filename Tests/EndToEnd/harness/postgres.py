@@ -66,6 +66,7 @@ class Postgres:
     def query(self, sql: str) -> list[str]:
         """Returns the rows of a query; the columns of a row are separated by `|`."""
         done = subprocess.run([self.bin / "psql", "--no-align", "--tuples-only", "--quiet", self.url, "--command", sql],
+                              env=os.environ | {"PGOPTIONS": "-c default_transaction_read_only=off"},
                               check=True, capture_output=True, text=True, timeout=TIMEOUT)
         return done.stdout.splitlines()
 
