@@ -45,6 +45,14 @@ def events(gateway) -> list[str]:
     return [entry["event"] for entry in check_log(gateway.log())]
 
 
+def acting(start_gateway, closing, proxy) -> tuple:
+    """Returns a gateway behind the proxy, an admin, a listener to the admins' channel, and an order's code."""
+    gateway = start_gateway(**stored_at(proxy.url))
+    fleet = Fleet(gateway, closing)
+    admin = fleet.admin()
+    return gateway, admin, fleet.listen(admin, "admin-channel"), unique_id("O")
+
+
 @contextlib.contextmanager
 def ending(stop: threading.Event):
     """Sets the event at the end, also after a failure: threads would go on for ever."""
@@ -181,10 +189,7 @@ def test_no_action_is_lost_or_published_twice(start_gateway, closing, postgres, 
 
 @pytest.mark.parametrize("moment", ["before", "after"])
 def test_a_commit_that_breaks_is_done_or_refused_not_both(start_gateway, closing, postgres, proxy, moment):
-    gateway = start_gateway(**stored_at(proxy.url))
-    fleet = Fleet(gateway, closing)
-    admin, code = fleet.admin(), unique_id("O")
-    listener = fleet.listen(admin, "admin-channel")
+    gateway, admin, listener, code = acting(start_gateway, closing, proxy)
     proxy.arm(code, moment)
     response = admin.post(f"/api/admin/orders/{code}/assign-driver", {"driverId": "d1"})
     assert proxy.cut.wait(10)
@@ -203,10 +208,7 @@ def test_a_commit_that_breaks_is_done_or_refused_not_both(start_gateway, closing
 
 def test_an_unknown_commit_is_published_when_the_server_is_back(start_gateway, closing, postgres, proxy):
     """The server has committed, and is away before it can say so."""
-    gateway = start_gateway(**stored_at(proxy.url))
-    fleet = Fleet(gateway, closing)
-    admin, code = fleet.admin(), unique_id("O")
-    listener = fleet.listen(admin, "admin-channel")
+    gateway, admin, listener, code = acting(start_gateway, closing, proxy)
     proxy.is_open = False
     proxy.arm(code, "after")
     response = admin.post(f"/api/admin/orders/{code}/assign-driver", {"driverId": "d1"})
@@ -262,10 +264,7 @@ def test_a_server_that_was_read_only_is_used_again(start_gateway, closing, postg
 
 def test_a_commit_is_unknown_until_its_mark_is_read(start_gateway, closing, postgres, proxy):
     """The server has committed, and then cannot say so for another reason than that it is away."""
-    gateway = start_gateway(**stored_at(proxy.url))
-    fleet = Fleet(gateway, closing)
-    admin, code = fleet.admin(), unique_id("O")
-    listener = fleet.listen(admin, "admin-channel")
+    gateway, admin, listener, code = acting(start_gateway, closing, proxy)
     proxy.is_open = False
     proxy.arm(code, "after")
     with ThreadPoolExecutor(1) as pool:

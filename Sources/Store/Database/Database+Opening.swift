@@ -54,24 +54,22 @@ extension Database {
 
     /// Opens the store for reading. A gateway may have it open for writing at the same time.
     package static func open(readingFrom address: StoreAddress) throws(StoreError) -> Database {
-        let connection = try attempt(address) { () throws(DatabaseError) -> any DatabaseConnection in
-            switch address {
-            case .file(let path): try SQLiteConnection(path: path, .reading)
-            case .postgres(let uri): try PostgresConnection(uri, .reading)
-            }
-        }
-        let database = Database(connection, address)
-        try Migrations().checkBeforeReading(database)
-        return database
+        try open(besideGateway: address, .reading, .reading)
     }
 
     /// Opens the store for writing while a gateway may have it open, too.
     static func open(besideGateway address: StoreAddress) throws(StoreError) -> Database {
+        // Without the lock that keeps a second gateway from writing: the databases' own locks admit one more row.
+        try open(besideGateway: address, .writing, .shared)
+    }
+
+    private static func open(
+        besideGateway address: StoreAddress, _ fileAccess: SQLiteConnection.Access, _ serverAccess: PostgresConnection.Access
+    ) throws(StoreError) -> Database {
         let connection = try attempt(address) { () throws(DatabaseError) -> any DatabaseConnection in
             switch address {
-            // Without the lock that keeps a second gateway from writing: SQLite's own locks admit one more row.
-            case .file(let path): try SQLiteConnection(path: path, .writing)
-            case .postgres(let uri): try PostgresConnection(uri, .shared)
+            case .file(let path): try SQLiteConnection(path: path, fileAccess)
+            case .postgres(let uri): try PostgresConnection(uri, serverAccess)
             }
         }
         let database = Database(connection, address)

@@ -3,7 +3,7 @@ import Threads
 
 /// What the user of a connection does while that waits for the server.
 package struct StoreWaitObserver {
-    /// Called once a second while the server does not answer.
+    /// Called once a second while the server does not answer, and after each response.
     var onWait: () -> Void = {}
     /// Called about ten times a second while it is unknown whether the server has committed. Returns whether to wait
     /// longer; if not, the commit fails.
@@ -148,7 +148,12 @@ final class PostgresConnection: DatabaseConnection {
         _ body: (PostgresSession) throws(DatabaseError) -> Result
     ) throws(DatabaseError) -> Result {
         let session = try usableSession()
-        do throws(DatabaseError) { return try body(session) } catch {
+        do throws(DatabaseError) {
+            let result = try body(session)
+            // Not already after the login: a server may end each session after it.
+            backoff = ReconnectBackoff()
+            return result
+        } catch {
             let isHarmless = error.doing.hasPrefix("SELECT") || error.doing.hasPrefix("BEGIN")
             guard session.isLost, transaction == nil, isHarmless else { throw error }
             return try body(try usableSession())
@@ -234,7 +239,6 @@ final class PostgresConnection: DatabaseConnection {
             let result = try session.query("\(marking ?? "")COMMIT")
             if result.command == "COMMIT" {
                 if mark != nil { lastMark = mark }
-                backoff = ReconnectBackoff()
                 return
             }
             error = DatabaseError(

@@ -5,7 +5,8 @@ import Threads
 /// A session with a PostgreSQL server: from the connection to its loss.
 ///
 /// libpq's blocking calls wait for a silent server for ever. So this sends and receives with its asynchronous ones, and
-/// waits with poll(2) until a deadline. After it the session is lost: nobody knows what the server will do.
+/// waits with poll(2) until a deadline. After the deadline the session counts as lost, because
+/// the server may still execute what was sent.
 final class PostgresSession {
     /// Milliseconds to wait until a server accepts a connection.
     private static let connectMax: Int64 = 2_000
@@ -16,7 +17,7 @@ final class PostgresSession {
     /// Whether the connection is closed, or the server did not answer in time.
     private(set) var isLost = false
     private var isClosed = false
-    /// Called once a second while the server does not answer.
+    /// Called once a second while the server does not answer, and after each response.
     private let onWait: () -> Void
 
     /// Connects and authenticates. The name of a host is resolved first, which may take as long as the system's resolver
