@@ -33,6 +33,7 @@ let package = Package(
         .systemLibrary(name: "COpenSSL", pkgConfig: "libcrypto", providers: [.apt(["libssl-dev"])]),
         .systemLibrary(name: "CTLS", pkgConfig: "libssl", providers: [.apt(["libssl-dev"])]),
         .systemLibrary(name: "CCurl", pkgConfig: "libcurl", providers: [.apt(["libcurl4-openssl-dev"])]),
+        .systemLibrary(name: "CNats", pkgConfig: "libnats", providers: [.apt(["libnats-dev"])]),
         .systemLibrary(name: "CPostgres", pkgConfig: "libpq", providers: [.apt(["libpq-dev"])]),
         .systemLibrary(name: "CSQLite", pkgConfig: "sqlite3", providers: [.apt(["libsqlite3-dev"])]),
 
@@ -65,6 +66,7 @@ let package = Package(
         module("JWT", ["Access", "Crypto", "JSON", "Primitives", "Threads"]),
         module("Configuration", ["Access", "Accounts", "Addresses", "FleetRules", "JSON", "PusherProtocol", "Yams"]),
         module("HTTPClient", ["CCurl"]),
+        module("NATS", ["CNats", "Threads"]),
         module(
             "Store",
             [
@@ -156,6 +158,7 @@ let package = Package(
         tests("Observability", ["Primitives", "TestSupport", "Threads"]),
         tests("Configuration", ["Access", "FleetRules", "TestSupport", "Yams"]),
         tests("HTTPClient"),
+        tests("NATS", ["Threads"]),
         tests("Bench", ["JSON"]),
         tests("Top"),
         tests(

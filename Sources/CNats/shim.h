@@ -1,0 +1,2 @@
+#include <nats/nats.h>
+#include <sys/eventfd.h> /* missing in Swift's Glibc module */
