@@ -50,6 +50,7 @@ let package = Package(
         module("PusherProtocol", ["JSON", "Primitives", "WebSocketFraming"]),
         module("Access", ["Primitives", "PusherProtocol"]),
         module("FanOut", ["Access", "Primitives", "PusherProtocol"]),
+        module("Cluster", ["Access", "FanOut", "Primitives", "PusherProtocol"]),
         module("Accounts", ["Primitives"]),
         module("Batches", ["JSON", "Primitives"]),
         module("OneTimeCodes", ["JSON", "Primitives"]),
@@ -101,10 +102,9 @@ let package = Package(
         module(
             "Gateway",
             [
-                "Access", "Accounts", "Addresses", "Batches", "Configuration", "Console", "Crypto", "Delivery", "FanOut",
-                "FleetRules", "HTTP", "HTTPAPI", "HTTPClient", "JSON", "JWT", "Observability", "OneTimeCodes", "Primitives",
-                "Push",
-                "PusherProtocol", "Server", "SMS", "Store", "Threads", "Trips", "Webhooks",
+                "Access", "Accounts", "Addresses", "Batches", "Cluster", "Configuration", "Console", "Crypto", "Delivery",
+                "FanOut", "FleetRules", "HTTP", "HTTPAPI", "HTTPClient", "JSON", "JWT", "NATS", "Observability",
+                "OneTimeCodes", "Primitives", "Push", "PusherProtocol", "Server", "SMS", "Store", "Threads", "Trips", "Webhooks",
             ]),
         .executableTarget(
             name: "fleetwire",
@@ -143,6 +143,7 @@ let package = Package(
         tests(
             "FleetRules", ["Access", "Accounts", "Batches", "HTTPAPI", "JSON", "Primitives", "TestSupport"], exclude: ["Golden"]),
         tests("FanOut", ["Access", "JSON", "PusherProtocol", "TestSupport"]),
+        tests("Cluster", ["FanOut", "Primitives", "PusherProtocol"]),
         tests("Delivery", ["FleetRules", "TestSupport"]),
         tests("Trips", ["Access", "FleetRules", "JSON", "Primitives"]),
         tests("Crypto", ["TestSupport"]),
@@ -176,8 +177,9 @@ let package = Package(
         tests(
             "Gateway",
             [
-                "Access", "Addresses", "Batches", "Configuration", "FanOut", "FleetRules", "HTTP", "HTTPAPI", "Observability",
-                "OneTimeCodes", "Primitives", "PusherProtocol", "Server", "Store", "TestSupport", "Threads", "Webhooks",
+                "Access", "Addresses", "Batches", "Cluster", "Configuration", "FanOut", "FleetRules", "HTTP", "HTTPAPI",
+                "Observability", "OneTimeCodes", "Primitives", "PusherProtocol", "Server", "Store", "TestSupport", "Threads",
+                "Webhooks",
             ]),
         tests("Simulation", ["FanOut", "FleetRules", "PusherProtocol", "Store", "TestSupport"]),
     ],

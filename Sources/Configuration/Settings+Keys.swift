@@ -51,6 +51,7 @@ extension Settings {
         }
         let areIssuersValid = root.reader.problems.count == problemsBeforeAuth
         root.section("store") { store.read($0) }
+        root.section("cluster") { cluster.read($0, store) }
         root.section("push") { push.read($0) }
         root.section("notifications") { $0.include("file") { notifications.read($0) } }
         root.section("delivery") {

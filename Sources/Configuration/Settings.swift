@@ -21,6 +21,7 @@ package struct Settings: Equatable, Sendable {
     /// Sign-in of customers by code.
     package var otp = OTP()
     package var store = Store()
+    package var cluster = Cluster()
     package var push = Push()
     /// Texts and push options of notifications.
     package var notifications = NotificationCatalogue.builtIn

@@ -21,7 +21,15 @@ extension Hub {
         package let subscriptions: Int
         /// The number of distinct users; nil unless this is a presence channel.
         package let users: Int?
+
+        package init(subscriptions: Int, users: Int?) {
+            self.subscriptions = subscriptions
+            self.users = users
+        }
     }
+
+    /// Whether a connection of this node is open.
+    package func hasConnection(_ socket: SocketID) -> Bool { isOpen(socket) }
 
     /// Whether a connection is subscribed to a channel.
     package func isSubscribed(_ socket: SocketID, to channel: ChannelName) -> Bool {

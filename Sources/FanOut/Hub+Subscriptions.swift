@@ -60,22 +60,42 @@ extension Hub {
         if self[socket].isAnonymous { channels[slot].anonymousCount -= 1 }
         effects.append(Effect(loop: socket.loop, instruction: .leave(slot, socket)))
         let userID = channels[slot].presence == nil ? nil : self[socket].memberIDs.removeValue(forKey: slot)
-        if let userID, channels[slot].presence?.leave(userID) == true {
-            fanOut(ServerMessage.memberRemoved(channels[slot].name, userID: userID), on: slot, &effects)
-            recordWebhookEvent(.memberRemoved, on: slot) { .memberRemoved($0, userID: userID) }
+        if let userID, let change = channels[slot].presence?.leave(userID, isKept: isClustered) {
+            left(userID, slot, change, &effects)
         }
         if channels[slot].loops.isEmpty {
             recordWebhookEvent(.channelVacated, on: slot, WebhookEvent.channelVacated)
-            apps[channels[slot].app].slots[channels[slot].name] = nil
-            free(slot)
+            vacate(slot)
         } else {
             sendOrScheduleCount(slot, &effects)
         }
     }
 
+    private mutating func left(_ userID: String, _ slot: ChannelSlot, _ change: Presence.Change, _ effects: inout [Effect]) {
+        if change.isLocalEdge { recordClusterChange(of: slot) { .memberLeft($0, userID: userID) } }
+        guard change.isEdge else { return }
+        if isClustered { depart(userID, channels[slot].name, channels[slot].app) } else { removed(userID, slot, &effects) }
+    }
+
+    mutating func removed(_ userID: String, _ slot: ChannelSlot, _ effects: inout [Effect]) {
+        fanOut(ServerMessage.memberRemoved(channels[slot].name, userID: userID), on: slot, &effects)
+        recordWebhookEvent(.memberRemoved, on: slot) { .memberRemoved($0, userID: userID) }
+    }
+
+    private mutating func vacate(_ slot: ChannelSlot) {
+        let (name, app) = (channels[slot].name, channels[slot].app)
+        recordClusterChange(of: slot, ClusterChange.vacated)
+        channels[slot].presence?.settleAll()
+        if let presence = channels[slot].presence, presence.count > 0 { apps[app].remoteMembers[name] = presence }
+        apps[app].slots[name] = nil
+        free(slot)
+    }
+
     private mutating func occupy(_ name: ChannelName, _ app: AppIndex) -> ChannelSlot {
         let slot = add(Channel(name: name, app: app))
         apps[app].slots[name] = slot
+        if let remote = apps[app].remoteMembers.removeValue(forKey: name) { channels[slot].presence = remote }
+        recordClusterChange(of: slot, ClusterChange.occupied)
         recordWebhookEvent(.channelOccupied, on: slot, WebhookEvent.channelOccupied)
         return slot
     }
@@ -86,7 +106,7 @@ extension Hub {
         _ socket: SocketID, to slot: ChannelSlot, as member: PresenceMember?, _ effects: inout [Effect]
     ) {
         let name = channels[slot].name
-        let isNewMember = member.map { channels[slot].presence?.join($0) == true } ?? false
+        let change = member.flatMap { channels[slot].presence?.join($0) }
         if let presence = channels[slot].presence {
             effects.append(Effect(loop: socket.loop, instruction: .sendPresence(name, presence.members, to: socket)))
         } else {
@@ -97,7 +117,9 @@ extension Hub {
             send(socket, last?.frame ?? ServerMessage.cacheMiss(name), &effects)
             if last == nil { recordWebhookEvent(.cacheMiss, on: slot, WebhookEvent.cacheMiss) }
         }
-        if isNewMember, let member {
+        guard let member, let change else { return }
+        if change.isLocalEdge { recordClusterChange(of: slot) { .memberJoined($0, member) } }
+        if change.isEdge {
             fanOut(ServerMessage.memberAdded(name, member), on: slot, except: socket, &effects)
             recordWebhookEvent(.memberAdded, on: slot) { .memberAdded($0, userID: member.id) }
         }
@@ -145,6 +167,7 @@ extension Hub {
     mutating func tick(_ now: Int64, _ effects: inout [Effect]) {
         self.now = max(self.now, now)
         for app in apps.indices { apps[app].cache.expire(at: now) }
+        settleDepartures(&effects)
         guard countThrottle.startInterval(at: now) else { return }
         // A channel in the list may have been vacated, and another channel may use its slot now. No count is sent for a
         // vacant slot. The slot's new channel gets one only if its own `countIsDue` is true.

@@ -30,6 +30,12 @@ package struct Hub {
         case assignment(JobAssignment, app: AppIndex)
         /// Restricts a driver whose account is not approved; nil lifts the restriction.
         case restrict(driverID: String, Restriction?, app: AppIndex)
+        /// A user has come to a presence channel on the other nodes of the cluster: the user's first connection there.
+        case remoteMemberJoined(PresenceMember, on: ChannelName, app: AppIndex)
+        /// The user's last connection on the other nodes has left the channel.
+        case remoteMemberLeft(userID: String, on: ChannelName, app: AppIndex)
+        /// This node no longer learns who is on the channel elsewhere. The channel has no local subscribers.
+        case forgetRemoteMembers(on: ChannelName, app: AppIndex)
         case closed(SocketID)
         /// The current time in milliseconds of a monotonic clock; sent once a second.
         case tick(Int64)
@@ -87,6 +93,12 @@ package struct Hub {
     package internal(set) var refusedSubscriptions = RefusedSubscriptions()
     /// Webhook events in the order in which they occurred; see ``drainWebhookEvents(_:)``.
     var webhookEvents: [AppWebhookEvent] = []
+    /// Whether the hub is a node of a cluster, so that it records ``clusterChanges``.
+    private(set) var isClustered: Bool
+    /// What other nodes must know, in the order in which it happened; see ``drainClusterChanges(_:)``.
+    var clusterChanges: [(AppIndex, ClusterChange)] = []
+    /// In a cluster: users who may have left presence channels, the first who went first.
+    var departures = FIFO<Departure>()
     /// The ids of notifications that waited for a subscriber; see ``drainPublishedRecovered(_:)``.
     var publishedRecovered: [String] = []
     /// The number of notifications that were dropped because too many waited for a subscriber of their channel.
@@ -100,7 +112,9 @@ package struct Hub {
     /// - Parameters:
     ///   - loopCount: the number of event loops (1–64, see ``LoopSet/loopsMax``).
     ///   - apps: the rules of the applications, by ``AppIndex``.
-    package init(loopCount: Int, apps: [AppRules]) {
+    ///   - isClustered: whether ``drainClusterChanges(_:)`` is to have something.
+    package init(loopCount: Int, apps: [AppRules], isClustered: Bool = false) {
+        self.isClustered = isClustered
         precondition((1...LoopSet.loopsMax).contains(loopCount), "Hub needs 1 to 64 event loops, got \(loopCount)")
         self.loopCount = loopCount
         self.apps = apps.map { AppState($0) }
@@ -126,6 +140,9 @@ package struct Hub {
             record(socket, identity.key, device: device, for: channel)
         case .assignment(let assignment, let app): record(assignment, app, &effects)
         case .restrict(let id, let restriction, let app): restrict(id, to: restriction, app, &effects)
+        case .remoteMemberJoined(let member, let channel, let app): remoteJoin(member, channel, app, &effects)
+        case .remoteMemberLeft(let userID, let channel, let app): remoteLeave(userID, channel, app, &effects)
+        case .forgetRemoteMembers(let channel, let app): apps[app].remoteMembers[channel] = nil
         case .closed(let socket): close(socket, &effects)
         case .tick(let now): tick(now, &effects)
         }
@@ -247,6 +264,9 @@ struct AppState {
     var jobs = JobAssignments()
     /// The drivers whose accounts are not approved, by id.
     var restrictions: [Identifier: Hub.Restriction] = [:]
+    /// The members of presence channels without local subscribers on other nodes. Those of occupied channels are in
+    /// ``Channel/presence``.
+    var remoteMembers: [ChannelName: Presence] = [:]
     /// Notifications that wait for a subscriber, by their own channel, in commit order.
     var recovered: [ChannelName: [Hub.Notification]] = [:]
     /// The connections of each identity, by ``Identity/key``. A connection may occur more than once under one key.

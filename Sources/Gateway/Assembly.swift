@@ -1,5 +1,6 @@
 import Access
 import Addresses
+import Cluster
 import Configuration
 import Console
 import Crypto
@@ -33,6 +34,8 @@ final class Assembly: Sendable {
     /// Nil if `auth.replay_protection` is off.
     let replayGuard: ReplayGuard?
     let fleet: FleetService
+    /// Nil unless the gateway is a node of a cluster.
+    let cluster: ClusterService?
     let webhooks: WebhookWorker
     let channelQueries: ChannelQueryWorker
     private let subjectRates: SubjectRates
@@ -59,15 +62,22 @@ final class Assembly: Sendable {
         heartbeats = (0..<loops).map { Heartbeat("loop-\($0)") }
         let webhooks = WebhookWorker(endpoints: endpoints, log: log)
         self.webhooks = webhooks
-        hub = SharedHub(wakeups: wakeups, apps: settings.appRules(webhooks), webhookInbox: webhooks.inbox)
+        let node = settings.cluster.isEnabled ? ClusterNode(settings.cluster) : nil
+        let hub = SharedHub(
+            wakeups: wakeups, apps: settings.appRules(webhooks), webhookInbox: webhooks.inbox,
+            cluster: node.map { SharedHub.ClusterState($0, settings) })
+        self.hub = hub
+        let cluster = node.map { ClusterService(settings.cluster, node: $0, apps: settings.apps.map(\.id), hub: hub, log: log) }
+        self.cluster = cluster
         metrics = NodeMetrics(
             loopCount: loops, prefix: settings.metrics.prefix, budget: budget, logWriter: logWriter,
             certificates: certificates)
         do throws(StartError) {
             fleet = try FleetService(
                 settings: settings, hub: hub, policy: settings.channelPolicy, webhooks: webhooks,
-                metrics: metrics, log: log)
+                metrics: metrics, cluster: cluster, log: log)
         } catch {
+            cluster?.stop()
             webhooks.stop(withinSeconds: 0)
             throw error
         }
@@ -109,6 +119,7 @@ final class Assembly: Sendable {
     ///   - hasDrained: whether the loops have written all that was published.
     func stopServices(webhookSeconds seconds: Int, hasDrained: Bool) {
         channelQueries.stop()
+        cluster?.stop()
         fleet.stop(hasDrained: hasDrained)
         webhooks.stop(withinSeconds: seconds)
     }

@@ -1,5 +1,6 @@
 import Access
 import Batches
+import Cluster
 import FanOut
 import FleetRules
 import JSON
@@ -24,6 +25,8 @@ final class CommitPublisher: Sendable {
     private let pushService: PushService
     private let counters: FleetCounters
     private let intake: CommandIntake
+    /// The order of all nodes' commits, if there is a cluster.
+    private let order: Lock<CommitOrder>
     private let onDroppedUpdates: @Sendable (Int) -> Void
     private let log: Log
     private let refusedTransitions: RateLimitedLog
@@ -33,7 +36,8 @@ final class CommitPublisher: Sendable {
     init(
         hub: SharedHub, app: AppIndex, policy: ChannelPolicy, trips: SharedTrips, accounts: AccountDirectory,
         codes: CodeDispatch, codeMetrics: CodeMetrics, endedSessions: EndedSessions, pushService: PushService,
-        counters: FleetCounters, intake: CommandIntake, log: Log, refusedTransitions: RateLimitedLog,
+        counters: FleetCounters, intake: CommandIntake, order: Lock<CommitOrder>, log: Log,
+        refusedTransitions: RateLimitedLog,
         onDroppedUpdates: @escaping @Sendable (Int) -> Void = { _ in }
     ) {
         self.hub = hub
@@ -47,19 +51,67 @@ final class CommitPublisher: Sendable {
         self.pushService = pushService
         self.counters = counters
         self.intake = intake
+        self.order = order
         self.onDroppedUpdates = onDroppedUpdates
         self.log = log
         self.refusedTransitions = refusedTransitions
     }
 
-    /// Publishes a commit. The comments below give the reasons for the order.
+    /// Publishes a commit. In a cluster, what other nodes have committed before it comes first.
     func publish(_ commit: Commit) {
+        guard !commit.log.isEmpty else { return publishOwn(commit) }
+        order.withLock { order in
+            let now = Clock.monotonicMilliseconds()
+            var isOwnPublished = false
+            for item in commit.log {
+                switch item {
+                case .foreign(let entry):
+                    for record in order.receive(entry.record, position: entry.position, at: now) { apply(record) }
+                case .own(let entry):
+                    // First on the bus: the other nodes' clients wait, too.
+                    hub.announce(entry.record, position: entry.position)
+                    publishOwn(commit)
+                    isOwnPublished = true
+                    for record in order.apply(own: entry.position, at: now) { apply(record) }
+                }
+            }
+            if !isOwnPublished { publishOwn(commit) }
+        }
+    }
+
+    /// Publishes what another node has committed, as soon as everything before it is published.
+    /// - Parameter record: empty if it is too large for the bus.
+    func receive(_ record: [UInt8], position: Int64) {
+        order.withLock { order in
+            let now = Clock.monotonicMilliseconds()
+            for record in order.receive(record, position: position, at: now) { apply(record) }
+        }
+    }
+
+    private func apply(_ record: [UInt8]) {
+        let content: CommitRecord
+        do throws(DatabaseError) {
+            content = try CommitRecord(record)
+        } catch {
+            return log.error("cluster_record_unreadable", ["reason": .text("\(error)")])
+        }
+        for result in content.results {
+            publish(result, isOwn: false)
+            if let last = result.notifications.last { hub.recordPublication(upTo: last.id) }
+        }
+        publish(content.updates, isOwn: false)
+        pushService.wake(content.lanes)
+    }
+
+    /// Publishes a commit of this gateway. The comments below give the reasons for the order.
+    private func publishOwn(_ commit: Commit) {
         // Leases before replies. A reply may report that a device has a new owner; the lane then drops the old owner's
         // jobs for this device. If the lease came later, the lane would still push the old owner's jobs in it.
         for lease in commit.leases { pushService.supply(lease) }
         for report in commit.rejectedReports { pushService.returnRejected(report) }
         for reply in commit.subscriptions { post(reply.cursor, for: reply.request) }
         for request in commit.rejectedSubscriptions { post(nil, for: request) }
+        for address in commit.looked { hub.post(.looked(RequestID(rawValue: address.request)), to: address.loop) }
         counters.count(commit.counts)
         codeMetrics.count(commit.codes)
         if commit.codes.hasReachedDailyMax { codes.reportDailyMax() }
@@ -67,7 +119,7 @@ final class CommitPublisher: Sendable {
         var answered = 0
         for (request, reply) in commit.replies {
             if case .committed(let result) = reply {
-                publish(result)
+                publish(result, isOwn: true)
                 lanes.formUnion(result.lanes)
             }
             // Before the reply: who has the response finds the action in the log and in the metrics.
@@ -79,7 +131,7 @@ final class CommitPublisher: Sendable {
         }
         if let last = commit.lastNotificationID { hub.recordPublication(upTo: last) }
         counters.count(commit.confirmations)
-        publish(commit.updates)
+        publish(commit.updates.map(\.data), isOwn: true)
         intake.replied(answered)
         pushService.wake(lanes)
         // After the replies: this writes one log line per failed push, which must not delay replies.
@@ -148,6 +200,9 @@ final class CommitPublisher: Sendable {
         try executor.eachAccount { record(AccountChange($0)) }
         let now = Clock.unixMilliseconds()
         try executor.eachEndedTokens { endedSessions.record($0, now: now) }
+        order.withLock { $0.start(at: executor.logPosition) }
+        // What other nodes are doing is not left over.
+        guard executor.isAlone else { return }
         _ = try executor.recoverCodes()
         let recovered = try executor.recover(now: Clock.unixMilliseconds())
         for notification in recovered { restore(notification) }
@@ -177,7 +232,8 @@ final class CommitPublisher: Sendable {
         hub.restrict(change.driverID, to: change.restriction, app: app)
     }
 
-    private func publish(_ result: CommandResult) {
+    /// - Parameter isOwn: whether this gateway has committed it, and counts it.
+    private func publish(_ result: CommandResult, isOwn: Bool) {
         // Before the events: a driver may subscribe as soon as the approval has arrived.
         if let change = result.account { record(change) }
         if let ended = result.codes.ended { endedSessions.record(ended) }
@@ -189,7 +245,12 @@ final class CommitPublisher: Sendable {
         trips.committing(result) {
             let assignment = result.order.map(Hub.JobAssignment.init)
             let areHeard = hub.publish(named.map(\.1), assignment: assignment, app: app)
+            guard isOwn else { return }
             for ((event, _), isHeard) in zip(named, areHeard) { counters.countEvent(event, isHeard: isHeard) }
+        }
+        guard isOwn else {
+            for device in result.removed { pushService.withdraw(device.id) }
+            return
         }
         counters.countTrip(result)
         for device in result.removed { pushService.record(removed: device) }
@@ -212,14 +273,17 @@ final class CommitPublisher: Sendable {
     }
 
     /// Tells the subscribers of `admin-channel` and of its mirror how far notifications have come.
-    private func publish(_ updates: [DeliveryUpdate]) {
+    /// - Parameter updates: the events' data. Each node publishes them to its own subscribers.
+    private func publish(_ updates: [[UInt8]], isOwn: Bool) {
         guard !updates.isEmpty, let channel = ChannelName(FleetChannel.admin.name, lengthMax: 256) else { return }
         let names = [channel] + (policy.mirror(of: channel).map { [$0] } ?? [])
         let results = names.map { name in
-            hub.publish(on: name, app: app) { updates.map { ServerMessage.event(DeliveryUpdate.event, name, data: $0.data) } }
+            hub.publish(on: name, app: app, scope: .node) {
+                updates.map { ServerMessage.event(DeliveryUpdate.event, name, data: $0) }
+            }
         }
         for result in results where result == .rejected { onDroppedUpdates(updates.count) }
-        guard !results.contains(.rejected) else { return }
+        guard isOwn, !results.contains(.rejected) else { return }
         for _ in updates { counters.countEvent(DeliveryUpdate.event, isHeard: results.contains(.published)) }
     }
 

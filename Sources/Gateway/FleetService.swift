@@ -1,6 +1,7 @@
 import Access
 import Accounts
 import Addresses
+import Cluster
 import Configuration
 import Crypto
 import FanOut
@@ -50,15 +51,19 @@ final class FleetService: Sendable {
     private let reader: StoreReader
     private let hub: SharedHub
     private let intake = CommandIntake()
+    /// Nil unless the gateway is a node of a cluster.
+    let cluster: ClusterService?
     /// By issuer; nil if the issuer's key is configured.
     private let keyFetchers: [JWKSFetcher?]
 
     /// Opens the store, restores the job assignments of open orders in the hub, and starts the push lanes.
     /// - Throws: ``StartError`` if the store cannot be opened, or a push provider's key cannot be used.
     init(
-        settings: Settings, hub: SharedHub, policy: ChannelPolicy, webhooks: WebhookWorker, metrics: NodeMetrics, log: Log
+        settings: Settings, hub: SharedHub, policy: ChannelPolicy, webhooks: WebhookWorker, metrics: NodeMetrics,
+        cluster: ClusterService?, log: Log
     ) throws(StartError) {
         self.settings = settings
+        self.cluster = cluster
         self.hub = hub
         catalogue = Lock(settings.notifications)
         app = settings.fleetAppIndex
@@ -83,13 +88,17 @@ final class FleetService: Sendable {
         self.codes = codes
         let trips = SharedTrips(settings.trips, hub: hub, app: app, policy: policy, counters: counters)
         self.trips = trips
+        let order = Lock(CommitOrder())
         let publisher = CommitPublisher(
             hub: hub, app: app, policy: policy, trips: trips, accounts: accounts, codes: codes, codeMetrics: codeMetrics,
             endedSessions: endedSessions, pushService: pushService,
-            counters: counters, intake: intake, log: log, refusedTransitions: refusedTransitions,
+            counters: counters, intake: intake, order: order, log: log, refusedTransitions: refusedTransitions,
             onDroppedUpdates: { metrics.countLimited(.deliveryUpdates, $0) })
         do throws(StoreError) {
             var options = try StoreWriter.Options(settings, lanes: pushService.lanes, trips)
+            options.member = cluster.map { cluster in
+                ClusterMember(name: cluster.node.name, epoch: "\(cluster.node.epoch)", applied: { order.withLock { $0.applied } })
+            }
             options.isConnected = { hub.isConnected(Identity(role: .driver, id: $0), app: app) }
             options.lastRequest = { activity.lastRequest(of: $0) }
             options.admitsOwnCommand = { hub.hasRoom && intake.post { .queued } == .queued }
@@ -107,6 +116,10 @@ final class FleetService: Sendable {
             throw StartError("\(error)")
         }
         let writer = writer
+        cluster?.observe(
+            ClusterService.Observers(
+                onCommit: { publisher.receive($1, position: $0) },
+                onTick: { if order.withLock({ $0.needsLog(at: Clock.monotonicMilliseconds()) }) { writer.look() } }))
         do throws(StoreError) {
             reader = try StoreReader(
                 settings.store.address, confirmSeconds: settings.delivery.confirmSeconds,
@@ -141,6 +154,9 @@ final class FleetService: Sendable {
     /// Queues a command for the store's writer, if its queue has a place for it.
     /// - Returns: nil if the gateway drains; the command is then not queued.
     func post(_ command: CommandRequest) -> PostResult? { intake.post { writer.post(command) } }
+
+    /// Lets this node apply what other nodes have committed; see ``StoreWriter/look(replyTo:)``.
+    func look(replyTo address: ReplyAddress) -> Bool { writer.look(replyTo: address) }
 
     /// Accepts no more commands, and waits until the events and replies of those that were accepted are in the mailboxes.
     /// - Parameter seconds: the longest time to wait.
@@ -239,6 +255,8 @@ final class FleetService: Sendable {
     /// Whether the store can be written.
     var isStoreAvailable: Bool { !writer.statistics.isUnavailable }
     var readerDepth: Int { reader.queueDepth }
+    /// Whether the other nodes of the cluster cannot be reached.
+    var isDegraded: Bool { cluster?.isUp == false }
 
     /// The requests that wait for each thread.
     var queues: [(name: String, depth: Int)] {
@@ -281,7 +299,7 @@ final class FleetService: Sendable {
                     samples: [
                         ([("thread", "writer")], String(store.queueDepth)), ([("thread", "reader")], String(readerDepth)),
                     ]),
-            ] + fileFamilies(prefix: prefix)
+            ] + fileFamilies(prefix: prefix) + (cluster?.families(prefix: prefix) ?? [])
     }
 
     /// None if the store is on a PostgreSQL server.

@@ -33,6 +33,8 @@ package struct Lifecycle {
         logWriter.start()
         listener = try Listener(host: settings.server.host, port: UInt16(settings.server.port))
         assembly = try Assembly(settings: settings, log: log, logWriter: logWriter)
+        // So that a backend's first publish is not refused.
+        assembly.cluster?.waitUntilUp(milliseconds: 2_000)
         threads = try Self.startLoops(assembly, listener)
         watchdog = Watchdog(
             assembly.heartbeats + [assembly.fleet.writerHeartbeat], abortSeconds: settings.server.watchdogSeconds,

@@ -10,12 +10,15 @@ enum LiveStats {
     private static let event = "stats"
     private static let names = [channel, "private-" + channel].compactMap { ChannelName($0, lengthMax: 256) }
 
+    /// Each node of a cluster publishes its own figures to its own subscribers.
     /// - Parameter stats: the body of `GET /api/ops/stats`. Called only if there are subscribers.
     static func publish(on hub: SharedHub, app: AppIndex, stats: () -> [UInt8]) {
         let occupied = hub.read { hub in names.filter { hub.isOccupied($0, app: app) } }
         guard !occupied.isEmpty else { return }
         let data = stats()
         // If a mailbox is full, the next figures follow in a second.
-        for name in occupied { _ = hub.publish(on: name, app: app) { [ServerMessage.event(event, name, data: data)] } }
+        for name in occupied {
+            _ = hub.publish(on: name, app: app, scope: .node) { [ServerMessage.event(event, name, data: data)] }
+        }
     }
 }

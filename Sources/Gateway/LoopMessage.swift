@@ -1,5 +1,6 @@
 import FanOut
 import HTTP
+import PusherProtocol
 import Server
 import Store
 
@@ -28,6 +29,10 @@ enum LoopMessage: Sendable {
     case keysFetched(for: RequestID, retryAfterSeconds: Int?)
     /// The cursor for a subscription; nil if the store could not be written.
     case cursor(request: Int, Int64?)
+    /// Subscriptions to the channel may be opened: see ``SharedHub/isSubscribable(_:app:loop:_:)``.
+    case subscribable(ChannelName, app: Int)
+    /// This node has applied what other nodes have committed before the request: decide it anew.
+    case looked(RequestID)
     /// A page of a replay; nil if the store could not be read.
     indirect case page(request: Int, ReplayPage?)
     /// Add what the loop knows of its connections, then pass the report to the next loop; the last one responds.

@@ -63,7 +63,10 @@ extension Node {
         return finish(response, pending, request)
     }
 
-    func abandoned(_ id: RequestID) { waiting[id] = nil }
+    func abandoned(_ id: RequestID) {
+        waiting[id] = nil
+        undecidedAuthorizations[id] = nil
+    }
 
     func errorResponse(_ status: Int, _ text: String, rawPath: UnsafeRawBufferPointer) -> HTTPResponse {
         let envelope = Envelope(rawPath: rawPath)?.at(Clock.unixMilliseconds())
@@ -106,11 +109,20 @@ extension Node {
         switch action {
         case .respond(let response): return response
         case .publish(let publish, let app):
-            guard case .published(let occupancies) = hub.publish(publish, app: app, &threadsToWake) else {
-                return rejectForFullQueue(.mailbox, pending)
+            switch hub.publish(publish, app: app, &threadsToWake) {
+            case .rejected: return rejectForFullQueue(.mailbox, pending)
+            case .partitioned:
+                metrics.countLimited(.clusterPartition)
+                return .text(
+                    503, "The other nodes cannot be reached: nothing was published, try again", headers: ["Retry-After": "1"])
+            case .published(let occupancies):
+                drainMailbox()
+                guard let cluster = fleet.cluster, publish.requestsAttributes else {
+                    return publish.response(occupancies: occupancies)
+                }
+                return sum(publish, app: app, cluster, pending, id)
             }
-            drainMailbox()
-            return publish.response(occupancies: occupancies)
+        case .query(let query, let app) where hub.isClustered: return sum(query, app: app, pending, id)
         case .query(let query, let app) where query.isList: return look(up: .channels(query, app: app), pending, id)
         case .ops(let query): return look(up: .ops(query), pending, id)
         case .query(let query, let app): return query.lookUp(app: app) { hub.read($0) }.response
@@ -125,8 +137,8 @@ extension Node {
             return .json(200, FleetResponses.body(of: receipt))
         case .tripStatus(let reference, let identity): return tripStatus(reference, identity, pending, id)
         case .driverPositions: return .json(200, FleetResponses.body(of: fleet.trips.views()))
-        case .authorize(let authorization): return authorize(authorization)
-        case .authenticate(let user): return authenticate(user)
+        case .authorize(let authorization): return authorize(authorization, pending, id)
+        case .authenticate(let user): return authenticate(user, pending, id)
         case .stats: return .json(200, stats)
         case .pushReport: return .json(200, PushStatusResponse(fleet.pushService.statuses).json)
         case .liveness:
@@ -134,7 +146,8 @@ extension Node {
         case .readiness:
             if !readiness.isReady { return .text(503, "draining", headers: ["Retry-After": "5"]) }
             let text = "the store cannot be written: see store_unavailable in the log"
-            return fleet.isStoreAvailable ? .text(200, "ready") : .text(503, text, headers: ["Retry-After": "5"])
+            guard fleet.isStoreAvailable else { return .text(503, text, headers: ["Retry-After": "5"]) }
+            return fleet.isDegraded ? .json(200, Array(#"{"status":"ready","degraded":["nats"]}"#.utf8)) : .text(200, "ready")
         case .metrics:
             let threads = fleet.queues + [("webhooks", webhooks.inbox.depth), ("channel-queries", channelQueries.depth)]
             let text = MetricFamily.text(
@@ -253,23 +266,6 @@ extension Node {
 
     private func unavailable(_ envelope: Envelope?, _ text: String, retryAfterSeconds: Int) -> HTTPResponse {
         (envelope ?? .error).error(503, text, headers: ["Retry-After": String(retryAfterSeconds)])
-    }
-
-    /// Signs a subscription if the hub permits it. The hub then stores the user's identity with the connection, so that
-    /// it can end the subscription when the job goes to another driver.
-    private func authorize(_ authorization: ChannelAuthorization) -> HTTPResponse {
-        let mayJoin = hub.read { $0.mayJoin(authorization.identity, authorization.channel, app: authorization.app) }
-        guard mayJoin else { return authorization.refused }
-        if let socket = authorization.socket {
-            let (identity, device) = (authorization.identity, authorization.device)
-            apply(.authorized(socket, identity, device: device, channel: authorization.channel))
-        }
-        return authorization.granted
-    }
-
-    private func authenticate(_ user: UserAuthentication) -> HTTPResponse {
-        if let socket = user.socket { apply(.authorized(socket, user.identity, device: user.device, channel: nil)) }
-        return user.response
     }
 
     /// Logs a request to the fleet's API that was refused before it reached the store. Verifies its token once more to

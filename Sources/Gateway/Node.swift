@@ -45,8 +45,14 @@ final class Node: EventLoopDelegate {
     private var loopChooser: LoopChooser
     /// Requests that wait for a response from another thread.
     var waiting: [RequestID: PendingRequest] = [:]
+    /// Authorizations that are decided when this node knows what other nodes have committed.
+    var undecidedAuthorizations: [RequestID: ChannelAuthorization] = [:]
+    /// Subscriptions that wait for the cluster.
+    var waitingSubscriptions = WaitingSubscriptions()
     /// Connections to adopt after the mailbox is drained.
     private var connectionsToAdopt = FIFO<Listener.AcceptedSocket>()
+    /// Requests of ``undecidedAuthorizations`` to decide after the mailbox is drained.
+    private var looked: [RequestID] = []
     /// Requests to retry after the mailbox is drained, because the fetch of their issuer's keys has ended.
     private var requestsToRetry: [(id: RequestID, retryAfterSeconds: Int?)] = []
     private var overloadLog: OverloadLog
@@ -144,8 +150,8 @@ final class Node: EventLoopDelegate {
             perform(.send(frame, to: socket))
         case .apply(.subscribe(_, let grant)):
             guard permitsCommand(of: socket) else { return }
-            subscribe(socket, grant, isDurable: app.rules.policy?.owner(of: grant.channel) != nil)
-            if app.index == fleet.app, fleet.trips.sendLocation(to: socket, on: grant.channel, loop: index) { drainMailbox() }
+            requestSubscription(socket, grant, to: app)
+        case .apply(.unsubscribe(_, let channel)) where waitingSubscriptions.cancel(socket, channel, app: app.index): break
         case .apply(.unsubscribe(_, let channel)) where delivery.cancelOpening(socket, channel): break
         case .apply(let input):
             if permitsCommand(of: socket) { apply(input) }
@@ -345,6 +351,8 @@ final class Node: EventLoopDelegate {
             case .queryReply(let reply, let request): respond(to: request) { reply.response(in: $0) }
             case .response(let response, let request): respond(response, to: request)
             case .cursor(let request, let cursor): delivery.cursors.append((request, cursor))
+            case .looked(let request): looked.append(request)
+            case .subscribable(let channel, let app): waitingSubscriptions.release(channel, app: app)
             case .page(let request, let page): pageRead(request, page)
             case .keysFetched(let request, let seconds): requestsToRetry.append((request, seconds))
             case .report(let report): complete(report)
@@ -363,6 +371,27 @@ final class Node: EventLoopDelegate {
         while let (request, cursor) = delivery.cursors.popFirst() {
             if let cursor { cursorFound(request, cursor) } else { cursorNotFound(request) }
         }
+        while let (socket, grant) = waitingSubscriptions.popReleased() { openSubscription(socket, grant) }
+        while let request = looked.popLast() { decideAuthorization(of: request) }
+    }
+
+    // MARK: Subscriptions
+
+    /// Opens a subscription, as soon as events of other nodes reach this one.
+    private func requestSubscription(_ socket: SocketID, _ grant: SubscriptionGrant, to app: Application) {
+        guard !hub.isSubscribable(grant.channel, app: app.index, loop: index, &threadsToWake) else {
+            return openSubscription(socket, grant)
+        }
+        guard waitingSubscriptions.add(socket, grant, app: app.index) else {
+            let text = "Existing subscription to channel \(grant.channel.text)"
+            return perform(.send(ServerMessage.error(ProtocolError(text)), to: socket))
+        }
+    }
+
+    private func openSubscription(_ socket: SocketID, _ grant: SubscriptionGrant) {
+        guard isOpen(socket), let app = connections[socket.slot]?.app else { return }
+        subscribe(socket, grant, isDurable: app.rules.policy?.owner(of: grant.channel) != nil)
+        if app.index == fleet.app, fleet.trips.sendLocation(to: socket, on: grant.channel, loop: index) { drainMailbox() }
     }
 
     /// Adopts connections, as far as the time allows, after the messages of the batch: an adopted connection may be served,

@@ -143,7 +143,12 @@ final class PushService: Sendable {
                 "reason": .text(device.reason),
             ])
         observers.removed(device)
-        for worker in workers { worker.withdraw(device.id) }
+        withdraw(device.id)
+    }
+
+    /// Withdraws the jobs of a device from the workers.
+    func withdraw(_ deviceID: String) {
+        for worker in workers { worker.withdraw(deviceID) }
     }
 
     /// The values of the label `reason`. Other reasons count as `other`, so that a provider's new reason does not

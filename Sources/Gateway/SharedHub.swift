@@ -22,8 +22,10 @@ final class SharedHub: Sendable {
     /// tens of milliseconds.
     static let highWater = 16_384
 
-    private struct State {
+    struct State {
         var hub: Hub
+        /// Nil unless the gateway is a node of a cluster.
+        var cluster: ClusterState?
         /// The effects of the current input. The array is kept to reuse its memory.
         var effects: [Hub.Effect] = []
         /// The loops with effects since it was last emptied.
@@ -35,22 +37,27 @@ final class SharedHub: Sendable {
     /// The fan-out of one in this many publishes is measured, so that measuring costs nothing.
     static let sampledOneIn = 16
 
-    private let state: Lock<State>
+    let state: Lock<State>
+    /// Whether the gateway is a node of a cluster.
+    let isClustered: Bool
     let mailboxes: [Mailbox<LoopMessage>]
     private let wakeups: [Wakeup]
     private let webhookInbox: WebhookInbox?
     private let publicationRounds: Lock<PublicationRounds>
 
-    /// - Parameter webhookInbox: receives webhook events; nil discards them.
-    init(wakeups: [Wakeup], apps: [AppRules], webhookInbox: WebhookInbox? = nil) {
+    /// - Parameters:
+    ///   - webhookInbox: receives webhook events; nil discards them.
+    ///   - cluster: nil unless the gateway is a node of a cluster.
+    init(wakeups: [Wakeup], apps: [AppRules], webhookInbox: WebhookInbox? = nil, cluster: ClusterState? = nil) {
+        isClustered = cluster != nil
         self.wakeups = wakeups
         self.webhookInbox = webhookInbox
         mailboxes = wakeups.map { _ in Mailbox(highWater: Self.highWater) }
         publicationRounds = Lock(PublicationRounds(loopCount: wakeups.count))
-        var hub = Hub(loopCount: wakeups.count, apps: apps)
+        var hub = Hub(loopCount: wakeups.count, apps: apps, isClustered: cluster != nil)
         var effects: [Hub.Effect] = []
         hub.apply(.tick(Clock.monotonicMilliseconds()), &effects)
-        state = Lock(State(hub: hub, effects: effects))
+        state = Lock(State(hub: hub, cluster: cluster, effects: effects))
     }
 
     /// Applies an input. Call it on a loop's thread and drain that loop's mailbox next.
@@ -108,6 +115,7 @@ final class SharedHub: Sendable {
         let takenAt = Clock.monotonicNanoseconds()
         return state.withLock { state in
             guard hasRoom(request, app, state.hub) else { return .rejected }
+            if let cluster = state.cluster, cluster.refusesWhenPartitioned, !cluster.isUp { return .partitioned }
             state.reached = LoopSet()
             for event in request.events {
                 // Two inputs, so that no array is allocated under the lock.
@@ -122,15 +130,28 @@ final class SharedHub: Sendable {
     }
 
     /// Publishes events that need not arrive to one channel, or none if a mailbox is full. Any thread may call it.
-    /// - Parameter frames: returns the events. Called only if the channel has subscribers.
-    func publish(on channel: ChannelName, app: AppIndex, _ frames: () -> [Frame]) -> LivePublishResult {
-        guard read({ $0.isOccupied(channel, app: app) }) else { return .unheard }
+    /// - Parameters:
+    ///   - scope: whose connections get them.
+    ///   - frames: returns the events. Called only if the channel has subscribers, or may have some on other nodes.
+    func publish(
+        on channel: ChannelName, app: AppIndex, scope: Scope = .cluster, _ frames: () -> [Frame]
+    ) -> LivePublishResult {
+        let isOccupied = read { $0.isOccupied(channel, app: app) }
+        guard isOccupied || isClustered && scope == .cluster else { return .unheard }
         guard hasRoom else { return .rejected }
         let publications = frames().map { Hub.Publication(channel: channel, frame: $0) }
         var woken = ThreadsToWake()
-        state.withLock { distribute(.publish(publications, app: app, except: nil), &$0, &woken) }
+        state.withLock { distribute(.publish(publications, app: app, except: nil), &$0, &woken, scope: scope) }
         wake(woken)
-        return .published
+        return isOccupied ? .published : .unheard
+    }
+
+    /// Whose connections an input concerns.
+    enum Scope {
+        /// Those of all nodes.
+        case cluster
+        /// Those of this node: other nodes get it otherwise, or have sent it.
+        case node
     }
 
     /// The result of publishing events that need not arrive.
@@ -147,6 +168,8 @@ final class SharedHub: Sendable {
         case published([[Hub.Occupancy?]])
         /// A mailbox was full; nothing was published.
         case rejected
+        /// The other nodes of the cluster cannot be reached; nothing was published.
+        case partitioned
     }
 
     // MARK: Which notifications are published
@@ -194,6 +217,8 @@ final class SharedHub: Sendable {
     struct ThreadsToWake {
         fileprivate var loops = LoopSet()
         fileprivate var webhookWorker = false
+
+        mutating func insert(loop: Int) { loops.insert(loop) }
     }
 
     /// Wakes threads that have got their first messages.
@@ -204,7 +229,9 @@ final class SharedHub: Sendable {
     }
 
     /// Applies `input`, appends its effects to the mailboxes, and its webhook events to the webhook worker's inbox.
-    private func distribute(_ input: Hub.Input, _ state: inout State, _ woken: inout ThreadsToWake) {
+    func distribute(
+        _ input: Hub.Input, _ state: inout State, _ woken: inout ThreadsToWake, scope: Scope = .cluster
+    ) {
         state.hub.apply(input, &state.effects)
         for effect in state.effects {
             state.reached.insert(effect.loop)
@@ -217,6 +244,7 @@ final class SharedHub: Sendable {
         if state.hub.hasPublishedRecovered {
             publicationRounds.withLock { rounds in state.hub.drainPublishedRecovered { rounds.add(recovered: $0) } }
         }
+        if isClustered { tellCluster(input, scope, &state, &woken) }
     }
 
     /// Lets the loops that were reached measure a publish, if it is one of the sample.

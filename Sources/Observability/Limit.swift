@@ -24,6 +24,8 @@ package enum Limit: String, CaseIterable, Sendable {
     case channelQueriesQueue = "channel_queries_queue"
     /// The time for the store's response to a request; 503.
     case storeSeconds = "store_seconds"
+    /// Publishes that were refused while the other nodes of the cluster could not be reached (`cluster.on_partition`).
+    case clusterPartition = "cluster_partition"
     /// The size of a request's head; 431.
     case headBytes = "head_bytes"
     /// The size of a request's body; 413.

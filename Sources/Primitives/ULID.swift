@@ -31,6 +31,9 @@ package struct ULIDSource: Sendable {
     /// - Parameter random: returns 64 random bits per call.
     package init(random: @escaping @Sendable () -> UInt64 = { .random(in: 0 ... .max) }) { self.random = random }
 
+    /// The last id, or the one that ``advance(to:)`` was told last. Nil: none yet.
+    package var lastID: String? { last.map(text) }
+
     /// The next id, for a time in milliseconds since 1970.
     package mutating func next(at milliseconds: Int64) -> String {
         let time = UInt128(clamping: min(milliseconds, 0xFFFF_FFFF_FFFF))
@@ -39,6 +42,13 @@ package struct ULIDSource: Sendable {
         let id = if let last, time <= last >> 80 { last + 1 } else { time << 80 | randomBits() }
         last = id
         return text(id)
+    }
+
+    /// Lets all further ids be greater than `id`, which another source has made. Ignores what is not a ULID.
+    package mutating func advance(to id: String) {
+        guard ULID.isWellFormed(id) else { return }
+        let value = id.utf8.reduce(UInt128(0)) { $0 << 5 | UInt128(ULID.alphabet.firstIndex(of: $1) ?? 0) }
+        last = max(last ?? 0, value)
     }
 
     private func randomBits() -> UInt128 { UInt128(random() & 0xFFFF) << 64 | UInt128(random()) }

@@ -26,6 +26,13 @@ package struct Frame: Equatable, Sendable {
         messageCount = 1
     }
 
+    /// A frame with one text message that another node of the cluster has encoded.
+    /// - Parameter bytes: ``bytes`` of its frame.
+    package init(encoded bytes: [UInt8]) {
+        self.bytes = bytes
+        messageCount = 1
+    }
+
     /// A ping frame without payload.
     static let ping = Frame.ping(payload: [])
 

@@ -22,6 +22,15 @@
         place = UInt32(loop) << 24 | UInt32(slot)
     }
 
+    /// The id as one number, which is never 0: how the nodes of a cluster name a connection to each other.
+    package var bits: UInt64 { UInt64(salt) << 32 | UInt64(place) }
+
+    /// Reads ``bits``.
+    package init(bits: UInt64) {
+        salt = UInt32(bits >> 32)
+        place = UInt32(truncatingIfNeeded: bits)
+    }
+
     // Written out, because a synthesized `==` is a call through a witness table in other modules: the fan-out compares
     // ids in its inner loops.
     @inlinable package static func == (one: SocketID, other: SocketID) -> Bool {

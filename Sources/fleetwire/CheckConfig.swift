@@ -1,4 +1,5 @@
 import ArgumentParser
+import Configuration
 import Gateway
 import Store
 
@@ -15,16 +16,25 @@ struct CheckConfig: ParsableCommand {
 
     @OptionGroup var options: ServingOptions
 
-    @Flag(help: "Also connect to the servers that the configuration names: the store's database.")
+    @Flag(help: "Also connect to the servers that the configuration names: the store's database, and the cluster's NATS.")
     var connect = false
 
     func run() throws {
         let settings = try options.load()
         let hasServer = try connect && Self.check(settings.store.address)
+        let hasBus = try connect && Self.check(settings.cluster)
         let apps = settings.apps.count == 1 ? "1 app" : "\(settings.apps.count) apps"
         for line in settings.notifications.samples(mode: settings.push.mode).flatMap(\.lines) { print(line) }
         if hasServer { print("store.url: connected to \(settings.store.address)") }
+        if hasBus { print("cluster.nats: connected to \(settings.cluster.nats.joined(separator: ", "))") }
         print("\(options.configuration.file): ok (\(apps), \(settings.server.host):\(settings.server.port))")
+    }
+
+    private static func check(_ cluster: Settings.Cluster) throws -> Bool {
+        guard cluster.isEnabled else { return false }
+        guard let problem = cluster.check() else { return true }
+        StandardError.print("fleetwire: cluster.nats: cannot \(problem)")
+        throw ExitCode.failure
     }
 
     private static func check(_ address: StoreAddress) throws -> Bool {

@@ -24,6 +24,15 @@ import Testing
             "FLEETWIRE_FLEET_ALLOW_OPEN_CHANNELS": "true", "FLEETWIRE_STORE_PATH": "/s.db",
             "FLEETWIRE_STORE_URL": "postgres://s",
             "FLEETWIRE_STORE_DURABILITY": "normal",
+            "FLEETWIRE_CLUSTER_NAME": "c",
+            "FLEETWIRE_CLUSTER_NODE": "n",
+            "FLEETWIRE_CLUSTER_USER": "u",
+            "FLEETWIRE_CLUSTER_PASSWORD": "p",
+            "FLEETWIRE_CLUSTER_TOKEN": "t",
+            "FLEETWIRE_CLUSTER_CREDENTIALS_FILE": "/c.creds",
+            "FLEETWIRE_CLUSTER_CA_FILE": "/c.pem",
+            "FLEETWIRE_CLUSTER_HEARTBEAT_SECONDS": "5",
+            "FLEETWIRE_CLUSTER_ON_PARTITION": "serve",
             "FLEETWIRE_DELIVERY_CONFIRM_SECONDS": "7", "FLEETWIRE_DELIVERY_BACKLOG_HOURS": "8",
             "FLEETWIRE_DELIVERY_BACKLOG_LIMIT": "9", "FLEETWIRE_STORE_RETENTION_DAYS": "1",
             "FLEETWIRE_TRIPS_ARRIVAL_METRES": "1.5", "FLEETWIRE_TRIPS_NEARBY_MINUTES": "2",
@@ -115,6 +124,15 @@ import Testing
         expected.store.url = "postgres://s"
         expected.store.encryptionKeys = [.init(id: "a", key: CommittedFileTests.storeKey)]
         expected.store.durability = .normal
+        expected.cluster.name = "c"
+        expected.cluster.node = "n"
+        expected.cluster.user = "u"
+        expected.cluster.password = "p"
+        expected.cluster.token = "t"
+        expected.cluster.credentialsFile = "/c.creds"
+        expected.cluster.caFile = "/c.pem"
+        expected.cluster.heartbeatSeconds = 5
+        expected.cluster.onPartition = .serve
         expected.store.retentionDays = 1
         expected.notifications.update("job-assigned") { $0.title = "N" }
         expected.push.mode = .off

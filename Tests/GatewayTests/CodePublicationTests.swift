@@ -1,4 +1,5 @@
 import Access
+import Cluster
 import Configuration
 import FanOut
 import FleetRules
@@ -42,7 +43,7 @@ import Threads
             accounts: AccountDirectory(), codes: codes, codeMetrics: metrics, endedSessions: ended,
             pushService: try PushService(
                 Settings.Push(), .init(failed: { _, _ in }, removed: { _ in }), log: log),
-            counters: FleetCounters(), intake: intake, log: log,
+            counters: FleetCounters(), intake: intake, order: Lock(CommitOrder()), log: log,
             refusedTransitions: RateLimitedLog(log, .warning, "transition_refused"))
     }
 

@@ -1,5 +1,6 @@
 import Access
 import Batches
+import Cluster
 import Configuration
 import FanOut
 import FleetRules
@@ -47,7 +48,7 @@ import Threads
             pushService: try PushService(
                 Settings.Push(),
                 .init(failed: { _, _ in }, removed: { device in removed.withLock { $0.append(device.id) } }), log: log),
-            counters: counters, intake: intake, log: log,
+            counters: counters, intake: intake, order: Lock(CommitOrder()), log: log,
             refusedTransitions: RateLimitedLog(log, .warning, "transition_refused"))
     }
 

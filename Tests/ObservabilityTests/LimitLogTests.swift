@@ -11,10 +11,7 @@ import Testing
                 "commands_per_second",
                 "auth_requests_per_second", "fleet_commands_per_second", "fleet_commands_waiting", "idempotency_keys",
                 "receipts", "delivery_updates", "connections", "store_reader_queue", "token_keys_queue",
-                "channel_queries_queue", "store_seconds",
-                "head_bytes",
-                "body_bytes",
-                "request_seconds",
+                "channel_queries_queue", "store_seconds", "cluster_partition", "head_bytes", "body_bytes", "request_seconds",
             ])
     }
 

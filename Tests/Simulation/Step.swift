@@ -63,6 +63,11 @@ extension Step: CustomStringConvertible {
             return "assignment(\(assignment.orderCode), \(assignment.reference), \(driver)) in app \(app)"
         case .restrict(let driverID, let restriction, let app):
             return "restrict(\(driverID), \(restriction.map { "\($0)" } ?? "lifted")) in app \(app)"
+        case .remoteMemberJoined(let member, let channel, let app):
+            return "remoteMemberJoined(\(member.id), \(channel.text)) in app \(app)"
+        case .remoteMemberLeft(let userID, let channel, let app):
+            return "remoteMemberLeft(\(userID), \(channel.text)) in app \(app)"
+        case .forgetRemoteMembers(let channel, let app): return "forgetRemoteMembers(\(channel.text)) in app \(app)"
         case .tick(let now): return "tick(\(now))"
         }
     }

@@ -12,7 +12,8 @@ import Trips
     }
 
     private static let tables = [
-        "accounts", "audit", "batch_orders", "batches", "channel_sequences", "clock_readings", "code_sends", "code_sessions",
+        "accounts", "audit", "batch_orders", "batches", "channel_sequences", "clock_readings", "cluster_head", "cluster_log",
+        "cluster_nodes", "code_sends", "code_sessions",
         "code_tries", "commit_marks", "confirmation_checks", "cursors", "customer_ids", "customers", "deliveries",
         "device_booking_lists",
         "device_bookings", "devices", "driver_availability", "driver_positions", "drivers", "ended_tokens", "erasures",

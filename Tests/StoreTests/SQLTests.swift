@@ -215,6 +215,7 @@ import Testing
             try runAccounts(executor.accounts)
             try runBatches(executor)
             try runCodes(executor)
+            try runCluster(executor.database)
             try runNotifications(executor)
             try runDelivery(executor)
             try runDevices(executor)
@@ -281,11 +282,26 @@ import Testing
         try switches.remove(account: account.id)
     }
 
+    private func runCluster(_ database: Database) throws(DatabaseError) {
+        let table = ClusterTable(database: database)
+        try table.create()
+        try table.goOn()
+        try table.store(
+            ClusterHead(
+                position: 1, notificationID: "N", auditID: "A", pushNumber: 1, writtenAt: noon, leader: "e", leaderUntil: noon,
+                now: noon))
+        try table.append(LogEntry(position: 1, record: [1]), of: "e", at: noon)
+        _ = try table.entries(after: 0)
+        try table.store(ClusterMember(name: "n", epoch: "e", applied: { 0 }), written: "N", isNew: true, at: noon)
+        try table.deleteOld(before: noon)
+        try table.remove("e")
+    }
+
     private func runCodes(_ executor: CommandExecutor) throws(DatabaseError) {
         let (codes, customers) = (executor.signIns, executor.customers)
         let session = CodeSession(id: "S", phone: "+1", now: noon)
         try codes.store(CodeTable.Stored(session: session, sendID: "1", sends: 1, keyID: "k", digest: [1], answer: nil))
-        _ = try (codes.session(id: "S"), codes.newest(ofPhone: "+1", until: 1), codes.forgetSending())
+        _ = try (codes.session(id: "S"), codes.newest(ofPhone: "+1", until: 1), codes.forgetSending(before: noon))
         try codes.addSend("1", phone: "+1", at: noon)
         _ = try (codes.sends(toPhone: "+1", since: 0), codes.sendCount(since: 0, until: noon))
         try codes.removeSend("1")

@@ -9,7 +9,8 @@ import Primitives
 /// notifications that admins send. `OrderEvents.swift` and
 /// `RouteEvents.swift` define the events of each action.
 package struct DispatchPlanner: Sendable {
-    private var ids: ULIDSource
+    /// The source of the ids of notifications.
+    package var ids: ULIDSource
 
     package init(ids: ULIDSource = ULIDSource()) { self.ids = ids }
 

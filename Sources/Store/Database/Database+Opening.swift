@@ -11,11 +11,14 @@ package enum Durability: String, CaseIterable, Sendable {
 extension Database {
     /// Opens the store for writing; creates and migrates it if necessary. Only one gateway at a time can have a store
     /// open for writing.
+    ///
+    /// - Parameter member: the node, if the gateway is one of a cluster: then other nodes may have it open, too.
     package static func open(
-        _ address: StoreAddress, durability: Durability, now: Int64, _ observer: StoreWaitObserver = StoreWaitObserver()
+        _ address: StoreAddress, durability: Durability, now: Int64, as member: ClusterMember? = nil,
+        _ observer: StoreWaitObserver = StoreWaitObserver()
     ) throws(StoreError) -> Database {
-        let database = try open(address, durability: durability, now: now, migrations: Migrations(), observer)
-        if let server = database.connection as? PostgresConnection {
+        let database = try open(address, durability: durability, now: now, migrations: Migrations(), as: member, observer)
+        if let server = database.server {
             try attempt(address) { () throws(DatabaseError) in try server.markCommits() }
         }
         return database
@@ -23,7 +26,7 @@ extension Database {
 
     static func open(
         _ address: StoreAddress, durability: Durability, now: Int64, migrations: Migrations,
-        _ observer: StoreWaitObserver = StoreWaitObserver()
+        as member: ClusterMember? = nil, _ observer: StoreWaitObserver = StoreWaitObserver()
     ) throws(StoreError) -> Database {
         switch address {
         case .file(let path):
@@ -40,10 +43,12 @@ extension Database {
             return database
         case .postgres(let uri):
             let connection = try attempt(address) { () throws(DatabaseError) in
-                try PostgresConnection(uri, .exclusive(durability), observer)
+                try PostgresConnection(uri, member.map { .clustered($0, durability) } ?? .exclusive(durability), observer)
             }
             let database = Database(connection, address)
             try migrations.checkBeforeWriting(database)
+            // Nodes of the version before would not understand the new tables.
+            if member != nil, !connection.isAlone { try migrations.checkBeforeReading(database) }
             // A migration may write a large table anew.
             try attempt(address) { () throws(DatabaseError) in try connection.limitStatements(false) }
             try migrations.apply(to: database, now: now)

@@ -19,7 +19,11 @@ package final class Database {
     /// Runs a statement and discards its rows.
     /// - Returns: the number of rows that it inserted, updated or deleted.
     @discardableResult
-    func change(_ sql: SQL, _ values: SQLValue...) throws(DatabaseError) -> Int {
+    func change(_ sql: SQL, _ values: SQLValue...) throws(DatabaseError) -> Int { try change(sql, values) }
+
+    /// The same with the values in an array.
+    @discardableResult
+    func change(_ sql: SQL, _ values: [SQLValue]) throws(DatabaseError) -> Int {
         try statement(sql).run(values) { _ throws(DatabaseError) in }
         return connection.changedRows
     }
@@ -56,6 +60,9 @@ package final class Database {
         statements[sql.address] = statement
         return statement
     }
+
+    /// The connection, if the database is on a PostgreSQL server.
+    var server: PostgresConnection? { connection as? PostgresConnection }
 
     /// The texts of all cached statements. Only tests use it.
     var preparedSQL: [String] { statements.values.map(\.sql) }

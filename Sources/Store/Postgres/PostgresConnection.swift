@@ -18,6 +18,8 @@ final class PostgresConnection: DatabaseConnection {
     enum Access {
         /// Writes, and keeps other gateways from writing.
         case exclusive(Durability)
+        /// Writes as a node of a cluster, and keeps gateways that are none from writing.
+        case clustered(ClusterMember, Durability)
         /// Writes beside a gateway.
         case shared
         case reading
@@ -50,6 +52,13 @@ final class PostgresConnection: DatabaseConnection {
     /// The beginning of this connection's marks.
     private let markPrefix = String(UInt64.random(in: 0 ... .max), radix: 36)
     private var markCount = 0
+
+    /// Whether no other node of the cluster was connected when this one came.
+    private(set) var isAlone = false
+    /// Whether writing transactions lock the cluster's row.
+    private var locksHead = false
+    /// The cluster's row, as the last transaction has found it.
+    private(set) var head: ClusterHead?
 
     private enum Transaction { case reading, writing }
 
@@ -108,6 +117,10 @@ final class PostgresConnection: DatabaseConnection {
             if durability == .normal { try session.query("SET synchronous_commit = off") }
             try lock(session)
             if let lastMark { try checkMark(session, lastMark) }
+        case .clustered(_, let durability):
+            if durability == .normal { try session.query("SET synchronous_commit = off") }
+            try lockBesideNodes(session)
+            if let lastMark { try checkMark(session, lastMark) }
         }
         return session
     }
@@ -138,6 +151,40 @@ final class PostgresConnection: DatabaseConnection {
         }
         throw DatabaseError(
             .busy, code: "PostgreSQL error", message: "another gateway uses this database", doing: "locking the store")
+    }
+
+    /// Takes the lock that nodes of a cluster share. The first session of a node that is alone has it exclusively until
+    /// ``lockHead()``: meanwhile it migrates, and publishes what the nodes before it have left behind.
+    private func lockBesideNodes(_ session: PostgresSession) throws(DatabaseError) {
+        if sessionNumber == 1 {
+            let result = try session.query("SELECT CASE WHEN pg_try_advisory_lock(\(Self.lockKey)) THEN 'yes' ELSE 'no' END")
+            isAlone = result.string(0, 0) == "yes"
+            if isAlone { return }
+        }
+        // A node that is alone does not take long.
+        for _ in 0..<200 {
+            let result = try session.query(
+                "SELECT CASE WHEN pg_try_advisory_lock_shared(\(Self.lockKey)) THEN 'yes' ELSE 'no' END")
+            if result.string(0, 0) == "yes" { return }
+            observer.onWait()
+            pause(milliseconds: 50)
+        }
+        throw DatabaseError(
+            .busy, code: "PostgreSQL error",
+            message: "a gateway without cluster.nats uses this database, or a node that starts", doing: "locking the store")
+    }
+
+    /// Lets writing transactions lock the cluster's row from now on.
+    func lockHead() throws(DatabaseError) {
+        locksHead = true
+        _ = try begin(.writing)
+        rollBack()
+    }
+
+    /// Lets other nodes in, if this one was alone.
+    func admitNodes() throws(DatabaseError) {
+        guard isAlone else { return }
+        try query("SELECT pg_advisory_lock_shared(\(Self.lockKey)); SELECT pg_advisory_unlock(\(Self.lockKey))")
     }
 
     private func pause(milliseconds: Int32) { poll(nil, 0, milliseconds) }
@@ -200,26 +247,43 @@ final class PostgresConnection: DatabaseConnection {
     // MARK: Transactions
 
     func begin(_ mode: TransactionMode) throws(DatabaseError) {
-        _ = try withSession { session throws(DatabaseError) in try session.query(dialect.begin(mode)) }
+        let locks = locksHead && mode == .writing
+        let sql = locks ? "BEGIN ISOLATION LEVEL READ COMMITTED; \(ClusterHead.lock)" : dialect.begin(mode)
+        do throws(DatabaseError) {
+            let result = try withSession { session throws(DatabaseError) in try session.query(sql) }
+            if locks { head = ClusterHead(result) }
+        } catch {
+            // The lock may have failed after BEGIN.
+            rollBack()
+            throw error
+        }
         transaction = mode == .writing ? .writing : .reading
     }
 
     /// Lets each commit store a mark from now on, by which a later session finds out whether it was done. The server's own
     /// number of a transaction is no such mark: after a crash, the server may give it to another transaction.
     func markCommits() throws(DatabaseError) {
-        try query("INSERT INTO commit_marks (writer, mark) VALUES ('gateway', '') ON CONFLICT (writer) DO NOTHING")
-        lastMark = try Self.storedMark(in: usableSession())
+        try query("INSERT INTO commit_marks (writer, mark) VALUES ('\(writer)', '') ON CONFLICT (writer) DO NOTHING")
+        lastMark = try storedMark(in: usableSession())
     }
 
-    private static func storedMark(in session: PostgresSession) throws(DatabaseError) -> String {
-        try session.query("SELECT COALESCE(MAX(mark), '') FROM commit_marks WHERE writer = 'gateway'").string(0, 0)
+    /// Whose marks this connection stores.
+    private var writer: String { if case .clustered(let member, _) = access { member.epoch } else { "gateway" } }
+
+    private func storedMark(in session: PostgresSession) throws(DatabaseError) -> String {
+        // As a node: the lost session's transaction has ended once its lock is free.
+        if locksHead {
+            try session.query("BEGIN; SELECT 1 FROM cluster_head WHERE id = 1 FOR UPDATE")
+            try session.query("COMMIT")
+        }
+        return try session.query("SELECT COALESCE(MAX(mark), '') FROM commit_marks WHERE writer = '\(writer)'").string(0, 0)
     }
 
     /// Throws an error if the database is not as this connection left it: another gateway has written since this one lost
     /// its session, and the lock with it, or the server has lost commits. What this process has in memory is then wrong,
     /// and only a new process reads it again.
     private func checkMark(_ session: PostgresSession, _ lastMark: String) throws(DatabaseError) {
-        let mark = try Self.storedMark(in: session)
+        let mark = try storedMark(in: session)
         guard mark == lastMark || mark == unknownMark else {
             throw DatabaseError(
                 .busy, code: "PostgreSQL error",
@@ -235,7 +299,7 @@ final class PostgresConnection: DatabaseConnection {
         let mark = lastMark != nil && transaction == .writing ? "\(markPrefix)-\(markCount)" : nil
         let error: DatabaseError
         do throws(DatabaseError) {
-            let marking = mark.map { "UPDATE commit_marks SET mark = '\($0)' WHERE writer = 'gateway'; " }
+            let marking = mark.map { "UPDATE commit_marks SET mark = '\($0)' WHERE writer = '\(writer)'; " }
             let result = try session.query("\(marking ?? "")COMMIT")
             if result.command == "COMMIT" {
                 if mark != nil { lastMark = mark }
@@ -262,7 +326,7 @@ final class PostgresConnection: DatabaseConnection {
         defer { unknownMark = nil }
         // Any error means that the outcome is still unknown.
         while true {
-            if let session = try? usableSession(), let stored = try? Self.storedMark(in: session) {
+            if let session = try? usableSession(), let stored = try? storedMark(in: session) {
                 if stored == mark { lastMark = mark }
                 return stored == mark
             }

@@ -59,10 +59,11 @@ struct CodeTable {
         digest = excluded.digest, answer = excluded.answer, answer_key_id = excluded.answer_key_id
         """)
 
-    /// Marks the sessions that an earlier process was sending when it was killed.
+    /// Marks the sessions that a process was sending, before `time`, when it was killed.
     /// - Returns: their number.
-    func forgetSending() throws(DatabaseError) -> Int {
-        try database.change("UPDATE code_sessions SET delivery = 'unknown' WHERE delivery = 'sending'")
+    func forgetSending(before time: Int64) throws(DatabaseError) -> Int {
+        try database.change(
+            "UPDATE code_sessions SET delivery = 'unknown' WHERE delivery = 'sending' AND sent_at < ?", .integer(time))
     }
 
     // MARK: Limits

@@ -15,16 +15,13 @@ struct DriverPositionTable {
 
     /// Inserts or updates a driver's position.
     func store(_ driver: DriverPosition) throws(DatabaseError) {
-        let position = driver.position
         try database.change(
             """
             INSERT INTO driver_positions (driver_id, latitude, longitude, heading, accuracy, recorded_at) \
             VALUES (?, ?, ?, ?, ?, ?) ON CONFLICT (driver_id) DO UPDATE SET latitude = excluded.latitude, \
             longitude = excluded.longitude, heading = excluded.heading, accuracy = excluded.accuracy, \
             recorded_at = excluded.recorded_at
-            """, .string(driver.driverID), .string("\(position.latitude)"), .string("\(position.longitude)"),
-            .string(position.heading.map { "\($0)" }), .string(position.accuracy.map { "\($0)" }),
-            .integer(position.recordedAt))
+            """, driver.values)
     }
 
     /// - Returns: whether the driver had a position.
@@ -44,8 +41,17 @@ struct DriverPositionTable {
 }
 
 extension DriverPosition {
+    /// The values of the columns that ``init(row:)`` reads.
+    var values: [SQLValue] {
+        [
+            .string(driverID), .string("\(position.latitude)"), .string("\(position.longitude)"),
+            .string(position.heading.map { "\($0)" }), .string(position.accuracy.map { "\($0)" }),
+            .integer(position.recordedAt),
+        ]
+    }
+
     /// Nil if the numbers cannot be read: the driver's next position replaces them.
-    fileprivate init?(row: Row) {
+    init?(row: Row) {
         guard let latitude = Double(row.string(1)), let longitude = Double(row.string(2)) else { return nil }
         self.init(
             driverID: row.string(0),

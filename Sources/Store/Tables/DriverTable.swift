@@ -21,9 +21,7 @@ struct DriverTable {
             version = excluded.version, name = excluded.name, phone_number = excluded.phone_number, \
             vehicle_make = excluded.vehicle_make, vehicle_model = excluded.vehicle_model, \
             vehicle_color = excluded.vehicle_color, license_plate = excluded.license_plate, updated_at = excluded.updated_at
-            """, .string(card.id), .integer(card.version), .string(card.name), .string(card.phoneNumber),
-            .string(card.vehicleMake), .string(card.vehicleModel), .string(card.vehicleColor), .string(card.licensePlate),
-            .integer(now), .integer(now))
+            """, card.values + [.integer(now), .integer(now)])
     }
 
     func remove(ofDriver id: String) throws(DatabaseError) {
@@ -32,7 +30,15 @@ struct DriverTable {
 }
 
 extension DriverCard {
-    fileprivate init(row: Row) {
+    /// The values of the columns that ``init(row:)`` reads.
+    var values: [SQLValue] {
+        [
+            .string(id), .integer(version), .string(name), .string(phoneNumber), .string(vehicleMake), .string(vehicleModel),
+            .string(vehicleColor), .string(licensePlate),
+        ]
+    }
+
+    init(row: Row) {
         self.init(id: row.string(0))
         version = Int(row.integer(1))
         name = row.optionalString(2)

@@ -76,18 +76,7 @@ struct OrderTable {
 
     /// Inserts or updates an order.
     func store(_ order: Order, now: Int64) throws(DatabaseError) {
-        try database.change(
-            Self.upsert, .string(order.code), .string(order.assignment.status.rawValue),
-            .string(order.assignment.driver?.id.text), .string(order.assignment.driver?.name),
-            .integer(order.assignment.version), .string(order.bookingID), .string(order.bookingReference),
-            .string(order.customerID), .string(order.customerName), .string(order.pickupAddress),
-            .string(order.dropoffAddress), .string(order.scheduledAt), .string(order.totalGBP?.text),
-            .string(order.pickupCoordinates?.latitude.text), .string(order.pickupCoordinates?.longitude.text),
-            .string(order.dropoffCoordinates?.latitude.text), .string(order.dropoffCoordinates?.longitude.text),
-            .integer(order.trip.startedAt), .integer(order.trip.arrivedAt),
-            .integer(order.trip.isArrivedByPosition ? 1 : 0), .integer(order.trip.departedAt),
-            .integer(order.trip.completedAt), .integer(order.trip.nearbyToldAt), .integer(order.trip.waitingToldAt),
-            .integer(order.trip.destinationNearToldAt), .string(order.trip.driverName), .integer(now), .integer(now))
+        try database.change(Self.upsert, order.values + [.integer(now), .integer(now)])
     }
 
     private static let upsert = SQL(
@@ -229,7 +218,22 @@ struct OrderTable {
 }
 
 extension Order {
-    fileprivate init(row: Row) throws(DatabaseError) {
+    /// The values of ``OrderTable/columns``.
+    var values: [SQLValue] {
+        [
+            .string(code), .string(assignment.status.rawValue), .string(assignment.driver?.id.text),
+            .string(assignment.driver?.name), .integer(assignment.version), .string(bookingID), .string(bookingReference),
+            .string(customerID), .string(customerName), .string(pickupAddress), .string(dropoffAddress),
+            .string(scheduledAt), .string(totalGBP?.text), .string(pickupCoordinates?.latitude.text),
+            .string(pickupCoordinates?.longitude.text), .string(dropoffCoordinates?.latitude.text),
+            .string(dropoffCoordinates?.longitude.text), .integer(trip.startedAt), .integer(trip.arrivedAt),
+            .integer(trip.isArrivedByPosition ? 1 : 0), .integer(trip.departedAt), .integer(trip.completedAt),
+            .integer(trip.nearbyToldAt), .integer(trip.waitingToldAt), .integer(trip.destinationNearToldAt),
+            .string(trip.driverName),
+        ]
+    }
+
+    init(row: Row) throws(DatabaseError) {
         self.init(code: row.string(0))
         assignment = try row.assignment(1)
         bookingID = row.optionalString(5)

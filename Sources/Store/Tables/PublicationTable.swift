@@ -3,6 +3,9 @@ struct PublicationTable {
     /// The name of recording it, in the operator's log.
     static let name = "publication"
 
+    /// A node that was seen this much before the last one had ended before, in milliseconds.
+    private static let nodeMilliseconds: Int64 = 10_000
+
     let database: Database
 
     /// Records what is published.
@@ -28,6 +31,14 @@ struct PublicationTable {
     /// first command.
     /// - Returns: the ids, in commit order.
     func recover() throws(DatabaseError) -> [String] {
+        // If the nodes of a cluster were here: what the last of them that were alive have all written.
+        try database.change(
+            """
+            UPDATE publication SET position = (SELECT MIN(written_id) FROM cluster_nodes \
+            WHERE seen_at >= (SELECT MAX(seen_at) FROM cluster_nodes) - ?) \
+            WHERE EXISTS (SELECT 1 FROM cluster_nodes)
+            """, .integer(Self.nodeMilliseconds))
+        try database.change("DELETE FROM cluster_nodes")
         let position = try database.first("SELECT position FROM publication", as: { $0.string(0) }) ?? ""
         try database.change(
             """

@@ -20,6 +20,10 @@ package struct AccountChange: Equatable, Sendable {
         self.formerDriverID = formerDriverID.flatMap { $0.isSame(as: account.personID) ? nil : $0 }
     }
 
+    init(uid: String, driverID: String, formerDriverID: String?, entry: AccountEntry?) {
+        (self.uid, self.driverID, self.formerDriverID, self.entry) = (uid, driverID, formerDriverID, entry)
+    }
+
     /// The account has ended.
     init(ended account: Account) {
         (uid, driverID, entry) = (account.uid, account.personID, nil)

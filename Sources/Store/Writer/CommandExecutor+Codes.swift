@@ -152,8 +152,9 @@ extension CommandExecutor {
     }
 
     /// The SMS that an earlier process was sending may have been sent or not. Call it at the start.
-    package func recoverCodes() throws(DatabaseError) -> Int {
-        try transaction { () throws(DatabaseError) in try signIns.forgetSending() }
+    /// - Parameter time: in a cluster, other nodes may be sending what is newer: milliseconds since 1970.
+    package func recoverCodes(sentBefore time: Int64 = .max) throws(DatabaseError) -> Int {
+        try transaction { () throws(DatabaseError) in try signIns.forgetSending(before: time) }
     }
 
     /// Calls `each` for all tokens that have ended. Used at the start.

@@ -15,6 +15,12 @@ import Primitives
 /// slices between batches. ``PushOutbox`` creates push jobs.
 package final class CommandExecutor {
     package let database: Database
+    /// Nil unless the gateway is a node of a cluster.
+    let clusterLog: ClusterLog?
+    /// Whether ``setUp(_:)`` runs, in one transaction.
+    var isSettingUp = false
+    /// ``StoreWriter/Options/readClock``
+    let readClock: @Sendable () -> ClockReading
     let orders: OrderTable
     let routes: RouteTable
     let drivers: DriverTable
@@ -83,11 +89,19 @@ package final class CommandExecutor {
     /// The number of each user's stored responses.
     var responseCounts = SubjectCounts()
     private let encode: CommandResponse.Encoder
-    private var planner: DispatchPlanner
-    private var auditIDs: ULIDSource
+    var planner: DispatchPlanner
+    var auditIDs: ULIDSource
 
     package init(_ database: Database, _ options: StoreWriter.Options) throws(DatabaseError) {
         self.database = database
+        if let member = options.member, let server = database.server {
+            let log = ClusterLog(database, server, member)
+            try log.join()
+            clusterLog = log
+        } else {
+            clusterLog = nil
+        }
+        readClock = options.readClock
         encode = options.encode
         orders = OrderTable(database: database)
         routes = RouteTable(database: database)
@@ -129,15 +143,20 @@ package final class CommandExecutor {
 
     /// Runs `body` in a transaction: commits all of its writes, or none.
     package func transaction<Result>(_ body: () throws(DatabaseError) -> Result) throws(DatabaseError) -> Result {
+        if isSettingUp { return try body() }
         do throws(DatabaseError) {
             let result = try database.transaction(.writing) { () throws(DatabaseError) in
+                try beginInCluster()
                 let result = try body()
                 try sequences.flush()
+                try endInCluster()
                 return result
             }
             outbox.devices.counts.commit()
+            clusterLog?.committed()
             return result
         } catch {
+            clusterLog?.rolledBack()
             // Discards what was counted in this transaction: it was rolled back.
             _ = (outbox.drainFinished(), counter.drain(), counter.drainUpdates(), drainCodeCounts())
             outbox.devices.counts.rollBack()

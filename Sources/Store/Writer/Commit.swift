@@ -32,11 +32,15 @@ package struct Commit: Sendable {
     package var counts = DeliveryCounts()
     /// What happened to one-time codes.
     package var codes = CodeCounts()
+    /// In a cluster: who waited until this node has applied what was committed before, or the store cannot be read.
+    package var looked: [ReplyAddress] = []
+    /// In a cluster: what other nodes have committed before this, and this commit's own entry of the log.
+    package var log: [LogItem] = []
 
     var isEmpty: Bool {
         leases.isEmpty && rejectedReports.isEmpty && replies.isEmpty && wake.isEmpty && finished.isEmpty && removed.isEmpty
             && subscriptions.isEmpty && rejectedSubscriptions.isEmpty && droppedReceipts == 0 && confirmations.isEmpty
-            && updates.isEmpty && counts.isEmpty && codes.isEmpty
+            && updates.isEmpty && counts.isEmpty && codes.isEmpty && log.isEmpty && looked.isEmpty
     }
 
     /// The id of the last notification.
@@ -62,6 +66,8 @@ package struct Commit: Sendable {
         updates += later.updates
         counts.add(later.counts)
         codes.add(later.codes)
+        log += later.log
+        looked += later.looked
     }
 }
 

@@ -36,7 +36,7 @@ final class PushOutbox {
 
     /// The number of the last job. It only advances: if a transaction is rolled back, its numbers stay unused, which is
     /// harmless.
-    private var lastNumber: Int64
+    private(set) var lastNumber: Int64
     /// The order in which each lane sends its jobs.
     var turns = FairQueueing()
     /// When each lane last reported, in wall-clock milliseconds since 1970. Detects a clock that was set back.
@@ -65,11 +65,21 @@ final class PushOutbox {
         staleAfter = Int64(options.staleDays) * 86_400_000
         try devices.countByLane()
         lastNumber = try jobs.lastNumber()
+        // In a cluster, the node that leads does it.
+        if options.member == nil { try takeOver() }
+    }
+
+    /// Queues what an earlier process, or the node that led before, was sending.
+    func takeOver() throws(DatabaseError) {
         try jobs.requeueSending()
         try jobs.retryAtProduction()
         try devices.releaseAll()
         for lane in PushLane.allCases { turns.advance(lane, to: try jobs.firstTurn(lane) ?? 0) }
+        lastReports = [:]
     }
+
+    /// Goes on after the last number of another node.
+    func advanceNumbers(to number: Int64) { lastNumber = max(lastNumber, number) }
 
     // MARK: Creating jobs
 

@@ -48,7 +48,7 @@ extension StoreWriter.Request {
     var priority: RequestPriority {
         switch self {
         case .command(let request): request.command.action.priority
-        case .report: .dispatch
+        case .report, .look: .dispatch
         case .receipts, .subscription: .delivery
         }
     }
@@ -60,6 +60,7 @@ extension StoreWriter.Request {
         case .report(let report): report.outcomes.count + report.capacity
         case .receipts(let receipts): receipts.reduce(0) { $0 + Int($1.upTo - $1.after) + 1 }
         case .subscription: 1
+        case .look: 0
         }
     }
 
@@ -70,6 +71,7 @@ extension StoreWriter.Request {
         case .report(let report): "push-\(report.lane.rawValue)"
         case .receipts: "receipts"
         case .subscription(let request): "subscription-\(request.key.channel)"
+        case .look: "look"
         }
     }
 }

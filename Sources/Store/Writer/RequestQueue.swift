@@ -77,7 +77,7 @@ struct RequestBacklog {
         switch request {
         case .command(let request) where request.command.action.isDelivery: countMax + Self.reportsMax + Self.deliveriesMax
         case .command, .receipts, .subscription: request.priority.countMax(of: countMax)
-        case .report: countMax + Self.reportsMax
+        case .report, .look: countMax + Self.reportsMax
         }
     }
 

@@ -15,6 +15,8 @@ package final class StoreWriter: Sendable {
         package var address: StoreAddress
         /// Which commits a power failure may lose.
         package var durability = Durability.full
+        /// The node, if the gateway is one of a cluster. The store is on a PostgreSQL server then.
+        package var member: ClusterMember?
         /// The number of days for which old rows are kept, at least 1.
         package var retentionDays = 30
         /// The number of hours for which the notifications of people's channels are replayed (`delivery.backlog_hours`).
@@ -81,6 +83,8 @@ package final class StoreWriter: Sendable {
         case report(PushReport)
         case receipts([Receipt])
         case subscription(CursorRequest)
+        /// A transaction is wanted: each one looks at the cluster's log.
+        case look(replyTo: ReplyAddress?)
     }
 
     private let address: StoreAddress
@@ -150,6 +154,12 @@ package final class StoreWriter: Sendable {
     /// Queues receipts. While the disk is full they wait; see ``Commit/droppedReceipts``.
     package func post(_ receipts: [Receipt]) -> PostResult { queue.post(.receipts(receipts)) }
 
+    /// Lets the writer look at the cluster's log soon: a node has committed something that this one has not heard of.
+    /// - Parameter address: who is told when this node has applied all that was committed before; see ``Commit/looked``.
+    /// - Returns: false if the queue is full.
+    @discardableResult
+    package func look(replyTo address: ReplyAddress? = nil) -> Bool { queue.post(.look(replyTo: address)) == .queued }
+
     /// Queues a subscription to a durable channel. It sees all receipts that were posted before it. The reply is in
     /// ``Commit/subscriptions`` or ``Commit/rejectedSubscriptions``.
     package func post(_ request: CursorRequest) -> PostResult { queue.post(.subscription(request)) }
@@ -181,16 +191,17 @@ package final class StoreWriter: Sendable {
     ) throws(StoreError) -> (CommandExecutor, ClockKeeper) {
         let reading = options.readClock()
         let database = try Database.open(
-            options.address, durability: options.durability, now: reading.wall, observer)
+            options.address, durability: options.durability, now: reading.wall, as: options.member, observer)
         try options.keys.check(against: database)
         do throws(DatabaseError) {
             let executor = try CommandExecutor(database, options)
             let clock = try ClockKeeper(database, at: reading)
-            // A copy, because the writer's loop observes the reading again and reports a jump.
+            // A copy, because the writer's loop observes the reading again and reports a jump. The nodes of a cluster use
+            // the database's clock.
             var observed = clock
             _ = observed.observe(reading)
-            executor.clockLead = observed.lead
-            try onOpen(executor)
+            if options.member == nil { executor.clockLead = observed.lead }
+            try executor.setUp(onOpen)
             return (executor, clock)
         } catch {
             throw StoreError(error, options.address)

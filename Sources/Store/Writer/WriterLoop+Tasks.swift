@@ -10,12 +10,15 @@ extension WriterLoop {
     /// - Returns: the wall clock's time in milliseconds since 1970.
     mutating func observeClock() -> Int64 {
         let reading = readClock()
+        // The nodes of a cluster use the database's clock.
+        if let log = executor.clusterLog { return reading.wall + log.clockOffset }
         if let change = clock.observe(reading) { onEvent(.clock(change)) }
         executor.clockLead = clock.lead
         return reading.wall
     }
 
     mutating func saveClock() {
+        guard executor.clusterLog == nil else { return }
         let reading = readClock()
         guard !taskFailures.isPaused(ClockKeeper.name, at: reading.wall) else { return }
         do throws(DatabaseError) {
@@ -24,6 +27,48 @@ extension WriterLoop {
             taskFailures.remove(ClockKeeper.name)
         } catch {
             record(error, of: ClockKeeper.name, reading.wall)
+        }
+    }
+
+    // MARK: Cluster
+
+    /// Looks at the log from time to time, although there is nothing to write: other nodes may have died before they told
+    /// what they have committed, and the node that leads says that it still does.
+    mutating func lookAtLogIfDue() {
+        guard let log = executor.clusterLog else { return }
+        let time = Clock.monotonicMilliseconds()
+        guard time - max(lookedAt, log.lockedAt) >= ClusterLog.lookMilliseconds else { return }
+        lookedAt = time
+        let now = observeClock()
+        do throws(DatabaseError) {
+            try executor.transaction { () throws(DatabaseError) in
+                try log.recordNode(written: nil)
+                if executor.isLeader { try log.deleteOld() }
+            }
+            // What other nodes have begun.
+            if executor.isLeader {
+                executor.backgroundTasks.formUnion([.broadcasts, .erasures])
+                _ = try executor.recoverCodes(sentBefore: now - ClusterLog.sendingMilliseconds)
+            }
+            taskFailures.remove(ClusterLog.name)
+        } catch {
+            record(error, of: ClusterLog.name, now)
+        }
+    }
+
+    /// Publishes what other nodes have committed, if a transaction without a commit of its own has read it.
+    func publishLog() {
+        guard executor.clusterLog?.hasItems == true else { return }
+        publish(Commit())
+    }
+
+    /// Another node leads from now on, without a wait.
+    func leaveCluster() {
+        guard let log = executor.clusterLog else { return }
+        do throws(DatabaseError) {
+            try executor.transaction { () throws(DatabaseError) in try log.leave() }
+        } catch {
+            onEvent(.backgroundTaskFailed(error, kind: ClusterLog.name))
         }
     }
 
@@ -36,17 +81,21 @@ extension WriterLoop {
 
     /// Once a second: finds the notifications that were not confirmed in time.
     mutating func checkConfirmations() {
-        let now = readClock().wall
+        guard executor.isLeader else { return }
+        let now = observeClock()
         // After the clock was set back, the next check is not at the old time.
         guard now >= checkAt || checkAt - now > Self.checkInterval, !taskFailures.isPaused(Self.checkName, at: now)
         else { return }
         do throws(DatabaseError) {
-            let hasMore = try executor.transaction { () throws(DatabaseError) in
-                try executor.checkConfirmations(now: now)
+            let (hasMore, commit) = try executor.transaction { () throws(DatabaseError) in
+                let hasMore = try executor.checkConfirmations(now: executor.transactionTime(or: now))
+                let commit = Commit(updates: executor.counter.drainUpdates())
+                try executor.log(commit)
+                return (hasMore, commit)
             }
             checkAt = hasMore ? now : now + Self.checkInterval
             taskFailures.remove(Self.checkName)
-            publish(Commit(updates: executor.counter.drainUpdates()))
+            publish(commit)
         } catch {
             record(error, of: Self.checkName, now)
         }
@@ -57,7 +106,7 @@ extension WriterLoop {
     /// Executes what time has made due, as commands of the gateway. A drain admits none: their events would come too late.
     mutating func executeDueCommands() {
         let monotonic = Clock.monotonicMilliseconds()
-        guard let admitsOwnCommand, dueCommands.isDue(at: monotonic) else { return }
+        guard let admitsOwnCommand, executor.isLeader, dueCommands.isDue(at: monotonic) else { return }
         let now = observeClock()
         guard !taskFailures.isPaused(DueCommands.name, at: now) else { return dueCommands.postpone(at: monotonic) }
         do throws(DatabaseError) {
@@ -107,7 +156,8 @@ extension WriterLoop {
     // MARK: Background tasks and retention
 
     func nextBackgroundTask(_ now: Int64) -> BackgroundTask? {
-        BackgroundTask.allCases.first {
+        guard executor.isLeader else { return nil }
+        return BackgroundTask.allCases.first {
             executor.backgroundTasks.contains($0) && !taskFailures.isPaused($0.rawValue, at: now)
         }
     }
@@ -128,7 +178,7 @@ extension WriterLoop {
         let now = observeClock()
         do throws(DatabaseError) {
             let (deleted, removed) = try retention.runSlice(
-                executor, now - clock.lead, isClockTrusted: clock.isTrusted)
+                executor, now - executor.clockLead, isClockTrusted: executor.clusterLog != nil || clock.isTrusted)
             taskFailures.remove(RetentionSchedule.name)
             if deleted > 0 { counts.withLock { $0.deleted += deleted } }
             publish(Commit(finished: executor.outbox.drainFinished(), removed: removed))

@@ -37,6 +37,8 @@ struct WriterLoop {
     var positionSchedule = PositionSchedule()
     var dueCommands = DueCommands()
     var taskFailures = BackgroundTaskFailures()
+    /// In a cluster: when the log was looked at last, in monotonic milliseconds.
+    var lookedAt: Int64 = 0
     /// What is published and not recorded.
     private var published = Published()
     /// The id of the last notification that was committed and is not recorded as published.
@@ -89,7 +91,8 @@ struct WriterLoop {
             probeIfUnavailable()
             let now = observeClock()
             let isRetentionDue = retention.isDue(now - clock.lead)
-            let isBusy = isRetentionDue || nextBackgroundTask(now) != nil || canWriteRefusedReceipts
+            let isBusy =
+                isRetentionDue && executor.isLeader || nextBackgroundTask(now) != nil || canWriteRefusedReceipts
             var waitMax = unpublished == nil ? Self.waitMax : Self.unpublishedWaitMax
             if admitsOwnCommand != nil { waitMax = min(waitMax, dueCommands.wait(at: Clock.monotonicMilliseconds())) }
             switch queue.take(into: &batch, most: batchSize.value, waiting: isBusy ? 0 : waitMax) {
@@ -106,16 +109,20 @@ struct WriterLoop {
                 refuseExpired(in: &batch)
                 let start = Clock.monotonicMilliseconds()
                 publish(execute(batch))
-                batchSize.record(batch.count, took: Clock.monotonicMilliseconds() - start)
+                // Not the wait for other nodes: with smaller transactions, each would wait more often.
+                let begin = max(start, executor.clusterLog?.lockedAt ?? start)
+                batchSize.record(batch.count, took: Clock.monotonicMilliseconds() - begin)
                 reportUnreadableRows()
                 batchesSinceRetention += 1
             }
+            lookAtLogIfDue()
             saveClock()
             checkConfirmations()
             executeDueCommands()
             savePositionsIfDue()
             runBackgroundTask()
-            if isRetentionDue, batchesSinceRetention >= Self.batchesPerRetention {
+            publishLog()
+            if isRetentionDue, executor.isLeader, batchesSinceRetention >= Self.batchesPerRetention {
                 runRetention()
                 batchesSinceRetention = 0
             }
@@ -123,6 +130,8 @@ struct WriterLoop {
     }
 
     func publish(_ commit: Commit) {
+        var commit = commit
+        commit.log += executor.clusterLog?.take() ?? []
         updateStatistics()
         if !commit.isEmpty { onCommit(commit) }
     }
@@ -161,6 +170,7 @@ struct WriterLoop {
         savePositions()
         saveLastRequests()
         saveClock()
+        leaveCluster()
         checkpointer?.stop()
         do throws(DatabaseError) { try executor.database.sqlite?.checkpoint() } catch { onEvent(.checkpointFailed(error)) }
     }
@@ -196,24 +206,32 @@ struct WriterLoop {
             refusedReceipts.removeFirst(waiting.count)
             if waiting.isEmpty, batch.count <= 1 { return fail(batch, error) }
             let requests: [StoreWriter.Request] = (waiting.isEmpty ? [] : [.receipts(waiting)]) + batch
+            // In a cluster, other nodes may commit in between.
+            if executor.clusterLog != nil {
+                for request in requests { publish(execute([request])) }
+                return Commit()
+            }
             return requests.reduce(into: Commit()) { $0.append(execute([$1])) }
         }
     }
 
     private mutating func executeInTransaction(_ batch: [StoreWriter.Request]) throws(DatabaseError) -> Commit {
-        let now = observeClock()
+        let time = observeClock()
         let start = Clock.monotonicNanoseconds()
         published.append(takePublished())
         let published = published
         let refused = receiptsToWrite(with: batch)
         var commit = try executor.transaction { () throws(DatabaseError) in
+            let now = executor.transactionTime(or: time)
             var commit = Commit()
-            try executor.publication.record(published)
+            try executor.record(published)
             for receipt in refused { commit.confirmations += try executor.record(receipt, now: now) }
             for request in batch {
                 switch request {
                 case .command(let request):
                     commit.replies.append((request, try executor.execute(request.command, now: now)))
+                case .report(let report) where !executor.isLeader:
+                    commit.leases.append(PushLease(lane: report.lane, worker: report.worker))
                 case .report(let report):
                     let reply = try executor.outbox.handle(report, now: now)
                     commit.leases.append(reply.lease)
@@ -222,8 +240,11 @@ struct WriterLoop {
                     for receipt in receipts { commit.confirmations += try executor.record(receipt, now: now) }
                 case .subscription(let request):
                     commit.subscriptions.append(try executor.subscribe(request, now: now))
+                case .look(let address): if let address { commit.looked.append(address) }
                 }
             }
+            commit.updates = executor.counter.drainUpdates()
+            try executor.log(commit)
             return commit
         }
         let nanoseconds = Clock.monotonicNanoseconds() - start
@@ -235,7 +256,6 @@ struct WriterLoop {
         commit.finished = executor.outbox.drainFinished()
         commit.counts = executor.counter.drain()
         commit.codes = executor.drainCodeCounts()
-        commit.updates = executor.counter.drainUpdates()
         counts.withLock { $0.count(commit, nanoseconds: nanoseconds) }
         return commit
     }
@@ -249,7 +269,7 @@ struct WriterLoop {
         guard !published.isEmpty, !taskFailures.isPaused(PublicationTable.name, at: now) else { return }
         let published = published
         do throws(DatabaseError) {
-            try executor.transaction { () throws(DatabaseError) in try executor.publication.record(published) }
+            try executor.transaction { () throws(DatabaseError) in try executor.record(published) }
             didRecordPublished()
         } catch {
             // If no later transaction records it, the next process publishes once more what clients have got, with the
@@ -343,6 +363,8 @@ extension Commit {
             case .command(let request): replies.append((request, reply))
             case .report(let report): rejectedReports.append(report)
             case .receipts: break
+            // Decided by what the node has.
+            case .look(let address): if let address { looked.append(address) }
             case .subscription(let request): rejectedSubscriptions.append(request)
             }
         }

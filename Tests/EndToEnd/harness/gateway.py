@@ -4,6 +4,7 @@ import contextlib
 import hashlib
 import json
 import os
+import random
 import re
 import resource
 import select
@@ -88,6 +89,19 @@ def on_postgres(directory: Path) -> dict[str, str]:
     return {"FLEETWIRE_STORE_URL": f"{database}&options=-csearch_path%3D{schema}"}
 
 
+# With `dev/with-cluster`, this number of nodes stands for one gateway.
+NODES = 3
+
+
+def on_nats(store: dict[str, str]) -> dict:
+    """Returns the section `cluster` for the gateways on a database of `dev/with-cluster`; an empty one without that."""
+    url = os.environ.get("FLEETWIRE_TEST_NATS")
+    if not (url and store):
+        return {}
+    name = "e2e-" + hashlib.sha256(store["FLEETWIRE_STORE_URL"].encode()).hexdigest()[:16]
+    return {"cluster": {"nats": [url], "name": name, "heartbeat_seconds": 1}}
+
+
 class Gateway:
     """A running gateway. `limits` and `first` configure the first application, `server` that
     section; `apps` are additional ones.
@@ -111,7 +125,7 @@ class Gateway:
         if store:
             sections = sections or {}
             keys = {"encryption_keys": [{"id": "e2e", "key": "ZTJlLWtleS1lMmUta2V5LWUyZS1rZXktZTJlLWtleS0="}]}
-            sections = sections | {"store": keys | sections.get("store", {})}
+            sections = on_nats(store) | sections | {"store": keys | sections.get("store", {})}
         variables = store | (variables or {})
         first = FIRST.entry(**({"limits": limits} if limits else {}), **(first or {}))
         self.config = write_config(
@@ -133,15 +147,43 @@ class Gateway:
         self.tls = ssl.create_default_context() if pairs else None
         for pair in [pairs] if isinstance(pairs, dict) else pairs:
             self.tls.load_verify_locations(pair["certificate"])
-        self._start([*(wrapper or []), BINARY, "serve", "--config", self.config,
-                     *(["--production"] if production else [])],
-                    directory, variables, stderr=stderr, prepare=limit)
+        command = [*(wrapper or []), BINARY, "serve", "--config", self.config, *(["--production"] if production else [])]
+        self._start(command, directory, variables, stderr=stderr, prepare=limit)
+        self.others: list[tuple[subprocess.Popen, int]] = []
+        if "cluster" in (sections or {}) and "FLEETWIRE_TEST_NATS" in os.environ:
+            self._start_others(command, directory, variables, limit)
+
+    def _start_others(self, command: list, directory: Path, variables: dict[str, str],
+                      prepare: Callable[[], None]) -> None:
+        """Starts the other nodes of a cluster, and waits until all know each other."""
+        first = self.process, self.port
+        for _ in range(NODES - 1):
+            self._start(command, directory, variables, log_mode="ab", prepare=prepare)
+            self.others.append((self.process, self.port))
+        self.process, self.port_of_first = first
+        deadline = time.monotonic() + TIMEOUT
+        while self.log().count('"event":"node_came"') < NODES * (NODES - 1):
+            assert time.monotonic() < deadline, f"the nodes do not know each other; log:\n{self.log()}"
+            time.sleep(0.01)
+
+    @property
+    def port(self) -> int:
+        """The port of the gateway; that of a random node of a cluster."""
+        ports = [self.port_of_first, *(port for _, port in getattr(self, "others", []))]
+        return random.choice(ports)
+
+    @port.setter
+    def port(self, port: int) -> None:
+        self.port_of_first = port
 
     def _start(self, command: list, directory: Path, variables: dict[str, str],
                log_mode: str = "wb", stderr: int | None = None,
                prepare: Callable[[], None] | None = None) -> None:
         """Starts the process, and waits until it listens."""
-        with self.log_path.open(log_mode) as log:
+        if log_mode == "wb":
+            self.log_path.write_bytes(b"")
+        # Appended, because the nodes of a cluster share the file.
+        with self.log_path.open("ab") as log:
             self.process = subprocess.Popen(
                 command, env=environment(**variables), cwd=directory, stdin=subprocess.DEVNULL,
                 stdout=subprocess.PIPE, stderr=log if stderr is None else stderr,
@@ -210,29 +252,40 @@ class Gateway:
         assert code is None, f"the gateway exited with code {code}; end of its log:\n{self.log()[-3000:]}"
 
     def terminate(self) -> None:
-        self.process.send_signal(signal.SIGTERM)
+        for process in self.processes:
+            process.send_signal(signal.SIGTERM)
+
+    @property
+    def processes(self) -> list[subprocess.Popen]:
+        return [self.process, *(process for process, _ in self.others)]
 
     def kill(self) -> None:
         """Kills the gateway with SIGKILL."""
         self.stopped = True
-        self.process.kill()
-        self.process.wait()
-        self.process.stdout.close()
+        for process in self.processes:
+            process.kill()
+        for process in self.processes:
+            process.wait()
+            process.stdout.close()
 
     def wait(self) -> None:
         """Waits for an orderly exit: exit code 0, and nothing but JSON on stderr."""
         self.stopped = True
+        for process in self.processes:
+            self._wait(process)
+        check_log(self.log())
+
+    def _wait(self, process: subprocess.Popen) -> None:
         try:
-            code = self.process.wait(TIMEOUT)
+            code = process.wait(TIMEOUT)
         except subprocess.TimeoutExpired:
-            self.process.kill()
-            self.process.wait()
+            process.kill()
+            process.wait()
             raise AssertionError(
                 f"still running {TIMEOUT} s after SIGTERM; stderr:\n{self.log()[-3000:]}") from None
         assert code == 0, f"exit code {code}; stderr:\n{self.log()[-3000:]}"
-        more = self.process.stdout.read().decode()
+        more = process.stdout.read().decode()
         assert more == "", f"stdout contains more than the banner: {more!r}"
-        check_log(self.log())
 
     def stop(self) -> None:
         if not self.stopped:

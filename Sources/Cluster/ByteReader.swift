@@ -1,0 +1,65 @@
+/// Reads the parts of a message. After a read beyond the end, ``isValid`` is false and all reads return nothing.
+struct ByteReader {
+    private var bytes: ArraySlice<UInt8>
+    private(set) var isValid = true
+
+    init(_ bytes: ArraySlice<UInt8>) { self.bytes = bytes }
+
+    /// Whether everything was read, and nothing beyond.
+    var isAtEnd: Bool { isValid && bytes.isEmpty }
+
+    mutating func byte() -> UInt8 { take(1).first ?? 0 }
+
+    mutating func int64() -> UInt64 { take(8).reduce(0) { $0 << 8 | UInt64($1) } }
+
+    /// A text that ``ByteWriter/append(text:)`` has written.
+    mutating func text() -> String { String(decoding: block(), as: UTF8.self) }
+
+    /// Bytes that ``ByteWriter/append(block:)`` has written.
+    mutating func block() -> ArraySlice<UInt8> {
+        let count = take(4).reduce(0) { $0 << 8 | Int($1) }
+        return take(count)
+    }
+
+    /// All elements until the end.
+    mutating func list<Element>(_ read: (inout ByteReader) -> Element) -> [Element] {
+        var elements: [Element] = []
+        while isValid, !isAtEnd {
+            let element = read(&self)
+            if isValid { elements.append(element) }
+        }
+        return elements
+    }
+
+    /// What is left.
+    mutating func rest() -> ArraySlice<UInt8> { take(bytes.count) }
+
+    private mutating func take(_ count: Int) -> ArraySlice<UInt8> {
+        guard isValid, count <= bytes.count else {
+            isValid = false
+            return []
+        }
+        defer { bytes = bytes.dropFirst(count) }
+        return bytes.prefix(count)
+    }
+}
+
+/// Appends the parts of a message: numbers in network byte order, texts and blocks with their length in four bytes.
+struct ByteWriter {
+    private(set) var bytes: [UInt8] = []
+
+    init(capacity: Int) { bytes.reserveCapacity(capacity) }
+
+    mutating func append(_ byte: UInt8) { bytes.append(byte) }
+
+    mutating func append(_ number: UInt64) { withUnsafeBytes(of: number.bigEndian) { bytes.append(contentsOf: $0) } }
+
+    mutating func append(text: String) { append(block: Array(text.utf8)) }
+
+    mutating func append(block: some Collection<UInt8>) {
+        withUnsafeBytes(of: UInt32(block.count).bigEndian) { bytes.append(contentsOf: $0) }
+        bytes.append(contentsOf: block)
+    }
+
+    mutating func append(rest: some Collection<UInt8>) { bytes.append(contentsOf: rest) }
+}

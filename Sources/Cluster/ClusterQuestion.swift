@@ -1,0 +1,166 @@
+import Access
+import FanOut
+import PusherProtocol
+
+/// What a node asks the others. Applications are named by id.
+package enum ClusterQuestion: Sendable {
+    /// Is this connection yours? Then note that the authorization endpoint has verified the identity for it: see
+    /// ``Hub/Input/authorized(_:_:device:channel:)``. The answer is a byte if it is, and empty if not.
+    case authorized(SocketID, Identity, device: String, channel: String?)
+    /// How many local subscribers do these channels have? The answer is a list of ``ChannelShare``.
+    case occupancy(app: String, channels: [String])
+    /// Which channels whose names begin with the prefix have local subscribers? The answer is a list of ``ChannelShare``.
+    case channels(app: String, prefix: String)
+
+    private enum Kind: UInt8 {
+        case authorized = 1
+        case occupancy = 2
+        case channels = 3
+    }
+
+    /// The kind on the wire.
+    package var kind: UInt8 {
+        switch self {
+        case .authorized: Kind.authorized.rawValue
+        case .occupancy: Kind.occupancy.rawValue
+        case .channels: Kind.channels.rawValue
+        }
+    }
+
+    /// Whether one answer that is not empty suffices.
+    package var endsWithFirst: Bool { if case .authorized = self { true } else { false } }
+
+    package var bytes: [UInt8] {
+        var writer = ByteWriter(capacity: 256)
+        switch self {
+        case .authorized(let socket, let identity, let device, let channel):
+            writer.append(socket.bits)
+            writer.append(text: identity.role.rawValue)
+            writer.append(text: identity.id)
+            writer.append(text: device)
+            writer.append(optional: channel)
+            writer.append(optional: identity.name)
+            for booking in identity.bookings { writer.append(text: booking) }
+        case .occupancy(let app, let channels):
+            writer.append(text: app)
+            for channel in channels { writer.append(text: channel) }
+        case .channels(let app, let prefix):
+            writer.append(text: app)
+            writer.append(text: prefix)
+        }
+        return writer.bytes
+    }
+
+    /// Nil if the bytes are no question of this kind.
+    package init?(kind: UInt8, _ bytes: [UInt8]) {
+        var reader = ByteReader(bytes[...])
+        switch Kind(rawValue: kind) {
+        case .authorized?:
+            let socket = SocketID(bits: reader.int64())
+            let (role, id, device) = (Role(rawValue: reader.text()), reader.text(), reader.text())
+            let (channel, name) = (reader.optionalText(), reader.optionalText())
+            let bookings = reader.list { $0.text() }
+            guard let role else { return nil }
+            self = .authorized(
+                socket, Identity(role: role, id: id, name: name, bookings: bookings), device: device, channel: channel)
+        case .occupancy?: self = .occupancy(app: reader.text(), channels: reader.list { $0.text() })
+        case .channels?: self = .channels(app: reader.text(), prefix: reader.text())
+        case nil: return nil
+        }
+        guard reader.isValid else { return nil }
+    }
+}
+
+/// A node's share of a channel.
+package struct ChannelShare: Equatable, Sendable {
+    package let name: String
+    package var subscriptions: Int
+    /// The ids of the users on the node; nil unless this is a presence channel.
+    package var users: [String]?
+
+    package init(name: String, subscriptions: Int, users: [String]?) {
+        self.name = name
+        self.subscriptions = subscriptions
+        self.users = users
+    }
+
+    /// The most bytes of one message with shares: NATS takes messages of up to a mebibyte.
+    private static let partBytesMax = 500_000
+
+    /// Shares as one or more parts of an answer.
+    package static func parts(of shares: [ChannelShare]) -> [[UInt8]] {
+        var parts: [[UInt8]] = []
+        var writer = ByteWriter(capacity: 1_024)
+        for share in shares {
+            writer.append(text: share.name)
+            writer.append(UInt64(share.subscriptions))
+            writer.append(UInt8(share.users == nil ? 0 : 1))
+            if let users = share.users {
+                writer.append(UInt64(users.count))
+                for user in users { writer.append(text: user) }
+            }
+            guard writer.bytes.count > partBytesMax else { continue }
+            parts.append(writer.bytes)
+            writer = ByteWriter(capacity: 1_024)
+        }
+        return parts + [writer.bytes]
+    }
+
+    /// Reads what ``parts(of:)`` has written, one after the other.
+    package static func list(_ bytes: [UInt8]) -> [ChannelShare] {
+        var reader = ByteReader(bytes[...])
+        return reader.list { reader in
+            let (name, subscriptions) = (reader.text(), Int(truncatingIfNeeded: reader.int64()))
+            var users: [String]?
+            if reader.byte() == 1 {
+                let count = Int(truncatingIfNeeded: reader.int64())
+                var list: [String] = []
+                while list.count < count, reader.isValid { list.append(reader.text()) }
+                users = list
+            }
+            return ChannelShare(name: name, subscriptions: subscriptions, users: users)
+        }
+    }
+}
+
+/// The sum of the nodes' shares of channels.
+package struct ChannelSums: Sendable {
+    private var sums: [ChannelName: (subscriptions: Int, users: Set<[UInt8]>?, order: [String])] = [:]
+
+    package init() {}
+
+    package mutating func add(_ shares: [ChannelShare]) {
+        for share in shares {
+            guard let name = ChannelName(share.name, lengthMax: .max) else { continue }
+            var sum = sums[name] ?? (0, share.users.map { _ in [] }, [])
+            sum.subscriptions += share.subscriptions
+            for user in share.users ?? [] where sum.users?.insert(Array(user.utf8)).inserted == true { sum.order.append(user) }
+            sums[name] = sum
+        }
+    }
+
+    /// The occupancy of a channel; nil if it has no subscribers on any node.
+    package func occupancy(of channel: ChannelName) -> Hub.Occupancy? {
+        guard let sum = sums[channel], sum.subscriptions > 0 else { return nil }
+        return Hub.Occupancy(subscriptions: sum.subscriptions, users: sum.users?.count)
+    }
+
+    /// The users of a presence channel.
+    package func users(of channel: ChannelName) -> [String] { sums[channel]?.order ?? [] }
+
+    /// All channels, by name.
+    package var channels: [(name: String, occupancy: Hub.Occupancy)] {
+        sums.keys.compactMap { name in occupancy(of: name).map { (name.text, $0) } }.sorted { $0.0 < $1.0 }
+    }
+}
+
+extension ByteWriter {
+    fileprivate mutating func append(optional text: String?) {
+        append(UInt8(text == nil ? 0 : 1))
+        if let text { append(text: text) }
+    }
+}
+
+extension ByteReader {
+    fileprivate mutating func optionalText() -> String? { byte() == 1 ? text() : nil }
+}

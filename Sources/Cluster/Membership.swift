@@ -1,0 +1,84 @@
+/// Which nodes live, by their heartbeats.
+///
+/// While this node has no connection to the bus, it declares no node dead: it would hear none of them. After each
+/// reconnect it gives all of them the whole time again.
+package struct Membership: Sendable {
+    /// A node that has missed this number of heartbeats is dead.
+    package static let heartbeatsMissed: Int64 = 3
+
+    package enum Change: Equatable, Sendable {
+        case came(ClusterNode)
+        /// - Parameter isOrderly: whether the node has said so.
+        case went(ClusterNode, isOrderly: Bool)
+    }
+
+    private struct Life {
+        let node: ClusterNode
+        var heardAt: Int64
+    }
+
+    private let heartbeatMilliseconds: Int64
+    private var lives: [Epoch: Life] = [:]
+    /// Nodes that have gone: their late messages do not bring them back. Forgotten after a minute.
+    private var gone: [Epoch: Int64] = [:]
+    /// Nil while there is no connection.
+    private var connectedAt: Int64?
+
+    package init(heartbeatMilliseconds: Int64) { self.heartbeatMilliseconds = heartbeatMilliseconds }
+
+    /// The other nodes that live, in the order of their epochs.
+    package var nodes: [ClusterNode] { lives.values.map(\.node).sorted { $0.epoch.value < $1.epoch.value } }
+
+    /// The number of the other nodes that live.
+    package var count: Int { lives.count }
+
+    package func lives(_ epoch: Epoch) -> Bool { lives[epoch] != nil }
+
+    /// Whether messages of this sender are void: it has ended.
+    package func hasEnded(_ epoch: Epoch) -> Bool { gone[epoch] != nil }
+
+    /// The connection to the bus is there.
+    package mutating func connected(at now: Int64) {
+        connectedAt = now
+        for epoch in lives.keys { lives[epoch]?.heardAt = now }
+    }
+
+    package mutating func disconnected() { connectedAt = nil }
+
+    /// A node has sent a heartbeat. Another epoch of the same name replaces the earlier one at once: that process has ended.
+    package mutating func heard(_ node: ClusterNode, at now: Int64) -> [Change] {
+        guard !hasEnded(node.epoch) else { return [] }
+        guard lives[node.epoch] == nil else {
+            lives[node.epoch]?.heardAt = now
+            return []
+        }
+        var changes: [Change] = []
+        for earlier in nodes where earlier.name == node.name { changes += remove(earlier.epoch, isOrderly: false, at: now) }
+        lives[node.epoch] = Life(node: node, heardAt: now)
+        return changes + [.came(node)]
+    }
+
+    /// A node has ended in order.
+    package mutating func left(_ epoch: Epoch, at now: Int64) -> [Change] {
+        let changes = remove(epoch, isOrderly: true, at: now)
+        gone[epoch] = now
+        return changes
+    }
+
+    /// Finds the nodes that have been silent for too long.
+    package mutating func tick(at now: Int64) -> [Change] {
+        gone = gone.filter { now - $0.value < 60_000 }
+        let patience = Self.heartbeatsMissed * heartbeatMilliseconds
+        guard let connectedAt, now - connectedAt >= patience else { return [] }
+        return nodes.filter { now - (lives[$0.epoch]?.heardAt ?? now) > patience }.flatMap {
+            remove($0.epoch, isOrderly: false, at: now)
+        }
+    }
+
+    private mutating func remove(_ epoch: Epoch, isOrderly: Bool, at now: Int64) -> [Change] {
+        guard let life = lives.removeValue(forKey: epoch) else { return [] }
+        // A silent node that goes on with the same epoch comes back with its next heartbeat. One that has ended does not.
+        if isOrderly { gone[epoch] = now }
+        return [.went(life.node, isOrderly: isOrderly)]
+    }
+}

@@ -1,0 +1,67 @@
+extension Settings {
+    /// The cluster that this gateway is a node of.
+    package struct Cluster: Equatable, Sendable {
+        /// The URLs of the NATS servers, `nats://host:port` or `tls://host:port`; empty: the gateway is alone.
+        package var nats: [String] = []
+        /// Clusters with different names share nothing. 1–64 letters, digits, `_` or `-`.
+        package var name = "fleetwire"
+        /// The node's name, which no other node may have: 1–64 letters, digits, `_` or `-`. Empty: made at the start.
+        package var node = ""
+        /// How the gateway signs in to NATS; empty: not.
+        package var user = ""
+        package var password = ""
+        package var token = ""
+        /// The paths of a credentials file of NATS, and of the certificates that the servers' ones are checked against. Empty:
+        /// none, and those of the system.
+        package var credentialsFile = ""
+        package var caFile = ""
+        /// Seconds between two heartbeats (1–60). A node that has missed three is considered dead.
+        package var heartbeatSeconds = 2
+        package var onPartition = OnPartition.refuse
+
+        package init() {}
+
+        /// Whether this gateway is a node of a cluster.
+        package var isEnabled: Bool { !nats.isEmpty }
+
+        /// What a backend's publish gets while NATS is away.
+        package enum OnPartition: String, CaseIterable, Sendable {
+            /// 503: nobody gets the event.
+            case refuse
+            /// 200: the clients of this node get it.
+            case serve
+        }
+    }
+}
+
+extension Settings.Cluster {
+    mutating func read(_ section: Section, _ store: Settings.Store) {
+        let location = section.reader.location("cluster.nats", section.line)
+        section.texts("nats", into: &nats, .natsURL, mayBeEmpty: true)
+        section.text("name", into: &name, .identifier)
+        section.text("node", into: &node, .identifierOrNone)
+        section.text("user", into: &user, .any)
+        section.secret("password", into: &password, .any)
+        section.secret("token", into: &token, .any)
+        var content = ""
+        section.file("credentials_file", into: &credentialsFile, content: &content, isUsed: isEnabled)
+        section.file("ca_file", into: &caFile, content: &content, isUsed: isEnabled)
+        section.integer("heartbeat_seconds", into: &heartbeatSeconds, 1...60)
+        section.choice("on_partition", into: &onPartition)
+        guard isEnabled else { return }
+        if store.url.isEmpty { section.reader.report("several nodes need store.url", at: location) }
+    }
+}
+
+extension StringRule {
+    /// Passwords have keys of their own, so that no message shows them.
+    fileprivate static let natsURL = StringRule("a URL such as nats://host:4222 or tls://host:4222, without a password") { text in
+        guard let scheme = ["nats://", "tls://"].first(where: text.hasPrefix) else { return false }
+        let rest = text.dropFirst(scheme.count)
+        return !rest.isEmpty && rest.utf8.allSatisfy { (0x21...0x7E).contains($0) } && !rest.contains("@") && !rest.contains("/")
+    }
+
+    fileprivate static let identifierOrNone = StringRule("1 to 64 letters, digits, _ or -, or \"\"") {
+        $0.isEmpty || identifier.accepts($0)
+    }
+}

@@ -1,0 +1,81 @@
+import Cluster
+import FanOut
+import HTTPAPI
+import PusherProtocol
+import Threads
+
+/// Questions to the other nodes, and the answers to theirs.
+extension ClusterService {
+    /// Asks all other nodes.
+    /// - Parameter answered: called once, on any thread; not while the hub is locked.
+    func ask(_ question: ClusterQuestion, _ answered: @escaping @Sendable (Questions.Result) -> Void) {
+        // The answer waits for the lock until it is known who has asked.
+        let notices = asked.withLock { asked in
+            let (ticket, notices) = hub.ask(question, at: Clock.monotonicMilliseconds())
+            asked[ticket] = answered
+            return notices
+        }
+        perform(notices)
+    }
+
+    /// A question has its answers.
+    func complete(_ result: Questions.Result) {
+        let answered = asked.withLock { $0.removeValue(forKey: result.ticket) }
+        answered?(result)
+    }
+
+    /// Answers another node's question.
+    func answer(_ ticket: UInt64, to node: Epoch, kind: UInt8, _ content: [UInt8]) {
+        switch ClusterQuestion(kind: kind, content) {
+        case .authorized(let socket, let identity, let device, let channel)?:
+            let isHere = hub.authorize(socket, identity, device: device, channel: channel)
+            hub.answer(ticket, to: node, [isHere ? [1] : []])
+        case .occupancy(let app, let channels)?:
+            hub.answer(ticket, to: node, ChannelShare.parts(of: shares(of: channels, app: app)))
+        case .channels(let app, let prefix)?:
+            let index = apps.firstIndex(of: app)
+            let names = index.map { app in Hub.occupiedChannels(app: app, prefix: prefix) { hub.read($0) }.map(\.name) } ?? []
+            hub.answer(ticket, to: node, ChannelShare.parts(of: shares(of: names, app: app)))
+        // Of a newer node.
+        case nil: break
+        }
+    }
+
+    /// This node's share of channels.
+    private func shares(of channels: [String], app: String) -> [ChannelShare] {
+        guard let app = apps.firstIndex(of: app) else { return [] }
+        return channels.compactMap { name in
+            guard let channel = ChannelName(name, lengthMax: .max) else { return nil }
+            return hub.read { hub in
+                hub.occupancy(of: channel, app: app).map { occupancy in
+                    ChannelShare(
+                        name: name, subscriptions: occupancy.subscriptions,
+                        users: channel.isPresence ? hub.userIDs(on: channel, app: app) : nil)
+                }
+            }
+        }
+    }
+
+    /// The sums of channels over all nodes.
+    /// - Parameters:
+    ///   - channels: nil: all whose names begin with `prefix`.
+    ///   - answered: gets nil if a node has not answered.
+    func sum(
+        _ channels: [ChannelName]?, prefix: String = "", app: AppIndex,
+        _ answered: @escaping @Sendable (ChannelSums?) -> Void
+    ) {
+        let names = channels?.map(\.text)
+        let own =
+            names ?? Hub.occupiedChannels(app: app, prefix: prefix) { hub.read($0) }.map(\.name)
+        var sums = ChannelSums()
+        sums.add(shares(of: own, app: apps[app]))
+        let question: ClusterQuestion =
+            names.map { .occupancy(app: apps[app], channels: $0) } ?? .channels(app: apps[app], prefix: prefix)
+        ask(question) { [sums] result in
+            guard result.isComplete else { return answered(nil) }
+            var sums = sums
+            for answer in result.answers { sums.add(ChannelShare.list(answer)) }
+            answered(sums)
+        }
+    }
+}

@@ -1,0 +1,207 @@
+import Cluster
+import Configuration
+import FanOut
+import NATS
+import Observability
+import Store
+import Threads
+
+/// This gateway as a node of a cluster: the connection to NATS, and what its messages cause.
+///
+/// The hub's lock protects ``ClusterLink`` too (``SharedHub``). The connection's thread brings in what other nodes tell; the
+/// thread `cluster` lets time pass.
+final class ClusterService: Sendable {
+    /// Milliseconds between two ticks: heartbeats, and subscriptions that wait, are due to a second.
+    private static let tickMilliseconds: Int64 = 100
+
+    let node: ClusterNode
+    /// The applications' ids, by index.
+    let apps: [String]
+    let hub: SharedHub
+    /// Who waits for the answers to a question, by its ticket.
+    let asked = Lock<[UInt64: @Sendable (Questions.Result) -> Void]>([:])
+    private let log: Log
+    private let bus: NATSConnection
+    private let observers = Lock<Observers?>(nil)
+    private let state = Monitor(State())
+    private let thread: Lock<Thread?>
+    private let counts = Lock(Counts())
+
+    private struct State {
+        var isUp = false
+        var isEnding = false
+    }
+
+    private struct Counts {
+        var gaps = 0
+    }
+
+    /// What the cluster's messages cause in other parts of the gateway.
+    struct Observers: Sendable {
+        /// Another node has committed something.
+        var onCommit: @Sendable (_ position: Int64, _ record: [UInt8]) -> Void
+        /// Time passes.
+        var onTick: @Sendable () -> Void
+    }
+
+    /// Begins to connect.
+    init(_ settings: Settings.Cluster, node: ClusterNode, apps: [String], hub: SharedHub, log: Log) {
+        self.node = node
+        self.apps = apps
+        self.hub = hub
+        self.log = log
+        let receiver = Lock<(@Sendable ([NATSConnection.Event]) -> Void)?>(nil)
+        bus = NATSConnection(NATSConnection.Options(settings, node: node)) { events in
+            receiver.withLock { $0 }?(events)
+        }
+        thread = Lock(nil)
+        hub.connect(bus)
+        receiver.withLock { $0 = { [weak self] in self?.receive($0) } }
+        // The connection may have been there before the receiver.
+        if bus.isUp { receive([.up(payloadMax: 0)]) }
+        thread.withLock { $0 = Thread(name: "cluster") { [self] in run() } }
+    }
+
+    /// Sets who gets what other nodes tell. Until then it is dropped: the log has it.
+    func observe(_ observers: Observers) { self.observers.withLock { $0 = observers } }
+
+    /// Waits until the connection is there, and the other nodes have had the time to answer the first heartbeat.
+    /// - Parameter milliseconds: the longest time to wait for the connection.
+    func waitUntilUp(milliseconds: Int64) {
+        let isUp = state.wait(milliseconds: milliseconds, until: { $0.isUp }, then: { $0.isUp })
+        if isUp { state.wait(milliseconds: Self.tickMilliseconds, until: { _ in false }, then: { _ in }) }
+    }
+
+    /// Says goodbye, and disconnects.
+    func stop() {
+        state.withLock { $0.isEnding = true }
+        state.signal()
+        thread.withLock { $0 }?.join()
+        hub.sayGoodbye()
+        bus.close(drainSeconds: 1)
+    }
+
+    private func run() {
+        while !state.wait(milliseconds: Self.tickMilliseconds, until: { $0.isEnding }, then: { $0.isEnding }) {
+            perform(hub.tickCluster(at: Clock.monotonicMilliseconds()))
+            observers.withLock { $0 }?.onTick()
+        }
+    }
+
+    private func receive(_ events: [NATSConnection.Event]) {
+        for event in events {
+            switch event {
+            case .up: setUp(true, reason: nil)
+            case .down(let reason): setUp(false, reason: reason)
+            case .dropped(let count):
+                counts.withLock { $0.gaps += 1 }
+                log.warning("cluster_messages_dropped", ["count": .number(count), "hint": "this node is too slow for the bus"])
+            case .granted, .message: break
+            }
+        }
+        perform(hub.receive(events, at: Clock.monotonicMilliseconds()))
+    }
+
+    private func setUp(_ isUp: Bool, reason: String?) {
+        let wasUp = state.withLock { state in
+            defer { state.isUp = isUp }
+            return state.isUp
+        }
+        state.signal()
+        if isUp {
+            log.info("nats_connected", ["node": .text(node.name)])
+        } else {
+            log.warning(
+                "nats_unavailable",
+                [
+                    "reason": .optional(reason), "was_connected": .text(wasUp ? "yes" : "no"),
+                    "hint": "the node serves its own clients until the connection is back",
+                ])
+        }
+    }
+
+    func perform(_ notices: [ClusterLink.Output]) {
+        for notice in notices {
+            switch notice {
+            case .commit(let position, let record): observers.withLock { $0 }?.onCommit(position, record)
+            case .came(let node): log.info("node_came", ["node": .text(node.name), "epoch": .text("\(node.epoch)")])
+            case .went(let node, let isOrderly):
+                if isOrderly {
+                    log.info("node_left", ["node": .text(node.name), "epoch": .text("\(node.epoch)")])
+                } else {
+                    log.warning("node_lost", ["node": .text(node.name), "epoch": .text("\(node.epoch)")])
+                }
+            case .gap(let channel, _):
+                counts.withLock { $0.gaps += 1 }
+                log.warning("cluster_gap", ["channel": .text(channel.text)])
+            case .question(let ticket, let node, let kind, let content): answer(ticket, to: node, kind: kind, content)
+            case .answered(let result): complete(result)
+            case .subscribe, .unsubscribe, .publish, .hub, .ready: break
+            }
+        }
+    }
+
+    // MARK: Metrics
+
+    /// Whether NATS can be reached.
+    var isUp: Bool { bus.isUp }
+
+    func families(prefix: String) -> [MetricFamily] {
+        let (nodes, subscriptions) = hub.clusterFigures
+        return [
+            MetricFamily("\(prefix)_cluster_nodes", .gauge, help: "Nodes of the cluster that live.", value: nodes),
+            MetricFamily(
+                "\(prefix)_cluster_messages_total", .counter, help: "Messages on the bus.",
+                samples: [([("direction", "in")], String(bus.messagesIn)), ([("direction", "out")], String(bus.messagesOut))]),
+            MetricFamily(
+                "\(prefix)_cluster_bytes_total", .counter, help: "Bytes of the messages on the bus.",
+                samples: [([("direction", "in")], String(bus.bytesIn)), ([("direction", "out")], String(bus.bytesOut))]),
+            MetricFamily(
+                "\(prefix)_cluster_gaps_total", .counter, help: "Losses of messages that were noticed.",
+                value: counts.withLock { $0.gaps }),
+            MetricFamily(
+                "\(prefix)_cluster_subscriptions", .gauge, help: "Channels whose subjects the node is subscribed to.",
+                value: subscriptions),
+            MetricFamily(
+                "\(prefix)_nats_reconnects_total", .counter, help: "Connections to NATS after the first.", value: bus.reconnects),
+        ]
+    }
+}
+
+extension NATSConnection.Options {
+    init(_ settings: Settings.Cluster, node: ClusterNode) {
+        self.init(servers: settings.nats, name: "fleetwire \(node.name)")
+        user = settings.user
+        password = settings.password
+        token = settings.token
+        credentialsFile = settings.credentialsFile
+        caFile = settings.caFile
+    }
+}
+
+extension Settings.Cluster {
+    /// Connects to a NATS server once.
+    /// - Returns: what went wrong; nil: nothing.
+    package func check() -> String? {
+        NATSConnection.check(NATSConnection.Options(self, node: ClusterNode(name: "check-config", epoch: Epoch(1))))
+    }
+}
+
+extension ClusterNode {
+    /// A new life of the node that the settings name.
+    init(_ settings: Settings.Cluster) {
+        var random = SystemRandomNumberGenerator()
+        let epoch = Epoch(random.next() | 1)
+        self.init(name: settings.node.isEmpty ? "node-\(epoch)" : settings.node, epoch: epoch)
+    }
+}
+
+extension SharedHub.ClusterState {
+    init(_ node: ClusterNode, _ settings: Settings) {
+        self.init(
+            link: ClusterLink(
+                name: settings.cluster.name, node: node, apps: settings.apps.map(\.id),
+                heartbeatMilliseconds: Int64(settings.cluster.heartbeatSeconds) * 1_000, now: Clock.monotonicMilliseconds()),
+            refusesWhenPartitioned: settings.cluster.onPartition == .refuse)
+    }
+}

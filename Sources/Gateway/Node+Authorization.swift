@@ -1,0 +1,100 @@
+import Access
+import Cluster
+import FanOut
+import HTTP
+import HTTPAPI
+import PusherProtocol
+import Server
+import Store
+
+/// Requests whose answers depend on other nodes of the cluster: authorization, and sums of channels.
+extension Node {
+    /// Signs a subscription if the hub permits it. The hub then stores the user's identity with the connection, so that
+    /// it can end the subscription when the job goes to another driver.
+    func authorize(_ authorization: ChannelAuthorization, _ pending: PendingRequest, _ id: RequestID) -> HTTPResponse? {
+        let mayJoin = hub.read { $0.mayJoin(authorization.identity, authorization.channel, app: authorization.app) }
+        guard mayJoin else {
+            // Another node may have answered a moment ago that the driver has the job.
+            guard hub.isClustered, waiting[id] == nil,
+                fleet.look(replyTo: ReplyAddress(loop: index, request: id.rawValue))
+            else { return authorization.refused }
+            waiting[id] = pending
+            undecidedAuthorizations[id] = authorization
+            return nil
+        }
+        guard let socket = authorization.socket else { return authorization.granted }
+        return record(
+            socket, authorization.identity, device: authorization.device, channel: authorization.channel,
+            then: authorization.granted, pending, id)
+    }
+
+    /// Decides an authorization once more, now that this node knows what the others have committed.
+    func decideAuthorization(of id: RequestID) {
+        guard let authorization = undecidedAuthorizations.removeValue(forKey: id), let pending = waiting[id] else { return }
+        if let response = authorize(authorization, pending, id) { respond(response, to: id) }
+    }
+
+    func authenticate(_ user: UserAuthentication, _ pending: PendingRequest, _ id: RequestID) -> HTTPResponse? {
+        guard let socket = user.socket else { return user.response }
+        return record(socket, user.identity, device: user.device, channel: nil, then: user.response, pending, id)
+    }
+
+    /// Records the identity with the connection, on whichever node that is, before the client gets the signature.
+    private func record(
+        _ socket: SocketID, _ identity: Identity, device: String, channel: ChannelName?, then granted: HTTPResponse,
+        _ pending: PendingRequest, _ id: RequestID
+    ) -> HTTPResponse? {
+        guard let cluster = fleet.cluster, !hub.read({ $0.hasConnection(socket) }) else {
+            apply(.authorized(socket, identity, device: device, channel: channel))
+            return granted
+        }
+        waiting[id] = pending
+        let (hub, loop) = (hub, index)
+        let unreachable = (pending.envelope ?? .error).error(
+            503, "The node of the connection does not answer: try again", headers: ["Retry-After": "1"])
+        cluster.ask(.authorized(socket, identity, device: device, channel: channel?.text)) { result in
+            // If no node has the connection, it has closed: the signature is of no use.
+            hub.post(.response(result.isComplete ? granted : unreachable, to: id), to: loop)
+        }
+        return nil
+    }
+
+    // MARK: Sums over all nodes
+
+    private static let incomplete = HTTPResponse.text(
+        503, "A node of the cluster does not answer: try again", headers: ["Retry-After": "1"])
+
+    /// Answers a publish with the attributes of its channels. The events have been published.
+    func sum(
+        _ publish: PublishRequest, app: AppIndex, _ cluster: ClusterService, _ pending: PendingRequest, _ id: RequestID
+    ) -> HTTPResponse? {
+        waiting[id] = pending
+        let (hub, loop) = (hub, index)
+        let channels = publish.events.map { $0.publications.map(\.channel) }
+        cluster.sum(channels.flatMap { $0 }, app: app) { sums in
+            let occupancies = channels.map { names in names.map { sums?.occupancy(of: $0) } }
+            let response = sums == nil ? Self.incomplete : publish.response(occupancies: occupancies)
+            hub.post(.response(response, to: id), to: loop)
+        }
+        return nil
+    }
+
+    /// Answers a query of Pusher's HTTP API.
+    func sum(_ query: ChannelQuery, app: AppIndex, _ pending: PendingRequest, _ id: RequestID) -> HTTPResponse? {
+        guard let cluster = fleet.cluster else { return nil }
+        waiting[id] = pending
+        let (hub, loop) = (hub, index)
+        let answer = { @Sendable (result: ChannelQueryResult?) in
+            hub.post(.response(result?.response ?? Self.incomplete, to: id), to: loop)
+        }
+        switch query {
+        case .channels(let prefix, let attributes):
+            cluster.sum(nil, prefix: prefix, app: app) { answer($0.map { .channels($0.channels, attributes) }) }
+        case .channel(let name, let attributes):
+            let cached = hub.read { $0.cachedEvent(on: name, app: app) }
+            cluster.sum([name], app: app) { answer($0.map { .channel(name, $0.occupancy(of: name), cached, attributes) }) }
+        case .users(let name): cluster.sum([name], app: app) { answer($0.map { .users($0.users(of: name)) }) }
+        }
+        return nil
+    }
+}

@@ -1,0 +1,191 @@
+import Access
+import Cluster
+import FanOut
+import NATS
+import PusherProtocol
+import Threads
+
+/// The hub as that of a node of a cluster. All of it happens under the hub's lock, so the bus sees the hub's order.
+extension SharedHub {
+    /// What is needed of a cluster beside the hub.
+    struct ClusterState {
+        var link: ClusterLink
+        /// Nil until the connection is made.
+        var bus: NATSConnection?
+        /// Whether backends' publishes are refused while NATS is away.
+        let refusesWhenPartitioned: Bool
+        /// The outputs of the current input. The array is kept to reuse its memory.
+        var outputs: [ClusterLink.Output] = []
+        /// Whether outputs are being carried out: those that they cause follow them.
+        var isPerforming = false
+
+        /// Whether other nodes can be reached.
+        var isUp: Bool { bus?.isUp ?? false }
+    }
+
+    /// Sets the connection to the bus, and subscribes to the subjects of the nodes.
+    func connect(_ bus: NATSConnection) {
+        withCluster { cluster in
+            cluster.bus = bus
+            cluster.link.start(&cluster.outputs)
+        }
+    }
+
+    /// Lets time pass.
+    /// - Returns: what other parts of the gateway have to do.
+    func tickCluster(at now: Int64) -> [ClusterLink.Output] {
+        withCluster { cluster in
+            cluster.link.tick(at: now, &cluster.outputs)
+            cluster.outputs.append(.hub(.tick(now)))
+        }
+    }
+
+    /// Handles what the bus has reported.
+    /// - Returns: what other parts of the gateway have to do, in order.
+    func receive(_ events: [NATSConnection.Event], at now: Int64) -> [ClusterLink.Output] {
+        withCluster { cluster in
+            for event in events {
+                switch event {
+                case .up: cluster.link.connected(at: now, &cluster.outputs)
+                case .down: cluster.link.disconnected(&cluster.outputs)
+                case .granted(let tokens): cluster.link.granted(tokens, at: now, &cluster.outputs)
+                case .message(let token, let payload): cluster.link.received(payload, token: token, at: now, &cluster.outputs)
+                case .dropped: break
+                }
+            }
+        }
+    }
+
+    /// Asks all other nodes.
+    /// - Returns: the question's ticket, and what other parts of the gateway have to do.
+    func ask(_ question: ClusterQuestion, at now: Int64) -> (ticket: UInt64, notices: [ClusterLink.Output]) {
+        var ticket: UInt64 = 0
+        let notices = withCluster { cluster in ticket = cluster.link.ask(question, at: now, &cluster.outputs) }
+        return (ticket, notices)
+    }
+
+    /// Answers another node's question.
+    func answer(_ ticket: UInt64, to node: Epoch, _ parts: [[UInt8]]) {
+        withCluster { cluster in cluster.link.answer(ticket, to: node, parts, &cluster.outputs) }
+    }
+
+    /// Records that the authorization endpoint of another node has verified an identity for a connection.
+    /// - Parameter channel: nil for a sign-in.
+    /// - Returns: whether the connection is one of this node.
+    func authorize(_ socket: SocketID, _ identity: Identity, device: String, channel: String?) -> Bool {
+        let name = channel.flatMap { ChannelName($0, lengthMax: .max) }
+        var woken = ThreadsToWake()
+        let isHere = state.withLock { state in
+            guard state.hub.hasConnection(socket) else { return false }
+            distribute(.authorized(socket, identity, device: device, channel: name), &state, &woken)
+            return true
+        }
+        wake(woken)
+        return isHere
+    }
+
+    func sayGoodbye() {
+        withCluster { cluster in cluster.link.end(&cluster.outputs) }
+    }
+
+    /// Tells other nodes what this one has committed.
+    func announce(_ record: [UInt8], position: Int64) {
+        // NATS takes messages of up to a mebibyte. The others read larger records from the log.
+        let record = record.count > Self.recordBytesMax ? [] : record
+        withCluster { cluster in cluster.link.committed(record, position: position, &cluster.outputs) }
+    }
+
+    private static let recordBytesMax = 1_000_000
+
+    /// Whether subscriptions to a channel may be opened at once. If not, the loop gets ``LoopMessage/subscribable(_:app:)``
+    /// when they may: in a cluster, events that other nodes publish must reach this one first.
+    func isSubscribable(_ channel: ChannelName, app: AppIndex, loop: Int, _ woken: inout ThreadsToWake) -> Bool {
+        guard isClustered, channel.text != LiveStats.channel else { return true }
+        let now = Clock.monotonicMilliseconds()
+        return state.withLock { state in
+            guard var cluster = state.cluster.take() else { return true }
+            let isReady = cluster.link.want(channel, app: app, loop: loop, at: now, &cluster.outputs)
+            state.cluster = cluster
+            performOutputs(&state, &woken)
+            return isReady
+        }
+    }
+
+    /// The number of live nodes with this one, and of the channels that are subscribed to.
+    var clusterFigures: (nodes: Int, subscriptions: Int) {
+        state.withLock { state in
+            (1 + (state.cluster?.link.others.count ?? 0), state.cluster?.link.subscriptionCount ?? 0)
+        }
+    }
+
+    // MARK: Outputs
+
+    @discardableResult
+    private func withCluster(
+        _ body: (inout ClusterState) -> Void
+    ) -> [ClusterLink.Output] {
+        var woken = ThreadsToWake()
+        let notices = state.withLock { state in
+            guard var cluster = state.cluster.take() else { return [ClusterLink.Output]() }
+            body(&cluster)
+            state.cluster = cluster
+            return performOutputs(&state, &woken)
+        }
+        wake(woken)
+        return notices
+    }
+
+    /// Tells other nodes what an input has changed.
+    func tellCluster(_ input: Hub.Input, _ scope: Scope, _ state: inout State, _ woken: inout ThreadsToWake) {
+        guard var cluster = state.cluster.take() else { return }
+        if scope == .cluster {
+            switch input {
+            case .publish(let publications, let app, let sender):
+                for publication in publications {
+                    cluster.link.published(
+                        publication.frame, on: publication.channel, app: app, except: sender, &cluster.outputs)
+                }
+            case .terminate(let userID, let app): cluster.link.terminated(userID, app: app, &cluster.outputs)
+            default: break
+            }
+        }
+        state.hub.drainClusterChanges { cluster.link.changed($1, app: $0, &cluster.outputs) }
+        state.cluster = cluster
+        performOutputs(&state, &woken)
+    }
+
+    /// Carries out what the link has decided: its inputs to the hub, its messages to the bus.
+    /// - Returns: the rest, for other parts of the gateway.
+    @discardableResult
+    private func performOutputs(_ state: inout State, _ woken: inout ThreadsToWake) -> [ClusterLink.Output] {
+        guard state.cluster?.isPerforming == false else { return [] }
+        state.cluster?.isPerforming = true
+        defer { state.cluster?.isPerforming = false }
+        var notices: [ClusterLink.Output] = []
+        // An input to the hub may have further outputs.
+        while let outputs = state.cluster?.takeOutputs(), !outputs.isEmpty {
+            var commands: [NATSConnection.Command] = []
+            for output in outputs {
+                switch output {
+                case .subscribe(let subject, let token): commands.append(.subscribe(subject: subject, token: token))
+                case .unsubscribe(let token): commands.append(.unsubscribe(token: token))
+                case .publish(let subject, let payload): commands.append(.publish(subject: subject, payload: payload))
+                case .hub(let input): distribute(input, &state, &woken, scope: .node)
+                case .ready(let channel, let app, let loop):
+                    if mailboxes[loop].append(.subscribable(channel, app: app)) { woken.insert(loop: loop) }
+                case .commit, .question, .answered, .came, .went, .gap: notices.append(output)
+                }
+            }
+            if !commands.isEmpty { _ = state.cluster?.bus?.post(commands) }
+        }
+        return notices
+    }
+}
+
+extension SharedHub.ClusterState {
+    fileprivate mutating func takeOutputs() -> [ClusterLink.Output] {
+        guard !outputs.isEmpty else { return [] }
+        defer { outputs = [] }
+        return outputs
+    }
+}

@@ -1,0 +1,258 @@
+"""Several nodes on one database and one bus: what a client or a backend sees does not depend on its node."""
+
+import json
+import signal
+
+import pytest
+
+from harness.api import Api
+from harness.client import Client
+from harness.cluster import Cluster
+from harness.fleet import SECTIONS, Fleet, expect_event, unique_id, wait_until
+from harness.gateway import check_log
+from harness.nats import Nats, NatsProxy
+from harness.postgres import Postgres
+
+
+@pytest.fixture(scope="module")
+def postgres():
+    with Postgres() as server:
+        yield server
+
+
+@pytest.fixture
+def database(postgres):
+    """An empty database."""
+    postgres.query("DROP SCHEMA public CASCADE")
+    postgres.query("CREATE SCHEMA public")
+    return postgres
+
+
+@pytest.fixture
+def nats():
+    with Nats() as server:
+        yield server
+
+
+@pytest.fixture
+def cluster(start_gateway, database, nats):
+    return Cluster(start_gateway, database, nats, sections=SECTIONS, first={"client_events": True})
+
+
+@pytest.fixture
+def two(cluster):
+    return cluster.start(), cluster.start()
+
+
+def events(gateway) -> list[str]:
+    return [entry["event"] for entry in check_log(gateway.log())]
+
+
+# Events.
+
+
+def test_an_event_reaches_the_subscribers_of_all_nodes_once(two, closing):
+    clients = [closing(Client.connect(node)) for node in two for _ in range(2)]
+    for client in clients:
+        client.subscribe("news")
+    apis = [closing(Api(node)) for node in two]
+    for number in range(20):
+        apis[number % 2].publish("news", data=json.dumps({"number": number}))
+        for client in clients:
+            assert json.loads(client.expect("event")["data"]) == {"number": number}
+    for client in clients:
+        client.expect_nothing()
+
+
+def test_the_excluded_connection_may_be_on_another_node(two, closing):
+    one, other = (closing(Client.connect(node)) for node in two)
+    for client in (one, other):
+        client.subscribe("news")
+    closing(Api(two[0])).publish("news", socket_id=other.socket_id)
+    one.expect("event")
+    closing(Api(two[0])).publish("news", name="second")
+    other.expect("second")
+
+
+def test_events_of_one_node_keep_their_order_on_all_channels(two, closing):
+    client = closing(Client.connect(two[1]))
+    channels = [f"channel-{number}" for number in range(10)]
+    for channel in channels:
+        client.subscribe(channel)
+    api = closing(Api(two[0]))
+    for number in range(300):
+        api.publish(channels[number % 10], data=str(number))
+    assert [int(client.expect("event")["data"]) for _ in range(300)] == list(range(300))
+
+
+def test_nothing_published_after_the_success_is_missed_on_a_slow_bus(cluster, closing, nats):
+    proxy = closing(NatsProxy(nats, delay=0.04))
+    publisher, subscriber = cluster.start(), cluster.start(nats=proxy.url)
+    api, client = closing(Api(publisher)), closing(Client.connect(subscriber))
+    for number in range(20):
+        client.subscribe(f"channel-{number}")
+        api.publish(f"channel-{number}", data=str(number))
+        assert client.expect("event")["data"] == str(number)
+
+
+def test_client_events_reach_other_nodes(two, closing):
+    one, other = (closing(Client.connect(node)) for node in two)
+    for client in (one, other):
+        client.subscribe_private("private-chat")
+    one.send("client-typing", {"a": 1}, channel="private-chat")
+    assert json.loads(other.expect("client-typing")["data"]) == {"a": 1}
+    one.expect_nothing()
+
+
+def test_terminate_closes_connections_of_all_nodes(two, closing):
+    one, other = (closing(Client.connect(node)) for node in two)
+    for client in (one, other):
+        client.sign_in("ann")
+    assert closing(Api(two[0])).post_signed("users/ann/terminate_connections", b"{}").status == 200
+    for client in (one, other):
+        assert client.expect_close()[0] == 4009
+
+
+# Presence.
+
+
+def test_members_of_all_nodes_are_one_list(two, closing):
+    one, other = (closing(Client.connect(node)) for node in two)
+    assert one.join("presence-room", "ann", {"name": "Ann"})["count"] == 1
+    seen = other.join("presence-room", "bob")
+    assert seen["count"] == 2 and seen["hash"]["ann"] == {"name": "Ann"}
+    one.expect_member_added("presence-room", "bob")
+    # A user on two nodes is one member.
+    third = closing(Client.connect(two[1]))
+    third.join("presence-room", "ann")
+    one.unsubscribe("presence-room")
+    other.expect_nothing()
+    third.unsubscribe("presence-room")
+    other.expect_member_removed("presence-room", "ann")
+
+
+def test_members_of_a_killed_node_are_withdrawn(cluster, closing):
+    first, second = (cluster.start(cluster={"heartbeat_seconds": 1}) for _ in range(2))
+    one, other = closing(Client.connect(first)), closing(Client.connect(second))
+    one.join("presence-room", "ann")
+    other.join("presence-room", "bob")
+    one.expect_member_added("presence-room", "bob")
+    second.kill()
+    one.expect_member_removed("presence-room", "bob")
+    assert "node_lost" in events(first)
+
+
+def test_members_of_a_node_that_ends_are_withdrawn_at_once(two, closing):
+    one, other = (closing(Client.connect(node)) for node in two)
+    one.join("presence-room", "ann")
+    other.join("presence-room", "bob")
+    one.expect_member_added("presence-room", "bob")
+    two[1].stop()
+    one.expect_member_removed("presence-room", "bob")
+
+
+# The fleet.
+
+
+def test_an_action_reaches_drivers_and_dispatchers_of_all_nodes(two, closing):
+    fleets = [Fleet(node, closing) for node in two]
+    admins = [fleet.admin() for fleet in fleets]
+    dashboards = [fleet.listen(admin, "admin-channel") for fleet, admin in zip(fleets, admins, strict=True)]
+    driver = fleets[1].listen(fleets[1].driver("d1"), "driver-d1")
+    for number in range(10):
+        code = unique_id("O")
+        admins[number % 2].assign(code, "d1")
+        assert json.loads(driver.expect("job-assigned")["data"])["bookingId"] == code
+        for dashboard in dashboards:
+            assert json.loads(dashboard.expect("order-assigned")["data"])["bookingId"] == code
+
+
+def test_what_one_node_has_answered_every_node_shows(two, closing):
+    admins = [Fleet(node, closing).admin() for node in two]
+    for number in range(20):
+        code = unique_id("O")
+        admins[number % 2].assign(code, "d1")
+        assert admins[1 - number % 2].get_order(code)["driverId"] == "d1"
+
+
+@pytest.mark.parametrize("end", [signal.SIGTERM, signal.SIGKILL])
+def test_the_others_go_on_without_a_node(cluster, closing, end):
+    first, second = cluster.start(), cluster.start()
+    fleet = Fleet(second, closing)
+    admin, driver = fleet.admin(), fleet.listen(fleet.driver("d1"), "driver-d1")
+    Fleet(first, closing).admin().assign(unique_id("O"), "d1")
+    driver.expect("job-assigned")
+    if end == signal.SIGTERM:
+        first.stop()
+    else:
+        first.kill()
+    admin.assign(unique_id("O"), "d1")
+    driver.expect("job-assigned")
+
+
+# Configuration.
+
+
+def test_a_gateway_without_nats_is_refused_beside_nodes(two, start_gateway, database):
+    import subprocess
+
+    from harness.gateway import BINARY, environment, write_config
+    config = write_config(two[0].config.parent / "alone.yaml", server={"port": 0}, store={
+        "url": database.url, "encryption_keys": [{"id": "e2e", "key": "ZTJlLWtleS1lMmUta2V5LWUyZS1rZXktZTJlLWtleS0="}]})
+    done = subprocess.run([BINARY, "serve", "--config", config], env=environment(), capture_output=True, text=True,
+                          timeout=30)
+    assert done.returncode == 1 and "in use by another process" in done.stderr, done
+    wait_until(lambda: True, "nothing")
+    expect_event  # noqa: B018
+
+
+# Questions to all nodes.
+
+
+def test_sums_of_channels_are_those_of_all_nodes(two, closing):
+    one, other = (closing(Client.connect(node)) for node in two)
+    one.subscribe("news")
+    other.subscribe("news")
+    other.subscribe("sports")
+    one.join("presence-room", "ann")
+    other.join("presence-room", "ann")
+    third = closing(Client.connect(two[1]))
+    third.join("presence-room", "bob")
+    for api in (closing(Api(node)) for node in two):
+        assert api.get_signed("channels").json() == {"channels": {"news": {}, "presence-room": {}, "sports": {}}}
+        listed = api.get_signed("channels", filter_by_prefix="presence-", info="user_count").json()
+        assert listed == {"channels": {"presence-room": {"user_count": 2}}}
+        assert api.get_signed("channels/news", info="subscription_count").json() == {
+            "occupied": True, "subscription_count": 2}
+        assert api.get_signed("channels/nobody").json() == {"occupied": False}
+        users = api.get_signed("channels/presence-room/users").json()["users"]
+        assert sorted(user["id"] for user in users) == ["ann", "bob"]
+        published = api.publish_with_info("news", "subscription_count") if hasattr(api, "publish_with_info") else None
+        assert published is None or published == {"channels": {"news": {"subscription_count": 2}}}
+
+
+def test_rights_end_on_the_node_of_the_connection(two, closing):
+    """The signature comes from one node, the connection is on another, and the job is lost on the first."""
+    fleets = [Fleet(node, closing) for node in two]
+    admin, driver = fleets[0].admin(), fleets[0].driver("d1")
+    code = unique_id("O")
+    admin.assign(code, "d1")
+    client = closing(Client.connect(two[1]))
+    channel = f"private-tracking-{code}"
+    auth = driver.channel_auth(client.socket_id, channel).json()["auth"]
+    client.subscribe(channel, auth=auth)
+    admin.order(code, "assign-driver", driverId="d2")
+    while (message := client.receive())["event"] != "pusher:error":
+        pass
+    assert "has ended" in json.loads(message["data"])["message"] if isinstance(message["data"], str) else True
+    assert driver.channel_auth(client.socket_id, channel).status == 403
+
+
+def test_a_driver_may_subscribe_as_soon_as_the_action_is_answered(two, closing):
+    fleets = [Fleet(node, closing) for node in two]
+    admin, driver = fleets[0].admin(), fleets[1].driver("d1")
+    client = closing(Client.connect(two[1]))
+    for _ in range(20):
+        code = unique_id("O")
+        admin.assign(code, "d1")
+        assert driver.channel_auth(client.socket_id, f"private-tracking-{code}").status == 200
