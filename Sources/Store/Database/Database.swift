@@ -16,10 +16,13 @@ package final class Database {
 
     // MARK: Statements
 
-    /// Runs a statement and discards its rows.
+    /// Runs a statement and discards its rows. In a transaction, a server runs it together with later statements, so its
+    /// error may be thrown by one of them, at the latest by the commit.
+    func change(_ sql: SQL, _ values: SQLValue...) throws(DatabaseError) { try statement(sql).change(values) }
+
+    /// Runs a statement, discards its rows, and waits for its result.
     /// - Returns: the number of rows that it inserted, updated or deleted.
-    @discardableResult
-    func change(_ sql: SQL, _ values: SQLValue...) throws(DatabaseError) -> Int {
+    func changeCountingRows(_ sql: SQL, _ values: SQLValue...) throws(DatabaseError) -> Int {
         try statement(sql).run(values) { _ throws(DatabaseError) in }
         return connection.changedRows
     }
@@ -65,6 +68,15 @@ package final class Database {
 
     /// The number of rows changed since the connection was opened, including changes that were rolled back.
     var totalChangedRows: Int64 { connection.totalChangedRows }
+
+    /// This moment, for ``hasChanged(since:)``.
+    var changeMark: Int64 { connection.changeMark }
+
+    /// Whether statements since the moment have changed rows. Waits only if that is not known yet.
+    func hasChanged(since mark: Int64) throws(DatabaseError) -> Bool { try connection.hasChanged(since: mark) }
+
+    /// How often the connection has waited for the server's response to statements. Nil for a file.
+    package var roundTrips: Int? { (connection as? PostgresConnection)?.roundTrips }
 
     // MARK: Transactions
 

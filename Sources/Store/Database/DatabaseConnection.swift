@@ -13,6 +13,12 @@ protocol DatabaseConnection: AnyObject {
     /// The number of rows changed since the connection was opened, including changes that were rolled back.
     var totalChangedRows: Int64 { get }
 
+    /// This moment, for ``hasChanged(since:)``.
+    var changeMark: Int64 { get }
+
+    /// Whether statements since the moment have changed rows.
+    func hasChanged(since mark: Int64) throws(DatabaseError) -> Bool
+
     func begin(_ mode: TransactionMode) throws(DatabaseError)
 
     /// Commits the open transaction. If it throws, the transaction's changes are not stored, unless the connection was told
@@ -30,6 +36,10 @@ protocol DatabaseStatement: AnyObject {
 
     /// Runs the statement to its end and calls `body` for each row. If `body` throws an error, stops and rethrows it.
     func run(_ values: [SQLValue], _ body: (Row) throws(DatabaseError) -> Void) throws(DatabaseError)
+
+    /// Runs the statement and discards its rows. In a transaction, the database may run it later: before the next statement
+    /// that is not run with this method, or at the commit, which then throws its error.
+    func change(_ values: [SQLValue]) throws(DatabaseError)
 
     // The columns of the current row. Only `body` calls these.
     func isNull(_ column: Int32) -> Bool

@@ -120,7 +120,7 @@ final class ChannelSequenceTable {
     /// none of its earlier notifications may be left.
     /// - Returns: the number of deleted rows.
     func deleteExpired(before cutoff: Int64, most: Int) throws(DatabaseError) -> Int {
-        try database.change(
+        try database.changeCountingRows(
             """
             DELETE FROM channel_sequences WHERE channel IN (SELECT channel FROM channel_sequences WHERE passing = 1 \
             AND used_at < ? ORDER BY used_at LIMIT ?)

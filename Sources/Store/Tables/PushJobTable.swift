@@ -65,7 +65,7 @@ struct PushJobTable {
     /// Inserts a job.
     /// - Returns: false if the notification already has a job for this device in this round.
     func queue(_ job: NewPushJob, number: Int64, turn: Int64) throws(DatabaseError) -> Bool {
-        try database.change(
+        try database.changeCountingRows(
             """
             INSERT INTO push_jobs (number, lane, notification_id, device_id, recipient, entity, collapse_key, state, turn, \
             attempts, fallback, queued_at, expires_at, round) VALUES (?, ?, ?, ?, ?, ?, ?, 'queued', ?, 0, ?, ?, ?, ?) \
@@ -240,7 +240,7 @@ struct PushJobTable {
     /// now, if a newer job supersedes it, or if its recipient has confirmed or acknowledged the notification.
     /// - Returns: true if the job was cancelled.
     func cancelIfStale(_ number: Int64, now: Int64) throws(DatabaseError) -> Bool {
-        try database.change(Self.cancelIfStale, .integer(now), .integer(number)) > 0
+        try database.changeCountingRows(Self.cancelIfStale, .integer(now), .integer(number)) > 0
     }
 
     private static let cancelIfStale = SQL(

@@ -18,10 +18,10 @@ extension CommandExecutor {
             guard stored.digest == key.digest else { return .rejected(Self.keyReuse(key.text)) }
             return .replayed(status: stored.status, body: stored.body)
         }
-        let changesBefore = database.totalChangedRows
+        let start = database.changeMark
         let reply = try executeOnce(command, now)
         // A command that changed nothing can be executed again: storing its response would only cost space.
-        if case .committed(let result) = reply, database.totalChangedRows != changesBefore {
+        if case .committed(let result) = reply, try database.hasChanged(since: start) {
             try store(result, of: command.actor, key, now)
         }
         return reply
