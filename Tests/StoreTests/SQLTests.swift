@@ -376,6 +376,7 @@ import Testing
         try notifications.replaceData(of: "N", by: Array("{}".utf8))
         _ = try notifications.deleteExpired(before: 0, most: 1)
         for _ in 1...2 { _ = try executor.sequences.next(channel: "driver-42", now: noon) }
+        _ = try executor.sequences.last(of: "driver-42")
         _ = try executor.sequences.addUnread(channel: "customer-7", now: noon)
         _ = try executor.sequences.unread(channel: "driver-42")
         _ = try executor.sequences.readTo(channel: "driver-42")

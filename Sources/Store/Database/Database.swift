@@ -53,6 +53,15 @@ package final class Database {
         try statement(sql).run(values, body)
     }
 
+    /// Says that one of the methods above is about to read with the same arguments. In a transaction, a server runs the
+    /// statement together with one before it. Any change in between makes this useless.
+    func prefetch(_ sql: SQL, _ values: SQLValue...) throws(DatabaseError) {
+        if canPrefetch { try statement(sql).prefetch(values) }
+    }
+
+    /// Whether ``prefetch(_:_:)`` has an effect: each statement that is waited for is a round trip to a server.
+    var canPrefetch: Bool { connection.dialect == .postgres }
+
     private func statement(_ sql: SQL) throws(DatabaseError) -> any DatabaseStatement {
         if let statement = statements[sql.address] { return statement }
         let statement = try connection.prepare(sql.text)

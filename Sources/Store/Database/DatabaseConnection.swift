@@ -41,6 +41,10 @@ protocol DatabaseStatement: AnyObject {
     /// that is not run with this method, or at the commit, which then throws its error.
     func change(_ values: [SQLValue]) throws(DatabaseError)
 
+    /// Says that the statement, a SELECT, is about to be run with these values. A server then runs it together with a
+    /// statement before it.
+    func prefetch(_ values: [SQLValue])
+
     // The columns of the current row. Only `body` calls these.
     func isNull(_ column: Int32) -> Bool
     func integer(_ column: Int32) -> Int64

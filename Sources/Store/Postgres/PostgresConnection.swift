@@ -47,6 +47,7 @@ final class PostgresConnection: DatabaseConnection {
     /// Whether the server knows of the running transaction.
     private var isBegun = false
     private var queue = StatementQueue()
+    private var prefetches = Prefetches()
     /// More statements do not wait, which limits the memory that they take.
     private static let queueMax = 256
     private var limitsStatements = true
@@ -185,7 +186,8 @@ final class PostgresConnection: DatabaseConnection {
 
     /// Runs a statement, after those that wait.
     func run(_ request: PostgresRequest) throws(DatabaseError) -> PostgresResult {
-        queue.append(request)
+        if let result = try prefetched(request) { return result }
+        append(request)
         let results = try runQueue()
         guard let result = results.last else { preconditionFailure("a statement without a result") }
         changedRows = result.changedRows
@@ -198,7 +200,26 @@ final class PostgresConnection: DatabaseConnection {
             _ = try run(request)
             return
         }
+        append(request)
+    }
+
+    private func append(_ request: PostgresRequest) {
         queue.append(request)
+        if !request.text.isReading { prefetches.removeAll() }
+    }
+
+    /// Lets a read wait for a later statement, if a transaction runs.
+    func prefetch(_ request: PostgresRequest) {
+        guard transaction != nil, !prefetches.contains(request) else { return }
+        queue.append(request)
+        prefetches.append(request, number: queue.count)
+    }
+
+    /// The result of a read that was prefetched; nil if it was not.
+    private func prefetched(_ request: PostgresRequest) throws(DatabaseError) -> PostgresResult? {
+        guard prefetches.contains(request) else { return nil }
+        if prefetches.isWaiting(request) { _ = try runQueue() }
+        return prefetches.take(request)
     }
 
     /// Runs the statements that wait. A transaction of which the server has answered nothing yet begins anew if its
@@ -206,13 +227,13 @@ final class PostgresConnection: DatabaseConnection {
     private func runQueue(isHarmless: Bool? = nil) throws(DatabaseError) -> [PostgresResult] {
         let requests = queue.take()
         guard let last = requests.last else { return [] }
-        let isReading = last.text.sql.hasPrefix("SELECT")
         // Also after an error, so that nothing of this transaction runs outside of it.
         defer { isBegun = transaction != nil }
-        let results = try withSession(isHarmless: isHarmless ?? (transaction != nil || isReading)) {
+        let results = try withSession(isHarmless: isHarmless ?? (transaction != nil || last.text.isReading)) {
             session throws(DatabaseError) in try session.run(requests)
         }
         queue.record(results)
+        prefetches.record(results, last: queue.count)
         for result in results { totalChangedRows += Int64(result.changedRows) }
         return results
     }
@@ -305,6 +326,7 @@ final class PostgresConnection: DatabaseConnection {
         transaction = nil
         isBegun = false
         queue.discard()
+        prefetches.removeAll()
     }
 
     /// Asks the server whether a transaction was committed whose session was lost during the commit. Waits for the server:

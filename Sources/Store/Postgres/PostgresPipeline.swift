@@ -11,6 +11,7 @@ final class PostgresText: Sendable {
     let number: Int
     /// The name under which sessions prepare it.
     let name: String
+    let isReading: Bool
     /// Whether it changes at least one row, unless it fails: an INSERT of values that leaves out no row.
     let alwaysChanges: Bool
 
@@ -19,6 +20,7 @@ final class PostgresText: Sendable {
         self.number = number
         self.name = name ?? "s\(number)"
         (numberedSQL, parameterCount) = PostgresStatement.numbered(sql)
+        isReading = sql.hasPrefix("SELECT")
         alwaysChanges = sql.hasPrefix("INSERT") && !["SELECT", "WHERE", "DO NOTHING"].contains { sql.contains($0) }
     }
 }

@@ -25,6 +25,8 @@ final class PostgresStatement: DatabaseStatement {
 
     func change(_ values: [SQLValue]) throws(DatabaseError) { try connection.change(request(values)) }
 
+    func prefetch(_ values: [SQLValue]) { connection.prefetch(request(values)) }
+
     private func request(_ values: [SQLValue]) -> PostgresRequest {
         precondition(values.count == text.parameterCount, "number of values differs from number of parameters: \(sql)")
         return PostgresRequest(text: text, values: values)

@@ -33,6 +33,8 @@ final class SQLiteStatement: DatabaseStatement {
 
     func change(_ values: [SQLValue]) throws(DatabaseError) { try run(values) { _ throws(DatabaseError) in } }
 
+    func prefetch(_ values: [SQLValue]) {}
+
     // MARK: Columns of the current row
 
     func isNull(_ column: Int32) -> Bool { sqlite3_column_type(handle, column) == SQLITE_NULL }

@@ -19,6 +19,8 @@ struct OrderTable {
         try database.first(Self.selectByCode, .string(code), as: Order.init(row:))
     }
 
+    func prefetch(code: String) throws(DatabaseError) { try database.prefetch(Self.selectByCode, .string(code)) }
+
     private static let selectByCode = SQL("\(select) WHERE code = ?")
 
     /// Finds the order for a job id that an app of the driver `driverID` sent. The id is an order's code or a booking's

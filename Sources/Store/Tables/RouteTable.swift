@@ -13,6 +13,8 @@ struct RouteTable {
         try database.first(Self.selectByID, .string(id), as: Route.init(row:))
     }
 
+    func prefetch(id: String) throws(DatabaseError) { try database.prefetch(Self.selectByID, .string(id)) }
+
     private static let selectByID = SQL("\(select) WHERE id = ?")
 
     /// A driver's open routes with their creation times, oldest first.
