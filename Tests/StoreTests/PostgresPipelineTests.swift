@@ -167,6 +167,18 @@ import Testing
         #expect(try count(in: database) == 1)
     }
 
+    @Test func rowsOfAChangeComeByTheCommit() throws {
+        let database = try database()
+        var ids: [Int64] = []
+        try database.transaction { () throws(DatabaseError) in
+            for id in 1...3 {
+                try database.change("INSERT INTO things (id) VALUES (?) RETURNING id", .integer(id)) { ids.append($0.integer(0)) }
+            }
+            #expect(ids == [])
+        }
+        #expect(ids == [1, 2, 3])
+    }
+
     @Test func itIsKnownWhichStatementsHaveChangedRows() throws {
         let database = try database()
         try database.transaction { () throws(DatabaseError) in
@@ -208,6 +220,20 @@ import Testing
         #expect(sequences.contains("admin-channel 64") && sequences.contains("driver-15 2"), "\(sequences)")
     }
 
+    /// The turn of the driver's next job, and whether it is a new one.
+    @Test func aPushNeedsTwoMoreRoundTrips() throws {
+        let executor = try store.pushing()
+        for id in 0..<16 { _ = try executor.commit(register(fcm("\(id)"), by: driver("\(id)"))) }
+        let before = executor.database.roundTrips ?? 0
+        for round in 1...2 {
+            try executor.transaction { () throws(DatabaseError) in
+                for id in 0..<16 { _ = try executor.execute(assign("\(round)-\(id)", to: "\(id)"), now: noon) }
+            }
+        }
+        #expect((executor.database.roundTrips ?? 0) - before <= 2 * (16 * 3 + 1))
+        #expect(try executor.count("push_jobs") == 32)
+    }
+
     @Test func aPrefetchedReadNeedsNoRoundTripUntilAChange() throws {
         let database = try database()
         let byID: SQL = "SELECT text FROM things WHERE id = ?"
@@ -225,10 +251,12 @@ import Testing
             #expect(try count(in: database) == 3)
             #expect(try read(1, 4) == (["a", nil], 0))
             #expect(try read(3, 1) == (["a", "a"], 2), "one was not prefetched, the other is read again")
+            try database.prefetch(byID, .integer(3))
             try database.change("UPDATE things SET text = ?", .string("b"))
-            #expect(try read(2) == (["b"], 1))
+            #expect(try read(2, 3) == (["b", "b"], 2))
             for id in 1...2 { try database.prefetch(byID, .integer(id)) }
-            #expect(try read(2, 1) == (["b", "b"], 1))
+            try database.change("UPDATE publication SET position = ?", .string(""))
+            #expect(try read(2, 1) == (["b", "b"], 1), "another table was changed")
         }
         try database.prefetch(byID, .integer(1))
         #expect(try read(1) == (["b"], 1))

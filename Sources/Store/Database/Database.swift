@@ -18,7 +18,10 @@ package final class Database {
 
     /// Runs a statement and discards its rows. In a transaction, a server runs it together with later statements, so its
     /// error may be thrown by one of them, at the latest by the commit.
-    func change(_ sql: SQL, _ values: SQLValue...) throws(DatabaseError) { try statement(sql).change(values) }
+    /// - Parameter body: called for each row that the statement returns, at the latest by the commit.
+    func change(_ sql: SQL, _ values: SQLValue..., returning body: ((Row) -> Void)? = nil) throws(DatabaseError) {
+        try statement(sql).change(values, body)
+    }
 
     /// Runs a statement, discards its rows, and waits for its result.
     /// - Returns: the number of rows that it inserted, updated or deleted.
@@ -54,7 +57,7 @@ package final class Database {
     }
 
     /// Says that one of the methods above is about to read with the same arguments. In a transaction, a server runs the
-    /// statement together with one before it. Any change in between makes this useless.
+    /// statement together with one before it. A change of the same table in between makes this useless.
     func prefetch(_ sql: SQL, _ values: SQLValue...) throws(DatabaseError) {
         if canPrefetch { try statement(sql).prefetch(values) }
     }

@@ -37,9 +37,9 @@ protocol DatabaseStatement: AnyObject {
     /// Runs the statement to its end and calls `body` for each row. If `body` throws an error, stops and rethrows it.
     func run(_ values: [SQLValue], _ body: (Row) throws(DatabaseError) -> Void) throws(DatabaseError)
 
-    /// Runs the statement and discards its rows. In a transaction, the database may run it later: before the next statement
-    /// that is not run with this method, or at the commit, which then throws its error.
-    func change(_ values: [SQLValue]) throws(DatabaseError)
+    /// Runs the statement and calls `body` for each row. In a transaction, the database may do both later: before the next
+    /// statement that is not run with this method, or at the commit, which then throws the error.
+    func change(_ values: [SQLValue], _ body: ((Row) -> Void)?) throws(DatabaseError)
 
     /// Says that the statement, a SELECT, is about to be run with these values. A server then runs it together with a
     /// statement before it.

@@ -205,7 +205,7 @@ final class PostgresConnection: DatabaseConnection {
 
     private func append(_ request: PostgresRequest) {
         queue.append(request)
-        if !request.text.isReading { prefetches.removeAll() }
+        if !request.text.isReading, let table = request.text.changedTable { prefetches.remove(readingFrom: table) }
     }
 
     /// Lets a read wait for a later statement, if a transaction runs.
@@ -234,7 +234,10 @@ final class PostgresConnection: DatabaseConnection {
         }
         queue.record(results)
         prefetches.record(results, last: queue.count)
-        for result in results { totalChangedRows += Int64(result.changedRows) }
+        for (request, result) in zip(requests, results) {
+            totalChangedRows += Int64(result.changedRows)
+            request.onResult?(result)
+        }
         return results
     }
 
@@ -245,6 +248,7 @@ final class PostgresConnection: DatabaseConnection {
     @discardableResult
     func query(_ sql: String) throws(DatabaseError) -> PostgresResult {
         _ = try runQueue()
+        prefetches.removeAll()
         let isReading = sql.hasPrefix("SELECT")
         let result = try withSession(isHarmless: isReading) { session throws(DatabaseError) in try session.query(sql) }
         queue.record(result)

@@ -12,6 +12,10 @@ final class PostgresText: Sendable {
     /// The name under which sessions prepare it.
     let name: String
     let isReading: Bool
+    /// The table that an INSERT, UPDATE or DELETE changes.
+    let changedTable: Substring?
+    /// The names in a SELECT: of tables, columns and others.
+    private let names: Set<Substring>
     /// Whether it changes at least one row, unless it fails: an INSERT of values that leaves out no row.
     let alwaysChanges: Bool
 
@@ -21,14 +25,22 @@ final class PostgresText: Sendable {
         self.name = name ?? "s\(number)"
         (numberedSQL, parameterCount) = PostgresStatement.numbered(sql)
         isReading = sql.hasPrefix("SELECT")
+        let words = sql.split { !$0.isLetter && $0 != "_" }
+        names = isReading ? Set(words) : []
+        changedTable = words.first == "UPDATE" ? words.dropFirst().first : words.dropFirst(2).first
         alwaysChanges = sql.hasPrefix("INSERT") && !["SELECT", "WHERE", "DO NOTHING"].contains { sql.contains($0) }
     }
+
+    /// Whether the change of a table may alter what this SELECT returns. There are no triggers and no foreign keys.
+    func reads(_ table: Substring) -> Bool { names.contains(table) }
 }
 
 /// A statement to run, with the values of its parameters.
 struct PostgresRequest {
     let text: PostgresText
     let values: [SQLValue]
+    /// Called with the statement's result.
+    var onResult: ((PostgresResult) -> Void)?
 }
 
 /// Several statements in one round trip (libpq's "pipeline mode").

@@ -14,7 +14,10 @@ final class PostgresStatement: DatabaseStatement {
 
     func run(_ values: [SQLValue], _ body: (Row) throws(DatabaseError) -> Void) throws(DatabaseError) {
         precondition(result == nil, "a statement was started while it was running: \(sql)")
-        let rows = try connection.run(request(values))
+        try read(try connection.run(request(values)), body)
+    }
+
+    private func read<Failure>(_ rows: PostgresResult, _ body: (Row) throws(Failure) -> Void) throws(Failure) {
         result = rows
         defer { result = nil }
         for number in 0..<rows.rowCount {
@@ -23,7 +26,11 @@ final class PostgresStatement: DatabaseStatement {
         }
     }
 
-    func change(_ values: [SQLValue]) throws(DatabaseError) { try connection.change(request(values)) }
+    func change(_ values: [SQLValue], _ body: ((Row) -> Void)?) throws(DatabaseError) {
+        var request = request(values)
+        if let body { request.onResult = { self.read($0, body) } }
+        try connection.change(request)
+    }
 
     func prefetch(_ values: [SQLValue]) { connection.prefetch(request(values)) }
 

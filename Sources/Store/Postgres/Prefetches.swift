@@ -1,4 +1,5 @@
-/// Reads whose results come before they are asked for (``Database/prefetch(_:_:)``). They hold until the next change.
+/// Reads whose results come before they are asked for (``Database/prefetch(_:_:)``). They hold until one of their tables is
+/// changed.
 struct Prefetches {
     private struct Prefetch {
         let request: PostgresRequest
@@ -8,8 +9,13 @@ struct Prefetches {
     }
 
     private var all: [Prefetch] = []
+    /// The oldest are forgotten: a command may have been rejected before it has read what it was expected to.
+    private static let most = 64
 
-    mutating func append(_ request: PostgresRequest, number: Int64) { all.append(Prefetch(request: request, number: number)) }
+    mutating func append(_ request: PostgresRequest, number: Int64) {
+        if all.count == Self.most { all.removeFirst() }
+        all.append(Prefetch(request: request, number: number))
+    }
 
     func contains(_ request: PostgresRequest) -> Bool { index(of: request) != nil }
 
@@ -30,6 +36,8 @@ struct Prefetches {
     }
 
     private func index(of request: PostgresRequest) -> Int? { all.firstIndex { $0.request.isSame(as: request) } }
+
+    mutating func remove(readingFrom table: Substring) { all.removeAll { $0.request.text.reads(table) } }
 
     mutating func removeAll() { if !all.isEmpty { all.removeAll(keepingCapacity: true) } }
 }

@@ -31,7 +31,9 @@ final class SQLiteStatement: DatabaseStatement {
         }
     }
 
-    func change(_ values: [SQLValue]) throws(DatabaseError) { try run(values) { _ throws(DatabaseError) in } }
+    func change(_ values: [SQLValue], _ body: ((Row) -> Void)?) throws(DatabaseError) {
+        try run(values) { row throws(DatabaseError) in body?(row) }
+    }
 
     func prefetch(_ values: [SQLValue]) {}
 

@@ -224,16 +224,19 @@ struct PushJobTable {
     /// Cancels the unsent jobs of a recipient's older notifications about the same order or route: the newer
     /// notification would replace them on the device.
     /// - Parameter notificationID: the newer notification.
-    /// - Returns: the lane of each cancelled job.
+    /// - Parameter onCancel: called with the lane of each cancelled job, at the latest by the commit.
     func supersede(
-        of recipient: String, _ collapseKey: String, before notificationID: String, now: Int64
-    ) throws(DatabaseError) -> [PushLane] {
-        try database.all(
+        of recipient: String, _ collapseKey: String, before notificationID: String, now: Int64,
+        onCancel: @escaping (PushLane) -> Void
+    ) throws(DatabaseError) {
+        try database.change(
             """
             UPDATE push_jobs SET state = 'cancelled', reason = 'superseded', settled_at = ? WHERE recipient = ? \
             AND collapse_key = ? AND notification_id < ? AND state IN ('queued', 'waiting') RETURNING lane
-            """, .integer(now), .string(recipient), .string(collapseKey), .string(notificationID), as: Self.lane
-        ).compactMap { $0 }
+            """, .integer(now), .string(recipient), .string(collapseKey), .string(notificationID)
+        ) { row in
+            if let lane = Self.lane(row) { onCancel(lane) }
+        }
     }
 
     /// Cancels a job that a lane has reported and that is still open, if its device was removed or has another owner by

@@ -13,7 +13,7 @@ extension CommandExecutor {
     /// Executes a command, unless its idempotency key was used already. Call it in a ``transaction(_:)``: it writes to
     /// many tables.
     package func execute(_ command: Command, now: Int64) throws(DatabaseError) -> CommandReply {
-        if database.canPrefetch { try prefetch(command) }
+        if database.canPrefetch { try prefetch(command, now: now) }
         guard let key = command.idempotencyKey else { return try executeOnce(command, now) }
         if let stored = try idempotency.response(subject: command.actor.key, key: key.text, now: now - clockLead) {
             guard stored.digest == key.digest else { return .rejected(Self.keyReuse(key.text)) }

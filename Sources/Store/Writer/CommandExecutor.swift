@@ -269,7 +269,7 @@ package final class CommandExecutor {
     private func write(
         _ plan: DispatchPlan, _ command: Command, _ now: Int64
     ) throws(DatabaseError) -> (sequences: [Int64], lanes: Set<PushLane>) {
-        for notification in plan.notifications { try self.sequences.prefetch(channel: notification.channel) }
+        if database.canPrefetch { try prefetch(plan, now: now) }
         let sequences = try plan.notifications.map { notification throws(DatabaseError) in
             try self.sequences.next(channel: notification.channel, now: now)
         }
