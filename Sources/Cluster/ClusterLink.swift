@@ -25,6 +25,8 @@ package struct ClusterLink {
         case answered(Questions.Result)
         case came(ClusterNode)
         case went(ClusterNode, isOrderly: Bool)
+        /// Tell the backends' webhooks, if they want to know.
+        case webhook(AppWebhookEvent)
         /// A message on a channel's subject was lost.
         case gap(ChannelName, app: AppIndex)
     }
@@ -34,9 +36,9 @@ package struct ClusterLink {
     static let nodeToken: UInt64 = .max - 1
 
     package private(set) var node: ClusterNode
-    private let subjects: Subjects
-    /// The applications' ids, by index.
-    private let apps: [String]
+    let subjects: Subjects
+    /// What the link needs to know of the applications, by index.
+    let rules: [App]
     private let heartbeatMilliseconds: Int64
     private(set) var isUp = false
     private(set) var membership: Membership
@@ -45,24 +47,42 @@ package struct ClusterLink {
     private var sent = SentNumbers()
     private var receivedByAll = ReceivedNumbers()
     private var questions = Questions()
+    var shares = Shares()
     /// Milliseconds of the monotonic clock.
-    private var now: Int64
+    private(set) var now: Int64
     private var heartbeatAt: Int64 = 0
     /// Messages of another version, or malformed.
     package private(set) var unreadableMessages = 0
 
     /// - Parameters:
     ///   - name: the cluster's.
-    ///   - apps: the applications' ids, by index.
+    ///   - apps: by index.
     ///   - now: milliseconds of the monotonic clock.
-    package init(name: String, node: ClusterNode, apps: [String], heartbeatMilliseconds: Int64, now: Int64) {
+    package init(name: String, node: ClusterNode, apps: [App], heartbeatMilliseconds: Int64, now: Int64) {
         subjects = Subjects(name: name)
         self.node = node
-        self.apps = apps
+        rules = apps
         self.heartbeatMilliseconds = heartbeatMilliseconds
         self.now = now
         membership = Membership(heartbeatMilliseconds: heartbeatMilliseconds)
     }
+
+    /// An application.
+    package struct App: Sendable {
+        package let id: String
+        /// Whether subscribers get `subscription_count` events.
+        let countsSubscriptions: Bool
+        /// Whether anybody wants to know edges or counts.
+        let reportsShares: Bool
+
+        package init(id: String, _ rules: AppRules) {
+            self.id = id
+            countsSubscriptions = rules.subscriptionCounts
+            reportsShares = rules.reportsShares
+        }
+    }
+
+    func index(ofApp id: String) -> AppIndex? { rules.firstIndex { $0.id == id } }
 
     /// The other nodes that live.
     package var others: [ClusterNode] { membership.nodes }
@@ -84,6 +104,7 @@ package struct ClusterLink {
         isUp = true
         membership.connected(at: self.now)
         sendHeartbeat(&outputs)
+        reportAll(&outputs)
     }
 
     /// The connection is lost: subscriptions that wait go on, and all questions end without answers.
@@ -124,6 +145,7 @@ package struct ClusterLink {
             release(token, &outputs)
         }
         for token in interests.expired(at: self.now) { leave(token, &outputs) }
+        tickShares(&outputs)
         for result in questions.tick(at: self.now) { outputs.append(.answered(result)) }
     }
 
@@ -135,7 +157,7 @@ package struct ClusterLink {
         publish(.heartbeat(name: node.name, localMembers.recentVersions(at: now)), on: subjects.nodes, &outputs)
     }
 
-    private mutating func publish(_ body: ClusterMessage.Body, on subject: String, _ outputs: inout [Output]) {
+    mutating func publish(_ body: ClusterMessage.Body, on subject: String, _ outputs: inout [Output]) {
         guard isUp else { return }
         var message = ClusterMessage(sender: node.epoch, body)
         (message.number, message.numberBefore) = sent.next(on: subject, at: now)
@@ -162,7 +184,7 @@ package struct ClusterLink {
     /// The token of a channel, to whose subject the node is subscribed from now on.
     private mutating func listen(to key: Interests.Key, _ outputs: inout [Output]) -> UInt64 {
         if let token = interests.tokens[key] { return token }
-        let subject = subjects.channel(key.channel, app: apps[key.app])
+        let subject = subjects.channel(key.channel, app: rules[key.app].id)
         let token = interests.add(key, subject: subject, askedAt: isUp ? now : nil, at: now)
         outputs.append(.subscribe(subject: subject, token: token))
         return token
@@ -179,10 +201,13 @@ package struct ClusterLink {
             interests.byToken[token]?.idleSince = now
         case .memberJoined(let channel, let member):
             let version = localMembers.join(member, on: presence(channel, app), at: now)
-            publish(.memberJoined(version: version, member), on: subjects.channel(channel, app: apps[app]), &outputs)
+            publish(.memberJoined(version: version, member), on: subjects.channel(channel, app: rules[app].id), &outputs)
+            userChanged(member.id, isHere: true, on: channel, app: app, &outputs)
         case .memberLeft(let channel, let userID):
             let version = localMembers.leave(userID, on: presence(channel, app), at: now)
-            publish(.memberLeft(version: version, userID: userID), on: subjects.channel(channel, app: apps[app]), &outputs)
+            publish(.memberLeft(version: version, userID: userID), on: subjects.channel(channel, app: rules[app].id), &outputs)
+            userChanged(userID, isHere: false, on: channel, app: app, &outputs)
+        case .count(let channel, let count): countChanged(count, on: channel, app: app, &outputs)
         case .relayed(let event, let channel, let sender, let userID):
             let frame = ServerMessage.clientEvent(event, channel: channel, userID: userID)
             published(frame, on: channel, app: app, except: sender, &outputs)
@@ -190,14 +215,14 @@ package struct ClusterLink {
     }
 
     private func presence(_ channel: ChannelName, _ app: AppIndex) -> PresenceChannel {
-        PresenceChannel(app: apps[app], name: channel.text)
+        PresenceChannel(app: rules[app].id, name: channel.text)
     }
 
     /// An event was published on this node.
     package mutating func published(
         _ frame: Frame, on channel: ChannelName, app: AppIndex, except: SocketID?, _ outputs: inout [Output]
     ) {
-        publish(.event(frame: frame.bytes[...], except: except), on: subjects.channel(channel, app: apps[app]), &outputs)
+        publish(.event(frame: frame.bytes[...], except: except), on: subjects.channel(channel, app: rules[app].id), &outputs)
     }
 
     /// This node has committed something.
@@ -207,7 +232,7 @@ package struct ClusterLink {
 
     /// The connections of a user are to be closed everywhere.
     package mutating func terminated(_ userID: String, app: AppIndex, _ outputs: inout [Output]) {
-        publish(.terminate(app: apps[app], userID: userID), on: subjects.nodes, &outputs)
+        publish(.terminate(app: rules[app].id, userID: userID), on: subjects.nodes, &outputs)
     }
 
     // MARK: Questions
@@ -270,6 +295,8 @@ package struct ClusterLink {
             change(token, message.sender, version, .joined(member), &outputs)
         case .memberLeft(let version, let userID):
             change(token, message.sender, version, .left(userID: userID), &outputs)
+        case .subscriptionCount(let count):
+            outputs.append(.hub(.subscriptionCount(count, on: key.channel, app: key.app)))
         default: unreadableMessages += 1
         }
     }
@@ -287,7 +314,7 @@ package struct ClusterLink {
         case .goodbye: apply(membership.left(message.sender, at: now), &outputs)
         case .commit(let position, let record): outputs.append(.commit(position: position, record: Array(record)))
         case .terminate(let app, let userID):
-            guard let app = apps.firstIndex(of: app) else { return }
+            guard let app = index(ofApp: app) else { return }
             outputs.append(.hub(.terminate(userID: userID, app: app)))
         case .membersQuestion(let ticket, let channel):
             let (version, members) = localMembers.members(of: channel)
@@ -303,12 +330,14 @@ package struct ClusterLink {
         case .answer(let ticket, let isLast, let content):
             let result = questions.answer(ticket, from: message.sender, content, isLast: isLast)
             if let result { outputs.append(.answered(result)) }
-        case .event, .memberJoined, .memberLeft: unreadableMessages += 1
+        case .share(let key, let change, let hasMoved):
+            applyShare(change, of: message.sender, to: key, hasMoved: hasMoved, &outputs)
+        case .event, .memberJoined, .memberLeft, .subscriptionCount: unreadableMessages += 1
         }
     }
 
     private func token(of channel: PresenceChannel) -> UInt64? {
-        guard let app = apps.firstIndex(of: channel.app), let name = ChannelName(channel.name, lengthMax: .max) else {
+        guard let app = index(ofApp: channel.app), let name = ChannelName(channel.name, lengthMax: .max) else {
             return nil
         }
         return interests.tokens[Interests.Key(app: app, channel: name)]
@@ -318,9 +347,12 @@ package struct ClusterLink {
 
     private mutating func apply(_ changes: [Membership.Change], _ outputs: inout [Output]) {
         for change in changes {
+            // As if one node came or went after the other.
+            let present = [node.epoch] + membership.nodes.map(\.epoch)
             switch change {
             case .came(let node):
                 outputs.append(.came(node))
+                reportMoved(from: present.filter { $0 != node.epoch }, &outputs)
                 for token in interests.presenceTokens where interests.byToken[token]?.askedAt == nil {
                     askForMembers(token, node.epoch, &outputs)
                 }
@@ -328,6 +360,8 @@ package struct ClusterLink {
                 sendHeartbeat(&outputs)
             case .went(let node, let isOrderly):
                 outputs.append(.went(node, isOrderly: isOrderly))
+                removeShares(of: node.epoch, isOrderly: isOrderly, earlier: present + [node.epoch], &outputs)
+                reportMoved(from: present + [node.epoch], &outputs)
                 receivedByAll.forget(node.epoch)
                 for token in interests.byToken.keys.sorted() {
                     interests.byToken[token]?.numbers.forget(node.epoch)

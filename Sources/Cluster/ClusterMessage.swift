@@ -33,6 +33,11 @@ package struct ClusterMessage: Equatable, Sendable {
         case commit(position: Int64, record: ArraySlice<UInt8>)
         /// On the subject of all nodes, or of one: which members of a presence channel does the receiver have?
         case membersQuestion(ticket: UInt64, PresenceChannel)
+        /// On the subject of a channel's keeper, or of the node that is to follow it: the sender's share has changed, or has
+        /// moved because the set of nodes has changed.
+        case share(ChannelKey, ShareChange, hasMoved: Bool)
+        /// On a channel's subject: the number of subscribers of all nodes, for them.
+        case subscriptionCount(Int)
         /// On the subject of all nodes: close the connections of a user.
         case terminate(app: String, userID: String)
         /// On the subject of all nodes, or of one: a question whose meaning the caller knows.
@@ -87,6 +92,8 @@ package struct ClusterMessage: Equatable, Sendable {
         case question = 9
         case members = 10
         case answer = 11
+        case share = 12
+        case subscriptionCount = 13
     }
 }
 
@@ -123,6 +130,8 @@ extension ClusterMessage.Body {
         case .commit: .commit
         case .membersQuestion: .membersQuestion
         case .terminate: .terminate
+        case .share: .share
+        case .subscriptionCount: .subscriptionCount
         case .question: .question
         case .members: .members
         case .answer: .answer
@@ -160,6 +169,12 @@ extension ClusterMessage.Body {
         case .terminate(let app, let userID):
             writer.append(text: app)
             writer.append(text: userID)
+        case .share(let key, let change, let hasMoved):
+            writer.append(text: key.app)
+            writer.append(text: key.channel)
+            writer.append(UInt8(hasMoved ? 1 : 0))
+            writer.append(change)
+        case .subscriptionCount(let count): writer.append(UInt64(count))
         case .question(let ticket, let kind, let content):
             writer.append(ticket)
             writer.append(kind)
@@ -189,6 +204,12 @@ extension ClusterMessage.Body {
         case .commit: self = .commit(position: Int64(bitPattern: reader.int64()), record: reader.rest())
         case .membersQuestion: self = .membersQuestion(ticket: reader.int64(), reader.presenceChannel())
         case .terminate: self = .terminate(app: reader.text(), userID: reader.text())
+        case .share:
+            let key = ChannelKey(app: reader.text(), channel: reader.text())
+            let hasMoved = reader.byte() == 1
+            guard let change = reader.shareChange() else { return nil }
+            self = .share(key, change, hasMoved: hasMoved)
+        case .subscriptionCount: self = .subscriptionCount(Int(truncatingIfNeeded: reader.int64()))
         case .question: self = .question(ticket: reader.int64(), kind: reader.byte(), reader.rest())
         case .members:
             self = .members(ticket: reader.int64(), reader.presenceVersion(), reader.list { $0.member() })
@@ -198,6 +219,23 @@ extension ClusterMessage.Body {
 }
 
 extension ByteWriter {
+    fileprivate mutating func append(_ change: ShareChange) {
+        switch change {
+        case .count(let count):
+            append(UInt8(1))
+            append(UInt64(count))
+        case .joined(let userID):
+            append(UInt8(2))
+            append(text: userID)
+        case .left(let userID):
+            append(UInt8(3))
+            append(text: userID)
+        case .users(let userIDs):
+            append(UInt8(4))
+            for userID in userIDs { append(text: userID) }
+        }
+    }
+
     fileprivate mutating func append(_ member: PresenceMember) {
         append(text: member.id)
         append(UInt8(member.info == nil ? 0 : 1))
@@ -216,6 +254,16 @@ extension ByteWriter {
 }
 
 extension ByteReader {
+    fileprivate mutating func shareChange() -> ShareChange? {
+        switch byte() {
+        case 1: .count(Int(truncatingIfNeeded: int64()))
+        case 2: .joined(userID: text())
+        case 3: .left(userID: text())
+        case 4: .users(list { $0.text() })
+        default: nil
+        }
+    }
+
     fileprivate mutating func member() -> PresenceMember {
         let id = text()
         return PresenceMember(id: id, info: byte() == 1 ? Array(block()) : nil)

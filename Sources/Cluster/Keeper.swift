@@ -5,6 +5,13 @@ package enum Keeper {
         nodes.max { weight($0, channel, app) < weight($1, channel, app) }
     }
 
+    /// The keeper, and the node that keeps the channel when the keeper has gone.
+    static func keepers(of key: ChannelKey, among nodes: [Epoch]) -> [Epoch] {
+        guard let first = keeper(of: key.channel, app: key.app, among: nodes) else { return [] }
+        let second = keeper(of: key.channel, app: key.app, among: nodes.filter { $0 != first })
+        return [first] + (second.map { [$0] } ?? [])
+    }
+
     /// FNV-1a, then a finaliser: all nodes must compute the same, whatever their version of Swift.
     private static func weight(_ node: Epoch, _ channel: String, _ app: String) -> UInt64 {
         var hash: UInt64 = 0xcbf2_9ce4_8422_2325 ^ node.value

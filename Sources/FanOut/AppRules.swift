@@ -15,6 +15,13 @@ package struct AppRules: Equatable, Sendable {
     /// application that carries them (`fleet.app` in the configuration).
     package var policy: ChannelPolicy?
 
+    /// Whether anybody wants to know when channels become occupied and vacated, when members come and go, or how many
+    /// subscribers there are.
+    package var reportsShares: Bool {
+        subscriptionCounts
+            || !webhooks.isDisjoint(with: [.channelOccupied, .channelVacated, .memberAdded, .memberRemoved, .subscriptionCount])
+    }
+
     /// The default limits, with all optional features off.
     package init() {}
 }

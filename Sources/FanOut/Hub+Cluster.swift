@@ -13,6 +13,8 @@ extension Hub {
         case memberJoined(ChannelName, PresenceMember)
         /// A user's last local connection has left a presence channel.
         case memberLeft(ChannelName, userID: String)
+        /// The channel's number of local subscribers. Only of applications whose ``AppRules/reportsShares`` is set.
+        case count(ChannelName, Int)
         /// A client has sent an event to a channel. `userID` is the sender's, on a presence channel.
         indirect case relayed(ClientEvent, ChannelName, from: SocketID, userID: String?)
     }

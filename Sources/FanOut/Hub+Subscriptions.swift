@@ -82,7 +82,14 @@ extension Hub {
         recordWebhookEvent(.memberRemoved, on: slot) { .memberRemoved($0, userID: userID) }
     }
 
+    private mutating func recordCount(_ slot: ChannelSlot) {
+        let (name, app) = (channels[slot].name, channels[slot].app)
+        guard apps[app].rules.reportsShares, name.text.utf8.first != UInt8(ascii: "#") else { return }
+        clusterChanges.append((app, .count(name, channels[slot].subscriberCount)))
+    }
+
     private mutating func vacate(_ slot: ChannelSlot) {
+        if isClustered { recordCount(slot) }
         let (name, app) = (channels[slot].name, channels[slot].app)
         recordClusterChange(of: slot, ClusterChange.vacated)
         channels[slot].presence?.settleAll()
@@ -152,6 +159,8 @@ extension Hub {
     /// Sends the channel's new number of subscribers: at once if the channel is small, else when the next interval
     /// starts.
     private mutating func sendOrScheduleCount(_ slot: ChannelSlot, _ effects: inout [Effect]) {
+        // In a cluster, the channel's keeper sends the sum over all nodes.
+        if isClustered { return recordCount(slot) }
         guard apps[channels[slot].app].rules.subscriptionCounts, !channels[slot].name.isPresence else { return }
         if channels[slot].subscriberCount <= SubscriptionCountThrottle.largestUnthrottledCount {
             sendCount(slot, &effects)

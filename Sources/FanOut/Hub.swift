@@ -34,6 +34,8 @@ package struct Hub {
         case remoteMemberJoined(PresenceMember, on: ChannelName, app: AppIndex)
         /// The user's last connection on the other nodes has left the channel.
         case remoteMemberLeft(userID: String, on: ChannelName, app: AppIndex)
+        /// In a cluster: the number of a channel's subscribers on all nodes, for those of this one.
+        case subscriptionCount(Int, on: ChannelName, app: AppIndex)
         /// This node no longer learns who is on the channel elsewhere. The channel has no local subscribers.
         case forgetRemoteMembers(on: ChannelName, app: AppIndex)
         case closed(SocketID)
@@ -142,6 +144,9 @@ package struct Hub {
         case .restrict(let id, let restriction, let app): restrict(id, to: restriction, app, &effects)
         case .remoteMemberJoined(let member, let channel, let app): remoteJoin(member, channel, app, &effects)
         case .remoteMemberLeft(let userID, let channel, let app): remoteLeave(userID, channel, app, &effects)
+        case .subscriptionCount(let count, let channel, let app):
+            guard let slot = apps[app].slots[channel] else { return }
+            fanOut(ServerMessage.subscriptionCount(channel, count), on: slot, &effects)
         case .forgetRemoteMembers(let channel, let app): apps[app].remoteMembers[channel] = nil
         case .closed(let socket): close(socket, &effects)
         case .tick(let now): tick(now, &effects)

@@ -63,9 +63,10 @@ final class Assembly: Sendable {
         let webhooks = WebhookWorker(endpoints: endpoints, log: log)
         self.webhooks = webhooks
         let node = settings.cluster.isEnabled ? ClusterNode(settings.cluster) : nil
+        let rules = settings.appRules(webhooks)
         let hub = SharedHub(
-            wakeups: wakeups, apps: settings.appRules(webhooks), webhookInbox: webhooks.inbox,
-            cluster: node.map { SharedHub.ClusterState($0, settings) })
+            wakeups: wakeups, apps: rules, webhookInbox: webhooks.inbox,
+            cluster: node.map { SharedHub.ClusterState($0, settings, rules) })
         self.hub = hub
         let cluster = node.map { ClusterService(settings.cluster, node: $0, apps: settings.apps.map(\.id), hub: hub, log: log) }
         self.cluster = cluster

@@ -136,7 +136,7 @@ final class ClusterService: Sendable {
                 log.warning("cluster_gap", ["channel": .text(channel.text)])
             case .question(let ticket, let node, let kind, let content): answer(ticket, to: node, kind: kind, content)
             case .answered(let result): complete(result)
-            case .subscribe, .unsubscribe, .publish, .hub, .ready: break
+            case .subscribe, .unsubscribe, .publish, .hub, .ready, .webhook: break
             }
         }
     }
@@ -197,10 +197,11 @@ extension ClusterNode {
 }
 
 extension SharedHub.ClusterState {
-    init(_ node: ClusterNode, _ settings: Settings) {
+    /// - Parameter rules: of the applications, by index.
+    init(_ node: ClusterNode, _ settings: Settings, _ rules: [AppRules]) {
         self.init(
             link: ClusterLink(
-                name: settings.cluster.name, node: node, apps: settings.apps.map(\.id),
+                name: settings.cluster.name, node: node, apps: zip(settings.apps, rules).map { ClusterLink.App(id: $0.id, $1) },
                 heartbeatMilliseconds: Int64(settings.cluster.heartbeatSeconds) * 1_000, now: Clock.monotonicMilliseconds()),
             refusesWhenPartitioned: settings.cluster.onPartition == .refuse)
     }

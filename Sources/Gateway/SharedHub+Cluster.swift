@@ -173,11 +173,13 @@ extension SharedHub {
                 case .hub(let input): distribute(input, &state, &woken, scope: .node)
                 case .ready(let channel, let app, let loop):
                     if mailboxes[loop].append(.subscribable(channel, app: app)) { woken.insert(loop: loop) }
+                case .webhook(let event): state.hub.recordWebhookEvent(event)
                 case .commit, .question, .answered, .came, .went, .gap: notices.append(output)
                 }
             }
             if !commands.isEmpty { _ = state.cluster?.bus?.post(commands) }
         }
+        passWebhookEvents(&state, &woken)
         return notices
     }
 }

@@ -238,13 +238,16 @@ final class SharedHub: Sendable {
             if mailboxes[effect.loop].append(.instruction(effect.instruction)) { woken.loops.insert(effect.loop) }
         }
         state.effects.removeAll(keepingCapacity: true)
-        if state.hub.hasWebhookEvents {
-            state.hub.drainWebhookEvents { if webhookInbox?.append($0) == true { woken.webhookWorker = true } }
-        }
+        passWebhookEvents(&state, &woken)
         if state.hub.hasPublishedRecovered {
             publicationRounds.withLock { rounds in state.hub.drainPublishedRecovered { rounds.add(recovered: $0) } }
         }
         if isClustered { tellCluster(input, scope, &state, &woken) }
+    }
+
+    func passWebhookEvents(_ state: inout State, _ woken: inout ThreadsToWake) {
+        guard state.hub.hasWebhookEvents else { return }
+        state.hub.drainWebhookEvents { if webhookInbox?.append($0) == true { woken.webhookWorker = true } }
     }
 
     /// Lets the loops that were reached measure a publish, if it is one of the sample.

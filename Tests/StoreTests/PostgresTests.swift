@@ -64,14 +64,10 @@ extension Trait where Self == ConditionTrait {
     static var postgresOnly: Self { .enabled(if: !TemporaryStore.isFile, "needs dev/with-postgres") }
 }
 
-/// What only a server does: it ends sessions.
-@Suite(.postgresOnly) struct PostgresSessionTests {
-    private let store = TemporaryStore()
-
+extension TemporaryStore {
     /// Ends all sessions of gateways, as an administrator or a failover does.
-    private func endSessions(_ store: TemporaryStore) throws {
-        let other = try store.unchecked()
-        let count = try other.dump(
+    func endSessions() throws {
+        let count = try unchecked().dump(
             """
             SELECT pg_terminate_backend(activity.pid) FROM pg_stat_activity AS activity JOIN pg_locks AS lock USING (pid) \
             WHERE lock.locktype = 'advisory' AND activity.query <> '' AND lock.objid = (\(Self.lockID))
@@ -81,13 +77,18 @@ extension Trait where Self == ConditionTrait {
 
     /// The lower half of the lock's number, as pg_locks shows it.
     private static let lockID = "hashtextextended('fleetwire ' || current_schema(), 0) & 4294967295"
+}
+
+/// What only a server does: it ends sessions.
+@Suite(.postgresOnly) struct PostgresSessionTests {
+    private let store = TemporaryStore()
 
     @Test func aLostSessionFailsItsTransactionAndTheNextOneWorks() throws {
         let executor = try store.executor()
         let error = #expect(throws: DatabaseError.self) {
             try executor.transaction { () throws(DatabaseError) in
                 _ = try executor.execute(assign("A", to: "42"), now: noon)
-                do { try endSessions(store) } catch { Issue.record(error) }
+                do { try store.endSessions() } catch { Issue.record(error) }
                 _ = try executor.execute(assign("B", to: "42"), now: noon)
             }
         }
@@ -101,7 +102,7 @@ extension Trait where Self == ConditionTrait {
         let executor = try store.executor()
         for code in ["A", "B"] {
             #expect(try executor.commit(assign(code, to: "42")).status == 200)
-            try endSessions(store)
+            try store.endSessions()
         }
         #expect(try executor.count("orders") == 2)
     }
@@ -117,7 +118,7 @@ extension Trait where Self == ConditionTrait {
     @Test func aGatewayThatWasReplacedWritesNoMore() throws {
         let replaced = try store.executor()
         #expect(try replaced.commit(assign("A", to: "42")).status == 200)
-        try endSessions(store)
+        try store.endSessions()
         do { #expect(try store.executor().commit(assign("B", to: "42")).status == 200) }
         let error = #expect(throws: DatabaseError.self) { try replaced.commit(assign("C", to: "42")) }
         #expect(error?.isTransient == true && error?.message.hasSuffix("restart this gateway") == true)

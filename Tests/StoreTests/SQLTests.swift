@@ -34,7 +34,7 @@ import Testing
         "JSON_", "SQLITE_", "BLOB", "INDEXED BY", "?1", "TOTAL(", "GROUP_CONCAT",
     ]
 
-    /// The number of calls of `database.first(…)`, `.all`, `.each`, `.change` in Store. Each call has its own
+    /// The number of calls of `database.first(…)`, `.all`, `.each`, `.change`, `.changeCountingRows` in Store. Each call has its own
     /// statement.
     private static func callSites() throws -> Int {
         let package = URL(fileURLWithPath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
@@ -45,7 +45,7 @@ import Testing
         while let file = files?.nextObject() as? URL {
             guard file.pathExtension == "swift" else { continue }
             let code = try String(contentsOf: file, encoding: .utf8).split(separator: "\n").filter { !$0.contains("///") }
-            count += code.filter { $0.contains(/\bdatabase\.(first|all|each|change)\(/) }.count
+            count += code.filter { $0.contains(/\bdatabase\.(first|all|each|change|changeCountingRows)\(/) }.count
         }
         return count
     }
@@ -392,6 +392,7 @@ import Testing
         try notifications.replaceData(of: "N", by: Array("{}".utf8))
         _ = try notifications.deleteExpired(before: 0, most: 1)
         for _ in 1...2 { _ = try executor.sequences.next(channel: "driver-42", now: noon) }
+        _ = try executor.sequences.last(of: "driver-42")
         _ = try executor.sequences.addUnread(channel: "customer-7", now: noon)
         _ = try executor.sequences.unread(channel: "driver-42")
         _ = try executor.sequences.readTo(channel: "driver-42")
@@ -523,7 +524,7 @@ import Testing
         try jobs.retryAtProduction()
         try jobs.postpone(1, until: noon)
         _ = try jobs.cancelIfStale(1, now: noon)
-        _ = try jobs.supersede(of: "driver:42", "order:A", before: "N", now: noon)
+        try jobs.supersede(of: "driver:42", "order:A", before: "N", now: noon) { _ in }
         try jobs.transfer(of: "driver:42", from: "d", to: address, shift: 0)
         try jobs.moveLane(of: "driver:42", address, shift: 0)
         for deviceID in ["d", nil] { _ = try jobs.cancel(of: "driver:42", deviceID: deviceID, reason: "r", now: noon) }

@@ -28,16 +28,12 @@ struct ClusterHead: Equatable {
 }
 
 extension ClusterHead {
-    /// - Parameter result: of ``lock``, with columns as text.
+    /// Reads the row that ``lock`` has returned. Nil if there is none.
     init?(_ result: PostgresResult) {
         guard result.rowCount == 1 else { return nil }
-        let number = { Int64(result.string(0, $0)) ?? 0 }
-        position = number(0)
-        (notificationID, auditID) = (result.string(0, 1), result.string(0, 2))
-        pushNumber = number(3)
-        writtenAt = number(4)
-        leader = result.string(0, 5)
-        leaderUntil = number(6)
-        now = max(number(7), number(4))
+        self.init(
+            position: result.integer(0, 0), notificationID: result.string(0, 1), auditID: result.string(0, 2),
+            pushNumber: result.integer(0, 3), writtenAt: result.integer(0, 4), leader: result.string(0, 5),
+            leaderUntil: result.integer(0, 6), now: max(result.integer(0, 7), result.integer(0, 4)))
     }
 }

@@ -45,7 +45,7 @@ struct RowReader {
         let count = try number(1)
         var values: [SQLValue] = []
         for _ in 0..<count { values.append(try value()) }
-        return (kind, Row(statement: StoredRow(values)))
+        return (kind, Row(columns: StoredRow(values)))
     }
 
     private mutating func value() throws(DatabaseError) -> SQLValue {
@@ -72,7 +72,7 @@ struct RowReader {
 }
 
 /// A row that was not read from a database.
-private final class StoredRow: DatabaseStatement {
+private final class StoredRow: RowColumns {
     let sql = "reading the cluster's log"
     private let values: [SQLValue]
     /// Of each text or blob, so that ``bytes(_:)`` has an address.
@@ -89,10 +89,6 @@ private final class StoredRow: DatabaseStatement {
     }
 
     deinit { for content in contents { content.deallocate() } }
-
-    func run(_ values: [SQLValue], _ body: (Row) throws(DatabaseError) -> Void) throws(DatabaseError) {
-        preconditionFailure("a stored row is no statement")
-    }
 
     func isNull(_ column: Int32) -> Bool {
         guard let value = value(column) else { return true }

@@ -16,14 +16,19 @@ package final class Database {
 
     // MARK: Statements
 
-    /// Runs a statement and discards its rows.
-    /// - Returns: the number of rows that it inserted, updated or deleted.
-    @discardableResult
-    func change(_ sql: SQL, _ values: SQLValue...) throws(DatabaseError) -> Int { try change(sql, values) }
+    /// Runs a statement and discards its rows. In a transaction, a server runs it together with later statements, so its
+    /// error may be thrown by one of them, at the latest by the commit.
+    /// - Parameter body: called for each row that the statement returns, at the latest by the commit.
+    func change(_ sql: SQL, _ values: SQLValue..., returning body: ((Row) -> Void)? = nil) throws(DatabaseError) {
+        try statement(sql).change(values, body)
+    }
 
     /// The same with the values in an array.
-    @discardableResult
-    func change(_ sql: SQL, _ values: [SQLValue]) throws(DatabaseError) -> Int {
+    func change(_ sql: SQL, _ values: [SQLValue]) throws(DatabaseError) { try statement(sql).change(values, nil) }
+
+    /// Runs a statement, discards its rows, and waits for its result.
+    /// - Returns: the number of rows that it inserted, updated or deleted.
+    func changeCountingRows(_ sql: SQL, _ values: SQLValue...) throws(DatabaseError) -> Int {
         try statement(sql).run(values) { _ throws(DatabaseError) in }
         return connection.changedRows
     }
@@ -54,6 +59,15 @@ package final class Database {
         try statement(sql).run(values, body)
     }
 
+    /// Says that one of the methods above is about to read with the same arguments. In a transaction, a server runs the
+    /// statement together with one before it. A change of the same table in between makes this useless.
+    func prefetch(_ sql: SQL, _ values: SQLValue...) throws(DatabaseError) {
+        if canPrefetch { try statement(sql).prefetch(values) }
+    }
+
+    /// Whether ``prefetch(_:_:)`` has an effect: each statement that is waited for is a round trip to a server.
+    var canPrefetch: Bool { connection.dialect == .postgres }
+
     private func statement(_ sql: SQL) throws(DatabaseError) -> any DatabaseStatement {
         if let statement = statements[sql.address] { return statement }
         let statement = try connection.prepare(sql.text)
@@ -72,6 +86,15 @@ package final class Database {
 
     /// The number of rows changed since the connection was opened, including changes that were rolled back.
     var totalChangedRows: Int64 { connection.totalChangedRows }
+
+    /// This moment, for ``hasChanged(since:)``.
+    var changeMark: Int64 { connection.changeMark }
+
+    /// Whether statements since the moment have changed rows. Waits only if that is not known yet.
+    func hasChanged(since mark: Int64) throws(DatabaseError) -> Bool { try connection.hasChanged(since: mark) }
+
+    /// How often the connection has waited for the server's response to statements. Nil for a file.
+    package var roundTrips: Int? { (connection as? PostgresConnection)?.roundTrips }
 
     // MARK: Transactions
 

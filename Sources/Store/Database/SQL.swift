@@ -41,22 +41,22 @@ enum SQLValue {
 
 /// A row that a statement returns. Valid only inside the closure that receives it. Column numbers start at 0.
 struct Row {
-    let statement: any DatabaseStatement
+    let columns: any RowColumns
 
     /// The statement's text, for error messages.
-    var sql: String { statement.sql }
+    var sql: String { columns.sql }
 
-    func isNull(_ column: Int32) -> Bool { statement.isNull(column) }
+    func isNull(_ column: Int32) -> Bool { columns.isNull(column) }
 
-    func integer(_ column: Int32) -> Int64 { statement.integer(column) }
+    func integer(_ column: Int32) -> Int64 { columns.integer(column) }
 
     func optionalInteger(_ column: Int32) -> Int64? { isNull(column) ? nil : integer(column) }
 
-    func string(_ column: Int32) -> String { String(decoding: statement.bytes(column), as: UTF8.self) }
+    func string(_ column: Int32) -> String { String(decoding: columns.bytes(column), as: UTF8.self) }
 
     func optionalString(_ column: Int32) -> String? { isNull(column) ? nil : string(column) }
 
-    func bytes(_ column: Int32) -> [UInt8] { Array(statement.bytes(column)) }
+    func bytes(_ column: Int32) -> [UInt8] { Array(columns.bytes(column)) }
 
     func optionalBytes(_ column: Int32) -> [UInt8]? { isNull(column) ? nil : bytes(column) }
 }

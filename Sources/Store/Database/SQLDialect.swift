@@ -17,7 +17,8 @@ enum SQLDialect {
         // IMMEDIATE locks the database at once. Without it, the first change would lock it, and could fail with BUSY.
         case (.sqlite, .writing): "BEGIN IMMEDIATE"
         case (.sqlite, .reading): "BEGIN"
-        case (.postgres, .writing): "BEGIN"
+        // Whatever the server's default is: a statement must see what was committed while it waited for a lock.
+        case (.postgres, .writing): "BEGIN ISOLATION LEVEL READ COMMITTED"
         case (.postgres, .reading): "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY"
         }
     }

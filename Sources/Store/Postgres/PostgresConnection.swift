@@ -14,6 +14,9 @@ package struct StoreWaitObserver {
 ///
 /// A lost session makes the running transaction fail. The next transaction begins with a new session; while the server is
 /// away, transactions fail at once between the attempts to connect (``ReconnectBackoff``).
+///
+/// Within a transaction, statements whose result nobody needs wait (``StatementQueue``) until one comes whose result is
+/// needed, or the commit: all of them are one round trip. Their errors are thrown then. BEGIN is the first of them.
 final class PostgresConnection: DatabaseConnection {
     enum Access {
         /// Writes, and keeps other gateways from writing.
@@ -28,20 +31,27 @@ final class PostgresConnection: DatabaseConnection {
     let dialect = SQLDialect.postgres
     private(set) var changedRows = 0
     private(set) var totalChangedRows: Int64 = 0
+    /// How often this connection has waited for the server's response to statements.
+    private(set) var roundTrips = 0
 
     private let uri: String
     private let access: Access
     private let observer: StoreWaitObserver
     private var session: PostgresSession?
-    private var sessionNumber = 0
-    private var statementCount = 0
+    private var textCount = 0
     private var backoff = ReconnectBackoff()
     /// Why the last attempt to connect has failed.
     private var failure: DatabaseError?
     /// The error of a commit of which it was not waited for the outcome. Nothing is written after it, because that could
     /// make a later gateway take the unpublished commit for a published one.
     private var abandoned: DatabaseError?
-    private var transaction: Transaction?
+    private var transaction: TransactionMode?
+    /// Whether the server knows of the running transaction.
+    private var isBegun = false
+    private var queue = StatementQueue()
+    private var prefetches = Prefetches()
+    /// More statements do not wait, which limits the memory that they take.
+    private static let queueMax = 256
     private var limitsStatements = true
 
     /// The mark of the last commit; at first that of an earlier process. Nil: this connection does not mark its commits
@@ -55,12 +65,21 @@ final class PostgresConnection: DatabaseConnection {
 
     /// Whether no other node of the cluster was connected when this one came.
     private(set) var isAlone = false
+    private var isFirstSession = true
     /// Whether writing transactions lock the cluster's row.
     private var locksHead = false
     /// The cluster's row, as the last transaction has found it.
     private(set) var head: ClusterHead?
 
-    private enum Transaction { case reading, writing }
+    // Tests find a commit by the name of this statement.
+    private static let commit = PostgresText("COMMIT", number: 0, name: "COMMIT")
+    private static let mark = PostgresText(
+        "UPDATE commit_marks SET mark = ? WHERE writer = ?", number: -1, name: "mark")
+    private static let lockHead = PostgresText(ClusterHead.lock, number: -4, name: "lock_head")
+    private static let begin: [TransactionMode: PostgresText] = [
+        .writing: PostgresText(SQLDialect.postgres.begin(.writing), number: -2, name: "begin_writing"),
+        .reading: PostgresText(SQLDialect.postgres.begin(.reading), number: -3, name: "begin_reading"),
+    ]
 
     /// Connects.
     init(_ uri: String, _ access: Access, _ observer: StoreWaitObserver = StoreWaitObserver()) throws(DatabaseError) {
@@ -74,8 +93,9 @@ final class PostgresConnection: DatabaseConnection {
 
     /// The session; a new one if it was lost, unless a transaction runs in it.
     private func usableSession() throws(DatabaseError) -> PostgresSession {
+        if !isBegun { session?.checkConnection() }
         if let session, !session.isLost { return session }
-        guard transaction == nil else {
+        guard !isBegun else {
             throw DatabaseError(
                 .unreachable, code: "PostgreSQL error", message: "the session was lost", doing: "a transaction")
         }
@@ -102,7 +122,6 @@ final class PostgresConnection: DatabaseConnection {
     private func openSession() throws(DatabaseError) -> PostgresSession {
         let isWriting = if case .reading = access { false } else { true }
         let session = try PostgresSession(uri, writing: isWriting, onWait: observer.onWait)
-        sessionNumber += 1
         // A process that is stopped in a transaction, or whose machine has gone, keeps its locks no longer than this.
         try session.query(
             """
@@ -156,7 +175,8 @@ final class PostgresConnection: DatabaseConnection {
     /// Takes the lock that nodes of a cluster share. The first session of a node that is alone has it exclusively until
     /// ``lockHead()``: meanwhile it migrates, and publishes what the nodes before it have left behind.
     private func lockBesideNodes(_ session: PostgresSession) throws(DatabaseError) {
-        if sessionNumber == 1 {
+        if isFirstSession {
+            isFirstSession = false
             let result = try session.query("SELECT CASE WHEN pg_try_advisory_lock(\(Self.lockKey)) THEN 'yes' ELSE 'no' END")
             isAlone = result.string(0, 0) == "yes"
             if isAlone { return }
@@ -192,17 +212,17 @@ final class PostgresConnection: DatabaseConnection {
     /// Calls `body` with the session. If that was lost while nothing ran in it, calls it once more with a new one, unless
     /// `body` may have changed something.
     private func withSession<Result>(
-        _ body: (PostgresSession) throws(DatabaseError) -> Result
+        isHarmless: Bool, _ body: (PostgresSession) throws(DatabaseError) -> Result
     ) throws(DatabaseError) -> Result {
         let session = try usableSession()
+        roundTrips += 1
         do throws(DatabaseError) {
             let result = try body(session)
             // Not already after the login: a server may end each session after it.
             backoff = ReconnectBackoff()
             return result
         } catch {
-            let isHarmless = error.doing.hasPrefix("SELECT") || error.doing.hasPrefix("BEGIN")
-            guard session.isLost, transaction == nil, isHarmless else { throw error }
+            guard session.isLost, !isBegun, isHarmless else { throw error }
             return try body(try usableSession())
         }
     }
@@ -210,54 +230,104 @@ final class PostgresConnection: DatabaseConnection {
     // MARK: Statements
 
     func prepare(_ sql: String) throws(DatabaseError) -> any DatabaseStatement {
-        statementCount += 1
-        return PostgresStatement(sql, name: "s\(statementCount)", on: self)
+        textCount += 1
+        return PostgresStatement(PostgresText(sql, number: textCount), on: self)
     }
 
-    /// Runs a statement of this connection.
-    func run(_ statement: PostgresStatement, _ values: [SQLValue]) throws(DatabaseError) -> PostgresResult {
-        let result = try withSession { session throws(DatabaseError) in
-            if statement.preparedBy != sessionNumber {
-                try session.prepare(statement.numberedSQL, as: statement.name)
-                statement.preparedBy = sessionNumber
-            }
-            return try session.run(statement.name, values, doing: statement.sql)
-        }
-        count(result)
+    /// Runs a statement, after those that wait.
+    func run(_ request: PostgresRequest) throws(DatabaseError) -> PostgresResult {
+        if let result = try prefetched(request) { return result }
+        append(request)
+        let results = try runQueue()
+        guard let result = results.last else { preconditionFailure("a statement without a result") }
+        changedRows = result.changedRows
         return result
+    }
+
+    /// Runs a statement later, if a transaction runs.
+    func change(_ request: PostgresRequest) throws(DatabaseError) {
+        guard transaction != nil, queue.waiting.count < Self.queueMax else {
+            _ = try run(request)
+            return
+        }
+        append(request)
+    }
+
+    private func append(_ request: PostgresRequest) {
+        queue.append(request)
+        if !request.text.isReading, let table = request.text.changedTable { prefetches.remove(readingFrom: table) }
+    }
+
+    /// Lets a read wait for a later statement, if a transaction runs.
+    func prefetch(_ request: PostgresRequest) {
+        guard transaction != nil, !prefetches.contains(request) else { return }
+        queue.append(request)
+        prefetches.append(request, number: queue.count)
+    }
+
+    /// The result of a read that was prefetched; nil if it was not.
+    private func prefetched(_ request: PostgresRequest) throws(DatabaseError) -> PostgresResult? {
+        guard prefetches.contains(request) else { return nil }
+        if prefetches.isWaiting(request) { _ = try runQueue() }
+        return prefetches.take(request)
+    }
+
+    /// Runs the statements that wait. A transaction of which the server has answered nothing yet begins anew if its
+    /// session was lost.
+    private func runQueue(isHarmless: Bool? = nil) throws(DatabaseError) -> [PostgresResult] {
+        let requests = queue.take()
+        guard let last = requests.last else { return [] }
+        // Also after an error, so that nothing of this transaction runs outside of it.
+        defer { isBegun = transaction != nil }
+        let results = try withSession(isHarmless: isHarmless ?? (transaction != nil || last.text.isReading)) {
+            session throws(DatabaseError) in try session.run(requests)
+        }
+        queue.record(results)
+        prefetches.record(results, last: queue.count)
+        for (request, result) in zip(requests, results) {
+            totalChangedRows += Int64(result.changedRows)
+            request.onResult?(result)
+        }
+        return results
     }
 
     func execute(_ sql: String) throws(DatabaseError) { try query(sql) }
 
-    /// Runs a statement without parameters.
-    /// - Returns: its rows, with columns as text.
+    /// Runs statements without parameters.
+    /// - Returns: the rows of the last one, with columns as text.
     @discardableResult
     func query(_ sql: String) throws(DatabaseError) -> PostgresResult {
-        let result = try withSession { session throws(DatabaseError) in try session.query(sql) }
-        count(result)
+        _ = try runQueue()
+        prefetches.removeAll()
+        let isReading = sql.hasPrefix("SELECT")
+        let result = try withSession(isHarmless: isReading) { session throws(DatabaseError) in try session.query(sql) }
+        queue.record(result)
+        changedRows = result.changedRows
+        totalChangedRows += Int64(changedRows)
         return result
     }
 
-    private func count(_ result: PostgresResult) {
-        guard !result.command.hasPrefix("SELECT") else { return }
-        changedRows = result.affectedRows
-        totalChangedRows += Int64(changedRows)
+    var changeMark: Int64 { queue.count }
+
+    func hasChanged(since mark: Int64) throws(DatabaseError) -> Bool {
+        if queue.lastChange <= mark, queue.count > mark { _ = try runQueue() }
+        return queue.lastChange > mark
     }
 
     // MARK: Transactions
 
     func begin(_ mode: TransactionMode) throws(DatabaseError) {
-        let locks = locksHead && mode == .writing
-        let sql = locks ? "BEGIN ISOLATION LEVEL READ COMMITTED; \(ClusterHead.lock)" : dialect.begin(mode)
+        // Not only at the first statement: the caller need not do its work while the server is away.
+        _ = try usableSession()
+        transaction = mode
+        if let begin = Self.begin[mode] { queue.append(PostgresRequest(text: begin, values: [])) }
+        guard locksHead, mode == .writing else { return }
         do throws(DatabaseError) {
-            let result = try withSession { session throws(DatabaseError) in try session.query(sql) }
-            if locks { head = ClusterHead(result) }
+            head = ClusterHead(try run(PostgresRequest(text: Self.lockHead, values: [])))
         } catch {
-            // The lock may have failed after BEGIN.
             rollBack()
             throw error
         }
-        transaction = mode == .writing ? .writing : .reading
     }
 
     /// Lets each commit store a mark from now on, by which a later session finds out whether it was done. The server's own
@@ -293,15 +363,17 @@ final class PostgresConnection: DatabaseConnection {
     }
 
     func commit() throws(DatabaseError) {
-        guard let transaction, let session else { preconditionFailure("a commit without a transaction") }
-        self.transaction = nil
+        guard let transaction else { preconditionFailure("a commit without a transaction") }
+        defer { end() }
+        // Only BEGIN waits.
+        if !isBegun, queue.waiting.count == 1 { return }
         markCount += 1
         let mark = lastMark != nil && transaction == .writing ? "\(markPrefix)-\(markCount)" : nil
+        if let mark { queue.append(PostgresRequest(text: Self.mark, values: [.string(mark), .string(writer)])) }
+        queue.append(PostgresRequest(text: Self.commit, values: []))
         let error: DatabaseError
         do throws(DatabaseError) {
-            let marking = mark.map { "UPDATE commit_marks SET mark = '\($0)' WHERE writer = '\(writer)'; " }
-            let result = try session.query("\(marking ?? "")COMMIT")
-            if result.command == "COMMIT" {
+            if try runQueue(isHarmless: false).last?.command == "COMMIT" {
                 if mark != nil { lastMark = mark }
                 return
             }
@@ -310,10 +382,20 @@ final class PostgresConnection: DatabaseConnection {
         } catch let failure {
             error = failure
         }
-        guard session.isLost, let mark else { throw error }
+        // The outcome is unknown if the response to COMMIT has not come.
+        guard let session, session.isLost, !session.hasAnswered, let mark else { throw error }
+        end()
         session.close()
         if try isCommitted(mark, error) { return }
         throw error
+    }
+
+    /// Forgets the transaction.
+    private func end() {
+        transaction = nil
+        isBegun = false
+        queue.discard()
+        prefetches.removeAll()
     }
 
     /// Asks the server whether a transaction was committed whose session was lost during the commit. Waits for the server:
@@ -339,7 +421,7 @@ final class PostgresConnection: DatabaseConnection {
     }
 
     func rollBack() {
-        transaction = nil
+        end()
         guard let session, !session.isLost, session.isInTransaction else { return }
         _ = try? session.query("ROLLBACK")
     }

@@ -1,4 +1,5 @@
 import CPostgres
+import Glibc
 
 /// The rows that a statement has returned, with binary columns.
 final class PostgresResult {
@@ -12,8 +13,14 @@ final class PostgresResult {
 
     var columnCount: Int32 { PQnfields(handle) }
 
-    /// The number of rows that an INSERT, UPDATE or DELETE has changed, or a SELECT has returned.
-    var affectedRows: Int { Int(String(cString: PQcmdTuples(handle))) ?? 0 }
+    /// The number of rows that an INSERT, UPDATE or DELETE has changed. 0 after other statements.
+    var changedRows: Int {
+        guard let command = PQcmdStatus(handle), command.pointee != CChar(UInt8(ascii: "S")) else { return 0 }
+        return PQcmdTuples(handle).map { atol($0) } ?? 0
+    }
+
+    /// Whether the statement was not run, because an earlier one of the pipeline has failed.
+    var isSkipped: Bool { PQresultStatus(handle) == PGRES_PIPELINE_ABORTED }
 
     /// The command that has run: `COMMIT`. A COMMIT after an error is a `ROLLBACK`.
     var command: String { String(cString: PQcmdStatus(handle)) }

@@ -13,12 +13,14 @@ final class PostgresSession {
     /// Milliseconds to wait for a response.
     var responseMax: Int64 = 2_000
 
-    private let handle: OpaquePointer
+    let handle: OpaquePointer
     /// Whether the connection is closed, or the server did not answer in time.
-    private(set) var isLost = false
+    var isLost = false
+    /// The numbers of the texts that the server has prepared (``PostgresText``).
+    var prepared: Set<Int> = []
     private var isClosed = false
     /// Called once a second while the server does not answer, and after each response.
-    private let onWait: () -> Void
+    let onWait: () -> Void
 
     /// Connects and authenticates. The name of a host is resolved first, which may take as long as the system's resolver
     /// takes.
@@ -49,6 +51,21 @@ final class PostgresSession {
 
     /// Whether a transaction is open, also one that has failed.
     var isInTransaction: Bool { !isClosed && PQtransactionStatus(handle) != PQTRANS_IDLE }
+
+    /// Whether the server has answered all that was sent to it.
+    var hasAnswered: Bool {
+        !isClosed && [PQTRANS_IDLE, PQTRANS_INTRANS, PQTRANS_INERROR].contains(PQtransactionStatus(handle))
+    }
+
+    /// Notices without waiting whether the server has ended the session since its last response.
+    func checkConnection() {
+        guard !isLost else { return }
+        var socket = pollfd(fd: PQsocket(handle), events: Int16(POLLIN), revents: 0)
+        // What the server says, and the end after it, may need two calls.
+        for _ in 0..<3 where !isLost && poll(&socket, 1, 0) != 0 {
+            if PQconsumeInput(handle) == 0 { isLost = true } else { _ = PQisBusy(handle) }
+        }
+    }
 
     /// Begins to connect. What the URI says has priority over the parameters before it.
     private static func start(_ uri: String, writing: Bool) -> OpaquePointer? {
@@ -90,24 +107,7 @@ final class PostgresSession {
         return try receive(doing: sql)
     }
 
-    /// Prepares a statement with parameters `$1`, `$2`, …, whose types the server infers.
-    func prepare(_ sql: String, as name: String) throws(DatabaseError) {
-        try send(doing: sql) { PQsendPrepare(handle, name, sql, 0, nil) }
-        _ = try receive(doing: sql)
-    }
-
-    /// Runs a prepared statement.
-    func run(_ name: String, _ values: [SQLValue], doing sql: String) throws(DatabaseError) -> PostgresResult {
-        let parameters = PostgresParameters(values)
-        try send(doing: sql) {
-            parameters.withPointers { pointers, lengths, formats in
-                PQsendQueryPrepared(handle, name, Int32(values.count), pointers, lengths, formats, 1)
-            }
-        }
-        return try receive(doing: sql)
-    }
-
-    private func send(doing: String, _ body: () -> Int32) throws(DatabaseError) {
+    func send(doing: String, _ body: () -> Int32) throws(DatabaseError) {
         guard !isLost else {
             throw DatabaseError(.unreachable, code: "PostgreSQL error", message: "the session was lost", doing: doing)
         }
@@ -139,11 +139,11 @@ final class PostgresSession {
 
     /// Whether another session may work although this one does not: the server has become a standby, or a pooler has
     /// exchanged the server's side.
-    private static func endsSession(_ error: DatabaseError) -> Bool {
+    static func endsSession(_ error: DatabaseError) -> Bool {
         ["25006", "26000", "42P05"].contains { error.code.hasSuffix($0) }
     }
 
-    private func waitForResult(_ deadline: Int64, doing: String) throws(DatabaseError) {
+    func waitForResult(_ deadline: Int64, doing: String) throws(DatabaseError) {
         while true {
             let unsent = PQflush(handle)
             guard unsent >= 0 else { throw failure(doing: doing) }
@@ -170,7 +170,7 @@ final class PostgresSession {
     }
 
     /// The error of a connection that does not work any more.
-    private func failure(doing: String) -> DatabaseError {
+    func failure(doing: String) -> DatabaseError {
         isLost = true
         let message = PostgresResult.oneLine(PQerrorMessage(handle))
         return DatabaseError(.unreachable, code: "PostgreSQL error", message: message, doing: doing)

@@ -1,34 +1,42 @@
-/// A statement that each session prepares when it first runs it.
+/// A statement on a server. See ``PostgresText``.
 final class PostgresStatement: DatabaseStatement {
-    let sql: String
-    /// The text with `$1`, `$2`, … for its parameters.
-    let numberedSQL: String
-    /// The name under which sessions prepare it.
-    let name: String
-    private let parameterCount: Int
+    let text: PostgresText
     private let connection: PostgresConnection
-    /// The number of the session that has prepared it.
-    var preparedBy: Int?
     private var result: PostgresResult?
     private var row: Int32 = 0
 
-    init(_ sql: String, name: String, on connection: PostgresConnection) {
-        self.sql = sql
-        self.name = name
+    var sql: String { text.sql }
+
+    init(_ text: PostgresText, on connection: PostgresConnection) {
+        self.text = text
         self.connection = connection
-        (numberedSQL, parameterCount) = Self.numbered(sql)
     }
 
     func run(_ values: [SQLValue], _ body: (Row) throws(DatabaseError) -> Void) throws(DatabaseError) {
         precondition(result == nil, "a statement was started while it was running: \(sql)")
-        precondition(values.count == parameterCount, "number of values differs from number of parameters: \(sql)")
-        let rows = try connection.run(self, values)
+        try read(try connection.run(request(values)), body)
+    }
+
+    private func read<Failure>(_ rows: PostgresResult, _ body: (Row) throws(Failure) -> Void) throws(Failure) {
         result = rows
         defer { result = nil }
         for number in 0..<rows.rowCount {
             row = number
-            try body(Row(statement: self))
+            try body(Row(columns: self))
         }
+    }
+
+    func change(_ values: [SQLValue], _ body: ((Row) -> Void)?) throws(DatabaseError) {
+        var request = request(values)
+        if let body { request.onResult = { self.read($0, body) } }
+        try connection.change(request)
+    }
+
+    func prefetch(_ values: [SQLValue]) { connection.prefetch(request(values)) }
+
+    private func request(_ values: [SQLValue]) -> PostgresRequest {
+        precondition(values.count == text.parameterCount, "number of values differs from number of parameters: \(sql)")
+        return PostgresRequest(text: text, values: values)
     }
 
     func isNull(_ column: Int32) -> Bool { current.isNull(row, column) }

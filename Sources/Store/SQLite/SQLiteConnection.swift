@@ -82,6 +82,10 @@ final class SQLiteConnection: DatabaseConnection {
 
     var totalChangedRows: Int64 { sqlite3_total_changes64(handle) }
 
+    var changeMark: Int64 { totalChangedRows }
+
+    func hasChanged(since mark: Int64) -> Bool { totalChangedRows != mark }
+
     func begin(_ mode: TransactionMode) throws(DatabaseError) {
         // If an earlier rollback failed, its transaction is still open, and BEGIN would fail.
         rollBack()

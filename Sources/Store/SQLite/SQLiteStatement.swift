@@ -27,9 +27,15 @@ final class SQLiteStatement: DatabaseStatement {
             let result = sqlite3_step(handle)
             if result == SQLITE_DONE { return }
             guard result == SQLITE_ROW else { throw connection.error(result, doing: sql) }
-            try body(Row(statement: self))
+            try body(Row(columns: self))
         }
     }
+
+    func change(_ values: [SQLValue], _ body: ((Row) -> Void)?) throws(DatabaseError) {
+        try run(values) { row throws(DatabaseError) in body?(row) }
+    }
+
+    func prefetch(_ values: [SQLValue]) {}
 
     // MARK: Columns of the current row
 

@@ -70,7 +70,7 @@ struct AuditTable {
     /// notes and positions.
     /// - Returns: the number of reports that had details.
     func clearDetails(of actor: String) throws(DatabaseError) -> Int {
-        try database.change(
+        try database.changeCountingRows(
             """
             UPDATE audit SET details = NULL, has_position = 0 WHERE actor = ? AND details IS NOT NULL \
             AND (action = 'progress' OR batch_id IS NOT NULL AND action IN ('pickup', 'status', 'complete'))
@@ -131,7 +131,7 @@ struct AuditTable {
     /// Deletes entries written before `cutoff`, the oldest first, at most `most`.
     /// - Returns: the number of deleted entries.
     func deleteExpired(before cutoff: Int64, most: Int) throws(DatabaseError) -> Int {
-        try database.change(
+        try database.changeCountingRows(
             "DELETE FROM audit WHERE id IN (SELECT id FROM audit WHERE at < ? ORDER BY at LIMIT ?)",
             .integer(cutoff), .integer(most))
     }

@@ -95,7 +95,7 @@ struct BatchOrderTable {
     /// Deletes the times of at most `most` orders that got no wrong code since `cutoff`.
     /// - Returns: the number of these orders.
     func deleteAttempts(before cutoff: Int64, most: Int) throws(DatabaseError) -> Int {
-        try database.change(
+        try database.changeCountingRows(
             """
             DELETE FROM wrong_codes WHERE order_id IN (SELECT order_id FROM wrong_codes WHERE updated_at < ? \
             ORDER BY updated_at LIMIT ?)
@@ -118,7 +118,7 @@ struct BatchOrderTable {
     /// Clears a customer's name, phone and flat number in batches that are over.
     /// - Returns: the number of orders that contained one of these.
     func clear(customer id: String) throws(DatabaseError) -> Int {
-        try database.change(
+        try database.changeCountingRows(
             """
             UPDATE batch_orders SET name = NULL, phone = NULL, flat_number = NULL WHERE customer_id = ? \
             AND COALESCE(name, phone, flat_number) IS NOT NULL AND batch_id IN (SELECT id FROM batches \

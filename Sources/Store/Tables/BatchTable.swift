@@ -162,7 +162,7 @@ struct BatchTable {
     /// Clears a driver's name.
     /// - Returns: the number of batches that contained it.
     func clearName(ofDriver id: String) throws(DatabaseError) -> Int {
-        try database.change(
+        try database.changeCountingRows(
             "UPDATE batches SET driver_name = NULL WHERE driver_id = ? AND driver_name IS NOT NULL", .string(id))
     }
 }

@@ -7,6 +7,9 @@ final class ChannelSequenceTable {
     /// The channels that the open transaction has advanced.
     private var advanced: [String: Advance] = [:]
 
+    /// Channels whose last number is prefetched.
+    private var prefetched: Set<String> = []
+
     private struct Advance {
         /// The channel's last sequence number.
         var last: Int64
@@ -25,22 +28,42 @@ final class ChannelSequenceTable {
             advanced[channel] = Advance(last: advance.last + 1, unwritten: advance.unwritten + 1, usedAt: now)
             return advance.last + 1
         }
-        let passing = channel.hasPrefix("booking-") || channel.hasPrefix("tracking-")
+        if prefetched.remove(channel) != nil {
+            let last = try last(of: channel)
+            advanced[channel] = Advance(last: last + 1, unwritten: 1, usedAt: now)
+            return last + 1
+        }
         let last = try database.first(
             """
             INSERT INTO channel_sequences (channel, last, passing, used_at, unread) VALUES (?, 1, ?, ?, 1) \
             ON CONFLICT (channel) DO UPDATE SET last = channel_sequences.last + 1, used_at = excluded.used_at, \
             unread = channel_sequences.unread + 1 RETURNING last
-            """, .string(channel), .integer(passing ? 1 : 0), .integer(now), as: { $0.integer(0) })
+            """, .string(channel), .integer(Self.isPassing(channel) ? 1 : 0), .integer(now), as: { $0.integer(0) })
         guard let last else { throw .unreadable("the new sequence number", doing: "advancing a channel's sequence") }
         advanced[channel] = Advance(last: last, usedAt: now)
         return last
     }
 
+    /// Says that notifications are about to be numbered. The row of a channel is then written by ``flush()`` only.
+    func prefetch(channel: String) throws(DatabaseError) {
+        guard database.canPrefetch, advanced[channel] == nil else { return }
+        try database.prefetch(Self.selectLast, .string(channel))
+        prefetched.insert(channel)
+    }
+
+    /// The last sequence number of a channel in its row; 0 if it has none yet.
+    func last(of channel: String) throws(DatabaseError) -> Int64 {
+        try database.first(Self.selectLast, .string(channel), as: { $0.integer(0) }) ?? 0
+    }
+
+    private static let selectLast: SQL = "SELECT last FROM channel_sequences WHERE channel = ?"
+
+    private static func isPassing(_ channel: String) -> Bool { channel.hasPrefix("booking-") || channel.hasPrefix("tracking-") }
+
     /// Writes what is not written yet. Call it before a transaction is committed.
     func flush() throws(DatabaseError) {
         for (channel, advance) in advanced { try write(advance, of: channel) }
-        advanced.removeAll(keepingCapacity: true)
+        discard()
     }
 
     private func flush(_ channel: String) throws(DatabaseError) {
@@ -50,12 +73,19 @@ final class ChannelSequenceTable {
     private func write(_ advance: Advance, of channel: String) throws(DatabaseError) {
         guard advance.unwritten > 0 else { return }
         try database.change(
-            "UPDATE channel_sequences SET last = ?, unread = unread + ?, used_at = ? WHERE channel = ?",
-            .integer(advance.last), .integer(advance.unwritten), .integer(advance.usedAt), .string(channel))
+            """
+            INSERT INTO channel_sequences (channel, last, passing, used_at, unread) VALUES (?, ?, ?, ?, ?) \
+            ON CONFLICT (channel) DO UPDATE SET last = excluded.last, used_at = excluded.used_at, \
+            unread = channel_sequences.unread + excluded.unread
+            """, .string(channel), .integer(advance.last), .integer(Self.isPassing(channel) ? 1 : 0),
+            .integer(advance.usedAt), .integer(advance.unwritten))
     }
 
     /// Forgets what is not written yet. Call it after a transaction was rolled back.
-    func discard() { advanced.removeAll(keepingCapacity: true) }
+    func discard() {
+        advanced.removeAll(keepingCapacity: true)
+        prefetched.removeAll(keepingCapacity: true)
+    }
 
     /// Counts a notification as unread that is not on this channel, but belongs to the inbox of the channel's owner.
     /// - Returns: the channel's last sequence number; 0 if it has none yet.
@@ -111,6 +141,7 @@ final class ChannelSequenceTable {
     /// were read, acted upon or deleted.
     func subtractUnread(_ count: Int, channel: String) throws(DatabaseError) {
         guard count > 0 else { return }
+        try flush(channel)
         try database.change(
             "UPDATE channel_sequences SET unread = unread - ? WHERE channel = ?", .integer(count), .string(channel))
     }
@@ -120,7 +151,7 @@ final class ChannelSequenceTable {
     /// none of its earlier notifications may be left.
     /// - Returns: the number of deleted rows.
     func deleteExpired(before cutoff: Int64, most: Int) throws(DatabaseError) -> Int {
-        try database.change(
+        try database.changeCountingRows(
             """
             DELETE FROM channel_sequences WHERE channel IN (SELECT channel FROM channel_sequences WHERE passing = 1 \
             AND used_at < ? ORDER BY used_at LIMIT ?)

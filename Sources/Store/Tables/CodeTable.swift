@@ -62,7 +62,7 @@ struct CodeTable {
     /// Marks the sessions that a process was sending, before `time`, when it was killed.
     /// - Returns: their number.
     func forgetSending(before time: Int64) throws(DatabaseError) -> Int {
-        try database.change(
+        try database.changeCountingRows(
             "UPDATE code_sessions SET delivery = 'unknown' WHERE delivery = 'sending' AND sent_at < ?", .integer(time))
     }
 
@@ -118,20 +118,20 @@ struct CodeTable {
     /// Deletes at most `most` sessions, SMS and tries each that matter no more.
     /// - Returns: the number of deleted rows.
     func deleteExpired(now: Int64, most: Int) throws(DatabaseError) -> Int {
-        var count = try database.change(
+        var count = try database.changeCountingRows(
             """
             DELETE FROM code_sessions WHERE id IN (SELECT id FROM code_sessions WHERE sent_at <= ? ORDER BY sent_at LIMIT ?)
             """, .integer(now - CodeSession.keptTime), .integer(most))
-        count += try database.change(
+        count += try database.changeCountingRows(
             """
             DELETE FROM code_sessions WHERE id IN (SELECT id FROM code_sessions WHERE verified_at IS NOT NULL \
             AND verified_at <= ? LIMIT ?)
             """, .integer(now - CodeSession.repetitionTime), .integer(most))
         let day = SQLValue.integer(now - CodeLimits.day)
-        count += try database.change(
+        count += try database.changeCountingRows(
             "DELETE FROM code_sends WHERE id IN (SELECT id FROM code_sends WHERE at <= ? ORDER BY at LIMIT ?)", day,
             .integer(most))
-        count += try database.change(
+        count += try database.changeCountingRows(
             "DELETE FROM code_tries WHERE id IN (SELECT id FROM code_tries WHERE at <= ? ORDER BY at LIMIT ?)", day,
             .integer(most))
         return count

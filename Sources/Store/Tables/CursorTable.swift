@@ -45,7 +45,7 @@ struct CursorTable {
     /// Deletes at most `most` cursors that were last used before `cutoff`.
     /// - Returns: the number of deleted cursors.
     func deleteUnused(since cutoff: Int64, most: Int) throws(DatabaseError) -> Int {
-        try database.change(
+        try database.changeCountingRows(
             """
             DELETE FROM cursors WHERE (channel, owner, device) IN (SELECT channel, owner, device FROM cursors \
             WHERE updated_at < ? ORDER BY updated_at LIMIT ?)

@@ -105,7 +105,7 @@ struct DeliveryTable {
     /// Deletes at most `most` deliveries of notifications created before `cutoff`.
     /// - Returns: the number of deleted deliveries.
     func deleteExpired(before cutoff: Int64, most: Int) throws(DatabaseError) -> Int {
-        try database.change(
+        try database.changeCountingRows(
             """
             DELETE FROM deliveries WHERE (channel, sequence, owner, device) IN (SELECT deliveries.channel, \
             deliveries.sequence, owner, device FROM notifications JOIN deliveries \

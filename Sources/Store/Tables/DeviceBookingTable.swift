@@ -8,10 +8,14 @@ struct DeviceBookingTable {
 
     /// The ``Identity/key``s of a booking's customers.
     func owners(of reference: String) throws(DatabaseError) -> [String] {
-        try database.all(
-            "SELECT owner FROM device_bookings WHERE reference = ? ORDER BY owner", .string(reference),
-            as: { $0.string(0) })
+        try database.all(Self.selectOwners, .string(reference), as: { $0.string(0) })
     }
+
+    func prefetchOwners(of reference: String) throws(DatabaseError) {
+        try database.prefetch(Self.selectOwners, .string(reference))
+    }
+
+    private static let selectOwners: SQL = "SELECT owner FROM device_bookings WHERE reference = ? ORDER BY owner"
 
     /// Replaces a customer's bookings with the last hundred of `references`: the newest usually come last. Keeps bookings
     /// of a token that was issued later: a customer's phones may have tokens of different ages.

@@ -54,11 +54,15 @@ struct DeviceTable {
 
     /// A user's devices that were seen at `since` or later.
     func reachable(_ owner: String, since: Int64) throws(DatabaseError) -> [Address] {
-        try database.all(
-            "SELECT owner, id, provider, environment FROM devices WHERE owner = ? AND last_seen_at >= ? ORDER BY id",
-            .string(owner), .integer(since), as: address
-        ).compactMap { $0 }
+        try database.all(Self.selectReachable, .string(owner), .integer(since), as: address).compactMap { $0 }
     }
+
+    func prefetchReachable(_ owner: String, since: Int64) throws(DatabaseError) {
+        try database.prefetch(Self.selectReachable, .string(owner), .integer(since))
+    }
+
+    private static let selectReachable: SQL =
+        "SELECT owner, id, provider, environment FROM devices WHERE owner = ? AND last_seen_at >= ? ORDER BY id"
 
     /// The devices of some drivers. It contains all devices of each of these drivers.
     struct DriversPage {

@@ -26,13 +26,13 @@ struct DriverPositionTable {
 
     /// - Returns: whether the driver had a position.
     func remove(ofDriver id: String) throws(DatabaseError) -> Bool {
-        try database.change("DELETE FROM driver_positions WHERE driver_id = ?", .string(id)) > 0
+        try database.changeCountingRows("DELETE FROM driver_positions WHERE driver_id = ?", .string(id)) > 0
     }
 
     /// Deletes positions recorded before `cutoff`, the oldest first, at most `most`.
     /// - Returns: the number of deleted positions.
     func deleteExpired(before cutoff: Int64, most: Int) throws(DatabaseError) -> Int {
-        try database.change(
+        try database.changeCountingRows(
             """
             DELETE FROM driver_positions WHERE driver_id IN (SELECT driver_id FROM driver_positions \
             WHERE recorded_at < ? ORDER BY recorded_at LIMIT ?)

@@ -5,12 +5,15 @@ struct DriverTable {
     let database: Database
 
     func card(ofDriver id: String) throws(DatabaseError) -> DriverCard? {
-        try database.first(
-            """
-            SELECT id, version, name, phone_number, vehicle_make, vehicle_model, vehicle_color, license_plate FROM drivers \
-            WHERE id = ?
-            """, .string(id), as: DriverCard.init(row:))
+        try database.first(Self.selectByID, .string(id), as: DriverCard.init(row:))
     }
+
+    func prefetch(driverID: String) throws(DatabaseError) { try database.prefetch(Self.selectByID, .string(driverID)) }
+
+    private static let selectByID: SQL = """
+        SELECT id, version, name, phone_number, vehicle_make, vehicle_model, vehicle_color, license_plate FROM drivers \
+        WHERE id = ?
+        """
 
     /// Inserts or updates a card.
     func store(_ card: DriverCard, now: Int64) throws(DatabaseError) {

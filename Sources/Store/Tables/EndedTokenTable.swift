@@ -23,7 +23,7 @@ struct EndedTokenTable {
 
     /// Deletes at most `most` rows whose time is over.
     func deleteExpired(now: Int64, most: Int) throws(DatabaseError) -> Int {
-        try database.change(
+        try database.changeCountingRows(
             "DELETE FROM ended_tokens WHERE id IN (SELECT id FROM ended_tokens WHERE until <= ? ORDER BY until LIMIT ?)",
             .integer(now), .integer(most))
     }

@@ -43,7 +43,7 @@ struct IdempotencyTable {
     /// Deletes the oldest responses to a user, at most `most`.
     /// - Returns: the number of deleted responses.
     func deleteOldest(of subject: String, most: Int) throws(DatabaseError) -> Int {
-        try database.change(
+        try database.changeCountingRows(
             """
             DELETE FROM idempotency WHERE subject = ? AND key IN (SELECT key FROM idempotency WHERE subject = ? \
             ORDER BY created_at LIMIT ?)
@@ -53,7 +53,7 @@ struct IdempotencyTable {
     /// Deletes all responses to a user.
     /// - Returns: the number of deleted responses.
     func remove(of subject: String) throws(DatabaseError) -> Int {
-        try database.change("DELETE FROM idempotency WHERE subject = ?", .string(subject))
+        try database.changeCountingRows("DELETE FROM idempotency WHERE subject = ?", .string(subject))
     }
 
     // MARK: Redaction
@@ -91,7 +91,7 @@ struct IdempotencyTable {
     /// Deletes at most `most` responses that are at least ``lifetime`` old, the oldest first.
     /// - Returns: the number of deleted responses.
     func deleteExpired(now: Int64, most: Int) throws(DatabaseError) -> Int {
-        try database.change(
+        try database.changeCountingRows(
             """
             DELETE FROM idempotency WHERE (subject, key) IN (SELECT subject, key FROM idempotency WHERE created_at <= ? \
             ORDER BY created_at LIMIT ?)

@@ -9,7 +9,7 @@ struct NotificationStepTable {
     /// - Parameter isStray: true if the step's notification is not in the log.
     /// - Returns: true if the step was stored; false if the subject has reported it before.
     func record(_ step: NotificationStep, isStray: Bool) throws(DatabaseError) -> Bool {
-        try database.change(
+        try database.changeCountingRows(
             """
             INSERT INTO notification_steps (notification_id, step, subject, at, told_at, detail, stray) \
             VALUES (?, ?, ?, ?, ?, ?, ?) ON CONFLICT (notification_id, step, subject) DO NOTHING
@@ -52,7 +52,7 @@ struct NotificationStepTable {
     /// Clears the details of the steps that a subject has reported.
     /// - Returns: the number of steps that had details.
     func clearDetails(of subject: String) throws(DatabaseError) -> Int {
-        try database.change(
+        try database.changeCountingRows(
             "UPDATE notification_steps SET detail = NULL WHERE subject = ? AND detail IS NOT NULL", .string(subject))
     }
 
@@ -102,7 +102,7 @@ struct NotificationStepTable {
     /// log.
     /// - Returns: the number of deleted steps.
     func deleteExpired(before cutoff: Int64, most: Int) throws(DatabaseError) -> Int {
-        try database.change(
+        try database.changeCountingRows(
             """
             DELETE FROM notification_steps WHERE (notification_id, step, subject) IN (SELECT notification_id, step, subject \
             FROM notification_steps WHERE at < ? ORDER BY at LIMIT ?)

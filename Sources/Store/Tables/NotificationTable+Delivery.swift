@@ -22,7 +22,7 @@ extension NotificationTable {
     /// Records the first acknowledgement of a notification by an owner of its channel.
     /// - Returns: false if it was acknowledged before.
     func markAcknowledged(_ id: String, now: Int64) throws(DatabaseError) -> Bool {
-        try database.change(
+        try database.changeCountingRows(
             "UPDATE notifications SET acknowledged_at = ?, unconfirmed = 0 WHERE id = ? AND acknowledged_at IS NULL",
             .integer(now),
             .string(id)) > 0

@@ -19,6 +19,8 @@ struct OrderTable {
         try database.first(Self.selectByCode, .string(code), as: Order.init(row:))
     }
 
+    func prefetch(code: String) throws(DatabaseError) { try database.prefetch(Self.selectByCode, .string(code)) }
+
     private static let selectByCode = SQL("\(select) WHERE code = ?")
 
     /// Finds the order for a job id that an app of the driver `driverID` sent. The id is an order's code or a booking's
@@ -106,7 +108,7 @@ struct OrderTable {
     /// Deletes at most `most` orders that have ended and were not updated since `cutoff`.
     /// - Returns: the number of deleted orders.
     func deleteExpired(before cutoff: Int64, most: Int) throws(DatabaseError) -> Int {
-        try database.change(
+        try database.changeCountingRows(
             """
             DELETE FROM orders WHERE code IN (SELECT code FROM orders WHERE status IN ('completed', 'cancelled') \
             AND updated_at < ? ORDER BY updated_at LIMIT ?)
@@ -118,7 +120,7 @@ struct OrderTable {
     /// Clears a driver's name.
     /// - Returns: the number of orders that contained it.
     func clearName(ofDriver id: String) throws(DatabaseError) -> Int {
-        try database.change(
+        try database.changeCountingRows(
             """
             UPDATE orders SET driver_name = NULL, trip_driver_name = NULL WHERE code IN (\
             SELECT code FROM orders WHERE driver_id = ? AND driver_name IS NOT NULL \
@@ -129,7 +131,7 @@ struct OrderTable {
     /// Clears a customer's name, and the addresses and coordinates of those of the customer's orders that have ended.
     /// - Returns: the number of orders that contained the name.
     func clearName(ofCustomer id: String) throws(DatabaseError) -> Int {
-        let count = try database.change(
+        let count = try database.changeCountingRows(
             "UPDATE orders SET customer_name = NULL WHERE customer_id = ? AND customer_name IS NOT NULL", .string(id))
         try database.change(
             """

@@ -20,7 +20,7 @@ struct PreferenceTable {
 
     /// - Returns: the number of deleted rows, 0 or 1.
     func remove(of owner: String) throws(DatabaseError) -> Int {
-        try database.change("DELETE FROM preferences WHERE owner = ?", .string(owner))
+        try database.changeCountingRows("DELETE FROM preferences WHERE owner = ?", .string(owner))
     }
 }
 

@@ -58,7 +58,7 @@ extension PushJobTable {
     func deleteExpired(before cutoff: Int64, most: Int) throws(DatabaseError) -> Int {
         // Compares notification ids with the least id of the cutoff's millisecond: an id begins with its time, and
         // there is an index of the notification ids.
-        try database.change(
+        try database.changeCountingRows(
             """
             DELETE FROM push_jobs WHERE number IN (SELECT number FROM push_jobs WHERE notification_id < ? \
             AND settled_at IS NOT NULL ORDER BY notification_id LIMIT ?)

@@ -101,7 +101,7 @@ extension PushJobTable {
     func expire(_ lane: PushLane, now: Int64, most: Int) throws(DatabaseError) -> Int {
         // Jobs that are being sent do not expire here. The index that finds expired jobs contains them, too: they are
         // too few to justify another index.
-        try database.change(
+        try database.changeCountingRows(
             """
             UPDATE push_jobs SET state = 'expired', settled_at = ? WHERE number IN (SELECT number FROM push_jobs \
             WHERE lane = ? AND settled_at IS NULL AND expires_at <= ? AND state IN ('queued', 'waiting') \

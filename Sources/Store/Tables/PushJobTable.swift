@@ -65,7 +65,7 @@ struct PushJobTable {
     /// Inserts a job.
     /// - Returns: false if the notification already has a job for this device in this round.
     func queue(_ job: NewPushJob, number: Int64, turn: Int64) throws(DatabaseError) -> Bool {
-        try database.change(
+        try database.changeCountingRows(
             """
             INSERT INTO push_jobs (number, lane, notification_id, device_id, recipient, entity, collapse_key, state, turn, \
             attempts, fallback, queued_at, expires_at, round) VALUES (?, ?, ?, ?, ?, ?, ?, 'queued', ?, 0, ?, ?, ?, ?) \
@@ -224,23 +224,26 @@ struct PushJobTable {
     /// Cancels the unsent jobs of a recipient's older notifications about the same order or route: the newer
     /// notification would replace them on the device.
     /// - Parameter notificationID: the newer notification.
-    /// - Returns: the lane of each cancelled job.
+    /// - Parameter onCancel: called with the lane of each cancelled job, at the latest by the commit.
     func supersede(
-        of recipient: String, _ collapseKey: String, before notificationID: String, now: Int64
-    ) throws(DatabaseError) -> [PushLane] {
-        try database.all(
+        of recipient: String, _ collapseKey: String, before notificationID: String, now: Int64,
+        onCancel: @escaping (PushLane) -> Void
+    ) throws(DatabaseError) {
+        try database.change(
             """
             UPDATE push_jobs SET state = 'cancelled', reason = 'superseded', settled_at = ? WHERE recipient = ? \
             AND collapse_key = ? AND notification_id < ? AND state IN ('queued', 'waiting') RETURNING lane
-            """, .integer(now), .string(recipient), .string(collapseKey), .string(notificationID), as: Self.lane
-        ).compactMap { $0 }
+            """, .integer(now), .string(recipient), .string(collapseKey), .string(notificationID)
+        ) { row in
+            if let lane = Self.lane(row) { onCancel(lane) }
+        }
     }
 
     /// Cancels a job that a lane has reported and that is still open, if its device was removed or has another owner by
     /// now, if a newer job supersedes it, or if its recipient has confirmed or acknowledged the notification.
     /// - Returns: true if the job was cancelled.
     func cancelIfStale(_ number: Int64, now: Int64) throws(DatabaseError) -> Bool {
-        try database.change(Self.cancelIfStale, .integer(now), .integer(number)) > 0
+        try database.changeCountingRows(Self.cancelIfStale, .integer(now), .integer(number)) > 0
     }
 
     private static let cancelIfStale = SQL(

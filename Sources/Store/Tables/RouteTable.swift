@@ -13,6 +13,8 @@ struct RouteTable {
         try database.first(Self.selectByID, .string(id), as: Route.init(row:))
     }
 
+    func prefetch(id: String) throws(DatabaseError) { try database.prefetch(Self.selectByID, .string(id)) }
+
     private static let selectByID = SQL("\(select) WHERE id = ?")
 
     /// A driver's open routes with their creation times, oldest first.
@@ -47,7 +49,7 @@ struct RouteTable {
     /// Deletes at most `most` routes that have ended and were not updated since `cutoff`.
     /// - Returns: the number of deleted routes.
     func deleteExpired(before cutoff: Int64, most: Int) throws(DatabaseError) -> Int {
-        try database.change(
+        try database.changeCountingRows(
             """
             DELETE FROM routes WHERE id IN (SELECT id FROM routes WHERE status IN ('completed', 'cancelled') \
             AND updated_at < ? ORDER BY updated_at LIMIT ?)
@@ -59,7 +61,7 @@ struct RouteTable {
     /// Clears a driver's name.
     /// - Returns: the number of routes that contained it.
     func clearName(ofDriver id: String) throws(DatabaseError) -> Int {
-        try database.change(
+        try database.changeCountingRows(
             "UPDATE routes SET driver_name = NULL WHERE driver_id = ? AND driver_name IS NOT NULL", .string(id))
     }
 

@@ -13,15 +13,16 @@ extension CommandExecutor {
     /// Executes a command, unless its idempotency key was used already. Call it in a ``transaction(_:)``: it writes to
     /// many tables.
     package func execute(_ command: Command, now: Int64) throws(DatabaseError) -> CommandReply {
+        if database.canPrefetch { try prefetch(command, now: now) }
         guard let key = command.idempotencyKey else { return try executeOnce(command, now) }
         if let stored = try idempotency.response(subject: command.actor.key, key: key.text, now: now - clockLead) {
             guard stored.digest == key.digest else { return .rejected(Self.keyReuse(key.text)) }
             return .replayed(status: stored.status, body: stored.body)
         }
-        let changesBefore = database.totalChangedRows
+        let start = database.changeMark
         let reply = try executeOnce(command, now)
         // A command that changed nothing can be executed again: storing its response would only cost space.
-        if case .committed(let result) = reply, database.totalChangedRows != changesBefore {
+        if case .committed(let result) = reply, try database.hasChanged(since: start) {
             try store(result, of: command.actor, key, now)
         }
         return reply

@@ -288,16 +288,17 @@ package final class CommandExecutor {
     private func write(
         _ plan: DispatchPlan, _ command: Command, _ now: Int64
     ) throws(DatabaseError) -> (sequences: [Int64], lanes: Set<PushLane>) {
-        var sequences: [Int64] = []
+        if database.canPrefetch { try prefetch(plan, now: now) }
+        let sequences = try plan.notifications.map { notification throws(DatabaseError) in
+            try self.sequences.next(channel: notification.channel, now: now)
+        }
         if let order = plan.order { try orders.store(order, now: now) }
         if let route = plan.route { try routes.store(route, now: now) }
         if let card = plan.driver { try drivers.store(card, now: now) }
         if let account = plan.account { try accounts.store(account) }
         if let batch = plan.batch { try batches.store(batch) }
         if let availability = plan.availability { try outbox.availability.store(availability, now: now) }
-        for notification in plan.notifications {
-            let sequence = try self.sequences.next(channel: notification.channel, now: now)
-            sequences.append(sequence)
+        for (notification, sequence) in zip(plan.notifications, sequences) {
             try notifications.append(
                 LoggedNotification(
                     notification: notification, sequence: sequence, correlationID: command.correlationID,

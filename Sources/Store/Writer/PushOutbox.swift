@@ -125,6 +125,12 @@ final class PushOutbox {
         try enqueue(draft, on: try devices.reachable(owner, since: draft.now - clockLead - staleAfter)[...], &woken)
     }
 
+    /// Says that a person's devices are about to be read. See ``Database/prefetch(_:_:)``.
+    func prefetchDevices(of person: Identity, now: Int64) throws(DatabaseError) {
+        guard !lanes.isEmpty else { return }
+        try devices.prefetchReachable(person.key, since: now - clockLead - staleAfter)
+    }
+
     /// Creates the jobs for the devices of one owner, and adds their lanes to `woken`. Cancels the owner's unsent jobs
     /// that the notification supersedes.
     func enqueue(
@@ -133,8 +139,9 @@ final class PushOutbox {
         let notification = draft.notification
         let collapseKey = notification.isSupersedable ? StableID.collapseID(of: notification.collapseKey) : nil
         if let collapseKey, let owner = devices.first?.owner {
-            let lanes = try jobs.supersede(of: owner, collapseKey, before: notification.id, now: draft.now)
-            for lane in lanes { count(1, as: .cancelled, in: lane) }
+            try jobs.supersede(of: owner, collapseKey, before: notification.id, now: draft.now) { [unowned self] lane in
+                count(1, as: .cancelled, in: lane)
+            }
         }
         var nextTurns: [PushLane: Int64] = [:]
         for device in devices where lanes.contains(device.lane) {

@@ -113,6 +113,9 @@ class Gateway:
     opens that gateway's database.
     """
 
+    # The further nodes of a cluster, with their ports.
+    others: tuple[tuple[subprocess.Popen, int], ...] = ()
+
     def __init__(self, directory: Path, loops: int = 2, limits: dict | None = None,
                  server: dict | None = None, descriptors: int | None = None,
                  first: dict | None = None, apps: list[dict] | None = None,
@@ -149,18 +152,18 @@ class Gateway:
             self.tls.load_verify_locations(pair["certificate"])
         command = [*(wrapper or []), BINARY, "serve", "--config", self.config, *(["--production"] if production else [])]
         self._start(command, directory, variables, stderr=stderr, prepare=limit)
-        self.others: list[tuple[subprocess.Popen, int]] = []
         if "cluster" in (sections or {}) and "FLEETWIRE_TEST_NATS" in os.environ:
             self._start_others(command, directory, variables, limit)
 
     def _start_others(self, command: list, directory: Path, variables: dict[str, str],
                       prepare: Callable[[], None]) -> None:
         """Starts the other nodes of a cluster, and waits until all know each other."""
-        first = self.process, self.port
+        first, others = (self.process, self.port), []
         for _ in range(NODES - 1):
             self._start(command, directory, variables, log_mode="ab", prepare=prepare)
-            self.others.append((self.process, self.port))
+            others.append((self.process, self.port))
         self.process, self.port_of_first = first
+        self.others = tuple(others)
         deadline = time.monotonic() + TIMEOUT
         while self.log().count('"event":"node_came"') < NODES * (NODES - 1):
             assert time.monotonic() < deadline, f"the nodes do not know each other; log:\n{self.log()}"
@@ -169,7 +172,7 @@ class Gateway:
     @property
     def port(self) -> int:
         """The port of the gateway; that of a random node of a cluster."""
-        ports = [self.port_of_first, *(port for _, port in getattr(self, "others", []))]
+        ports = [self.port_of_first, *(port for _, port in self.others)]
         return random.choice(ports)
 
     @port.setter

@@ -1,0 +1,161 @@
+import FanOut
+import Primitives
+import PusherProtocol
+
+/// This node's shares of channels, which it reports to their keepers, and the sums of the channels that it keeps itself.
+struct Shares {
+    /// The local subscribers of each channel.
+    var counts: [ChannelKey: Int] = [:]
+    /// The users with local connections, by presence channel.
+    var users: [ChannelKey: Set<Identifier>] = [:]
+    var kept = KeptChannels()
+    /// Large channels whose count has changed since it was last told.
+    var dueCounts: [ChannelKey: Int] = [:]
+    /// When their counts are told, in milliseconds.
+    var countsAt: Int64 = 0
+
+    /// A channel with at most this many subscribers gets its new count at each change; a larger one at most once per
+    /// ``countInterval`` (protocol point N1).
+    static let largestUnthrottledCount = 100
+    static let countInterval: Int64 = 5_000
+}
+
+/// Edges and sums are decided by one node per channel, its keeper.
+extension ClusterLink {
+    /// This node and the others.
+    private var nodes: [Epoch] { [node.epoch] + membership.nodes.map(\.epoch) }
+
+    private func keeps(_ key: ChannelKey) -> Bool {
+        Keeper.keeper(of: key.channel, app: key.app, among: nodes) == node.epoch
+    }
+
+    // MARK: Reporting
+
+    mutating func countChanged(_ count: Int, on channel: ChannelName, app: AppIndex, _ outputs: inout [Output]) {
+        let key = ChannelKey(app: rules[app].id, channel: channel.text)
+        shares.counts[key] = count == 0 ? nil : count
+        report(.count(count), of: key, &outputs)
+    }
+
+    mutating func userChanged(_ userID: String, isHere: Bool, on channel: ChannelName, app: AppIndex, _ outputs: inout [Output]) {
+        guard rules[app].reportsShares else { return }
+        let key = ChannelKey(app: rules[app].id, channel: channel.text)
+        if isHere {
+            shares.users[key, default: []].insert(Identifier(userID))
+        } else {
+            shares.users[key]?.remove(Identifier(userID))
+            if shares.users[key]?.isEmpty == true { shares.users[key] = nil }
+        }
+        report(isHere ? .joined(userID: userID) : .left(userID: userID), of: key, &outputs)
+    }
+
+    private mutating func report(_ change: ShareChange, of key: ChannelKey, _ outputs: inout [Output]) {
+        for keeper in Keeper.keepers(of: key, among: nodes) { report(change, of: key, to: keeper, hasMoved: false, &outputs) }
+    }
+
+    private mutating func report(
+        _ change: ShareChange, of key: ChannelKey, to keeper: Epoch, hasMoved: Bool, _ outputs: inout [Output]
+    ) {
+        if keeper == node.epoch {
+            applyShare(change, of: node.epoch, to: key, hasMoved: hasMoved, &outputs)
+        } else {
+            publish(.share(key, change, hasMoved: hasMoved), on: subjects.node(keeper), &outputs)
+        }
+    }
+
+    /// Reports all shares of this node anew, after it could not for a while.
+    mutating func reportAll(_ outputs: inout [Output]) {
+        for key in localShares {
+            for keeper in Keeper.keepers(of: key, among: nodes) { reportWhole(key, to: keeper, hasMoved: false, &outputs) }
+        }
+    }
+
+    /// Reports the shares of the channels that have other keepers, now that the set of nodes has changed.
+    /// - Parameter earlier: the nodes before.
+    mutating func reportMoved(from earlier: [Epoch], _ outputs: inout [Output]) {
+        let present = nodes
+        for key in localShares {
+            let before = Keeper.keepers(of: key, among: earlier)
+            for keeper in Keeper.keepers(of: key, among: present) where !before.contains(keeper) {
+                reportWhole(key, to: keeper, hasMoved: true, &outputs)
+            }
+        }
+    }
+
+    private var localShares: [ChannelKey] {
+        Set(shares.counts.keys).union(shares.users.keys).sorted { ($0.app, $0.channel) < ($1.app, $1.channel) }
+    }
+
+    private mutating func reportWhole(_ key: ChannelKey, to keeper: Epoch, hasMoved: Bool, _ outputs: inout [Output]) {
+        report(.count(shares.counts[key] ?? 0), of: key, to: keeper, hasMoved: hasMoved, &outputs)
+        guard let users = shares.users[key] else { return }
+        report(.users(users.map(\.text).sorted()), of: key, to: keeper, hasMoved: hasMoved, &outputs)
+    }
+
+    // MARK: Keeping
+
+    /// A node's share of a channel has changed.
+    mutating func applyShare(
+        _ change: ShareChange, of node: Epoch, to key: ChannelKey, hasMoved: Bool, _ outputs: inout [Output]
+    ) {
+        let edges = shares.kept.apply(change, of: node, to: key, at: now)
+        if !hasMoved, keeps(key) { tell(edges, of: key, &outputs) }
+    }
+
+    /// A node has gone, and with it its shares. If it has died, it may not have told the last edges of its channels.
+    /// - Parameter earlier: the nodes before.
+    mutating func removeShares(of gone: Epoch, isOrderly: Bool, earlier: [Epoch], _ outputs: inout [Output]) {
+        let present = nodes
+        if !isOrderly {
+            let me = node.epoch
+            let retold = shares.kept.edgesToRetell(at: now) { key in
+                Keeper.keeper(of: key.channel, app: key.app, among: earlier) == gone
+                    && Keeper.keeper(of: key.channel, app: key.app, among: present) == me
+            }
+            for (key, edges) in retold { tell(edges, of: key, &outputs) }
+        }
+        for (key, edges) in shares.kept.remove(gone, at: now) where keeps(key) { tell(edges, of: key, &outputs) }
+    }
+
+    mutating func tickShares(_ outputs: inout [Output]) {
+        if now >= shares.countsAt {
+            shares.countsAt = now + Shares.countInterval
+            let due = shares.dueCounts.sorted { ($0.key.app, $0.key.channel) < ($1.key.app, $1.key.channel) }
+            shares.dueCounts = [:]
+            for (key, count) in due { tellCount(count, of: key, &outputs) }
+        }
+        let (me, present) = (node.epoch, nodes)
+        shares.kept.tick(at: now) { Keeper.keepers(of: $0, among: present).contains(me) }
+    }
+
+    private mutating func tell(_ edges: [KeptChannels.Edge], of key: ChannelKey, _ outputs: inout [Output]) {
+        guard let app = index(ofApp: key.app), let channel = ChannelName(key.channel, lengthMax: .max) else { return }
+        for edge in edges {
+            let event: WebhookEvent
+            switch edge {
+            case .occupied: event = .channelOccupied(channel)
+            case .vacated: event = .channelVacated(channel)
+            case .memberAdded(let userID): event = .memberAdded(channel, userID: userID)
+            case .memberRemoved(let userID): event = .memberRemoved(channel, userID: userID)
+            case .count(let count):
+                if count <= Shares.largestUnthrottledCount {
+                    shares.dueCounts[key] = nil
+                    tellCount(count, of: key, &outputs)
+                } else {
+                    shares.dueCounts[key] = count
+                }
+                continue
+            }
+            outputs.append(.webhook(AppWebhookEvent(app: app, event)))
+        }
+    }
+
+    private mutating func tellCount(_ count: Int, of key: ChannelKey, _ outputs: inout [Output]) {
+        guard count > 0, let app = index(ofApp: key.app), rules[app].countsSubscriptions,
+            let channel = ChannelName(key.channel, lengthMax: .max), !channel.isPresence
+        else { return }
+        publish(.subscriptionCount(count), on: subjects.channel(channel, app: key.app), &outputs)
+        outputs.append(.hub(.subscriptionCount(count, on: channel, app: app)))
+        outputs.append(.webhook(AppWebhookEvent(app: app, .subscriptionCount(channel, count))))
+    }
+}
