@@ -23,7 +23,7 @@ struct Shares {
 /// Edges and sums are decided by one node per channel, its keeper.
 extension ClusterLink {
     /// This node and the others.
-    private var nodes: [Epoch] { [node.epoch] + membership.nodes.map(\.epoch) }
+    package var nodes: [Epoch] { [node.epoch] + membership.nodes.map(\.epoch) }
 
     private func keeps(_ key: ChannelKey) -> Bool {
         Keeper.keeper(of: key.channel, app: key.app, among: nodes) == node.epoch

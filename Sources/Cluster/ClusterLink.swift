@@ -38,11 +38,13 @@ package struct ClusterLink {
     package private(set) var node: ClusterNode
     let subjects: Subjects
     /// What the link needs to know of the applications, by index.
-    let rules: [App]
+    package let rules: [App]
     private let heartbeatMilliseconds: Int64
     private(set) var isUp = false
     private(set) var membership: Membership
-    private(set) var interests = Interests()
+    var interests = Interests()
+    /// The questions for cached events, and the tokens of their channels.
+    var cacheTickets: [UInt64: UInt64] = [:]
     private var localMembers = LocalMembers()
     private var sent = SentNumbers()
     private var receivedByAll = ReceivedNumbers()
@@ -116,9 +118,10 @@ package struct ClusterLink {
             interests.byToken[token]?.askedAt = nil
             interests.byToken[token]?.numbers.forgetAll()
             interests.byToken[token]?.members?.giveUp(askedUntil: .max)
+            interests.byToken[token]?.cacheAskedAt = nil
             release(token, &outputs)
         }
-        for result in questions.tick(at: .max) { outputs.append(.answered(result)) }
+        for result in questions.tick(at: .max) { answered(result, &outputs) }
     }
 
     /// The server has acknowledged subscriptions.
@@ -128,6 +131,7 @@ package struct ClusterLink {
             interests.byToken[token]?.askedAt = nil
             // Only now: changes of the members that follow the answer are heard.
             for other in membership.nodes { askForMembers(token, other.epoch, &outputs) }
+            askForCached(token, &outputs)
             release(token, &outputs)
         }
     }
@@ -146,7 +150,7 @@ package struct ClusterLink {
         }
         for token in interests.expired(at: self.now) { leave(token, &outputs) }
         tickShares(&outputs)
-        for result in questions.tick(at: self.now) { outputs.append(.answered(result)) }
+        for result in questions.tick(at: self.now) { answered(result, &outputs) }
     }
 
     /// Says goodbye: the others withdraw this node's members at once.
@@ -223,6 +227,7 @@ package struct ClusterLink {
         _ frame: Frame, on channel: ChannelName, app: AppIndex, except: SocketID?, _ outputs: inout [Output]
     ) {
         publish(.event(frame: frame.bytes[...], except: except), on: subjects.channel(channel, app: rules[app].id), &outputs)
+        if channel.isCache { keepCached(frame, on: channel, app: app, &outputs) }
     }
 
     /// This node has committed something.
@@ -244,13 +249,21 @@ package struct ClusterLink {
         let (ticket, result) = questions.ask(
             membership.nodes.map(\.epoch), endsWithFirst: question.endsWithFirst, at: self.now)
         if let result {
-            outputs.append(.answered(result))
+            answered(result, &outputs)
         } else if isUp {
             publish(.question(ticket: ticket, kind: question.kind, question.bytes[...]), on: subjects.nodes, &outputs)
         } else {
-            for result in questions.tick(at: .max) { outputs.append(.answered(result)) }
+            for result in questions.tick(at: .max) { answered(result, &outputs) }
         }
         return ticket
+    }
+
+    private mutating func answered(_ result: Questions.Result, _ outputs: inout [Output]) {
+        if let token = cacheTickets.removeValue(forKey: result.ticket) {
+            cacheAnswered(result, token, &outputs)
+        } else {
+            outputs.append(.answered(result))
+        }
     }
 
     /// Answers another node's question.
@@ -289,6 +302,7 @@ package struct ClusterLink {
         if finding == .gap { outputs.append(.gap(key.channel, app: key.app)) }
         switch message.body {
         case .event(let bytes, let except):
+            interests.byToken[token]?.hasReceivedEvent = true
             let publication = Hub.Publication(channel: key.channel, frame: Frame(encoded: Array(bytes)))
             outputs.append(.hub(.publish([publication], app: key.app, except: except)))
         case .memberJoined(let version, let member):
@@ -329,9 +343,12 @@ package struct ClusterLink {
             outputs.append(.question(ticket: ticket, from: message.sender, kind: kind, Array(content)))
         case .answer(let ticket, let isLast, let content):
             let result = questions.answer(ticket, from: message.sender, content, isLast: isLast)
-            if let result { outputs.append(.answered(result)) }
+            if let result { answered(result, &outputs) }
         case .share(let key, let change, let hasMoved):
             applyShare(change, of: message.sender, to: key, hasMoved: hasMoved, &outputs)
+        case .cached(let key, let left, let frame):
+            guard let app = index(ofApp: key.app), let channel = ChannelName(key.channel, lengthMax: .max) else { return }
+            outputs.append(.hub(.cache(Frame(encoded: Array(frame)), millisecondsLeft: left, on: channel, app: app)))
         case .event, .memberJoined, .memberLeft, .subscriptionCount: unreadableMessages += 1
         }
     }
@@ -368,7 +385,7 @@ package struct ClusterLink {
                     tell(interests.byToken[token]?.members?.remove(node.epoch) ?? [], token, &outputs)
                     release(token, &outputs)
                 }
-                for result in questions.remove(node.epoch) { outputs.append(.answered(result)) }
+                for result in questions.remove(node.epoch) { answered(result, &outputs) }
             }
         }
     }
@@ -402,7 +419,7 @@ package struct ClusterLink {
     // MARK: Interest
 
     /// Lets the subscriptions to a channel go on, if nothing is missing any longer.
-    private mutating func release(_ token: UInt64, _ outputs: inout [Output]) {
+    mutating func release(_ token: UInt64, _ outputs: inout [Output]) {
         guard let interest = interests.byToken[token], interest.isReady else { return }
         for loop in interest.waiting {
             outputs.append(.ready(interest.key.channel, app: interest.key.app, loop: loop))

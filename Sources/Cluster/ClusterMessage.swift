@@ -36,6 +36,8 @@ package struct ClusterMessage: Equatable, Sendable {
         /// On the subject of a channel's keeper, or of the node that is to follow it: the sender's share has changed, or has
         /// moved because the set of nodes has changed.
         case share(ChannelKey, ShareChange, hasMoved: Bool)
+        /// On the subject of a cache channel's keeper, or of the node that is to follow it: the channel's last event.
+        case cached(ChannelKey, millisecondsLeft: Int64, frame: ArraySlice<UInt8>)
         /// On a channel's subject: the number of subscribers of all nodes, for them.
         case subscriptionCount(Int)
         /// On the subject of all nodes: close the connections of a user.
@@ -94,6 +96,7 @@ package struct ClusterMessage: Equatable, Sendable {
         case answer = 11
         case share = 12
         case subscriptionCount = 13
+        case cached = 14
     }
 }
 
@@ -131,6 +134,7 @@ extension ClusterMessage.Body {
         case .membersQuestion: .membersQuestion
         case .terminate: .terminate
         case .share: .share
+        case .cached: .cached
         case .subscriptionCount: .subscriptionCount
         case .question: .question
         case .members: .members
@@ -175,6 +179,11 @@ extension ClusterMessage.Body {
             writer.append(UInt8(hasMoved ? 1 : 0))
             writer.append(change)
         case .subscriptionCount(let count): writer.append(UInt64(count))
+        case .cached(let key, let left, let frame):
+            writer.append(text: key.app)
+            writer.append(text: key.channel)
+            writer.append(UInt64(bitPattern: left))
+            writer.append(rest: frame)
         case .question(let ticket, let kind, let content):
             writer.append(ticket)
             writer.append(kind)
@@ -209,6 +218,10 @@ extension ClusterMessage.Body {
             let hasMoved = reader.byte() == 1
             guard let change = reader.shareChange() else { return nil }
             self = .share(key, change, hasMoved: hasMoved)
+        case .cached:
+            self = .cached(
+                ChannelKey(app: reader.text(), channel: reader.text()), millisecondsLeft: Int64(bitPattern: reader.int64()),
+                frame: reader.rest())
         case .subscriptionCount: self = .subscriptionCount(Int(truncatingIfNeeded: reader.int64()))
         case .question: self = .question(ticket: reader.int64(), kind: reader.byte(), reader.rest())
         case .members:

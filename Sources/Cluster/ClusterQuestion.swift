@@ -11,11 +11,14 @@ package enum ClusterQuestion: Sendable {
     case occupancy(app: String, channels: [String])
     /// Which channels whose names begin with the prefix have local subscribers? The answer is a list of ``ChannelShare``.
     case channels(app: String, prefix: String)
+    /// What is the last event of this cache channel? The answer is a ``CachedCopy``, or empty if the node may have an old one.
+    case cachedEvent(app: String, channel: String)
 
     private enum Kind: UInt8 {
         case authorized = 1
         case occupancy = 2
         case channels = 3
+        case cachedEvent = 4
     }
 
     /// The kind on the wire.
@@ -24,6 +27,7 @@ package enum ClusterQuestion: Sendable {
         case .authorized: Kind.authorized.rawValue
         case .occupancy: Kind.occupancy.rawValue
         case .channels: Kind.channels.rawValue
+        case .cachedEvent: Kind.cachedEvent.rawValue
         }
     }
 
@@ -47,6 +51,9 @@ package enum ClusterQuestion: Sendable {
         case .channels(let app, let prefix):
             writer.append(text: app)
             writer.append(text: prefix)
+        case .cachedEvent(let app, let channel):
+            writer.append(text: app)
+            writer.append(text: channel)
         }
         return writer.bytes
     }
@@ -65,6 +72,7 @@ package enum ClusterQuestion: Sendable {
                 socket, Identity(role: role, id: id, name: name, bookings: bookings), device: device, channel: channel)
         case .occupancy?: self = .occupancy(app: reader.text(), channels: reader.list { $0.text() })
         case .channels?: self = .channels(app: reader.text(), prefix: reader.text())
+        case .cachedEvent?: self = .cachedEvent(app: reader.text(), channel: reader.text())
         case nil: return nil
         }
         guard reader.isValid else { return nil }

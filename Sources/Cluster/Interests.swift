@@ -28,9 +28,14 @@ struct Interests {
         var numbers = ReceivedNumbers()
         /// Nil unless this is a presence channel.
         var members: RemoteMembers?
+        /// When the other nodes were asked for the cache channel's last event; nil once they have answered.
+        var cacheAskedAt: Int64?
+        var cacheTicket: UInt64 = 0
+        /// Whether an event has come since the channel is heard.
+        var hasReceivedEvent = false
 
         /// Whether the channel's new subscribers miss nothing.
-        var isReady: Bool { askedAt == nil && members?.isComplete ?? true }
+        var isReady: Bool { askedAt == nil && cacheAskedAt == nil && members?.isComplete ?? true }
     }
 
     private(set) var tokens: [Key: UInt64] = [:]

@@ -38,6 +38,9 @@ package struct EventCache {
         return (entry.frame, entry.expiry)
     }
 
+    /// The channels with events.
+    package var channels: [ChannelName] { Array(entries.keys) }
+
     /// Stores `frame` as the channel's last event.
     /// - Parameter now: monotonic milliseconds.
     package mutating func store(_ frame: Frame, on channel: ChannelName, at now: Int64) {

@@ -103,6 +103,14 @@ extension Hub {
         apps[app].cache.event(on: channel, at: now).map { ($0.frame, Int(($0.expiry - now + 999) / 1000)) }
     }
 
+    /// The channels that have a cached event.
+    package func cachedChannels(app: AppIndex) -> [ChannelName] { apps[app].cache.channels }
+
+    /// A cache channel's event and the rest of its lifetime in milliseconds; nil if the channel has none.
+    package func cachedCopy(on channel: ChannelName, app: AppIndex) -> (frame: Frame, millisecondsLeft: Int64)? {
+        apps[app].cache.event(on: channel, at: now).map { ($0.frame, $0.expiry - now) }
+    }
+
     /// The current numbers of an application.
     package struct AppStatistics: Equatable, Sendable {
         /// The number of open connections.

@@ -36,6 +36,8 @@ package struct Hub {
         case remoteMemberLeft(userID: String, on: ChannelName, app: AppIndex)
         /// In a cluster: the number of a channel's subscribers on all nodes, for those of this one.
         case subscriptionCount(Int, on: ChannelName, app: AppIndex)
+        /// In a cluster: the last event of a cache channel, as another node has it.
+        case cache(Frame, millisecondsLeft: Int64, on: ChannelName, app: AppIndex)
         /// This node no longer learns who is on the channel elsewhere. The channel has no local subscribers.
         case forgetRemoteMembers(on: ChannelName, app: AppIndex)
         case closed(SocketID)
@@ -147,6 +149,8 @@ package struct Hub {
         case .subscriptionCount(let count, let channel, let app):
             guard let slot = apps[app].slots[channel] else { return }
             fanOut(ServerMessage.subscriptionCount(channel, count), on: slot, &effects)
+        case .cache(let frame, let left, let channel, let app):
+            apps[app].cache.store(frame, on: channel, at: min(now, now - EventCache.lifetime + left))
         case .forgetRemoteMembers(let channel, let app): apps[app].remoteMembers[channel] = nil
         case .closed(let socket): close(socket, &effects)
         case .tick(let now): tick(now, &effects)

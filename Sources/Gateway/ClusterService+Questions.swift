@@ -36,6 +36,11 @@ extension ClusterService {
             let index = apps.firstIndex(of: app)
             let names = index.map { app in Hub.occupiedChannels(app: app, prefix: prefix) { hub.read($0) }.map(\.name) } ?? []
             hub.answer(ticket, to: node, ChannelShare.parts(of: shares(of: names, app: app)))
+        case .cachedEvent(let app, let name)?:
+            let copy = apps.firstIndex(of: app).flatMap { app in
+                ChannelName(name, lengthMax: .max).flatMap { hub.currentCopy(of: $0, app: app) }
+            }
+            hub.answer(ticket, to: node, [copy?.bytes ?? []])
         // Of a newer node.
         case nil: break
         }
@@ -54,6 +59,13 @@ extension ClusterService {
                 }
             }
         }
+    }
+
+    /// The last event of a cache channel.
+    /// - Parameter answered: gets nil if the channel has none.
+    func cachedEvent(on channel: ChannelName, app: AppIndex, _ answered: @escaping @Sendable (CachedCopy?) -> Void) {
+        if let copy = hub.currentCopy(of: channel, app: app) { return answered(copy) }
+        ask(.cachedEvent(app: apps[app], channel: channel.text)) { answered(CachedCopy.newest(of: $0.answers)) }
     }
 
     /// The sums of channels over all nodes.

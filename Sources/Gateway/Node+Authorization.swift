@@ -91,8 +91,11 @@ extension Node {
         case .channels(let prefix, let attributes):
             cluster.sum(nil, prefix: prefix, app: app) { answer($0.map { .channels($0.channels, attributes) }) }
         case .channel(let name, let attributes):
-            let cached = hub.read { $0.cachedEvent(on: name, app: app) }
-            cluster.sum([name], app: app) { answer($0.map { .channel(name, $0.occupancy(of: name), cached, attributes) }) }
+            let sum = { @Sendable (copy: CachedCopy?) in
+                let cached = copy.map { (frame: $0.frame, secondsLeft: Int(($0.millisecondsLeft + 999) / 1000)) }
+                cluster.sum([name], app: app) { answer($0.map { .channel(name, $0.occupancy(of: name), cached, attributes) }) }
+            }
+            if attributes.contains(.cache) { cluster.cachedEvent(on: name, app: app, sum) } else { sum(nil) }
         case .users(let name): cluster.sum([name], app: app) { answer($0.map { .users($0.users(of: name)) }) }
         }
         return nil

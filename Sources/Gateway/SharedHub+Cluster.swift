@@ -64,6 +64,34 @@ extension SharedHub {
         return (ticket, notices)
     }
 
+    /// This node's copy of a cache channel's last event; nil if it has none, or perhaps an old one.
+    func currentCopy(of channel: ChannelName, app: AppIndex) -> CachedCopy? {
+        state.withLock { state in
+            guard state.cluster?.link.hasCurrentCache(of: channel, app: app) == true else { return nil }
+            return state.hub.cachedCopy(on: channel, app: app).map {
+                CachedCopy(frame: $0.frame, millisecondsLeft: $0.millisecondsLeft)
+            }
+        }
+    }
+
+    /// Gives other nodes the cached events that they keep from now on.
+    /// - Parameters:
+    ///   - node: the one that has come or gone.
+    private func handOverCache(_ node: Epoch, hasCome: Bool, _ state: inout State) {
+        guard var cluster = state.cluster.take() else { return }
+        let events = cluster.link.rules.indices.flatMap { app in
+            state.hub.cachedChannels(app: app).compactMap { channel in
+                state.hub.cachedCopy(on: channel, app: app).map {
+                    (channel, app, CachedCopy(frame: $0.frame, millisecondsLeft: $0.millisecondsLeft))
+                }
+            }
+        }
+        let present = cluster.link.nodes
+        cluster.link.handOverCache(
+            earlier: hasCome ? present.filter { $0 != node } : present + [node], events, &cluster.outputs)
+        state.cluster = cluster
+    }
+
     /// Answers another node's question.
     func answer(_ ticket: UInt64, to node: Epoch, _ parts: [[UInt8]]) {
         withCluster { cluster in cluster.link.answer(ticket, to: node, parts, &cluster.outputs) }
@@ -174,7 +202,13 @@ extension SharedHub {
                 case .ready(let channel, let app, let loop):
                     if mailboxes[loop].append(.subscribable(channel, app: app)) { woken.insert(loop: loop) }
                 case .webhook(let event): state.hub.recordWebhookEvent(event)
-                case .commit, .question, .answered, .came, .went, .gap: notices.append(output)
+                case .came(let node):
+                    handOverCache(node.epoch, hasCome: true, &state)
+                    notices.append(output)
+                case .went(let node, _):
+                    handOverCache(node.epoch, hasCome: false, &state)
+                    notices.append(output)
+                case .commit, .question, .answered, .gap: notices.append(output)
                 }
             }
             if !commands.isEmpty { _ = state.cluster?.bus?.post(commands) }

@@ -12,6 +12,7 @@ from harness.fleet import SECTIONS, Fleet, unique_id
 from harness.gateway import check_log, run, write_config
 from harness.nats import Nats, NatsProxy
 from harness.postgres import Postgres
+from harness.webhook_receiver import WebhookReceiver, webhook
 
 
 @pytest.fixture(scope="module")
@@ -233,8 +234,6 @@ def test_sums_of_channels_are_those_of_all_nodes(two, closing):
         assert sorted(user["id"] for user in users) == ["ann", "bob"]
         response = api.post(event_body("news", info="subscription_count"))
         assert response.json() == {"channels": {"news": {"subscription_count": 2}}}
-        one.expect("event")
-        other.expect("event")
 
 
 def test_rights_end_on_the_node_of_the_connection(two, closing):
@@ -269,36 +268,45 @@ def test_a_driver_may_subscribe_as_soon_as_the_action_is_answered(two, closing):
 
 @pytest.fixture
 def told(cluster, closing):
-    """Two nodes whose webhooks go to one receiver."""
+    """Two nodes whose webhooks go to one receiver, and what that gets."""
     receiver = closing(WebhookReceiver())
-    first = {"webhooks": [{"url": receiver.url}], "subscription_counts": True, "client_events": True}
-    return cluster.start(first=first), cluster.start(first=first), receiver
+    first = {"webhooks": [webhook(receiver.url + "/hook")]}
+    return cluster.start(first=first), cluster.start(first=first), Told(receiver)
+
+
+class Told:
+    def __init__(self, receiver: WebhookReceiver):
+        self.receiver = receiver
+        self.edges: list[tuple[str, str]] = []
+
+    def receive(self, *wanted: tuple[str, str]) -> None:
+        """Receives until all these edges have come."""
+        while not set(wanted) <= set(self.edges):
+            self.edges += [(event["name"], event["channel"]) for event in self.receiver.post("/hook").events
+                           if event["name"] != "subscription_count"]
 
 
 def test_edges_are_told_once_for_all_nodes(told, closing):
-    *nodes, receiver = told
-    clients = [closing(Client.connect(node)) for node in nodes]
-    for client in clients:
+    *nodes, told = told
+    one, other = (closing(Client.connect(node)) for node in nodes)
+    for client in (one, other):
         client.subscribe("news")
-    clients[0].join("presence-room", "ann")
-    clients[1].join("presence-room", "ann")
-    clients[1].join("presence-other", "bob")
-    seen = []
-    wanted = {("channel_occupied", "news"), ("channel_occupied", "presence-room"), ("channel_occupied", "presence-other"),
-              ("member_added", "presence-room"), ("member_added", "presence-other")}
-    while not wanted <= set(seen):
-        seen += [(event["name"], event["channel"]) for event in receiver.events()]
-    clients[0].unsubscribe("news")
-    clients[0].unsubscribe("presence-room")
-    clients[1].unsubscribe("presence-other")
-    while ("channel_vacated", "presence-other") not in seen:
-        seen += [(event["name"], event["channel"]) for event in receiver.events()]
-    edges = [pair for pair in seen if pair[0] != "subscription_count"]
-    assert sorted(edges) == sorted([*wanted, ("member_removed", "presence-other"), ("channel_vacated", "presence-other")])
+    one.join("presence-room", "ann")
+    other.join("presence-room", "ann")
+    other.join("presence-other", "bob")
+    came = [("channel_occupied", "news"), ("channel_occupied", "presence-room"), ("channel_occupied", "presence-other"),
+            ("member_added", "presence-room"), ("member_added", "presence-other")]
+    told.receive(*came)
+    one.unsubscribe("news")
+    one.unsubscribe("presence-room")
+    other.unsubscribe("presence-other")
+    went = [("member_removed", "presence-other"), ("channel_vacated", "presence-other")]
+    told.receive(*went)
+    assert sorted(told.edges) == sorted(came + went)
 
 
-def test_counts_are_those_of_all_nodes(told, closing):
-    *nodes, _ = told
+def test_counts_are_those_of_all_nodes(cluster, closing):
+    nodes = [cluster.start(first={"subscription_counts": True}) for _ in range(2)]
     one, other = (closing(Client.connect(node)) for node in nodes)
     one.subscribe("news")
     one.expect_count("news", 1)
@@ -309,17 +317,51 @@ def test_counts_are_those_of_all_nodes(told, closing):
     one.expect_count("news", 1)
 
 
-@pytest.mark.parametrize("keeper", [0, 1])
-def test_the_edges_of_a_killed_node_are_told(told, closing, keeper):
-    """Whichever of the two keeps the channels: there are several, of both."""
-    *nodes, receiver = told
-    clients = [closing(Client.connect(node)) for node in nodes]
+@pytest.mark.parametrize("killed", [0, 1])
+def test_the_edges_of_a_killed_node_are_told(told, closing, killed):
+    """Of several channels, because each of the two nodes keeps some."""
+    *nodes, told = told
+    client = closing(Client.connect(nodes[killed]))
     channels = [f"channel-{number}" for number in range(8)]
     for channel in channels:
-        clients[keeper].subscribe(channel)
-    seen = []
-    while len([each for each in seen if each[0] == "channel_occupied"]) < 8:
-        seen += [(event["name"], event["channel"]) for event in receiver.events()]
-    nodes[keeper].kill()
-    while not {("channel_vacated", channel) for channel in channels} <= set(seen):
-        seen += [(event["name"], event["channel"]) for event in receiver.events()]
+        client.subscribe(channel)
+    told.receive(*[("channel_occupied", channel) for channel in channels])
+    nodes[killed].kill()
+    told.receive(*[("channel_vacated", channel) for channel in channels])
+
+
+# Cached events.
+
+
+def test_a_subscriber_on_any_node_gets_the_last_event(cluster, closing):
+    nodes = [cluster.start() for _ in range(3)]
+    apis = [closing(Api(node)) for node in nodes]
+    for number in range(9):
+        channel = f"cache-{number % 3}"
+        apis[number % 2].publish(channel, data=str(number))
+        client = closing(Client.connect(nodes[(number + 1) % 3]))
+        client.subscribe(channel)
+        assert client.expect("event")["data"] == str(number)
+    for api in apis:
+        assert api.get_signed("channels/cache-1", info="cache").json()["cache"]["data"] == "7"
+
+
+def test_the_last_event_survives_a_node_whichever_it_is(cluster, closing):
+    nodes = [cluster.start(cluster={"heartbeat_seconds": 1}) for _ in range(3)]
+    for number in range(12):
+        closing(Api(nodes[0])).publish(f"cache-{number}", data=str(number))
+    cluster.start(cluster={"heartbeat_seconds": 1})
+    nodes[1].kill()
+    cluster.wait_for(3)
+    nodes[0].kill()
+    cluster.wait_for(2)
+    client = closing(Client.connect(nodes[2]))
+    for number in range(12):
+        client.subscribe(f"cache-{number}")
+        assert client.expect("event")["data"] == str(number)
+
+
+def test_a_channel_without_events_says_so(two, closing):
+    client = closing(Client.connect(two[0]))
+    client.subscribe("cache-empty")
+    client.expect("pusher:cache_miss")

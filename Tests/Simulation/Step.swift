@@ -67,6 +67,7 @@ extension Step: CustomStringConvertible {
             return "remoteMemberJoined(\(member.id), \(channel.text)) in app \(app)"
         case .remoteMemberLeft(let userID, let channel, let app):
             return "remoteMemberLeft(\(userID), \(channel.text)) in app \(app)"
+        case .cache(_, _, let channel, let app): return "cache(\(channel.text)) in app \(app)"
         case .subscriptionCount(let count, let channel, let app):
             return "subscriptionCount(\(count), \(channel.text)) in app \(app)"
         case .forgetRemoteMembers(let channel, let app): return "forgetRemoteMembers(\(channel.text)) in app \(app)"
