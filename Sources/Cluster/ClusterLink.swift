@@ -21,6 +21,8 @@ package struct ClusterLink {
         case commit(position: Int64, record: [UInt8])
         /// Another node asks; the answer goes to ``ClusterLink/answer(_:to:_:_:)``.
         case question(ticket: UInt64, from: Epoch, kind: UInt8, [UInt8])
+        /// Another node tells something.
+        case note(ClusterNote)
         /// A question of this node has its answers.
         case answered(Questions.Result)
         case came(ClusterNode)
@@ -45,7 +47,7 @@ package struct ClusterLink {
     var interests = Interests()
     /// The questions for cached events, and the tokens of their channels.
     var cacheTickets: [UInt64: UInt64] = [:]
-    private var localMembers = LocalMembers()
+    var localMembers = LocalMembers()
     private var sent = SentNumbers()
     private var receivedByAll = ReceivedNumbers()
     private var questions = Questions()
@@ -186,10 +188,10 @@ package struct ClusterLink {
     }
 
     /// The token of a channel, to whose subject the node is subscribed from now on.
-    private mutating func listen(to key: Interests.Key, _ outputs: inout [Output]) -> UInt64 {
+    mutating func listen(to key: Interests.Key, isSignIns: Bool = false, _ outputs: inout [Output]) -> UInt64 {
         if let token = interests.tokens[key] { return token }
         let subject = subjects.channel(key.channel, app: rules[key.app].id)
-        let token = interests.add(key, subject: subject, askedAt: isUp ? now : nil, at: now)
+        let token = interests.add(key, subject: subject, isSignIns: isSignIns, askedAt: isUp ? now : nil, at: now)
         outputs.append(.subscribe(subject: subject, token: token))
         return token
     }
@@ -211,10 +213,16 @@ package struct ClusterLink {
             let version = localMembers.leave(userID, on: presence(channel, app), at: now)
             publish(.memberLeft(version: version, userID: userID), on: subjects.channel(channel, app: rules[app].id), &outputs)
             userChanged(userID, isHere: false, on: channel, app: app, &outputs)
+        case .signedIn(let userID): signInChanged(userID, isHere: true, app: app, &outputs)
+        case .signedOut(let userID): signInChanged(userID, isHere: false, app: app, &outputs)
+        case .watches(let socket, let userIDs): watches(socket, userIDs, app: app, &outputs)
+        case .unwatched(let userID): unwatched(userID, app: app)
         case .count(let channel, let count): countChanged(count, on: channel, app: app, &outputs)
         case .relayed(let event, let channel, let sender, let userID):
             let frame = ServerMessage.clientEvent(event, channel: channel, userID: userID)
-            published(frame, on: channel, app: app, except: sender, &outputs)
+            publish(
+                .clientEvent(frame: frame.bytes[...], sender: sender), on: subjects.channel(channel, app: rules[app].id), &outputs
+            )
         }
     }
 
@@ -227,7 +235,12 @@ package struct ClusterLink {
         _ frame: Frame, on channel: ChannelName, app: AppIndex, except: SocketID?, _ outputs: inout [Output]
     ) {
         publish(.event(frame: frame.bytes[...], except: except), on: subjects.channel(channel, app: rules[app].id), &outputs)
-        if channel.isCache { keepCached(frame, on: channel, app: app, &outputs) }
+        guard channel.isCache else { return }
+        keepCached(frame, on: channel, app: app, &outputs)
+        // The answers to a question that waits are older.
+        if let token = interests.tokens[Interests.Key(app: app, channel: channel)] {
+            interests.byToken[token]?.hasReceivedEvent = true
+        }
     }
 
     /// This node has committed something.
@@ -238,6 +251,11 @@ package struct ClusterLink {
     /// The connections of a user are to be closed everywhere.
     package mutating func terminated(_ userID: String, app: AppIndex, _ outputs: inout [Output]) {
         publish(.terminate(app: rules[app].id, userID: userID), on: subjects.nodes, &outputs)
+    }
+
+    /// Tells all other nodes something.
+    package mutating func tell(_ note: ClusterNote, _ outputs: inout [Output]) {
+        publish(.note(note), on: subjects.nodes, &outputs)
     }
 
     // MARK: Questions
@@ -305,6 +323,9 @@ package struct ClusterLink {
             interests.byToken[token]?.hasReceivedEvent = true
             let publication = Hub.Publication(channel: key.channel, frame: Frame(encoded: Array(bytes)))
             outputs.append(.hub(.publish([publication], app: key.app, except: except)))
+        case .clientEvent(let bytes, let sender):
+            let publication = Hub.Publication(channel: key.channel, frame: Frame(encoded: Array(bytes)))
+            outputs.append(.hub(.remoteClientEvent(publication, app: key.app, from: sender)))
         case .memberJoined(let version, let member):
             change(token, message.sender, version, .joined(member), &outputs)
         case .memberLeft(let version, let userID):
@@ -344,19 +365,18 @@ package struct ClusterLink {
         case .answer(let ticket, let isLast, let content):
             let result = questions.answer(ticket, from: message.sender, content, isLast: isLast)
             if let result { answered(result, &outputs) }
+        case .note(let note): outputs.append(.note(note))
         case .share(let key, let change, let hasMoved):
             applyShare(change, of: message.sender, to: key, hasMoved: hasMoved, &outputs)
         case .cached(let key, let left, let frame):
             guard let app = index(ofApp: key.app), let channel = ChannelName(key.channel, lengthMax: .max) else { return }
             outputs.append(.hub(.cache(Frame(encoded: Array(frame)), millisecondsLeft: left, on: channel, app: app)))
-        case .event, .memberJoined, .memberLeft, .subscriptionCount: unreadableMessages += 1
+        case .event, .clientEvent, .memberJoined, .memberLeft, .subscriptionCount: unreadableMessages += 1
         }
     }
 
     private func token(of channel: PresenceChannel) -> UInt64? {
-        guard let app = index(ofApp: channel.app), let name = ChannelName(channel.name, lengthMax: .max) else {
-            return nil
-        }
+        guard let app = index(ofApp: channel.app), let name = ChannelName(ofNode: channel.name) else { return nil }
         return interests.tokens[Interests.Key(app: app, channel: name)]
     }
 
@@ -407,9 +427,13 @@ package struct ClusterLink {
     }
 
     private func tell(_ changes: [RemoteMembers.Change], _ token: UInt64, _ outputs: inout [Output]) {
-        guard let key = interests.byToken[token]?.key else { return }
+        guard let key = interests.byToken[token]?.key, let isSignIns = interests.byToken[token]?.isSignIns else { return }
         for change in changes {
             switch change {
+            case .joined(let member) where isSignIns:
+                outputs.append(.hub(.remoteUser(userID: member.id, isOnline: true, app: key.app)))
+            case .left(let userID) where isSignIns:
+                outputs.append(.hub(.remoteUser(userID: userID, isOnline: false, app: key.app)))
             case .joined(let member): outputs.append(.hub(.remoteMemberJoined(member, on: key.channel, app: key.app)))
             case .left(let userID): outputs.append(.hub(.remoteMemberLeft(userID: userID, on: key.channel, app: key.app)))
             }
@@ -421,6 +445,7 @@ package struct ClusterLink {
     /// Lets the subscriptions to a channel go on, if nothing is missing any longer.
     mutating func release(_ token: UInt64, _ outputs: inout [Output]) {
         guard let interest = interests.byToken[token], interest.isReady else { return }
+        releaseWatchers(of: token, &outputs)
         for loop in interest.waiting {
             outputs.append(.ready(interest.key.channel, app: interest.key.app, loop: loop))
         }
@@ -431,7 +456,9 @@ package struct ClusterLink {
 
     private mutating func leave(_ token: UInt64, _ outputs: inout [Output]) {
         guard let interest = interests.byToken[token] else { return }
-        if interest.members != nil { outputs.append(.hub(.forgetRemoteMembers(on: interest.key.channel, app: interest.key.app))) }
+        if interest.members != nil, !interest.isSignIns {
+            outputs.append(.hub(.forgetRemoteMembers(on: interest.key.channel, app: interest.key.app)))
+        }
         outputs.append(.unsubscribe(token: token))
         interests.remove(token)
     }

@@ -19,6 +19,8 @@ package struct ClusterMessage: Equatable, Sendable {
     package enum Body: Equatable, Sendable {
         /// On a channel's subject: a frame for its subscribers, except for one connection of any node.
         case event(frame: ArraySlice<UInt8>, except: SocketID?)
+        /// The same with a client's event, which is never the last event of a cache channel.
+        case clientEvent(frame: ArraySlice<UInt8>, sender: SocketID)
         /// On a presence channel's subject: the user's first connection on the sender has subscribed.
         case memberJoined(version: UInt64, PresenceMember)
         /// On a presence channel's subject: the user's last connection on the sender has left.
@@ -42,6 +44,8 @@ package struct ClusterMessage: Equatable, Sendable {
         case subscriptionCount(Int)
         /// On the subject of all nodes: close the connections of a user.
         case terminate(app: String, userID: String)
+        /// On the subject of all nodes: what the sender wants them to know.
+        case note(ClusterNote)
         /// On the subject of all nodes, or of one: a question whose meaning the caller knows.
         case question(ticket: UInt64, kind: UInt8, ArraySlice<UInt8>)
 
@@ -97,6 +101,20 @@ package struct ClusterMessage: Equatable, Sendable {
         case share = 12
         case subscriptionCount = 13
         case cached = 14
+        case note = 15
+        case clientEvent = 16
+    }
+}
+
+/// What a node tells the others. Nobody answers, and it may be lost.
+package struct ClusterNote: Equatable, Sendable {
+    /// Its meaning, which the caller knows.
+    package let kind: UInt8
+    package let content: [UInt8]
+
+    package init(kind: UInt8, content: [UInt8]) {
+        self.kind = kind
+        self.content = content
     }
 }
 
@@ -126,6 +144,7 @@ extension ClusterMessage.Body {
     var kind: ClusterMessage.Kind {
         switch self {
         case .event: .event
+        case .clientEvent: .clientEvent
         case .memberJoined: .memberJoined
         case .memberLeft: .memberLeft
         case .heartbeat: .heartbeat
@@ -135,6 +154,7 @@ extension ClusterMessage.Body {
         case .terminate: .terminate
         case .share: .share
         case .cached: .cached
+        case .note: .note
         case .subscriptionCount: .subscriptionCount
         case .question: .question
         case .members: .members
@@ -153,6 +173,9 @@ extension ClusterMessage.Body {
         switch self {
         case .event(let frame, let except):
             writer.append(except?.bits ?? 0)
+            writer.append(rest: frame)
+        case .clientEvent(let frame, let sender):
+            writer.append(sender.bits)
             writer.append(rest: frame)
         case .memberJoined(let version, let member):
             writer.append(version)
@@ -179,6 +202,9 @@ extension ClusterMessage.Body {
             writer.append(UInt8(hasMoved ? 1 : 0))
             writer.append(change)
         case .subscriptionCount(let count): writer.append(UInt64(count))
+        case .note(let note):
+            writer.append(note.kind)
+            writer.append(rest: note.content)
         case .cached(let key, let left, let frame):
             writer.append(text: key.app)
             writer.append(text: key.channel)
@@ -204,6 +230,9 @@ extension ClusterMessage.Body {
         case .event:
             let except = reader.int64()
             self = .event(frame: reader.rest(), except: except == 0 ? nil : SocketID(bits: except))
+        case .clientEvent:
+            let sender = SocketID(bits: reader.int64())
+            self = .clientEvent(frame: reader.rest(), sender: sender)
         case .memberJoined: self = .memberJoined(version: reader.int64(), reader.member())
         case .memberLeft: self = .memberLeft(version: reader.int64(), userID: reader.text())
         case .heartbeat:
@@ -218,6 +247,7 @@ extension ClusterMessage.Body {
             let hasMoved = reader.byte() == 1
             guard let change = reader.shareChange() else { return nil }
             self = .share(key, change, hasMoved: hasMoved)
+        case .note: self = .note(ClusterNote(kind: reader.byte(), content: Array(reader.rest())))
         case .cached:
             self = .cached(
                 ChannelKey(app: reader.text(), channel: reader.text()), millisecondsLeft: Int64(bitPattern: reader.int64()),

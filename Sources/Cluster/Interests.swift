@@ -26,8 +26,12 @@ struct Interests {
         var waiting = LoopSet()
         /// What has been received.
         var numbers = ReceivedNumbers()
-        /// Nil unless this is a presence channel.
+        /// Nil unless this is a presence channel, or tells whether a user is signed in.
         var members: RemoteMembers?
+        /// Whether its only possible member is a user who is signed in.
+        let isSignIns: Bool
+        /// The connections that wait to learn who is signed in.
+        var watchers: [SocketID] = []
         /// When the other nodes were asked for the cache channel's last event; nil once they have answered.
         var cacheAskedAt: Int64?
         var cacheTicket: UInt64 = 0
@@ -39,17 +43,20 @@ struct Interests {
     }
 
     private(set) var tokens: [Key: UInt64] = [:]
+    /// The number of users for whose state each connection waits.
+    var awaited: [SocketID: Int] = [:]
     var byToken: [UInt64: Interest] = [:]
     private var lastToken: UInt64 = 0
 
     var count: Int { byToken.count }
 
-    mutating func add(_ key: Key, subject: String, askedAt: Int64?, at now: Int64) -> UInt64 {
+    /// - Parameter isSignIns: whether the channel is ``ChannelName/signIns(of:)``.
+    mutating func add(_ key: Key, subject: String, isSignIns: Bool, askedAt: Int64?, at now: Int64) -> UInt64 {
         lastToken += 1
         tokens[key] = lastToken
         byToken[lastToken] = Interest(
             key: key, subject: subject, askedAt: askedAt, idleSince: now,
-            members: key.channel.isPresence ? RemoteMembers() : nil)
+            members: key.channel.isPresence || isSignIns ? RemoteMembers() : nil, isSignIns: isSignIns)
         return lastToken
     }
 

@@ -15,6 +15,15 @@ extension Hub {
         case memberLeft(ChannelName, userID: String)
         /// The channel's number of local subscribers. Only of applications whose ``AppRules/reportsShares`` is set.
         case count(ChannelName, Int)
+        /// The user's first local connection has signed in.
+        case signedIn(userID: String)
+        /// The user's last local connection has ended.
+        case signedOut(userID: String)
+        /// A connection has signed in whose user watches others: ``Hub/Input/showWatchlist(_:)`` tells it when it is known who of
+        /// them is signed in on other nodes.
+        case watches(SocketID, [String])
+        /// No local connection watches the user any longer.
+        case unwatched(userID: String)
         /// A client has sent an event to a channel. `userID` is the sender's, on a presence channel.
         indirect case relayed(ClientEvent, ChannelName, from: SocketID, userID: String?)
     }
@@ -55,11 +64,24 @@ extension Hub {
         if channels[slot].presence?.leaveElsewhere(userID) == true { depart(userID, name, app) }
     }
 
+    // MARK: Users of other nodes
+
+    /// A watched user has signed in or out on the other nodes as a whole.
+    mutating func remoteUser(_ userID: String, isOnline: Bool, _ app: AppIndex, _ effects: inout [Effect]) {
+        let wasOnline = apps[app].users.isOnline(userID)
+        apps[app].users.set(userID, isElsewhere: isOnline)
+        guard wasOnline != apps[app].users.isOnline(userID), let slot = apps[app].users.watchers[Identifier(userID)] else {
+            return
+        }
+        let (online, offline) = isOnline ? ([userID], []) : ([], [userID])
+        fanOut(ServerMessage.watchlistEvents(online: online, offline: offline), on: slot, &effects)
+    }
+
     // MARK: Departures
 
     /// How long a user without connections stays a member, in milliseconds. A user who opens a connection on one node and
     /// then closes that on another is a member all the time, but the news of the two nodes may come in any order.
-    private static let departure: Int64 = 100
+    private static let departure: Int64 = 20
 
     /// A user who may have left a presence channel.
     struct Departure {
@@ -68,6 +90,9 @@ extension Hub {
         let app: AppIndex
         let at: Int64
     }
+
+    /// Whether ``Input/tick(_:)`` may have users to remove soon.
+    package var hasDepartures: Bool { !departures.isEmpty }
 
     mutating func depart(_ userID: String, _ name: ChannelName, _ app: AppIndex) {
         departures.append(Departure(userID: userID, channel: name, app: app, at: now))

@@ -95,7 +95,7 @@ extension Hub {
 
     /// The user ids of a presence channel's members, in the order of joining; empty if the channel has no subscribers.
     package func userIDs(on channel: ChannelName, app: AppIndex) -> [String] {
-        apps[app].slots[channel].flatMap { channels[$0].presence?.members.map(\.id) } ?? []
+        apps[app].slots[channel].flatMap { channels[$0].presence?.userIDs } ?? []
     }
 
     /// A cache channel's event and its remaining lifetime in seconds, rounded up; nil if the channel has no event.

@@ -17,23 +17,40 @@ extension Hub {
             let text = "The watchlist exceeds the allowed maximum: its first \(Limits.watchlistLength) users are watched"
             sendError(socket, text, code: 4302, &effects)
         }
-        if !user.watchlist.isEmpty {
-            let online = user.watchlist.filter { apps[app].users.isOnline($0) }
-            let offline = user.watchlist.filter { !apps[app].users.isOnline($0) }
-            effects.append(
-                Effect(loop: socket.loop, instruction: .sendWatchlist(online: online, offline: offline, to: socket)))
+        if isClustered {
+            if isFirst { clusterChanges.append((app, .signedIn(userID: user.id))) }
+            if !user.watchlist.isEmpty { clusterChanges.append((app, .watches(socket, user.watchlist))) }
+        } else {
+            showWatchlist(socket, &effects)
         }
-        for watched in user.watchlist { watch(watched, socket, app, &effects) }
         // The socket may watch its own user; it has been told already.
-        if isFirst, let slot = apps[app].users.watchers[Identifier(user.id)] {
+        if isFirst, !apps[app].users.isElsewhere(user.id), let slot = apps[app].users.watchers[Identifier(user.id)] {
             fanOut(ServerMessage.watchlistEvents(online: [user.id], offline: []), on: slot, except: socket, &effects)
         }
     }
 
+    /// Tells a connection who of those that its user watches is signed in, and from now on of every change.
+    mutating func showWatchlist(_ socket: SocketID, _ effects: inout [Effect]) {
+        guard isOpen(socket), !self[socket].isWatching, let user = self[socket].user, !user.watchlist.isEmpty else { return }
+        let users = apps[self[socket].app].users
+        let online = user.watchlist.filter { users.isOnline($0) }
+        let offline = user.watchlist.filter { !users.isOnline($0) }
+        effects.append(Effect(loop: socket.loop, instruction: .sendWatchlist(online: online, offline: offline, to: socket)))
+        self[socket].isWatching = true
+        for watched in user.watchlist { watch(watched, socket, self[socket].app, &effects) }
+    }
+
     mutating func signOut(_ user: SignedInUser, _ socket: SocketID, _ app: AppIndex, _ effects: inout [Effect]) {
         let isLast = apps[app].users.remove(socket, from: user.id)
-        for watched in user.watchlist { unwatch(watched, socket, app, &effects) }
-        if isLast, let slot = apps[app].users.watchers[Identifier(user.id)] {
+        for watched in user.watchlist {
+            if self[socket].isWatching {
+                unwatch(watched, socket, app, &effects)
+            } else if apps[app].users.watchers[Identifier(watched)] == nil {
+                clusterChanges.append((app, .unwatched(userID: watched)))
+            }
+        }
+        if isLast, isClustered { clusterChanges.append((app, .signedOut(userID: user.id))) }
+        if isLast, !apps[app].users.isElsewhere(user.id), let slot = apps[app].users.watchers[Identifier(user.id)] {
             fanOut(ServerMessage.watchlistEvents(online: [], offline: [user.id]), on: slot, &effects)
         }
     }
@@ -55,6 +72,8 @@ extension Hub {
         effects.append(Effect(loop: socket.loop, instruction: .leave(slot, socket)))
         guard channels[slot].loops.isEmpty else { return }
         apps[app].users.watchers[id] = nil
+        apps[app].users.set(userID, isElsewhere: false)
+        if isClustered { clusterChanges.append((app, .unwatched(userID: userID))) }
         free(slot)
     }
 

@@ -36,6 +36,12 @@ package struct Hub {
         case remoteMemberLeft(userID: String, on: ChannelName, app: AppIndex)
         /// In a cluster: the number of a channel's subscribers on all nodes, for those of this one.
         case subscriptionCount(Int, on: ChannelName, app: AppIndex)
+        /// In a cluster: a client of another node has sent an event.
+        case remoteClientEvent(Publication, app: AppIndex, from: SocketID)
+        /// In a cluster: a user whom somebody watches has signed in or out on the other nodes.
+        case remoteUser(userID: String, isOnline: Bool, app: AppIndex)
+        /// In a cluster: tells a connection who of those that it watches is signed in.
+        case showWatchlist(SocketID)
         /// In a cluster: the last event of a cache channel, as another node has it.
         case cache(Frame, millisecondsLeft: Int64, on: ChannelName, app: AppIndex)
         /// This node no longer learns who is on the channel elsewhere. The channel has no local subscribers.
@@ -149,6 +155,12 @@ package struct Hub {
         case .subscriptionCount(let count, let channel, let app):
             guard let slot = apps[app].slots[channel] else { return }
             fanOut(ServerMessage.subscriptionCount(channel, count), on: slot, &effects)
+        case .remoteClientEvent(let publication, let app, let sender):
+            guard let slot = apps[app].slots[publication.channel] else { return }
+            channels[slot].events.add(at: now)
+            fanOut(publication.frame, on: slot, except: sender, &effects)
+        case .remoteUser(let userID, let isOnline, let app): remoteUser(userID, isOnline: isOnline, app, &effects)
+        case .showWatchlist(let socket): showWatchlist(socket, &effects)
         case .cache(let frame, let left, let channel, let app):
             apps[app].cache.store(frame, on: channel, at: min(now, now - EventCache.lifetime + left))
         case .forgetRemoteMembers(let channel, let app): apps[app].remoteMembers[channel] = nil
@@ -255,6 +267,8 @@ struct Connection {
     var identities: [Identity] = []
     /// Who asked to sign each subscription, and with which device. Empty for subscriptions that a backend signed.
     var authorizedDevices: [ChannelName: AuthorizedDevice] = [:]
+    /// Whether the connection gets events about its user's watchlist.
+    var isWatching = false
     /// The device with which the connection's user signed in.
     var userDevice = ""
 

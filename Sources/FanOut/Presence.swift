@@ -27,14 +27,21 @@ struct Presence {
     /// By user id.
     private var connections: [Identifier: Connections] = [:]
 
-    var count: Int { members.count }
+    /// The number of members, without those who are leaving (``settle(_:)``).
+    var count: Int { members.count - leaving }
+    /// The number of members who have no connections.
+    private var leaving = 0
 
-    func contains(_ userID: String) -> Bool { connections[Identifier(userID)] != nil }
+    func contains(_ userID: String) -> Bool { connections[Identifier(userID)]?.isEmpty == false }
+
+    /// The ids of the members, in the order of joining, without those who are leaving.
+    var userIDs: [String] { members.lazy.map(\.id).filter(contains) }
 
     /// Adds a connection of the user. A later connection does not change the member's info.
     mutating func join(_ member: PresenceMember) -> Change {
         let id = Identifier(member.id)
         let isNew = connections[id] == nil
+        if connections[id]?.isEmpty == true { leaving -= 1 }
         connections[id, default: Connections()].local += 1
         if isNew { members.append(member) }
         return Change(isLocalEdge: connections[id]?.local == 1, isEdge: isNew)
@@ -48,7 +55,10 @@ struct Presence {
             preconditionFailure("a user leaves a channel without having joined")
         }
         connections[id]?.local -= 1
-        return Change(isLocalEdge: local == 1, isEdge: isKept ? connections[id]?.isEmpty == true : removeIfGone(id))
+        let isGone = connections[id]?.isEmpty == true
+        if isGone { leaving += 1 }
+        if isGone, !isKept { _ = removeIfGone(id) }
+        return Change(isLocalEdge: local == 1, isEdge: isGone)
     }
 
     /// Ends the membership of a user who has no connections.
@@ -65,6 +75,7 @@ struct Presence {
     mutating func joinElsewhere(_ member: PresenceMember) -> Bool {
         let id = Identifier(member.id)
         let isNew = connections[id] == nil
+        if connections[id]?.isEmpty == true { leaving -= 1 }
         connections[id, default: Connections()].isElsewhere = true
         if isNew { members.append(member) }
         return isNew
@@ -76,11 +87,14 @@ struct Presence {
         let id = Identifier(userID)
         guard connections[id]?.isElsewhere == true else { return false }
         connections[id]?.isElsewhere = false
-        return connections[id]?.isEmpty == true
+        guard connections[id]?.isEmpty == true else { return false }
+        leaving += 1
+        return true
     }
 
     private mutating func removeIfGone(_ id: Identifier) -> Bool {
         guard connections[id]?.isEmpty == true else { return false }
+        leaving -= 1
         connections[id] = nil
         members.removeAll { Identifier($0.id) == id }
         return true

@@ -8,10 +8,22 @@ struct UserDirectory {
     /// The slot of each watched user's channel, whose subscribers are the connections that watch the user.
     var watchers: [Identifier: ChannelSlot] = [:]
 
+    /// Watched users who are signed in on other nodes of the cluster.
+    private var elsewhere: Set<Identifier> = []
+
     /// The number of users with at least one signed-in connection.
     var count: Int { connections.count }
 
-    func isOnline(_ userID: String) -> Bool { connections[Identifier(userID)] != nil }
+    func isOnline(_ userID: String) -> Bool {
+        connections[Identifier(userID)] != nil || !elsewhere.isEmpty && elsewhere.contains(Identifier(userID))
+    }
+
+    /// Whether the user is signed in on other nodes.
+    func isElsewhere(_ userID: String) -> Bool { !elsewhere.isEmpty && elsewhere.contains(Identifier(userID)) }
+
+    mutating func set(_ userID: String, isElsewhere: Bool) {
+        if isElsewhere { elsewhere.insert(Identifier(userID)) } else { elsewhere.remove(Identifier(userID)) }
+    }
 
     func connections(of userID: String) -> [SocketID] { connections[Identifier(userID)]?.elements ?? [] }
 

@@ -11,6 +11,8 @@ import Threads
 /// The hub's lock protects ``ClusterLink`` too (``SharedHub``). The connection's thread brings in what other nodes tell; the
 /// thread `cluster` lets time pass.
 final class ClusterService: Sendable {
+    /// Milliseconds between two looks for users who have left presence channels.
+    private static let settleMilliseconds: Int64 = 10
     /// Milliseconds between two ticks: heartbeats, and subscriptions that wait, are due to a second.
     private static let tickMilliseconds: Int64 = 100
 
@@ -40,6 +42,8 @@ final class ClusterService: Sendable {
     struct Observers: Sendable {
         /// Another node has committed something.
         var onCommit: @Sendable (_ position: Int64, _ record: [UInt8]) -> Void
+        /// Another node tells something.
+        var onNote: @Sendable (ClusterNote) -> Void
         /// Time passes.
         var onTick: @Sendable () -> Void
     }
@@ -82,8 +86,13 @@ final class ClusterService: Sendable {
     }
 
     private func run() {
-        while !state.wait(milliseconds: Self.tickMilliseconds, until: { $0.isEnding }, then: { $0.isEnding }) {
-            perform(hub.tickCluster(at: Clock.monotonicMilliseconds()))
+        var tickedAt: Int64 = 0
+        while !state.wait(milliseconds: Self.settleMilliseconds, until: { $0.isEnding }, then: { $0.isEnding }) {
+            let now = Clock.monotonicMilliseconds()
+            hub.settleDepartures(at: now)
+            guard now - tickedAt >= Self.tickMilliseconds else { continue }
+            tickedAt = now
+            perform(hub.tickCluster(at: now))
             observers.withLock { $0 }?.onTick()
         }
     }
@@ -136,6 +145,7 @@ final class ClusterService: Sendable {
                 log.warning("cluster_gap", ["channel": .text(channel.text)])
             case .question(let ticket, let node, let kind, let content): answer(ticket, to: node, kind: kind, content)
             case .answered(let result): complete(result)
+            case .note(let note): observers.withLock { $0 }?.onNote(note)
             case .subscribe, .unsubscribe, .publish, .hub, .ready, .webhook: break
             }
         }

@@ -242,7 +242,7 @@ final class CommitPublisher: Sendable {
             hubNotification(notification, sequence, expiresAt: notification.publishUntil + monotonicMinusWall)
                 .map { (notification.event, $0) }
         }
-        trips.committing(result) {
+        trips.committing(result, isOwn: isOwn) {
             let assignment = result.order.map(Hub.JobAssignment.init)
             let areHeard = hub.publish(named.map(\.1), assignment: assignment, app: app)
             guard isOwn else { return }

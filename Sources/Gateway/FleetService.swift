@@ -119,6 +119,7 @@ final class FleetService: Sendable {
         cluster?.observe(
             ClusterService.Observers(
                 onCommit: { publisher.receive($1, position: $0) },
+                onNote: { note in if let positions = PositionNote(note) { trips.record(positions) } },
                 onTick: { if order.withLock({ $0.needsLog(at: Clock.monotonicMilliseconds()) }) { writer.look() } }))
         do throws(StoreError) {
             reader = try StoreReader(

@@ -31,6 +31,16 @@ extension SharedHub {
         }
     }
 
+    /// Removes the users who have left presence channels, and not come back. Call it often.
+    func settleDepartures(at now: Int64) {
+        var woken = ThreadsToWake()
+        state.withLock { state in
+            guard state.hub.hasDepartures else { return }
+            distribute(.tick(now), &state, &woken, scope: .node)
+        }
+        wake(woken)
+    }
+
     /// Lets time pass.
     /// - Returns: what other parts of the gateway have to do.
     func tickCluster(at now: Int64) -> [ClusterLink.Output] {
@@ -111,6 +121,9 @@ extension SharedHub {
         wake(woken)
         return isHere
     }
+
+    /// Tells all other nodes something.
+    func tell(_ note: ClusterNote) { withCluster { cluster in cluster.link.tell(note, &cluster.outputs) } }
 
     func sayGoodbye() {
         withCluster { cluster in cluster.link.end(&cluster.outputs) }
@@ -208,7 +221,7 @@ extension SharedHub {
                 case .went(let node, _):
                     handOverCache(node.epoch, hasCome: false, &state)
                     notices.append(output)
-                case .commit, .question, .answered, .gap: notices.append(output)
+                case .commit, .question, .answered, .note, .gap: notices.append(output)
                 }
             }
             if !commands.isEmpty { _ = state.cluster?.bus?.post(commands) }

@@ -41,8 +41,10 @@ final class SharedTrips: Sendable {
     // MARK: Commits
 
     /// Publishes a commit.
-    /// - Parameter publish: publishes the events. No position of the order is published meanwhile.
-    func committing(_ result: CommandResult, publish: () -> Void) {
+    /// - Parameters:
+    ///   - isOwn: whether it is a commit of this gateway, which then shows the position that it contains.
+    ///   - publish: publishes the events. No position of the order is published meanwhile.
+    func committing(_ result: CommandResult, isOwn: Bool, publish: () -> Void) {
         let isErased = result.erased?.role == .driver
         state.withLock { state in
             let order = result.order.flatMap { state.trips.isConcerned(by: $0) ? $0 : nil }
@@ -52,7 +54,9 @@ final class SharedTrips: Sendable {
             if let order { state.trips.update(order, card: result.card) }
             if let card = result.card { state.trips.update(card) }
             if let person = result.erased, isErased { state.trips.erase(driverID: person.id) }
-            if let position = result.position {
+            if let position = result.position, !isOwn {
+                state.trips.record([position.position], ofDriver: position.driverID, now: .now)
+            } else if let position = result.position {
                 change(&state) {
                     _ = $0.report(
                         [position.position], ofDriver: position.driverID, isPartOfProgress: true, now: .now, &$1)
@@ -85,8 +89,15 @@ final class SharedTrips: Sendable {
     /// Takes positions of a driver.
     func report(_ positions: [Position], ofDriver id: String) -> LocationReceipt {
         state.withLock { state in
-            change(&state) { $0.report(positions, ofDriver: id, now: .now, &$1) }
+            let receipt = change(&state) { $0.report(positions, ofDriver: id, now: .now, &$1) }
+            if hub.isClustered, receipt.accepted > 0 { hub.tell(PositionNote(driverID: id, positions: positions).note) }
+            return receipt
         }
+    }
+
+    /// Takes positions that another node has got.
+    func record(_ note: PositionNote) {
+        state.withLock { $0.trips.record(note.positions, ofDriver: note.driverID, now: .now) }
     }
 
     /// Does what time makes due. Call it once a second.

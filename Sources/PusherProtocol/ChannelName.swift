@@ -41,6 +41,14 @@ package struct ChannelName: Hashable, Sendable {
     /// reserved (S8).
     package static let watchers = ChannelName(reserved: "#watchers")
 
+    /// The name under which the nodes of a cluster tell each other whether a user is signed in. No client can name it.
+    package static func signIns(of userID: String) -> ChannelName { ChannelName(reserved: "#signed-in-" + userID) }
+
+    /// A channel's name as another node of the cluster writes it. Nil if it is none.
+    package init?(ofNode text: String) {
+        if text.utf8.starts(with: "#signed-in-".utf8) { self.init(reserved: text) } else { self.init(text, lengthMax: .max) }
+    }
+
     private init(reserved text: String) { self.text = text }
 
     /// Checks the length first, because `hasPrefix` compares characters: its time is quadratic in the number of

@@ -47,6 +47,13 @@ extension LiveTrips {
         return receipt
     }
 
+    /// Takes positions that another node of a cluster has got. That node proposes what they make due, and shows them.
+    package mutating func record(_ positions: [Position], ofDriver id: String, now: Time) {
+        guard drivers[id] != nil else { return }
+        for position in oldestFirst(positions, now: now.wall)
+        where position.recordedAt >= drivers[id]?.track.newest?.recordedAt ?? .min { drivers[id]?.track.add(position) }
+    }
+
     /// The references of a driver's jobs, each once.
     private func references(of driver: Driver) -> [String] {
         var references: [String] = []

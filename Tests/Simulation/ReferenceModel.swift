@@ -84,7 +84,9 @@ struct ReferenceModel {
         case .identify(let socket, let identity): identify(socket, identity)
         case .authorized: break  // concerns durable channels only, which the simulated fleet does not have
         // Concern clusters, which `ClusterWorld` simulates.
-        case .remoteMemberJoined, .remoteMemberLeft, .forgetRemoteMembers, .subscriptionCount, .cache: break
+        case .remoteMemberJoined, .remoteMemberLeft, .forgetRemoteMembers, .subscriptionCount, .cache, .remoteUser,
+            .showWatchlist, .remoteClientEvent:
+            break
         case .assignment(let assignment, let app): record(assignment, app)
         case .restrict(let driverID, let restriction, let app): restrict(driverID, restriction, app)
         }

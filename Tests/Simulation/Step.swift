@@ -67,6 +67,10 @@ extension Step: CustomStringConvertible {
             return "remoteMemberJoined(\(member.id), \(channel.text)) in app \(app)"
         case .remoteMemberLeft(let userID, let channel, let app):
             return "remoteMemberLeft(\(userID), \(channel.text)) in app \(app)"
+        case .remoteClientEvent(let publication, let app, let sender):
+            return "remoteClientEvent(\(publication.channel.text), \(sender)) in app \(app)"
+        case .remoteUser(let userID, let isOnline, let app): return "remoteUser(\(userID), \(isOnline)) in app \(app)"
+        case .showWatchlist(let socket): return "showWatchlist(\(socket))"
         case .cache(_, _, let channel, let app): return "cache(\(channel.text)) in app \(app)"
         case .subscriptionCount(let count, let channel, let app):
             return "subscriptionCount(\(count), \(channel.text)) in app \(app)"

@@ -190,7 +190,9 @@ struct World {
         try checkers.check(hub, against: model)
         switch input {
         case .opened, .signin, .terminate, .identify, .authorized: break
-        case .remoteMemberJoined, .remoteMemberLeft, .forgetRemoteMembers, .subscriptionCount, .cache: break
+        case .remoteMemberJoined, .remoteMemberLeft, .forgetRemoteMembers, .subscriptionCount, .cache, .remoteUser,
+            .showWatchlist, .remoteClientEvent:
+            break
         case .subscribe(_, let grant): try check(grant.channel)
         case .unsubscribe(_, let channel), .clientEvent(_, _, let channel): try check(channel)
         case .publish(let publications, _, _):

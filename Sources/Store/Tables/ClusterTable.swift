@@ -64,8 +64,13 @@ struct ClusterTable {
             """, .string(member.epoch), .string(member.name), .string(written), .integer(now), .integer(isNew ? 1 : 0))
     }
 
-    /// Removes a node that has ended in order.
+    /// Removes a node that has ended in order. If it is the last one, the next gateway goes on behind what it has written.
     func remove(_ epoch: String) throws(DatabaseError) {
+        try database.change(
+            """
+            UPDATE publication SET position = (SELECT written_id FROM cluster_nodes WHERE epoch = ?) \
+            WHERE EXISTS (SELECT 1 FROM cluster_nodes WHERE epoch = ?)
+            """, .string(epoch), .string(epoch))
         try database.change("DELETE FROM cluster_nodes WHERE epoch = ?", .string(epoch))
         try database.change("DELETE FROM commit_marks WHERE writer = ?", .string(epoch))
     }
