@@ -54,7 +54,8 @@ package struct ClusterLink {
     var shares = Shares()
     /// Milliseconds of the monotonic clock.
     private(set) var now: Int64
-    private var heartbeatAt: Int64 = 0
+    /// When the last heartbeat was sent, or would have been if the bus were there.
+    package private(set) var heartbeatAt: Int64 = 0
     /// Messages of another version, or malformed.
     package private(set) var unreadableMessages = 0
 
@@ -100,6 +101,36 @@ package struct ClusterLink {
     package mutating func start(_ outputs: inout [Output]) {
         outputs.append(.subscribe(subject: subjects.nodes, token: Self.nodesToken))
         outputs.append(.subscribe(subject: subjects.node(node.epoch), token: Self.nodeToken))
+    }
+
+    /// Begins another life of the node: the others have given it up, and all its connections are closed.
+    package mutating func begin(_ epoch: Epoch, at now: Int64, _ outputs: inout [Output]) {
+        for token in interests.byToken.keys.sorted() { leave(token, &outputs) }
+        outputs.append(.unsubscribe(token: Self.nodesToken))
+        outputs.append(.unsubscribe(token: Self.nodeToken))
+        let wasUp = isUp
+        disconnected(&outputs)
+        let (counted, others) = (unreadableMessages, membership)
+        var next = self
+        next.reset(ClusterNode(name: node.name, epoch: epoch), at: max(self.now, now))
+        self = next
+        (unreadableMessages, membership) = (counted, others)
+        start(&outputs)
+        if wasUp { connected(at: self.now, &outputs) }
+    }
+
+    private mutating func reset(_ node: ClusterNode, at now: Int64) {
+        let tokens = interests
+        self.node = node
+        interests = Interests()
+        interests.goOn(after: tokens)
+        localMembers = LocalMembers()
+        sent = SentNumbers()
+        receivedByAll = ReceivedNumbers()
+        questions = Questions()
+        shares = Shares()
+        cacheTickets = [:]
+        self.now = now
     }
 
     /// The connection to the bus is there.

@@ -60,6 +60,9 @@ struct Interests {
         return lastToken
     }
 
+    /// Goes on with the tokens of an earlier life: the bus has not forgotten them yet.
+    mutating func goOn(after earlier: Interests) { lastToken = earlier.lastToken }
+
     mutating func remove(_ token: UInt64) {
         guard let interest = byToken.removeValue(forKey: token) else { return }
         tokens[interest.key] = nil

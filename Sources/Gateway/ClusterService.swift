@@ -17,6 +17,7 @@ final class ClusterService: Sendable {
     private static let tickMilliseconds: Int64 = 100
 
     let node: ClusterNode
+    let life: NodeLife
     /// The applications' ids, by index.
     let apps: [String]
     let hub: SharedHub
@@ -51,6 +52,7 @@ final class ClusterService: Sendable {
     /// Begins to connect.
     init(_ settings: Settings.Cluster, node: ClusterNode, apps: [String], hub: SharedHub, log: Log) {
         self.node = node
+        life = NodeLife(heartbeatSeconds: settings.heartbeatSeconds)
         self.apps = apps
         self.hub = hub
         self.log = log
@@ -89,15 +91,39 @@ final class ClusterService: Sendable {
         var tickedAt: Int64 = 0
         while !state.wait(milliseconds: Self.settleMilliseconds, until: { $0.isEnding }, then: { $0.isEnding }) {
             let now = Clock.monotonicMilliseconds()
+            guard life.mayGoOn() else {
+                beginLifeIfClosed()
+                continue
+            }
             hub.settleDepartures(at: now)
             guard now - tickedAt >= Self.tickMilliseconds else { continue }
             tickedAt = now
             perform(hub.tickCluster(at: now))
+            life.recordHeartbeat(at: hub.lastHeartbeat)
             observers.withLock { $0 }?.onTick()
         }
     }
 
+    /// Begins the node's next life, once all loops have closed their connections.
+    private func beginLifeIfClosed() {
+        // Those that sleep do not know yet.
+        for loop in hub.mailboxes.indices { hub.wake(loop: loop) }
+        guard life.beginIfClosed(loopCount: hub.mailboxes.count) else { return }
+        var random = SystemRandomNumberGenerator()
+        let epoch = Epoch(random.next() | 1)
+        log.warning(
+            "node_was_away",
+            [
+                "node": .text(node.name), "epoch": .text("\(epoch)"),
+                "hint": "the process was stopped for so long that the others gave it up: all its clients connect again",
+            ])
+        hub.beginEpoch(epoch, at: Clock.monotonicMilliseconds())
+        for loop in hub.mailboxes.indices { hub.post(.beginLife, to: loop) }
+    }
+
     private func receive(_ events: [NATSConnection.Event]) {
+        // What came before the process was stopped is void. The state of the connection is not.
+        let events = !life.mayGoOn() ? events.filter { if case .message = $0 { false } else { true } } : events
         for event in events {
             switch event {
             case .up: setUp(true, reason: nil)

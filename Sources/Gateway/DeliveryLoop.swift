@@ -56,7 +56,9 @@ extension Node: DeliveryLoop {
 
     func isFull(_ socket: SocketID) -> Bool { loop?.isFull(socket) == true }
 
-    func send(_ frame: Frame, to socket: SocketID) { loop?.write(frame, to: socket) }
+    func send(_ frame: Frame, to socket: SocketID) {
+        if !isVoid { loop?.write(frame, to: socket) }
+    }
 
     func post(_ request: CursorRequest) -> PostResult { fleet.post(request) }
 

@@ -31,6 +31,8 @@ enum LoopMessage: Sendable {
     case cursor(request: Int, Int64?)
     /// Subscriptions to the channel may be opened: see ``SharedHub/isSubscribable(_:app:loop:_:)``.
     case subscribable(ChannelName, app: Int)
+    /// The node's next life has begun: serve again.
+    case beginLife
     /// This node has applied what other nodes have committed before the request: decide it anew.
     case looked(RequestID)
     /// A page of a replay; nil if the store could not be read.

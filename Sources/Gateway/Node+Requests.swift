@@ -26,7 +26,7 @@ extension Node {
     }
 
     func decide(on request: HTTPRequest, _ id: RequestID) -> (decision: HeadDecision, endpoint: Int, actor: String?) {
-        let (routing, endpoint) = route(request)
+        let (routing, endpoint) = mayGoOn() ? route(request) : (.respond(Self.notAlive), router.pattern(of: request))
         let pending = PendingRequest(
             envelope: router.envelope(of: request)?.at(Clock.unixMilliseconds()),
             crossOriginHeaders: router.crossOriginHeaders(for: request))
@@ -59,6 +59,7 @@ extension Node {
         guard let pending = waiting.removeValue(forKey: id), let route = pending.route else {
             preconditionFailure("a request is complete whose head was not routed")
         }
+        guard mayGoOn() else { return finish(Self.notAlive, pending, request) }
         guard let response = perform(router.action(of: route, request: request), pending, id) else { return nil }
         return finish(response, pending, request)
     }
@@ -144,6 +145,7 @@ extension Node {
         case .liveness:
             return readiness.isStalled ? .text(503, "a thread is stuck: see thread_stalled in the log") : .text(200, "ok")
         case .readiness:
+            if fleet.cluster?.life.isOver == true { return Self.notAlive }
             if !readiness.isReady { return .text(503, "draining", headers: ["Retry-After": "5"]) }
             let text = "the store cannot be written: see store_unavailable in the log"
             guard fleet.isStoreAvailable else { return .text(503, text, headers: ["Retry-After": "5"]) }

@@ -49,6 +49,9 @@ final class Node: EventLoopDelegate {
     var undecidedAuthorizations: [RequestID: ChannelAuthorization] = [:]
     /// Subscriptions that wait for the cluster.
     var waitingSubscriptions = WaitingSubscriptions()
+    /// Whether the node's life is over: nothing is read, and nothing written.
+    var isVoid = false
+    var hasReportedClosed = false
     /// Connections to adopt after the mailbox is drained.
     private var connectionsToAdopt = FIFO<Listener.AcceptedSocket>()
     /// Requests of ``undecidedAuthorizations`` to decide after the mailbox is drained.
@@ -112,6 +115,7 @@ final class Node: EventLoopDelegate {
     // MARK: WebSockets
 
     func opened(_ socket: SocketID, _ request: UpgradeRequest) -> Admission {
+        guard mayGoOn() else { return .rejected(.restart, reason: "The node was away: connect again", frame: nil) }
         switch Handshake(path: request.http.path, query: { request.http.queryValue($0) }) {
         case .refused(let code, let reason, let version): return rejection(code, reason, version)
         case .app(let key, let version):
@@ -136,7 +140,7 @@ final class Node: EventLoopDelegate {
     }
 
     func received(_ text: UnsafeRawBufferPointer, from socket: SocketID) {
-        guard let connection = connections[socket.slot] else { return }
+        guard mayGoOn(), let connection = connections[socket.slot] else { return }
         let app = connection.app
         let action = MessageAction(to: text, from: socket, key: app.key, rules: app.rules, user: connection.user) {
             app.verifies($1, of: $0)
@@ -246,7 +250,10 @@ final class Node: EventLoopDelegate {
         }
     }
 
-    func woken() { drainMailbox() }
+    func woken() {
+        _ = mayGoOn()
+        drainMailbox()
+    }
 
     /// Stops all loops once all have drained. Until then, each loop serves HTTP requests, because backends may be
     /// connected to any of them.
@@ -256,6 +263,7 @@ final class Node: EventLoopDelegate {
     }
 
     func ticked() {
+        _ = mayGoOn()
         heartbeat.beat()
         now += 1
         if index == 0 { apply(.tick(Int64(Clock.monotonicNanoseconds() / 1_000_000))) }
@@ -276,6 +284,7 @@ final class Node: EventLoopDelegate {
         observeFanOuts()
         confirmPublication()
         postReceipts()
+        reportIfClosed()
         overloadLog.write(loopMetrics, at: now)
     }
 
@@ -351,6 +360,7 @@ final class Node: EventLoopDelegate {
             case .queryReply(let reply, let request): respond(to: request) { reply.response(in: $0) }
             case .response(let response, let request): respond(response, to: request)
             case .cursor(let request, let cursor): delivery.cursors.append((request, cursor))
+            case .beginLife: beginLife()
             case .looked(let request): looked.append(request)
             case .subscribable(let channel, let app): waitingSubscriptions.release(channel, app: app)
             case .page(let request, let page): pageRead(request, page)

@@ -41,6 +41,11 @@ extension SharedHub {
         wake(woken)
     }
 
+    /// Begins the node's next life, with another epoch and without interest in any channel. No connection is open.
+    func beginEpoch(_ epoch: Epoch, at now: Int64) {
+        withCluster { cluster in cluster.link.begin(epoch, at: now, &cluster.outputs) }
+    }
+
     /// Lets time pass.
     /// - Returns: what other parts of the gateway have to do.
     func tickCluster(at now: Int64) -> [ClusterLink.Output] {
@@ -151,6 +156,9 @@ extension SharedHub {
             return isReady
         }
     }
+
+    /// When the last heartbeat was sent, in milliseconds of the monotonic clock.
+    var lastHeartbeat: Int64 { state.withLock { $0.cluster?.link.heartbeatAt ?? 0 } }
 
     /// The number of live nodes with this one, and of the channels that are subscribed to.
     var clusterFigures: (nodes: Int, subscriptions: Int) {

@@ -213,6 +213,9 @@ final class SharedHub: Sendable {
         if mailboxes[loop].append(message) { wakeups[loop].signal() }
     }
 
+    /// Lets a loop begin a turn.
+    func wake(loop: Int) { wakeups[loop].signal() }
+
     /// The threads to wake after unlocking the hub: those whose queues were empty.
     struct ThreadsToWake {
         fileprivate var loops = LoopSet()

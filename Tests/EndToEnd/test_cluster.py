@@ -365,3 +365,41 @@ def test_a_channel_without_events_says_so(two, closing):
     client = closing(Client.connect(two[0]))
     client.subscribe("cache-empty")
     client.expect("pusher:cache_miss")
+
+
+# A node that was frozen.
+
+
+def test_a_node_that_was_frozen_for_long_begins_anew(cluster, closing):
+    first, second = (cluster.start(cluster={"heartbeat_seconds": 1}) for _ in range(2))
+    frozen, other = closing(Client.connect(second)), closing(Client.connect(first))
+    frozen.join("presence-room", "ann")
+    other.join("presence-room", "bob")
+    frozen.expect_member_added("presence-room", "bob")
+    second.process.send_signal(signal.SIGSTOP)
+    other.expect_member_removed("presence-room", "ann")
+    closing(Api(first)).publish("presence-room", name="late")
+    other.expect("late")
+    second.process.send_signal(signal.SIGCONT)
+    # Nothing of what lay in its buffers.
+    assert frozen.expect_close()[0] == 4200
+    cluster.wait_for(2)
+    again = closing(Client.connect(second))
+    assert sorted(again.join("presence-room", "ann")["ids"]) == ["ann", "bob"]
+    other.expect_member_added("presence-room", "ann")
+    closing(Api(first)).publish("presence-room", name="new")
+    again.expect("new")
+
+
+def test_a_node_that_was_frozen_for_short_goes_on(cluster, closing):
+    first, second = (cluster.start(cluster={"heartbeat_seconds": 2}) for _ in range(2))
+    frozen, other = closing(Client.connect(second)), closing(Client.connect(first))
+    frozen.join("presence-room", "ann")
+    other.join("presence-room", "bob")
+    frozen.expect_member_added("presence-room", "bob")
+    second.process.send_signal(signal.SIGSTOP)
+    closing(Api(first)).publish("presence-room", name="late")
+    other.expect("late")
+    second.process.send_signal(signal.SIGCONT)
+    frozen.expect("late")
+    other.expect_nothing()
