@@ -209,7 +209,7 @@ extension ClusterMessage.Body {
             let hasMoved = reader.byte() == 1
             guard let change = reader.shareChange() else { return nil }
             self = .share(key, change, hasMoved: hasMoved)
-        case .subscriptionCount: self = .subscriptionCount(Int(truncatingIfNeeded: reader.int64()))
+        case .subscriptionCount: self = .subscriptionCount(reader.count())
         case .question: self = .question(ticket: reader.int64(), kind: reader.byte(), reader.rest())
         case .members:
             self = .members(ticket: reader.int64(), reader.presenceVersion(), reader.list { $0.member() })
@@ -256,7 +256,7 @@ extension ByteWriter {
 extension ByteReader {
     fileprivate mutating func shareChange() -> ShareChange? {
         switch byte() {
-        case 1: .count(Int(truncatingIfNeeded: int64()))
+        case 1: .count(count())
         case 2: .joined(userID: text())
         case 3: .left(userID: text())
         case 4: .users(list { $0.text() })
