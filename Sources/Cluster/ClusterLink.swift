@@ -106,6 +106,8 @@ package struct ClusterLink {
         sendHeartbeat(&outputs)
         reportAll(&outputs)
     }
+        // All of them are acknowledged again.
+        for token in interests.byToken.keys { interests.byToken[token]?.askedAt = self.now }
 
     /// The connection is lost: subscriptions that wait go on, and all questions end without answers.
     package mutating func disconnected(_ outputs: inout [Output]) {
