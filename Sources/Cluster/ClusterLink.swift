@@ -51,6 +51,8 @@ package struct ClusterLink {
     /// Milliseconds of the monotonic clock.
     private(set) var now: Int64
     private var heartbeatAt: Int64 = 0
+    /// When ``tick(at:_:)`` was last called.
+    private var tickedAt: Int64
     /// Messages of another version, or malformed.
     package private(set) var unreadableMessages = 0
 
@@ -64,6 +66,7 @@ package struct ClusterLink {
         rules = apps
         self.heartbeatMilliseconds = heartbeatMilliseconds
         self.now = now
+        tickedAt = now
         membership = Membership(heartbeatMilliseconds: heartbeatMilliseconds)
     }
 
@@ -137,6 +140,9 @@ package struct ClusterLink {
     /// Time passes. Call it several times a second.
     package mutating func tick(at now: Int64, _ outputs: inout [Output]) {
         self.now = max(self.now, now)
+        // This node was frozen, and what the others have sent meanwhile may still wait in a buffer.
+        if isUp, self.now - tickedAt > heartbeatMilliseconds { membership.connected(at: self.now) }
+        tickedAt = self.now
         apply(membership.tick(at: self.now), &outputs)
         sent.tick(at: self.now)
         localMembers.tick(at: self.now)
