@@ -106,11 +106,11 @@ package struct ClusterLink {
         self.now = max(self.now, now)
         isUp = true
         membership.connected(at: self.now)
+        // All of them are acknowledged again.
+        for token in interests.byToken.keys { interests.byToken[token]?.askedAt = self.now }
         sendHeartbeat(&outputs)
         reportAll(&outputs)
     }
-        // All of them are acknowledged again.
-        for token in interests.byToken.keys { interests.byToken[token]?.askedAt = self.now }
 
     /// The connection is lost: subscriptions that wait go on, and all questions end without answers.
     package mutating func disconnected(_ outputs: inout [Output]) {
@@ -319,6 +319,7 @@ package struct ClusterLink {
                 else { continue }
                 askForMembers(token, message.sender, &outputs)
             }
+            for token in interests.unanswered(by: message.sender) { askForMembers(token, message.sender, &outputs) }
         case .goodbye: apply(membership.left(message.sender, at: now), &outputs)
         case .commit(let position, let record): outputs.append(.commit(position: position, record: Array(record)))
         case .terminate(let app, let userID):
@@ -390,6 +391,8 @@ package struct ClusterLink {
     private mutating func change(
         _ token: UInt64, _ node: Epoch, _ version: UInt64, _ change: RemoteMembers.Change, _ outputs: inout [Output]
     ) {
+        // A node that is not known is asked when it comes. If it has died, nobody would withdraw its members.
+        guard membership.lives(node) else { return }
         switch interests.byToken[token]?.members?.change(node, version: version, change) {
         case .changed(let changes)?: tell(changes, token, &outputs)
         case .missing?: askForMembers(token, node, &outputs)
