@@ -143,7 +143,7 @@ let package = Package(
         tests(
             "FleetRules", ["Access", "Accounts", "Batches", "HTTPAPI", "JSON", "Primitives", "TestSupport"], exclude: ["Golden"]),
         tests("FanOut", ["Access", "JSON", "PusherProtocol", "TestSupport"]),
-        tests("Cluster", ["FanOut", "Primitives", "PusherProtocol"]),
+        tests("Cluster", ["Access", "FanOut", "Primitives", "PusherProtocol", "TestSupport"]),
         tests("Delivery", ["FleetRules", "TestSupport"]),
         tests("Trips", ["Access", "FleetRules", "JSON", "Primitives"]),
         tests("Crypto", ["TestSupport"]),

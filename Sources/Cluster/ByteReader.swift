@@ -12,6 +12,16 @@ struct ByteReader {
 
     mutating func int64() -> UInt64 { take(8).reduce(0) { $0 << 8 | UInt64($1) } }
 
+    /// A number of connections or users. Larger ones are malformed, so that sums cannot overflow.
+    mutating func count() -> Int {
+        let count = int64()
+        guard count <= UInt32.max else {
+            isValid = false
+            return 0
+        }
+        return Int(count)
+    }
+
     /// A text that ``ByteWriter/append(text:)`` has written.
     mutating func text() -> String { String(decoding: block(), as: UTF8.self) }
 

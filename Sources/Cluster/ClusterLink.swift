@@ -56,6 +56,8 @@ package struct ClusterLink {
     private(set) var now: Int64
     /// When the last heartbeat was sent, or would have been if the bus were there.
     package private(set) var heartbeatAt: Int64 = 0
+    /// When ``tick(at:_:)`` was last called.
+    private var tickedAt: Int64
     /// Messages of another version, or malformed.
     package private(set) var unreadableMessages = 0
 
@@ -69,6 +71,7 @@ package struct ClusterLink {
         rules = apps
         self.heartbeatMilliseconds = heartbeatMilliseconds
         self.now = now
+        tickedAt = now
         membership = Membership(heartbeatMilliseconds: heartbeatMilliseconds)
     }
 
@@ -138,6 +141,8 @@ package struct ClusterLink {
         self.now = max(self.now, now)
         isUp = true
         membership.connected(at: self.now)
+        // All of them are acknowledged again.
+        for token in interests.byToken.keys { interests.byToken[token]?.askedAt = self.now }
         sendHeartbeat(&outputs)
         reportAll(&outputs)
     }
@@ -172,6 +177,9 @@ package struct ClusterLink {
     /// Time passes. Call it several times a second.
     package mutating func tick(at now: Int64, _ outputs: inout [Output]) {
         self.now = max(self.now, now)
+        // This node was frozen, and what the others have sent meanwhile may still wait in a buffer.
+        if isUp, self.now - tickedAt > heartbeatMilliseconds { membership.connected(at: self.now) }
+        tickedAt = self.now
         apply(membership.tick(at: self.now), &outputs)
         sent.tick(at: self.now)
         localMembers.tick(at: self.now)
@@ -377,6 +385,7 @@ package struct ClusterLink {
                 else { continue }
                 askForMembers(token, message.sender, &outputs)
             }
+            for token in interests.unanswered(by: message.sender) { askForMembers(token, message.sender, &outputs) }
         case .goodbye: apply(membership.left(message.sender, at: now), &outputs)
         case .commit(let position, let record): outputs.append(.commit(position: position, record: Array(record)))
         case .terminate(let app, let userID):
@@ -450,6 +459,8 @@ package struct ClusterLink {
     private mutating func change(
         _ token: UInt64, _ node: Epoch, _ version: UInt64, _ change: RemoteMembers.Change, _ outputs: inout [Output]
     ) {
+        // A node that is not known is asked when it comes. If it has died, nobody would withdraw its members.
+        guard membership.lives(node) else { return }
         switch interests.byToken[token]?.members?.change(node, version: version, change) {
         case .changed(let changes)?: tell(changes, token, &outputs)
         case .missing?: askForMembers(token, node, &outputs)

@@ -252,7 +252,7 @@ extension ClusterMessage.Body {
             self = .cached(
                 ChannelKey(app: reader.text(), channel: reader.text()), millisecondsLeft: Int64(bitPattern: reader.int64()),
                 frame: reader.rest())
-        case .subscriptionCount: self = .subscriptionCount(Int(truncatingIfNeeded: reader.int64()))
+        case .subscriptionCount: self = .subscriptionCount(reader.count())
         case .question: self = .question(ticket: reader.int64(), kind: reader.byte(), reader.rest())
         case .members:
             self = .members(ticket: reader.int64(), reader.presenceVersion(), reader.list { $0.member() })
@@ -299,7 +299,7 @@ extension ByteWriter {
 extension ByteReader {
     fileprivate mutating func shareChange() -> ShareChange? {
         switch byte() {
-        case 1: .count(Int(truncatingIfNeeded: int64()))
+        case 1: .count(count())
         case 2: .joined(userID: text())
         case 3: .left(userID: text())
         case 4: .users(list { $0.text() })

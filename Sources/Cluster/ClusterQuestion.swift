@@ -118,10 +118,10 @@ package struct ChannelShare: Equatable, Sendable {
     package static func list(_ bytes: [UInt8]) -> [ChannelShare] {
         var reader = ByteReader(bytes[...])
         return reader.list { reader in
-            let (name, subscriptions) = (reader.text(), Int(truncatingIfNeeded: reader.int64()))
+            let (name, subscriptions) = (reader.text(), reader.count())
             var users: [String]?
             if reader.byte() == 1 {
-                let count = Int(truncatingIfNeeded: reader.int64())
+                let count = reader.count()
                 var list: [String] = []
                 while list.count < count, reader.isValid { list.append(reader.text()) }
                 users = list

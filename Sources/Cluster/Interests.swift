@@ -71,6 +71,11 @@ struct Interests {
     /// The tokens of the presence channels, in the order in which they were added.
     var presenceTokens: [UInt64] { byToken.filter { $0.value.members != nil }.keys.sorted() }
 
+    /// The tokens of the presence channels whose members a node has not told in time.
+    func unanswered(by node: Epoch) -> [UInt64] {
+        byToken.filter { $0.value.members?.unanswered.contains(node) == true }.keys.sorted()
+    }
+
     /// Those that have been idle for long.
     func expired(at now: Int64) -> [UInt64] {
         byToken.filter { $0.value.waiting.isEmpty && now - ($0.value.idleSince ?? now) >= Self.linger }.keys.sorted()

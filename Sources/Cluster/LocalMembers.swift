@@ -81,16 +81,26 @@ struct RemoteMembers {
     /// The nodes that have been asked, and when.
     private(set) var asked: [Epoch: Int64] = [:]
 
+    /// The nodes that have not answered in time. They are asked again with their next heartbeat.
+    private(set) var unanswered: Set<Epoch> = []
+
     var isComplete: Bool { asked.isEmpty }
 
-    mutating func ask(_ node: Epoch, at now: Int64) { asked[node] = now }
+    mutating func ask(_ node: Epoch, at now: Int64) {
+        asked[node] = now
+        unanswered.remove(node)
+    }
 
     /// Waits no longer for answers to questions that were asked at `time` or before.
-    mutating func giveUp(askedUntil time: Int64) { asked = asked.filter { $0.value > time } }
+    mutating func giveUp(askedUntil time: Int64) {
+        unanswered.formUnion(asked.filter { $0.value <= time }.keys)
+        asked = asked.filter { $0.value > time }
+    }
 
     /// A node's answer replaces its copy.
     mutating func replace(_ node: Epoch, version: UInt64, _ members: [PresenceMember]) -> [Change] {
         asked[node] = nil
+        unanswered.remove(node)
         if let copy = copies[node], copy.version > version { return [] }
         let new = Dictionary(members.map { (Identifier($0.id), $0) }, uniquingKeysWith: { first, _ in first })
         let old = copies[node]?.members ?? [:]
@@ -142,6 +152,7 @@ struct RemoteMembers {
     /// Withdraws the members of a node that has gone.
     mutating func remove(_ node: Epoch) -> [Change] {
         asked[node] = nil
+        unanswered.remove(node)
         guard let copy = copies.removeValue(forKey: node) else { return [] }
         return copy.members.filter { !isElsewhere($0.key, than: node) }.map { .left(userID: $0.value.id) }.sorted()
     }

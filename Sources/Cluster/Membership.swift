@@ -53,7 +53,11 @@ package struct Membership: Sendable {
             return []
         }
         var changes: [Change] = []
-        for earlier in nodes where earlier.name == node.name { changes += remove(earlier.epoch, isOrderly: false, at: now) }
+        for earlier in nodes where earlier.name == node.name {
+            changes += remove(earlier.epoch, isOrderly: false, at: now)
+            // The bus may be late with its last messages.
+            gone[earlier.epoch] = now
+        }
         lives[node.epoch] = Life(node: node, heardAt: now)
         return changes + [.came(node)]
     }

@@ -1,0 +1,101 @@
+import Testing
+
+@testable import Cluster
+
+@Suite("Which nodes live")
+struct MembershipTests {
+    private static let one = ClusterNode(name: "one", epoch: Epoch(1))
+    private static let two = ClusterNode(name: "two", epoch: Epoch(2))
+
+    /// Connected at 0, with a heartbeat of both nodes at that time.
+    private func connected() -> Membership {
+        var membership = Membership(heartbeatMilliseconds: 2_000)
+        membership.connected(at: 0)
+        _ = membership.heard(Self.one, at: 0)
+        _ = membership.heard(Self.two, at: 0)
+        return membership
+    }
+
+    @Test("a node comes with its first heartbeat")
+    func comes() {
+        var membership = Membership(heartbeatMilliseconds: 2_000)
+        membership.connected(at: 0)
+        #expect(membership.heard(Self.two, at: 1) == [.came(Self.two)])
+        #expect(membership.heard(Self.two, at: 2) == [])
+        #expect(membership.heard(Self.one, at: 3) == [.came(Self.one)])
+        #expect(membership.nodes == [Self.one, Self.two])
+    }
+
+    @Test("three missed heartbeats: the node is dead")
+    func dies() {
+        var membership = connected()
+        _ = membership.heard(Self.one, at: 4_000)
+        #expect(membership.tick(at: 6_000) == [])
+        #expect(membership.tick(at: 6_001) == [.went(Self.two, isOrderly: false)])
+        #expect(membership.tick(at: 6_002) == [])
+        #expect(membership.nodes == [Self.one])
+    }
+
+    @Test("a silent node that goes on comes back")
+    func comesBack() {
+        var membership = connected()
+        #expect(membership.tick(at: 6_001).count == 2)
+        #expect(!membership.hasEnded(Self.two.epoch))
+        #expect(membership.heard(Self.two, at: 6_100) == [.came(Self.two)])
+    }
+
+    @Test("while this node is disconnected, it declares no node dead")
+    func disconnected() {
+        var membership = connected()
+        membership.disconnected()
+        #expect(membership.tick(at: 60_000) == [])
+        #expect(membership.count == 2)
+    }
+
+    @Test("after a reconnect, the others have three heartbeats")
+    func grace() {
+        var membership = connected()
+        membership.disconnected()
+        membership.connected(at: 60_000)
+        #expect(membership.tick(at: 60_000) == [])
+        #expect(membership.tick(at: 66_000) == [])
+        _ = membership.heard(Self.one, at: 65_000)
+        #expect(membership.tick(at: 66_001) == [.went(Self.two, isOrderly: false)])
+    }
+
+    @Test("another epoch of a name replaces the earlier one at once")
+    func anotherEpoch() {
+        var membership = connected()
+        let again = ClusterNode(name: "one", epoch: Epoch(9))
+        #expect(membership.heard(again, at: 100) == [.went(Self.one, isOrderly: false), .came(again)])
+        #expect(membership.nodes == [Self.two, again])
+    }
+
+    @Test("late heartbeats of a replaced epoch are void")
+    func lateOfReplaced() {
+        var membership = connected()
+        let again = ClusterNode(name: "one", epoch: Epoch(9))
+        _ = membership.heard(again, at: 100)
+        #expect(membership.hasEnded(Self.one.epoch))
+        #expect(membership.heard(Self.one, at: 101) == [])
+        #expect(membership.nodes == [Self.two, again])
+    }
+
+    @Test("late messages of a node that has said goodbye are void, for a minute")
+    func goodbye() {
+        var membership = connected()
+        #expect(membership.left(Self.one.epoch, at: 100) == [.went(Self.one, isOrderly: true)])
+        #expect(membership.hasEnded(Self.one.epoch))
+        #expect(membership.heard(Self.one, at: 101) == [])
+        #expect(membership.nodes == [Self.two])
+        _ = membership.tick(at: 60_100)
+        #expect(!membership.hasEnded(Self.one.epoch))
+    }
+
+    @Test("a goodbye of a node that was not known makes its late heartbeats void")
+    func unknownGoodbye() {
+        var membership = connected()
+        #expect(membership.left(Epoch(7), at: 100) == [])
+        #expect(membership.heard(ClusterNode(name: "seven", epoch: Epoch(7)), at: 101) == [])
+    }
+}
