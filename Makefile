@@ -22,7 +22,7 @@ SEED ?=
 
 RELEASE := swift build -c release --static-swift-stdlib
 
-.PHONY: run build test unit e2e test-postgres check lint format bench bench-base bench-latency sim crash city storm hostile soak pictures fuzz conformance tsan asan packages clean
+.PHONY: run build test unit e2e test-postgres test-cluster check lint format bench bench-base bench-latency sim crash city storm hostile soak pictures fuzz conformance tsan asan packages clean
 
 run: build ## Start the gateway with the development configuration.
 	@echo "Try it from another terminal:"
@@ -50,6 +50,16 @@ POSTGRES_TESTS := test_fleet_*.py test_delivery*.py test_trip*.py test_accounts.
 test-postgres: build $(PYTHON_READY) ## Run the store's tests, and end-to-end tests of what it keeps, on PostgreSQL.
 	dev/with-postgres swift test --disable-xctest --parallel --filter StoreTests
 	cd Tests/EndToEnd && ../../dev/with-postgres $(abspath $(PYTHON)) -m pytest -q -n 2 --dist loadfile $(POSTGRES_TESTS)
+
+# The tests of what must not depend on the node that a client or a backend uses.
+CLUSTER_TESTS := test_message_order.py test_subscriptions.py test_presence.py test_presence_races.py test_users.py \
+  test_watchlists.py test_cache_channels.py test_subscription_counts.py test_webhooks.py test_client_events.py \
+  test_api_channels.py test_api_events.py test_api_batch.py test_private_channels.py test_fleet_*.py test_delivery.py \
+  test_delivery_clients.py test_trips.py test_trips_data.py
+
+test-cluster: build $(PYTHON_READY) ## Run end-to-end tests on three nodes, a random one for each connection.
+	cd Tests/EndToEnd && $(abspath $(PYTHON)) -m pytest -q test_cluster*.py
+	cd Tests/EndToEnd && ../../dev/with-cluster $(abspath $(PYTHON)) -m pytest -q -n 2 --dist loadfile $(CLUSTER_TESTS)
 
 check: lint build test ## Check the formatting, build, and run all tests. CI runs more: see .ci/run.
 

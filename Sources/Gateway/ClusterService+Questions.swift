@@ -76,7 +76,8 @@ extension ClusterService {
         _ channels: [ChannelName]?, prefix: String = "", app: AppIndex,
         _ answered: @escaping @Sendable (ChannelSums?) -> Void
     ) {
-        let names = channels?.map(\.text)
+        // Each once: a batch may name a channel several times.
+        let names = channels.map { Array(Set($0)).map(\.text).sorted() }
         let own =
             names ?? Hub.occupiedChannels(app: app, prefix: prefix) { hub.read($0) }.map(\.name)
         var sums = ChannelSums()

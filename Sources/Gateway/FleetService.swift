@@ -97,7 +97,9 @@ final class FleetService: Sendable {
         do throws(StoreError) {
             var options = try StoreWriter.Options(settings, lanes: pushService.lanes, trips)
             options.member = cluster.map { cluster in
-                ClusterMember(name: cluster.node.name, epoch: "\(cluster.node.epoch)", applied: { order.withLock { $0.applied } })
+                ClusterMember(
+                    name: cluster.node.name, epoch: "\(cluster.node.epoch)", applied: { order.withLock { $0.applied } },
+                    leads: { cluster.life.recordLease(until: $0) })
             }
             options.isConnected = { hub.isConnected(Identity(role: .driver, id: $0), app: app) }
             options.lastRequest = { activity.lastRequest(of: $0) }
@@ -149,7 +151,8 @@ final class FleetService: Sendable {
         let confirmMilliseconds = Int64(settings.delivery.confirmSeconds) * 1_000
         pushService.start(
             settings.notifications, report: { writer.post($0) },
-            presence: { hub.presence(of: $0, app: app, policy, confirmMilliseconds: confirmMilliseconds) })
+            presence: { hub.presence(of: $0, app: app, policy, confirmMilliseconds: confirmMilliseconds) },
+            maySend: { cluster?.life.leads ?? true })
     }
 
     /// Queues a command for the store's writer, if its queue has a place for it.
@@ -369,10 +372,13 @@ extension SharedHub {
     fileprivate func presence(
         of recipient: String, app: AppIndex, _ policy: ChannelPolicy, confirmMilliseconds: Int64
     ) -> RecipientPresence {
-        guard let identity = Identity(key: recipient), isListening(identity, app: app),
-            let channel = ChannelName(identity.channel, lengthMax: 256)
-        else { return .away }
-        return policy.owner(of: channel) == nil ? .connected : .confirming(within: confirmMilliseconds)
+        guard let identity = Identity(key: recipient), let channel = ChannelName(identity.channel, lengthMax: 256) else {
+            return .away
+        }
+        let isDurable = policy.owner(of: channel) != nil
+        // Who is not here may be connected to another node, and confirm there.
+        guard isListening(identity, app: app) || isClustered && isDurable else { return .away }
+        return isDurable ? .confirming(within: confirmMilliseconds) : .connected
     }
 }
 

@@ -57,22 +57,24 @@ final class PushService: Sendable {
     /// - Parameters:
     ///   - report: posts a worker's report to the store; returns false if the store's queue is full.
     ///   - presence: returns whether a recipient (``Identity/key``) is subscribed to their own channel.
+    ///   - maySend: returns whether this process may send pushes now.
     func start(
         _ catalogue: NotificationCatalogue, report: @escaping @Sendable (PushReport) -> Bool,
-        presence: @escaping @Sendable (_ recipient: String) -> RecipientPresence
+        presence: @escaping @Sendable (_ recipient: String) -> RecipientPresence,
+        maySend: @escaping @Sendable () -> Bool = { true }
     ) {
         state.withLock { state in
             state.makeWorker = { provider, number, templates in
-                PushWorker(
-                    provider, number: number, templates: templates,
-                    environment: PushWorker.Environment(
-                        now: Clock.unixMilliseconds,
-                        report: { ofLane in
-                            var ofWorker = ofLane
-                            ofWorker.worker = number
-                            return report(ofWorker)
-                        },
-                        presence: presence, event: { self.record($0, provider.lane) }))
+                var environment = PushWorker.Environment(
+                    now: Clock.unixMilliseconds,
+                    report: { ofLane in
+                        var ofWorker = ofLane
+                        ofWorker.worker = number
+                        return report(ofWorker)
+                    },
+                    presence: presence, event: { self.record($0, provider.lane) })
+                environment.maySend = maySend
+                return PushWorker(provider, number: number, templates: templates, environment: environment)
             }
         }
         start(lanes, catalogue)

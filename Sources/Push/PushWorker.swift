@@ -18,6 +18,8 @@ package final class PushWorker: Sendable {
         package var report: @Sendable (PushReport) -> Bool
         /// Whether a recipient (``PushJob/recipient``) is subscribed to their own channel.
         package var presence: @Sendable (_ recipient: String) -> RecipientPresence
+        /// Whether this process may send pushes now: in a cluster, one node at a time does.
+        package var maySend: @Sendable () -> Bool = { true }
         /// Logs and counts an event.
         package var event: @Sendable (LaneEvent) -> Void
 

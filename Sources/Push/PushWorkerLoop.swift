@@ -114,6 +114,10 @@ struct PushWorkerLoop {
             case .retireConnections:
                 apply(connection.retire(at: now, using: &rng), now)
                 hasMore = true
+            // Another node may send it by now.
+            case .send(let job, _) where !environment.maySend():
+                lane.handle(.withdrawn(job.number), at: now, using: &rng)
+                hasMore = true
             case .send(let job, let message): connection.send(job, message, at: now)
             case .renewCredential(let generation):
                 apply(connection.renewCredential(after: generation, at: now), now)

@@ -16,6 +16,7 @@ from harness import certificates  # noqa: E402
 from harness.api import Api  # noqa: E402
 from harness.apps import FIRST  # noqa: E402
 from harness.client import Client  # noqa: E402
+from harness.cluster import ONE_NODE  # noqa: E402
 from harness.fleet import Fleet, unique_id  # noqa: E402
 from harness.gateway import BINARY, SERVER, Gateway, write_config  # noqa: E402
 from harness.push.providers import Providers  # noqa: E402
@@ -27,6 +28,16 @@ from harness.wire import Wire  # noqa: E402
 def pytest_sessionstart(session):
     if not BINARY.exists():
         pytest.exit(f"no program at {BINARY}: build it, or set FLEETWIRE_BINARY", returncode=3)
+
+
+def pytest_collection_modifyitems(items):
+    """Skips what does not hold for the nodes of a cluster (dev/with-cluster)."""
+    if "FLEETWIRE_TEST_NATS" not in os.environ:
+        return
+    reasons = {name: reason for reason, names in ONE_NODE.items() for name in names}
+    for item in items:
+        if reason := reasons.get(item.originalname):
+            item.add_marker(pytest.mark.skip(reason=reason))
 
 
 @pytest.fixture(autouse=True)

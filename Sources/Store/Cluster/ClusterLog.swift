@@ -113,7 +113,11 @@ final class ClusterLog {
     }
 
     /// The transaction is done.
-    func committed() { readPosition = head?.position ?? readPosition }
+    func committed() {
+        readPosition = head?.position ?? readPosition
+        // The time of the lock: the lease begins then at the latest.
+        member.leads(isLeader && head?.leader == member.epoch ? lockedAt + Self.leaseMilliseconds : 0)
+    }
 
     /// The transaction is rolled back.
     func rolledBack() {
