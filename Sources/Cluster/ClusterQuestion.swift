@@ -13,12 +13,15 @@ package enum ClusterQuestion: Sendable {
     case channels(app: String, prefix: String)
     /// What is the last event of this cache channel? The answer is a ``CachedCopy``, or empty if the node may have an old one.
     case cachedEvent(app: String, channel: String)
+    /// What are your present figures? The answer is the body of `GET /api/ops/stats`.
+    case stats
 
     private enum Kind: UInt8 {
         case authorized = 1
         case occupancy = 2
         case channels = 3
         case cachedEvent = 4
+        case stats = 5
     }
 
     /// The kind on the wire.
@@ -28,6 +31,7 @@ package enum ClusterQuestion: Sendable {
         case .occupancy: Kind.occupancy.rawValue
         case .channels: Kind.channels.rawValue
         case .cachedEvent: Kind.cachedEvent.rawValue
+        case .stats: Kind.stats.rawValue
         }
     }
 
@@ -54,6 +58,7 @@ package enum ClusterQuestion: Sendable {
         case .cachedEvent(let app, let channel):
             writer.append(text: app)
             writer.append(text: channel)
+        case .stats: break
         }
         return writer.bytes
     }
@@ -73,6 +78,7 @@ package enum ClusterQuestion: Sendable {
         case .occupancy?: self = .occupancy(app: reader.text(), channels: reader.list { $0.text() })
         case .channels?: self = .channels(app: reader.text(), prefix: reader.text())
         case .cachedEvent?: self = .cachedEvent(app: reader.text(), channel: reader.text())
+        case .stats?: self = .stats
         case nil: return nil
         }
         guard reader.isValid else { return nil }

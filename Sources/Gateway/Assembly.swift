@@ -83,7 +83,10 @@ final class Assembly: Sendable {
             throw error
         }
         subjectRates = SubjectRates(settings.apps[settings.fleetAppIndex].limits, metrics, fleet.counters)
-        channelQueries = ChannelQueryWorker(hub: hub, apps: settings.apps.map(\.id))
+        let apps = settings.apps.map(\.id)
+        channelQueries = ChannelQueryWorker(hub: hub, apps: apps)
+        let (metrics, fleet) = (metrics, fleet)
+        cluster?.figures.withLock { $0 = { StatsResponse(metrics: metrics, hub: hub, fleet: fleet, apps: apps).json } }
     }
 
     /// Remembers signed requests over all loops.

@@ -41,6 +41,7 @@ extension ClusterService {
                 ChannelName(name, lengthMax: .max).flatMap { hub.currentCopy(of: $0, app: app) }
             }
             hub.answer(ticket, to: node, [copy?.bytes ?? []])
+        case .stats?: hub.answer(ticket, to: node, [figures.withLock { $0 }?() ?? []])
         // Of a newer node.
         case nil: break
         }

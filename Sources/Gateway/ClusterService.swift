@@ -23,6 +23,8 @@ final class ClusterService: Sendable {
     let hub: SharedHub
     /// Who waits for the answers to a question, by its ticket.
     let asked = Lock<[UInt64: @Sendable (Questions.Result) -> Void]>([:])
+    /// Returns the body of `GET /api/ops/stats`; nil until the gateway serves.
+    let figures = Lock<(@Sendable () -> [UInt8])?>(nil)
     private let log: Log
     private let bus: NATSConnection
     private let observers = Lock<Observers?>(nil)

@@ -61,6 +61,20 @@ extension Node {
 
     // MARK: Sums over all nodes
 
+    /// Answers with the sums of all nodes' figures.
+    func statsOfCluster(_ pending: PendingRequest, _ id: RequestID) -> HTTPResponse? {
+        guard let cluster = fleet.cluster else { return .json(200, stats) }
+        waiting[id] = pending
+        let (hub, loop, own) = (hub, index, stats)
+        let failure = (pending.envelope ?? .error).error(
+            503, "A node of the cluster does not answer: try again", headers: ["Retry-After": "1"])
+        cluster.ask(.stats) { result in
+            let sum = result.isComplete ? StatsSum.json([own] + result.answers) : nil
+            hub.post(.response(sum.map { .json(200, $0) } ?? failure, to: id), to: loop)
+        }
+        return nil
+    }
+
     private static let incomplete = HTTPResponse.text(
         503, "A node of the cluster does not answer: try again", headers: ["Retry-After": "1"])
 

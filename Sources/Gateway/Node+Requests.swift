@@ -140,7 +140,7 @@ extension Node {
         case .driverPositions: return .json(200, FleetResponses.body(of: fleet.trips.views()))
         case .authorize(let authorization): return authorize(authorization, pending, id)
         case .authenticate(let user): return authenticate(user, pending, id)
-        case .stats: return .json(200, stats)
+        case .stats(let ofCluster): return ofCluster ? statsOfCluster(pending, id) : .json(200, stats)
         case .pushReport: return .json(200, PushStatusResponse(fleet.pushService.statuses).json)
         case .liveness:
             return readiness.isStalled ? .text(503, "a thread is stuck: see thread_stalled in the log") : .text(200, "ok")

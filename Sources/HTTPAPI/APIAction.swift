@@ -29,8 +29,8 @@ package enum APIAction {
     indirect case authorize(ChannelAuthorization)
     /// Sign a user's data, and record the user's device.
     indirect case authenticate(UserAuthentication)
-    /// `GET /api/ops/stats`: counters of the gateway.
-    case stats
+    /// `GET /api/ops/stats`: counters of the gateway, or with `cluster=true` of all nodes.
+    case stats(ofCluster: Bool)
     /// `GET /api/ops/push`: state, depth and last error of each push lane.
     case pushReport
     /// The connections or channels that an operator asks for.

@@ -32,7 +32,7 @@ struct ClusterQuestionTests {
             let read = ClusterQuestion(kind: question.kind, Array(question.bytes.prefix(count)))
             #expect(read.map { "\($0)" } != "\(question)")
         }
-        for kind in [0, 5, 255] as [UInt8] { #expect(ClusterQuestion(kind: kind, question.bytes) == nil) }
+        for kind in [0, 6, 255] as [UInt8] { #expect(ClusterQuestion(kind: kind, question.bytes) == nil) }
     }
 
     @Test("one answer suffices for an authorization only")

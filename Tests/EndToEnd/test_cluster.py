@@ -403,3 +403,17 @@ def test_a_node_that_was_frozen_for_short_goes_on(cluster, closing):
     second.process.send_signal(signal.SIGCONT)
     frozen.expect("late")
     other.expect_nothing()
+
+
+def test_figures_of_all_nodes(two, closing):
+    clients = [closing(Client.connect(node)) for node in two for _ in range(2)]
+    for client in clients:
+        client.subscribe("news")
+    for node in two:
+        ops = Fleet(node, closing).ops()
+        own = ops.request("GET", "/api/ops/stats").json()
+        sums = ops.request("GET", "/api/ops/stats?cluster=true").json()
+        assert (own["connections"], sums["connections"]) == (2, 4)
+        assert (own["subscriptions"], sums["subscriptions"]) == (2, 4)
+        assert sums.keys() == own.keys() and len(sums["loops"]) == 2 * len(own["loops"])
+        assert [app["id"] for app in sums["apps"]] == [app["id"] for app in own["apps"]]

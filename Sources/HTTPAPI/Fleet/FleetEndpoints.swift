@@ -103,7 +103,7 @@ enum FleetEndpoints {
         EndpointGroup(
             "/api/ops", roles: opsRoles,
             [
-                .action(.get, "/api/ops/stats") { _ in .stats },
+                .action(.get, "/api/ops/stats") { .stats(ofCluster: $0.http.queryValue("cluster") == "true") },
                 .action(.get, "/api/ops/push") { _ in .pushReport },
                 .query("/api/ops/notifications") {
                     .notificationLog(try $0.notificationListing(), before: try $0.before(), limit: try $0.limit())
