@@ -148,7 +148,8 @@ final class FleetService: Sendable {
         let confirmMilliseconds = Int64(settings.delivery.confirmSeconds) * 1_000
         pushService.start(
             settings.notifications, report: { writer.post($0) },
-            presence: { hub.presence(of: $0, app: app, policy, confirmMilliseconds: confirmMilliseconds) })
+            presence: { hub.presence(of: $0, app: app, policy, confirmMilliseconds: confirmMilliseconds) },
+            leads: { writer.leads })
     }
 
     /// Queues a command for the store's writer, if its queue has a place for it.

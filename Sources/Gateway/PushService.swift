@@ -57,9 +57,10 @@ final class PushService: Sendable {
     /// - Parameters:
     ///   - report: posts a worker's report to the store; returns false if the store's queue is full.
     ///   - presence: returns whether a recipient (``Identity/key``) is subscribed to their own channel.
+    ///   - leads: returns whether this process still has its leases.
     func start(
         _ catalogue: NotificationCatalogue, report: @escaping @Sendable (PushReport) -> Bool,
-        presence: @escaping @Sendable (_ recipient: String) -> RecipientPresence
+        presence: @escaping @Sendable (_ recipient: String) -> RecipientPresence, leads: @escaping @Sendable () -> Bool
     ) {
         state.withLock { state in
             state.makeWorker = { provider, number, templates in
@@ -72,7 +73,7 @@ final class PushService: Sendable {
                             ofWorker.worker = number
                             return report(ofWorker)
                         },
-                        presence: presence, event: { self.record($0, provider.lane) }))
+                        presence: presence, leads: leads, event: { self.record($0, provider.lane) }))
             }
         }
         start(lanes, catalogue)
