@@ -242,7 +242,8 @@ package struct ClusterLink {
     package mutating func ask(_ question: ClusterQuestion, at now: Int64, _ outputs: inout [Output]) -> UInt64 {
         self.now = max(self.now, now)
         let (ticket, result) = questions.ask(
-            membership.nodes.map(\.epoch), endsWithFirst: question.endsWithFirst, at: self.now)
+            membership.nodes.map(\.epoch), endsWithFirst: question.endsWithFirst, haveAllBeenAsked: !membership.hasLost,
+            at: self.now)
         if let result {
             outputs.append(.answered(result))
         } else if isUp {
@@ -368,7 +369,7 @@ package struct ClusterLink {
                     tell(interests.byToken[token]?.members?.remove(node.epoch) ?? [], token, &outputs)
                     release(token, &outputs)
                 }
-                for result in questions.remove(node.epoch) { outputs.append(.answered(result)) }
+                for result in questions.remove(node.epoch, isOrderly: isOrderly) { outputs.append(.answered(result)) }
             }
         }
     }
