@@ -6,6 +6,11 @@ import PusherProtocol
 struct Shares {
     /// The local subscribers of each channel.
     var counts: [ChannelKey: Int] = [:]
+    /// The channels that the last local subscriber has left a moment ago, or while the bus was away, and when: their
+    /// keepers may not have heard of it.
+    var left: [ChannelKey: Int64] = [:]
+    /// How long they are remembered, in milliseconds.
+    static let leftMemory: Int64 = 10_000
     /// The users with local connections, by presence channel.
     var users: [ChannelKey: Set<Identifier>] = [:]
     var kept = KeptChannels()
@@ -34,6 +39,7 @@ extension ClusterLink {
     mutating func countChanged(_ count: Int, on channel: ChannelName, app: AppIndex, _ outputs: inout [Output]) {
         let key = ChannelKey(app: rules[app].id, channel: channel.text)
         shares.counts[key] = count == 0 ? nil : count
+        shares.left[key] = count == 0 ? now : nil
         report(.count(count), of: key, &outputs)
     }
 
@@ -67,6 +73,11 @@ extension ClusterLink {
     mutating func reportAll(_ outputs: inout [Output]) {
         for key in localShares {
             for keeper in Keeper.keepers(of: key, among: nodes) { reportWhole(key, to: keeper, hasMoved: false, &outputs) }
+        }
+        let left = shares.left.keys.sorted { ($0.app, $0.channel) < ($1.app, $1.channel) }
+        for key in left {
+            report(.users([]), of: key, &outputs)
+            report(.count(0), of: key, &outputs)
         }
     }
 
@@ -118,6 +129,7 @@ extension ClusterLink {
     }
 
     mutating func tickShares(_ outputs: inout [Output]) {
+        if isUp { shares.left = shares.left.filter { now - $0.value < Shares.leftMemory } }
         if now >= shares.countsAt {
             shares.countsAt = now + Shares.countInterval
             let due = shares.dueCounts.sorted { ($0.key.app, $0.key.channel) < ($1.key.app, $1.key.channel) }

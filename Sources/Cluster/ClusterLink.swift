@@ -304,7 +304,8 @@ package struct ClusterLink {
     package mutating func ask(_ question: ClusterQuestion, at now: Int64, _ outputs: inout [Output]) -> UInt64 {
         self.now = max(self.now, now)
         let (ticket, result) = questions.ask(
-            membership.nodes.map(\.epoch), endsWithFirst: question.endsWithFirst, at: self.now)
+            membership.nodes.map(\.epoch), endsWithFirst: question.endsWithFirst, haveAllBeenAsked: !membership.hasLost,
+            at: self.now)
         if let result {
             answered(result, &outputs)
         } else if isUp {
@@ -445,7 +446,7 @@ package struct ClusterLink {
                     tell(interests.byToken[token]?.members?.remove(node.epoch) ?? [], token, &outputs)
                     release(token, &outputs)
                 }
-                for result in questions.remove(node.epoch) { answered(result, &outputs) }
+                for result in questions.remove(node.epoch, isOrderly: isOrderly) { answered(result, &outputs) }
             }
         }
     }

@@ -51,7 +51,7 @@ struct KeptChannels {
         var edge: (edge: Edge, at: Int64)?
         var userEdges: [Identifier: (edge: Edge, at: Int64)] = [:]
 
-        var sum: Int { counts.values.reduce(0, +) }
+        var sum: Int { counts.values.reduce(0, &+) }
     }
 
     private var channels: [ChannelKey: Kept] = [:]

@@ -21,6 +21,8 @@ package struct Membership: Sendable {
     private var lives: [Epoch: Life] = [:]
     /// Nodes that have gone: their late messages do not bring them back. Forgotten after a minute.
     private var gone: [Epoch: Int64] = [:]
+    /// Nodes that have gone without a word: they may live, and have connections. Forgotten after ten minutes.
+    private var lost: [Epoch: (name: String, at: Int64)] = [:]
     /// Nil while there is no connection.
     private var connectedAt: Int64?
 
@@ -36,6 +38,9 @@ package struct Membership: Sendable {
 
     /// Whether messages of this sender are void: it has ended.
     package func hasEnded(_ epoch: Epoch) -> Bool { gone[epoch] != nil }
+
+    /// Whether a node that nobody hears may have connections.
+    package var hasLost: Bool { !lost.isEmpty }
 
     /// The connection to the bus is there.
     package mutating func connected(at now: Int64) {
@@ -59,6 +64,8 @@ package struct Membership: Sendable {
             gone[earlier.epoch] = now
         }
         lives[node.epoch] = Life(node: node, heardAt: now)
+        // A process that has the name of an earlier one has replaced it.
+        lost = lost.filter { $0.key != node.epoch && $0.value.name != node.name }
         return changes + [.came(node)]
     }
 
@@ -72,6 +79,7 @@ package struct Membership: Sendable {
     /// Finds the nodes that have been silent for too long.
     package mutating func tick(at now: Int64) -> [Change] {
         gone = gone.filter { now - $0.value < 60_000 }
+        lost = lost.filter { now - $0.value.at < 600_000 }
         let patience = Self.heartbeatsMissed * heartbeatMilliseconds
         guard let connectedAt, now - connectedAt >= patience else { return [] }
         return nodes.filter { now - (lives[$0.epoch]?.heardAt ?? now) > patience }.flatMap {
@@ -82,7 +90,7 @@ package struct Membership: Sendable {
     private mutating func remove(_ epoch: Epoch, isOrderly: Bool, at now: Int64) -> [Change] {
         guard let life = lives.removeValue(forKey: epoch) else { return [] }
         // A silent node that goes on with the same epoch comes back with its next heartbeat. One that has ended does not.
-        if isOrderly { gone[epoch] = now }
+        if isOrderly { gone[epoch] = now } else { lost[epoch] = (life.node.name, now) }
         return [.went(life.node, isOrderly: isOrderly)]
     }
 }

@@ -18,18 +18,26 @@ package struct Questions: Sendable {
         let deadline: Int64
         /// The first answer that is not empty ends the wait.
         let endsWithFirst: Bool
+        /// Whether a node that cannot be asked may have the answer that suffices: without it, the result is incomplete.
+        var mayBeElsewhere: Bool
     }
 
     private var questions: [UInt64: Question] = [:]
     private var lastTicket: UInt64 = 0
 
-    /// - Parameter endsWithFirst: whether the first answer that is not empty suffices.
+    /// - Parameters:
+    ///   - endsWithFirst: whether the first answer that is not empty suffices.
+    ///   - haveAllBeenAsked: whether no other node may have that answer.
     /// - Returns: the question's ticket, and its result if there is nobody to ask.
-    mutating func ask(_ nodes: [Epoch], endsWithFirst: Bool, at now: Int64) -> (ticket: UInt64, Result?) {
+    mutating func ask(
+        _ nodes: [Epoch], endsWithFirst: Bool, haveAllBeenAsked: Bool = true, at now: Int64
+    ) -> (ticket: UInt64, Result?) {
         lastTicket += 1
         let ticket = lastTicket
-        guard !nodes.isEmpty else { return (ticket, Result(ticket: ticket, answers: [], isComplete: true)) }
-        questions[ticket] = Question(waiting: Set(nodes), deadline: now + Self.patience, endsWithFirst: endsWithFirst)
+        let mayBeElsewhere = endsWithFirst && !haveAllBeenAsked
+        guard !nodes.isEmpty else { return (ticket, Result(ticket: ticket, answers: [], isComplete: !mayBeElsewhere)) }
+        questions[ticket] = Question(
+            waiting: Set(nodes), deadline: now + Self.patience, endsWithFirst: endsWithFirst, mayBeElsewhere: mayBeElsewhere)
         return (ticket, nil)
     }
 
@@ -44,10 +52,13 @@ package struct Questions: Sendable {
         return suffices || question.waiting.isEmpty ? end(ticket, isComplete: true) : nil
     }
 
-    /// A node has gone: nobody waits for it any longer. What it had is gone as well.
-    mutating func remove(_ node: Epoch) -> [Result] {
+    /// A node has gone: nobody waits for it any longer.
+    /// - Parameter isOrderly: whether what it had is certainly gone as well.
+    mutating func remove(_ node: Epoch, isOrderly: Bool) -> [Result] {
         questions.keys.sorted().compactMap { ticket in
-            guard questions[ticket]?.waiting.remove(node) != nil, questions[ticket]?.waiting.isEmpty == true else { return nil }
+            guard questions[ticket]?.waiting.remove(node) != nil else { return nil }
+            if questions[ticket]?.endsWithFirst == true, !isOrderly { questions[ticket]?.mayBeElsewhere = true }
+            guard questions[ticket]?.waiting.isEmpty == true else { return nil }
             return end(ticket, isComplete: true)
         }
     }
@@ -60,6 +71,7 @@ package struct Questions: Sendable {
     private mutating func end(_ ticket: UInt64, isComplete: Bool) -> Result? {
         guard let question = questions.removeValue(forKey: ticket) else { return nil }
         let answers = question.answers.sorted { $0.key.value < $1.key.value }.map(\.value)
-        return Result(ticket: ticket, answers: answers, isComplete: isComplete)
+        let isFound = !question.mayBeElsewhere || answers.contains { !$0.isEmpty }
+        return Result(ticket: ticket, answers: answers, isComplete: isComplete && isFound)
     }
 }

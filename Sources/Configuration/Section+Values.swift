@@ -134,8 +134,11 @@ extension Section {
     }
 
     /// A list of strings, which replaces the content of `target`. Rejects an empty list unless `mayBeEmpty`.
-    func texts(_ key: String, into target: inout [String], _ rule: StringRule, mayBeEmpty: Bool = false) {
-        let value = Value(expected: rule.expected)
+    /// - Parameter areSecret: whether no message may show them.
+    func texts(
+        _ key: String, into target: inout [String], _ rule: StringRule, mayBeEmpty: Bool = false, areSecret: Bool = false
+    ) {
+        let value = Value(expected: rule.expected, isSecret: areSecret)
         texts(key, value, into: &target, countMax: nil, mayBeEmpty: mayBeEmpty, parse: rule.accepted)
     }
 

@@ -37,7 +37,7 @@ extension Settings {
 extension Settings.Cluster {
     mutating func read(_ section: Section, _ store: Settings.Store) {
         let location = section.reader.location("cluster.nats", section.line)
-        section.texts("nats", into: &nats, .natsURL, mayBeEmpty: true)
+        section.texts("nats", into: &nats, .natsURL, mayBeEmpty: true, areSecret: true)
         section.text("name", into: &name, .identifier)
         section.text("node", into: &node, .identifierOrNone)
         section.text("user", into: &user, .any)
@@ -54,7 +54,7 @@ extension Settings.Cluster {
 }
 
 extension StringRule {
-    /// Passwords have keys of their own, so that no message shows them.
+    /// Passwords have keys of their own, so that no message shows them. A rejected URL may contain one.
     fileprivate static let natsURL = StringRule("a URL such as nats://host:4222 or tls://host:4222, without a password") { text in
         guard let scheme = ["nats://", "tls://"].first(where: text.hasPrefix) else { return false }
         let rest = text.dropFirst(scheme.count)

@@ -98,8 +98,7 @@ final class FleetService: Sendable {
             var options = try StoreWriter.Options(settings, lanes: pushService.lanes, trips)
             options.member = cluster.map { cluster in
                 ClusterMember(
-                    name: cluster.node.name, epoch: "\(cluster.node.epoch)", applied: { order.withLock { $0.applied } },
-                    leads: { cluster.life.recordLease(until: $0) })
+                    name: cluster.node.name, epoch: "\(cluster.node.epoch)", applied: { order.withLock { $0.applied } })
             }
             options.isConnected = { hub.isConnected(Identity(role: .driver, id: $0), app: app) }
             options.lastRequest = { activity.lastRequest(of: $0) }
@@ -152,7 +151,7 @@ final class FleetService: Sendable {
         pushService.start(
             settings.notifications, report: { writer.post($0) },
             presence: { hub.presence(of: $0, app: app, policy, confirmMilliseconds: confirmMilliseconds) },
-            maySend: { cluster?.life.leads ?? true })
+            leads: { writer.leads })
     }
 
     /// Queues a command for the store's writer, if its queue has a place for it.

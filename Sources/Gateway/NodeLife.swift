@@ -31,14 +31,6 @@ final class NodeLife: Sendable {
         return !isOver
     }
 
-    /// Until when the node leads, in milliseconds of the monotonic clock.
-    private let leadsUntil = Atomic<Int64>(0)
-
-    /// Whether the node leads. The last commit says so, and the next one may be late.
-    var leads: Bool { Clock.monotonicMilliseconds() < leadsUntil.load(ordering: .relaxed) }
-
-    func recordLease(until time: Int64) { leadsUntil.store(time, ordering: .relaxed) }
-
     /// A heartbeat was sent at this time.
     func recordHeartbeat(at time: Int64) { heartbeatAt.store(time, ordering: .relaxed) }
 

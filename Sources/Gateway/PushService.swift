@@ -57,24 +57,23 @@ final class PushService: Sendable {
     /// - Parameters:
     ///   - report: posts a worker's report to the store; returns false if the store's queue is full.
     ///   - presence: returns whether a recipient (``Identity/key``) is subscribed to their own channel.
-    ///   - maySend: returns whether this process may send pushes now.
+    ///   - leads: returns whether this process still has its leases.
     func start(
         _ catalogue: NotificationCatalogue, report: @escaping @Sendable (PushReport) -> Bool,
-        presence: @escaping @Sendable (_ recipient: String) -> RecipientPresence,
-        maySend: @escaping @Sendable () -> Bool = { true }
+        presence: @escaping @Sendable (_ recipient: String) -> RecipientPresence, leads: @escaping @Sendable () -> Bool
     ) {
         state.withLock { state in
             state.makeWorker = { provider, number, templates in
-                var environment = PushWorker.Environment(
-                    now: Clock.unixMilliseconds,
-                    report: { ofLane in
-                        var ofWorker = ofLane
-                        ofWorker.worker = number
-                        return report(ofWorker)
-                    },
-                    presence: presence, event: { self.record($0, provider.lane) })
-                environment.maySend = maySend
-                return PushWorker(provider, number: number, templates: templates, environment: environment)
+                PushWorker(
+                    provider, number: number, templates: templates,
+                    environment: PushWorker.Environment(
+                        now: Clock.unixMilliseconds,
+                        report: { ofLane in
+                            var ofWorker = ofLane
+                            ofWorker.worker = number
+                            return report(ofWorker)
+                        },
+                        presence: presence, leads: leads, event: { self.record($0, provider.lane) }))
             }
         }
         start(lanes, catalogue)

@@ -66,9 +66,10 @@ final class ProviderConnection {
         return events + updateCredential(now)
     }
 
-    /// Withdraws those requests for these devices that are not written yet.
-    func withdraw(_ deviceIDs: Set<String>) -> [Event] {
-        let tags = Set(sent.filter { deviceIDs.contains($0.value.deviceID) }.keys)
+    /// Withdraws those requests that are not written yet.
+    /// - Parameter deviceIDs: only those for these devices; nil: all.
+    func withdraw(_ deviceIDs: Set<String>? = nil) -> [Event] {
+        let tags = Set(sent.filter { deviceIDs?.contains($0.value.deviceID) ?? true }.keys)
         guard !tags.isEmpty else { return [] }
         return pool.withdraw(tags).map { tag in
             sent[tag] = nil

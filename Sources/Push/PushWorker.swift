@@ -18,18 +18,20 @@ package final class PushWorker: Sendable {
         package var report: @Sendable (PushReport) -> Bool
         /// Whether a recipient (``PushJob/recipient``) is subscribed to their own channel.
         package var presence: @Sendable (_ recipient: String) -> RecipientPresence
-        /// Whether this process may send pushes now: in a cluster, one node at a time does.
-        package var maySend: @Sendable () -> Bool = { true }
+        /// Whether this process may send what it has leased. If not, another process has the leases.
+        package var leads: @Sendable () -> Bool
         /// Logs and counts an event.
         package var event: @Sendable (LaneEvent) -> Void
 
         package init(
             now: @escaping @Sendable () -> Int64, report: @escaping @Sendable (PushReport) -> Bool,
-            presence: @escaping @Sendable (String) -> RecipientPresence, event: @escaping @Sendable (LaneEvent) -> Void
+            presence: @escaping @Sendable (String) -> RecipientPresence, leads: @escaping @Sendable () -> Bool = { true },
+            event: @escaping @Sendable (LaneEvent) -> Void
         ) {
             self.now = now
             self.report = report
             self.presence = presence
+            self.leads = leads
             self.event = event
         }
     }

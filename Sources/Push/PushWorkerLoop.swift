@@ -55,6 +55,11 @@ struct PushWorkerLoop {
     /// Handles commands and events, then performs the lane's effects. Returns true if another turn must follow at once.
     mutating func turn(_ now: Int64) -> Bool {
         readCommands(now)
+        // Before anything is written: the process may have been stopped for long.
+        if !environment.leads() {
+            apply(connection.withdraw(), now)
+            lane.handle(.leaseEnded, at: now, using: &rng)
+        }
         apply(connection.turn(at: now, using: &rng), now)
         if Clock.monotonicMilliseconds() >= cutAt {
             cutAt = .max
@@ -113,10 +118,6 @@ struct PushWorkerLoop {
             switch effect {
             case .retireConnections:
                 apply(connection.retire(at: now, using: &rng), now)
-                hasMore = true
-            // Another node may send it by now.
-            case .send(let job, _) where !environment.maySend():
-                lane.handle(.withdrawn(job.number), at: now, using: &rng)
                 hasMore = true
             case .send(let job, let message): connection.send(job, message, at: now)
             case .renewCredential(let generation):

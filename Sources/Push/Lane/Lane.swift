@@ -21,6 +21,8 @@ package struct Lane {
         case supplied(PushLease)
         /// The store did not write the report under way.
         case refused
+        /// The jobs in hand are no longer leased to this process.
+        case leaseEnded
         case completed(Completion)
         /// Devices that were removed or have another owner. Jobs in hand for these devices go back to the store, which
         /// cancels the jobs or assigns them to another device.
@@ -163,6 +165,7 @@ package struct Lane {
         case .refused:
             reports.recordRefusal(at: now)
             recordError("the store cannot write", now)
+        case .leaseEnded: release()
         case .completed(let completion):
             guard let request = inFlight.removeValue(forKey: completion.number) else { return }
             complete(request, completion, at: now, using: &rng)

@@ -8,6 +8,9 @@ final class ClusterLog {
     static let name = "cluster_log"
     /// How long a node that does not commit stays the leader.
     static let leaseMilliseconds: Int64 = 6_000
+    /// By how much sooner the leader stops than others take over, in milliseconds: the database's clock is read before the
+    /// wait for the lock.
+    static let leaseMargin: Int64 = 1_000
     /// How often a node that has nothing to write looks at the log, in milliseconds.
     static let lookMilliseconds: Int64 = 2_000
     /// How long entries are kept, in milliseconds. A node that was frozen for longer must read everything again.
@@ -32,6 +35,8 @@ final class ClusterLog {
     private(set) var clockOffset: Int64 = 0
     /// When the last transaction got the lock, in milliseconds of the monotonic clock.
     private(set) var lockedAt: Int64 = 0
+    /// Until when this node leads for sure, in milliseconds of the monotonic clock: no other node does before.
+    private(set) var leadsUntil: Int64 = 0
     /// Whether no other node was there when this one came.
     let isFirst: Bool
 
@@ -115,8 +120,9 @@ final class ClusterLog {
     /// The transaction is done.
     func committed() {
         readPosition = head?.position ?? readPosition
-        // The time of the lock: the lease begins then at the latest.
-        member.leads(isLeader && head?.leader == member.epoch ? lockedAt + Self.leaseMilliseconds : 0)
+        leadsUntil = isLeader ? lockedAt + Self.leaseMilliseconds - Self.leaseMargin : 0
+        // A transaction that cannot even begin undoes nothing of this one.
+        (itemsOfEarlier, wasLeader) = (items.count, isLeader)
     }
 
     /// The transaction is rolled back.

@@ -6,17 +6,11 @@ package struct ClusterMember: Sendable {
     package let epoch: String
     /// The position up to which the node has applied the log. Called on the writer's thread.
     package let applied: @Sendable () -> Int64
-    /// Gets until when the node leads, in milliseconds of the monotonic clock; 0: it does not. Called after each commit.
-    package let leads: @Sendable (_ until: Int64) -> Void
 
-    package init(
-        name: String, epoch: String, applied: @escaping @Sendable () -> Int64,
-        leads: @escaping @Sendable (_ until: Int64) -> Void = { _ in }
-    ) {
+    package init(name: String, epoch: String, applied: @escaping @Sendable () -> Int64) {
         self.name = name
         self.epoch = epoch
         self.applied = applied
-        self.leads = leads
     }
 }
 

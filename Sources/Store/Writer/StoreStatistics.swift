@@ -5,6 +5,9 @@ package struct StoreStatistics: Equatable, Sendable {
     /// The inclusive upper bounds of ``commitBuckets`` in seconds. One more bucket counts longer commits.
     package static let commitBounds = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5]
 
+    /// Until when this process sends pushes, in monotonic milliseconds: without a cluster for ever, in a cluster while the
+    /// node leads.
+    package internal(set) var leadsUntil = Int64.max
     /// Successful transactions with commands or reports.
     package internal(set) var commits = 0
     /// Commands in these commits.

@@ -167,6 +167,10 @@ package final class StoreWriter: Sendable {
     /// Replaces the rules. The new rules apply from the next batch of requests on.
     package func use(_ rules: NotificationRules) { newRules.withLock { $0 = rules } }
 
+    /// Whether this process still does what must not be done twice. False for a node of a cluster that was frozen, or cut
+    /// off from the database, for so long that another leads.
+    package var leads: Bool { counts.withLock { $0.leadsUntil } > Clock.monotonicMilliseconds() }
+
     /// The counts since the start, and the current queue depth.
     package var statistics: StoreStatistics {
         var statistics = counts.withLock { $0 }

@@ -139,9 +139,11 @@ struct WriterLoop {
     private func updateStatistics() {
         let devices = executor.outbox.devices.counts.committed
         let isUnavailable = refusedInOutage != nil
+        let leadsUntil = executor.clusterLog?.leadsUntil ?? .max
         // A commit whose outcome was unknown for a while has made the store unavailable.
         let wasUnavailable = counts.withLock { counts in
             counts.devices = devices
+            counts.leadsUntil = leadsUntil
             defer { counts.isUnavailable = isUnavailable }
             return counts.isUnavailable
         }

@@ -7,6 +7,7 @@ import subprocess
 import tempfile
 import threading
 import time
+from collections.abc import Callable
 from pathlib import Path
 
 TIMEOUT = 30
@@ -143,6 +144,63 @@ class NatsProxy:
                 ready.notify()
             if not chunk:
                 return
+
+
+class NatsFilter:
+    """Forwards connections to a server, except the messages that clients publish and `drops(subject, payload)` names."""
+
+    def __init__(self, server: Nats):
+        self.server = server
+        self.drops: Callable[[str, bytes], bool] = lambda subject, payload: False
+        self.dropped = 0
+        self.listener = socket.create_server(("127.0.0.1", 0))
+        self.sockets: list[socket.socket] = []
+        threading.Thread(target=self._accept, daemon=True).start()
+
+    @property
+    def url(self) -> str:
+        return f"nats://127.0.0.1:{self.listener.getsockname()[1]}"
+
+    def close(self) -> None:
+        _shut(self.listener)
+        for each in self.sockets:
+            _shut(each)
+
+    def _accept(self) -> None:
+        while True:
+            try:
+                client, _ = self.listener.accept()
+                upstream = socket.create_connection(("127.0.0.1", self.server.port))
+            except OSError:
+                return
+            self.sockets += [client, upstream]
+            threading.Thread(target=self._to_server, args=(client, upstream), daemon=True).start()
+            threading.Thread(target=self._to_client, args=(upstream, client), daemon=True).start()
+
+    def _to_server(self, client: socket.socket, server: socket.socket) -> None:
+        with client.makefile("rb") as reader:
+            try:
+                while line := reader.readline():
+                    if not line.startswith(b"PUB "):
+                        server.sendall(line)
+                        continue
+                    subject, size = line.split()[1], line.split()[-1]
+                    payload = reader.read(int(size) + 2)
+                    if self.drops(subject.decode(), payload[:-2]):
+                        self.dropped += 1
+                    else:
+                        server.sendall(line + payload)
+            except OSError:
+                pass
+        _shut(server)
+
+    def _to_client(self, server: socket.socket, client: socket.socket) -> None:
+        try:
+            while chunk := server.recv(65_536):
+                client.sendall(chunk)
+        except OSError:
+            pass
+        _shut(client)
 
 
 def _shut(connection: socket.socket) -> None:
