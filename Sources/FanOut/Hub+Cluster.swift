@@ -48,18 +48,21 @@ extension Hub {
 
     mutating func remoteLeave(_ userID: String, _ name: ChannelName, _ app: AppIndex, _ effects: inout [Effect]) {
         guard let slot = apps[app].slots[name] else {
-            if apps[app].remoteMembers[name]?.leaveElsewhere(userID) == true { _ = apps[app].remoteMembers[name]?.settle(userID) }
+            if apps[app].remoteMembers[name]?.leaveElsewhere(userID, at: now) == true {
+                _ = apps[app].remoteMembers[name]?.settle(userID, leftUntil: now)
+            }
             if apps[app].remoteMembers[name]?.count == 0 { apps[app].remoteMembers[name] = nil }
             return
         }
-        if channels[slot].presence?.leaveElsewhere(userID) == true { depart(userID, name, app) }
+        if channels[slot].presence?.leaveElsewhere(userID, at: now) == true { depart(userID, name, app) }
     }
 
     // MARK: Departures
 
     /// How long a user without connections stays a member, in milliseconds. A user who opens a connection on one node and
-    /// then closes that on another is a member all the time, but the news of the two nodes may come in any order.
-    private static let departure: Int64 = 100
+    /// then closes that on another is a member all the time, but the news of the two nodes may come in any order. Half of
+    /// it is how much the hub's time may be behind.
+    private static let departure: Int64 = 200
 
     /// A user who may have left a presence channel.
     struct Departure {
@@ -78,7 +81,7 @@ extension Hub {
         while let departure = departures.first, now - departure.at >= Self.departure {
             _ = departures.popFirst()
             guard let slot = apps[departure.app].slots[departure.channel],
-                channels[slot].presence?.settle(departure.userID) == true
+                channels[slot].presence?.settle(departure.userID, leftUntil: departure.at) == true
             else { continue }
             removed(departure.userID, slot, &effects)
         }

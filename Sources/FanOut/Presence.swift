@@ -10,6 +10,8 @@ struct Presence {
         var local = 0
         /// Whether the user has some on other nodes.
         var isElsewhere = false
+        /// When the last one went, in milliseconds.
+        var leftAt: Int64 = 0
 
         var isEmpty: Bool { local == 0 && !isElsewhere }
     }
@@ -41,19 +43,24 @@ struct Presence {
     }
 
     /// Removes a connection of the user.
-    /// - Parameter isKept: whether a user without connections stays a member until ``settle(_:)``.
-    mutating func leave(_ userID: String, isKept: Bool = false) -> Change {
+    /// - Parameter keptFrom: the time, if a user without connections stays a member until ``settle(_:leftUntil:)``.
+    mutating func leave(_ userID: String, keptFrom now: Int64? = nil) -> Change {
         let id = Identifier(userID)
         guard let local = connections[id]?.local, local > 0 else {
             preconditionFailure("a user leaves a channel without having joined")
         }
         connections[id]?.local -= 1
-        return Change(isLocalEdge: local == 1, isEdge: isKept ? connections[id]?.isEmpty == true : removeIfGone(id))
+        guard let now else { return Change(isLocalEdge: local == 1, isEdge: removeIfGone(id)) }
+        connections[id]?.leftAt = now
+        return Change(isLocalEdge: local == 1, isEdge: connections[id]?.isEmpty == true)
     }
 
-    /// Ends the membership of a user who has no connections.
+    /// Ends the membership of a user whose last connection went at a time or before.
     /// - Returns: whether it has ended.
-    mutating func settle(_ userID: String) -> Bool { removeIfGone(Identifier(userID)) }
+    mutating func settle(_ userID: String, leftUntil time: Int64) -> Bool {
+        let id = Identifier(userID)
+        return connections[id].map { $0.leftAt <= time } == true && removeIfGone(id)
+    }
 
     /// Ends the memberships of all users who have no connections.
     mutating func settleAll() {
@@ -71,11 +78,12 @@ struct Presence {
     }
 
     /// The user has no connections on other nodes any longer.
-    /// - Returns: whether the user has none at all. The user stays a member until ``settle(_:)``.
-    mutating func leaveElsewhere(_ userID: String) -> Bool {
+    /// - Returns: whether the user has none at all. The user stays a member until ``settle(_:leftUntil:)``.
+    mutating func leaveElsewhere(_ userID: String, at now: Int64) -> Bool {
         let id = Identifier(userID)
         guard connections[id]?.isElsewhere == true else { return false }
         connections[id]?.isElsewhere = false
+        connections[id]?.leftAt = now
         return connections[id]?.isEmpty == true
     }
 
