@@ -82,9 +82,7 @@ extension ClusterLink {
     }
 
     /// Reports the shares of the channels that have other keepers, now that the set of nodes has changed.
-    /// - Parameter earlier: the nodes before.
-    mutating func reportMoved(from earlier: [Epoch], _ outputs: inout [Output]) {
-        let present = nodes
+    mutating func reportMoved(from earlier: [Epoch], to present: [Epoch], _ outputs: inout [Output]) {
         for key in localShares {
             let before = Keeper.keepers(of: key, among: earlier)
             for keeper in Keeper.keepers(of: key, among: present) where !before.contains(keeper) {
@@ -114,14 +112,14 @@ extension ClusterLink {
     }
 
     /// A node has gone, and with it its shares. If it has died, it may not have told the last edges of its channels.
-    /// - Parameter earlier: the nodes before.
-    mutating func removeShares(of gone: Epoch, isOrderly: Bool, earlier: [Epoch], _ outputs: inout [Output]) {
-        let present = nodes
+    mutating func removeShares(
+        of gone: Epoch, isOrderly: Bool, from earlier: [Epoch], to present: [Epoch], _ outputs: inout [Output]
+    ) {
+        let me = node.epoch
+        let keeps = { (key: ChannelKey) in Keeper.keeper(of: key.channel, app: key.app, among: present) == me }
         if !isOrderly {
-            let me = node.epoch
             let retold = shares.kept.edgesToRetell(at: now) { key in
-                Keeper.keeper(of: key.channel, app: key.app, among: earlier) == gone
-                    && Keeper.keeper(of: key.channel, app: key.app, among: present) == me
+                Keeper.keeper(of: key.channel, app: key.app, among: earlier) == gone && keeps(key)
             }
             for (key, edges) in retold { tell(edges, of: key, &outputs) }
         }

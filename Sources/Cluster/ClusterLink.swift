@@ -178,7 +178,7 @@ package struct ClusterLink {
     package mutating func tick(at now: Int64, _ outputs: inout [Output]) {
         self.now = max(self.now, now)
         // This node was frozen, and what the others have sent meanwhile may still wait in a buffer.
-        if isUp, self.now - tickedAt > heartbeatMilliseconds { membership.connected(at: self.now) }
+        if isUp, self.now - tickedAt > heartbeatMilliseconds { membership.resume(at: self.now) }
         tickedAt = self.now
         apply(membership.tick(at: self.now), &outputs)
         sent.tick(at: self.now)
@@ -424,13 +424,16 @@ package struct ClusterLink {
     // MARK: Members of other nodes
 
     private mutating func apply(_ changes: [Membership.Change], _ outputs: inout [Output]) {
+        // One node comes or goes after the other. If a node has died and its successor is here already, somebody else must
+        // tell what the dead one may not have told: the successor knows nothing.
+        var present = nodesBefore(changes)
         for change in changes {
-            // As if one node came or went after the other.
-            let present = [node.epoch] + membership.nodes.map(\.epoch)
+            let earlier = present
             switch change {
             case .came(let node):
                 outputs.append(.came(node))
-                reportMoved(from: present.filter { $0 != node.epoch }, &outputs)
+                present.append(node.epoch)
+                reportMoved(from: earlier, to: present, &outputs)
                 for token in interests.presenceTokens where interests.byToken[token]?.askedAt == nil {
                     askForMembers(token, node.epoch, &outputs)
                 }
@@ -438,8 +441,9 @@ package struct ClusterLink {
                 sendHeartbeat(&outputs)
             case .went(let node, let isOrderly):
                 outputs.append(.went(node, isOrderly: isOrderly))
-                removeShares(of: node.epoch, isOrderly: isOrderly, earlier: present + [node.epoch], &outputs)
-                reportMoved(from: present + [node.epoch], &outputs)
+                present.removeAll { $0 == node.epoch }
+                removeShares(of: node.epoch, isOrderly: isOrderly, from: earlier, to: present, &outputs)
+                reportMoved(from: earlier, to: present, &outputs)
                 receivedByAll.forget(node.epoch)
                 for token in interests.byToken.keys.sorted() {
                     interests.byToken[token]?.numbers.forget(node.epoch)
@@ -449,6 +453,18 @@ package struct ClusterLink {
                 for result in questions.remove(node.epoch, isOrderly: isOrderly) { answered(result, &outputs) }
             }
         }
+    }
+
+    /// The nodes that lived before these changes.
+    private func nodesBefore(_ changes: [Membership.Change]) -> [Epoch] {
+        var nodes = [node.epoch] + membership.nodes.map(\.epoch)
+        for change in changes.reversed() {
+            switch change {
+            case .came(let node): nodes.removeAll { $0 == node.epoch }
+            case .went(let node, _): nodes.append(node.epoch)
+            }
+        }
+        return nodes
     }
 
     private mutating func askForMembers(_ token: UInt64, _ node: Epoch, _ outputs: inout [Output]) {

@@ -50,6 +50,8 @@ struct KeptChannels {
         /// The last edge of the channel, and of each user, and when it was.
         var edge: (edge: Edge, at: Int64)?
         var userEdges: [Identifier: (edge: Edge, at: Int64)] = [:]
+        /// When the sum of the counts has changed last.
+        var countedAt: Int64 = 0
 
         var sum: Int { counts.values.reduce(0, &+) }
     }
@@ -69,6 +71,7 @@ struct KeptChannels {
             kept.counts[node] = count == 0 ? nil : count
             let after = kept.sum
             guard after != before else { return [] }
+            kept.countedAt = now
             if before == 0 { kept.edge = (.occupied, now) }
             if after == 0 { kept.edge = (.vacated, now) }
             return (before == 0 ? [.occupied] : []) + [.count(after)] + (after == 0 ? [.vacated] : [])
@@ -110,13 +113,14 @@ struct KeptChannels {
         return found
     }
 
-    /// The last edges of the channels that were kept by a node that has died, as far as they are recent.
+    /// The last edges and sums of the channels that were kept by a node that has died, as far as they are recent.
     /// - Parameter isKeptByDead: whether the dead node kept the channel, and this one does now.
     mutating func edgesToRetell(at now: Int64, where isKeptByDead: (ChannelKey) -> Bool) -> [(key: ChannelKey, edges: [Edge])] {
         sortedKeys.filter(isKeptByDead).compactMap { key in
             guard let kept = channels[key] else { return nil }
             let recent = [kept.edge].compactMap { $0 } + kept.userEdges.sorted { $0.key.text < $1.key.text }.map(\.value)
-            let edges = recent.filter { now - $0.at <= Self.retold }.map(\.edge)
+            var edges = recent.filter { now - $0.at <= Self.retold }.map(\.edge)
+            if kept.sum > 0, now - kept.countedAt <= Self.retold { edges.append(.count(kept.sum)) }
             return edges.isEmpty ? nil : (key, edges)
         }
     }

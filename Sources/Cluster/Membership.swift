@@ -25,6 +25,9 @@ package struct Membership: Sendable {
     private var lost: [Epoch: (name: String, at: Int64)] = [:]
     /// Nil while there is no connection.
     private var connectedAt: Int64?
+    private var wasConnected = false
+    /// How long after the last connection no node is declared dead, in milliseconds, if that is longer than the patience.
+    private var grace: Int64 = 0
 
     package init(heartbeatMilliseconds: Int64) { self.heartbeatMilliseconds = heartbeatMilliseconds }
 
@@ -42,8 +45,21 @@ package struct Membership: Sendable {
     /// Whether a node that nobody hears may have connections.
     package var hasLost: Bool { !lost.isEmpty }
 
+    /// After an outage of the bus, the other nodes may need so long to connect again, in milliseconds: their attempts are at
+    /// most ten seconds apart.
+    private static let reconnectMilliseconds: Int64 = 11_000
+
     /// The connection to the bus is there.
     package mutating func connected(at now: Int64) {
+        let isAgain = wasConnected
+        wasConnected = true
+        resume(at: now)
+        grace = isAgain ? Self.reconnectMilliseconds : 0
+    }
+
+    /// This node was frozen: what the others have sent meanwhile is yet to be read.
+    mutating func resume(at now: Int64) {
+        grace = 0
         connectedAt = now
         for epoch in lives.keys { lives[epoch]?.heardAt = now }
     }
@@ -81,7 +97,7 @@ package struct Membership: Sendable {
         gone = gone.filter { now - $0.value < 60_000 }
         lost = lost.filter { now - $0.value.at < 600_000 }
         let patience = Self.heartbeatsMissed * heartbeatMilliseconds
-        guard let connectedAt, now - connectedAt >= patience else { return [] }
+        guard let connectedAt, now - connectedAt >= max(patience, grace) else { return [] }
         return nodes.filter { now - (lives[$0.epoch]?.heardAt ?? now) > patience }.flatMap {
             remove($0.epoch, isOrderly: false, at: now)
         }

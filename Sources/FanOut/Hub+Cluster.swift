@@ -57,11 +57,14 @@ extension Hub {
 
     mutating func remoteLeave(_ userID: String, _ name: ChannelName, _ app: AppIndex, _ effects: inout [Effect]) {
         guard let slot = apps[app].slots[name] else {
-            if apps[app].remoteMembers[name]?.leaveElsewhere(userID) == true { _ = apps[app].remoteMembers[name]?.settle(userID) }
+            if apps[app].remoteMembers[name]?.leaveElsewhere(userID, departure: 0) == true {
+                _ = apps[app].remoteMembers[name]?.settle(userID, departure: 0)
+            }
             if apps[app].remoteMembers[name]?.count == 0 { apps[app].remoteMembers[name] = nil }
             return
         }
-        if channels[slot].presence?.leaveElsewhere(userID) == true { depart(userID, name, app) }
+        guard channels[slot].presence?.leaveElsewhere(userID, departure: lastDeparture + 1) == true else { return }
+        depart(userID, name, app)
     }
 
     // MARK: Users of other nodes
@@ -85,27 +88,36 @@ extension Hub {
 
     /// A user who may have left a presence channel.
     struct Departure {
+        let number: Int64
         let userID: String
         let channel: ChannelName
         let app: AppIndex
-        let at: Int64
+        /// When it was first looked at, in milliseconds: the hub's time may be behind when it happens.
+        var seenAt: Int64?
     }
 
     /// Whether ``Input/tick(_:)`` may have users to remove soon.
     package var hasDepartures: Bool { !departures.isEmpty }
 
+    /// Notes the departure of a user whom the caller has just marked with its number, which is the next one.
     mutating func depart(_ userID: String, _ name: ChannelName, _ app: AppIndex) {
-        departures.append(Departure(userID: userID, channel: name, app: app, at: now))
+        lastDeparture += 1
+        departures.append(Departure(number: lastDeparture, userID: userID, channel: name, app: app))
     }
 
     /// Tells the subscribers of the users who have left, and not come back.
     mutating func settleDepartures(_ effects: inout [Effect]) {
-        while let departure = departures.first, now - departure.at >= Self.departure {
-            _ = departures.popFirst()
+        let due = departures.prefix { departure in departure.seenAt.map { now - $0 >= Self.departure } ?? false }
+        departures.removeFirst(due.count)
+        for departure in due {
             guard let slot = apps[departure.app].slots[departure.channel],
-                channels[slot].presence?.settle(departure.userID) == true
+                channels[slot].presence?.settle(departure.userID, departure: departure.number) == true
             else { continue }
             removed(departure.userID, slot, &effects)
+        }
+        for index in departures.indices.reversed() {
+            guard departures[index].seenAt == nil else { break }
+            departures[index].seenAt = now
         }
     }
 }

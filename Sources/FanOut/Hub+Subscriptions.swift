@@ -60,7 +60,7 @@ extension Hub {
         if self[socket].isAnonymous { channels[slot].anonymousCount -= 1 }
         effects.append(Effect(loop: socket.loop, instruction: .leave(slot, socket)))
         let userID = channels[slot].presence == nil ? nil : self[socket].memberIDs.removeValue(forKey: slot)
-        if let userID, let change = channels[slot].presence?.leave(userID, isKept: isClustered) {
+        if let userID, let change = channels[slot].presence?.leave(userID, departure: isClustered ? lastDeparture + 1 : nil) {
             left(userID, slot, change, &effects)
         }
         if channels[slot].loops.isEmpty {

@@ -108,7 +108,9 @@ package struct Hub {
     /// What other nodes must know, in the order in which it happened; see ``drainClusterChanges(_:)``.
     var clusterChanges: [(AppIndex, ClusterChange)] = []
     /// In a cluster: users who may have left presence channels, the first who went first.
-    var departures = FIFO<Departure>()
+    var departures: [Departure] = []
+    /// The number of the last of them.
+    var lastDeparture: Int64 = 0
     /// The ids of notifications that waited for a subscriber; see ``drainPublishedRecovered(_:)``.
     var publishedRecovered: [String] = []
     /// The number of notifications that were dropped because too many waited for a subscriber of their channel.

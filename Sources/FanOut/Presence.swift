@@ -10,6 +10,8 @@ struct Presence {
         var local = 0
         /// Whether the user has some on other nodes.
         var isElsewhere = false
+        /// The number of the departure in which the last one went.
+        var departure: Int64 = 0
 
         var isEmpty: Bool { local == 0 && !isElsewhere }
     }
@@ -27,7 +29,7 @@ struct Presence {
     /// By user id.
     private var connections: [Identifier: Connections] = [:]
 
-    /// The number of members, without those who are leaving (``settle(_:)``).
+    /// The number of members, without those who are leaving (``settle(_:departure:)``).
     var count: Int { members.count - leaving }
     /// The number of members who have no connections.
     private var leaving = 0
@@ -48,8 +50,8 @@ struct Presence {
     }
 
     /// Removes a connection of the user.
-    /// - Parameter isKept: whether a user without connections stays a member until ``settle(_:)``.
-    mutating func leave(_ userID: String, isKept: Bool = false) -> Change {
+    /// - Parameter departure: its number, if a user without connections stays a member until ``settle(_:departure:)``.
+    mutating func leave(_ userID: String, departure: Int64? = nil) -> Change {
         let id = Identifier(userID)
         guard let local = connections[id]?.local, local > 0 else {
             preconditionFailure("a user leaves a channel without having joined")
@@ -57,13 +59,16 @@ struct Presence {
         connections[id]?.local -= 1
         let isGone = connections[id]?.isEmpty == true
         if isGone { leaving += 1 }
-        if isGone, !isKept { _ = removeIfGone(id) }
+        if let departure { connections[id]?.departure = departure } else if isGone { _ = removeIfGone(id) }
         return Change(isLocalEdge: local == 1, isEdge: isGone)
     }
 
-    /// Ends the membership of a user who has no connections.
+    /// Ends the membership of a user whose last connection went in this departure, unless the user has come back.
     /// - Returns: whether it has ended.
-    mutating func settle(_ userID: String) -> Bool { removeIfGone(Identifier(userID)) }
+    mutating func settle(_ userID: String, departure: Int64) -> Bool {
+        let id = Identifier(userID)
+        return connections[id]?.departure == departure && removeIfGone(id)
+    }
 
     /// Ends the memberships of all users who have no connections.
     mutating func settleAll() {
@@ -82,12 +87,13 @@ struct Presence {
     }
 
     /// The user has no connections on other nodes any longer.
-    /// - Returns: whether the user has none at all. The user stays a member until ``settle(_:)``.
-    mutating func leaveElsewhere(_ userID: String) -> Bool {
+    /// - Returns: whether the user has none at all. The user stays a member until ``settle(_:departure:)``.
+    mutating func leaveElsewhere(_ userID: String, departure: Int64) -> Bool {
         let id = Identifier(userID)
         guard connections[id]?.isElsewhere == true else { return false }
         connections[id]?.isElsewhere = false
         guard connections[id]?.isEmpty == true else { return false }
+        connections[id]?.departure = departure
         leaving += 1
         return true
     }

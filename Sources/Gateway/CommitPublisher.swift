@@ -202,8 +202,7 @@ final class CommitPublisher: Sendable {
         try executor.eachEndedTokens { endedSessions.record($0, now: now) }
         order.withLock { $0.start(at: executor.logPosition) }
         // What other nodes are doing is not left over.
-        guard executor.isAlone else { return }
-        _ = try executor.recoverCodes()
+        if executor.isAlone { _ = try executor.recoverCodes() }
         let recovered = try executor.recover(now: Clock.unixMilliseconds())
         for notification in recovered { restore(notification) }
         guard !recovered.isEmpty else { return }

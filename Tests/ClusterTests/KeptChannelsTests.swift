@@ -65,7 +65,7 @@ struct KeptChannelsTests {
         _ = kept.apply(.count(1), of: Self.one, to: other, at: 5_000)
         let retold = kept.edgesToRetell(at: 10_000) { $0 == Self.key }
         #expect(retold.map(\.key) == [Self.key])
-        #expect(retold.first?.edges == [.occupied, .memberAdded(userID: "ann"), .memberRemoved(userID: "bob")])
+        #expect(retold.first?.edges == [.occupied, .memberAdded(userID: "ann"), .memberRemoved(userID: "bob"), .count(1)])
         let later = kept.edgesToRetell(at: 10_001) { $0 == Self.key }
         #expect(later.first?.edges == [.memberAdded(userID: "ann"), .memberRemoved(userID: "bob")])
         #expect(kept.edgesToRetell(at: 15_001) { _ in true }.isEmpty)

@@ -66,6 +66,25 @@ struct LinkSharesTests {
         #expect(outputs.webhooks.last == .channelVacated(name(room)))
     }
 
+    @Test("the second node tells again what is recent, even if the dead keeper's successor keeps the channel")
+    func successor() {
+        var fixture = LinkFixture.up([2, 3], reportsShares: true)
+        let successor = [Epoch(1), Epoch(3), Epoch(9)]
+        let rooms = (0..<1_000).lazy.map { "room-\($0)" }
+        let room =
+            rooms.first { name in
+                Keeper.keepers(of: key(name), among: [Epoch(1), Epoch(2), Epoch(3)]).map(\.value) == [2, 1]
+                    && Keeper.keeper(of: name, app: "app", among: successor)?.value == 9
+            } ?? ""
+        fixture.changed(.count(name(room), 1))
+        #expect(fixture.take().webhooks == [])
+        fixture.hear(9, .heartbeat(name: "n2", []), at: 1_000)
+        let outputs = fixture.take()
+        #expect(outputs.webhooks == [.channelOccupied(name(room)), .subscriptionCount(name(room), 1)])
+        let moved = outputs.published.filter { $0.subject == "c.nodes.9" }.map(\.body)
+        #expect(moved == [.share(key(room), .count(1), hasMoved: true)])
+    }
+
     @Test("after a goodbye nothing is told again")
     func goodbye() {
         var fixture = LinkFixture.up([2, 3], reportsShares: true)

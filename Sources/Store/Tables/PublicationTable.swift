@@ -50,7 +50,11 @@ struct PublicationTable {
             UPDATE publication SET position = (SELECT MAX(id) FROM notifications) \
             WHERE position < (SELECT MAX(id) FROM notifications)
             """)
-        return try database.all(
-            "SELECT notification_id FROM unpublished ORDER BY notification_id", as: { $0.string(0) })
+        return try waiting()
+    }
+
+    /// The ids of the notifications that wait for a subscriber, in commit order.
+    func waiting() throws(DatabaseError) -> [String] {
+        try database.all("SELECT notification_id FROM unpublished ORDER BY notification_id", as: { $0.string(0) })
     }
 }

@@ -16,7 +16,9 @@ extension CommandExecutor {
         try transaction { () throws(DatabaseError) in
             // The first of each channel.
             var first: [String: LoggedNotification] = [:]
-            for id in try publication.recover() {
+            // Beside other nodes: what the first of them has found, and nobody has got yet. Each node holds it for its own
+            // subscribers.
+            for id in try isAlone ? publication.recover() : publication.waiting() {
                 if let logged = try notifications.notification(id: id), isWorthKeeping(logged.notification, now) {
                     let channel = logged.notification.channel
                     if first[channel] == nil { first[channel] = logged }
