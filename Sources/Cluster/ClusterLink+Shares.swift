@@ -81,6 +81,14 @@ extension ClusterLink {
         }
     }
 
+    /// Reports the shares of the channels that a node keeps.
+    mutating func reportAll(to keeper: Epoch, _ outputs: inout [Output]) {
+        let present = nodes
+        for key in localShares where Keeper.keepers(of: key, among: present).contains(keeper) {
+            reportWhole(key, to: keeper, hasMoved: false, &outputs)
+        }
+    }
+
     /// Reports the shares of the channels that have other keepers, now that the set of nodes has changed.
     mutating func reportMoved(from earlier: [Epoch], to present: [Epoch], _ outputs: inout [Output]) {
         for key in localShares {

