@@ -1,0 +1,137 @@
+import FanOut
+import PusherProtocol
+
+/// What other nodes tell and ask, and what they are asked.
+extension ClusterLink {
+    // MARK: Questions
+
+    /// Asks all other nodes.
+    /// - Returns: the question's ticket. ``Output/answered(_:)`` follows, or stands in `outputs` already.
+    package mutating func ask(_ question: ClusterQuestion, at now: Int64, _ outputs: inout [Output]) -> UInt64 {
+        self.now = max(self.now, now)
+        let (ticket, result) = questions.ask(
+            membership.nodes.map(\.epoch), endsWithFirst: question.endsWithFirst, haveAllBeenAsked: !membership.hasLost,
+            at: self.now)
+        if let result {
+            answered(result, &outputs)
+        } else if isUp {
+            publish(.question(ticket: ticket, kind: question.kind, question.bytes[...]), on: subjects.nodes, &outputs)
+        } else {
+            for result in questions.tick(at: .max) { answered(result, &outputs) }
+        }
+        return ticket
+    }
+
+    mutating func answered(_ result: Questions.Result, _ outputs: inout [Output]) {
+        if let token = cacheTickets.removeValue(forKey: result.ticket) {
+            cacheAnswered(result, token, &outputs)
+        } else {
+            outputs.append(.answered(result))
+        }
+    }
+
+    /// Answers another node's question.
+    /// - Parameter parts: at least one.
+    package mutating func answer(_ ticket: UInt64, to node: Epoch, _ parts: [[UInt8]], _ outputs: inout [Output]) {
+        for (index, part) in parts.enumerated() {
+            publish(
+                .answer(ticket: ticket, isLast: index == parts.count - 1, part[...]), on: subjects.node(node), &outputs)
+        }
+    }
+
+    // MARK: Messages
+
+    /// A message has come.
+    package mutating func received(_ payload: [UInt8], token: UInt64, at now: Int64, _ outputs: inout [Output]) {
+        self.now = max(self.now, now)
+        guard let message = ClusterMessage(payload) else {
+            unreadableMessages += 1
+            return
+        }
+        // Also if it was in a buffer while the node that sent it ended.
+        guard !membership.hasEnded(message.sender), message.sender != node.epoch else { return }
+        switch token {
+        case Self.nodesToken:
+            guard receivedByAll.receive(message) != .repeated else { return }
+            receive(message, &outputs)
+        case Self.nodeToken:
+            switch receivedByThis.receive(message) {
+            case .repeated: return
+            // It may have been a share. Nothing else mends that.
+            case .gap: publish(.sharesQuestion, on: subjects.node(message.sender), &outputs)
+            case .next: break
+            }
+            receive(message, &outputs)
+        default: receive(message, onChannel: token, &outputs)
+        }
+    }
+
+    mutating func receive(_ message: ClusterMessage, onChannel token: UInt64, _ outputs: inout [Output]) {
+        guard let finding = interests.byToken[token]?.numbers.receive(message), finding != .repeated,
+            let key = interests.byToken[token]?.key
+        else { return }
+        if finding == .gap { outputs.append(.gap(key.channel, app: key.app)) }
+        switch message.body {
+        case .event(let bytes, let except):
+            interests.byToken[token]?.hasReceivedEvent = true
+            let publication = Hub.Publication(channel: key.channel, frame: Frame(encoded: Array(bytes)))
+            outputs.append(.hub(.publish([publication], app: key.app, except: except)))
+        case .clientEvent(let bytes, let sender):
+            let publication = Hub.Publication(channel: key.channel, frame: Frame(encoded: Array(bytes)))
+            outputs.append(.hub(.remoteClientEvent(publication, app: key.app, from: sender)))
+        case .memberJoined(let version, let member):
+            change(token, message.sender, version, .joined(member), &outputs)
+        case .memberLeft(let version, let userID):
+            change(token, message.sender, version, .left(userID: userID), &outputs)
+        case .subscriptionCount(let count):
+            outputs.append(.hub(.subscriptionCount(count, on: key.channel, app: key.app)))
+        default: unreadableMessages += 1
+        }
+    }
+
+    mutating func receive(_ message: ClusterMessage, _ outputs: inout [Output]) {
+        switch message.body {
+        case .heartbeat(let name, let versions):
+            apply(membership.heard(ClusterNode(name: name, epoch: message.sender), at: now), &outputs)
+            for version in versions {
+                guard let token = token(of: version.channel),
+                    interests.byToken[token]?.members?.isBehind(message.sender, version: version.version) == true
+                else { continue }
+                askForMembers(token, message.sender, &outputs)
+            }
+            for token in interests.unanswered(by: message.sender) { askForMembers(token, message.sender, &outputs) }
+        case .goodbye: apply(membership.left(message.sender, at: now), &outputs)
+        case .commit(let position, let record): outputs.append(.commit(position: position, record: Array(record)))
+        case .terminate(let app, let userID):
+            guard let app = index(ofApp: app) else { return }
+            outputs.append(.hub(.terminate(userID: userID, app: app)))
+        case .membersQuestion(let ticket, let channel):
+            let (version, members) = localMembers.members(of: channel)
+            publish(.members(ticket: ticket, version, members), on: subjects.node(message.sender), &outputs)
+        case .members(_, let version, let members):
+            guard let token = token(of: version.channel),
+                let changes = interests.byToken[token]?.members?.replace(message.sender, version: version.version, members)
+            else { return }
+            tell(changes, token, &outputs)
+            release(token, &outputs)
+        case .question(let ticket, let kind, let content):
+            outputs.append(.question(ticket: ticket, from: message.sender, kind: kind, Array(content)))
+        case .answer(let ticket, let isLast, let content):
+            let result = questions.answer(ticket, from: message.sender, content, isLast: isLast)
+            if let result { answered(result, &outputs) }
+        case .sharesQuestion: reportAll(to: message.sender, &outputs)
+        case .note(let note): outputs.append(.note(note))
+        case .share(let key, let change, let hasMoved):
+            applyShare(change, of: message.sender, to: key, hasMoved: hasMoved, &outputs)
+        case .cached(let key, let left, let frame):
+            guard let app = index(ofApp: key.app), let channel = ChannelName(key.channel, lengthMax: .max) else { return }
+            outputs.append(.hub(.cache(Frame(encoded: Array(frame)), millisecondsLeft: left, on: channel, app: app)))
+        case .event, .clientEvent, .memberJoined, .memberLeft, .subscriptionCount: unreadableMessages += 1
+        }
+    }
+
+    func token(of channel: PresenceChannel) -> UInt64? {
+        guard let app = index(ofApp: channel.app), let name = ChannelName(ofNode: channel.name) else { return nil }
+        return interests.tokens[Interests.Key(app: app, channel: name)]
+    }
+}
