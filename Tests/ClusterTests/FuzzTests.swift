@@ -82,7 +82,8 @@ struct FuzzTests {
     /// Up to 60 bytes. Many are zero or small, so that they are plausible as lengths and kinds.
     private static func bytes(using dice: inout SplitMix) -> [UInt8] {
         (0..<dice.below(60)).map { _ in
-            dice.chance(percent: 60) ? 0 : dice.chance(percent: 70) ? UInt8(dice.below(12)) : UInt8(truncatingIfNeeded: dice.next())
+            dice.chance(percent: 60)
+                ? 0 : dice.chance(percent: 70) ? UInt8(dice.below(12)) : UInt8(truncatingIfNeeded: dice.next())
         }
     }
 }
