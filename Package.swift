@@ -120,7 +120,7 @@ let package = Package(
         .target(
             name: "Simulation",
             dependencies: [
-                "Access", "Crypto", "Delivery", "FanOut", "FleetRules", "Gateway", "JSON", "PusherProtocol", "Store",
+                "Access", "Cluster", "Crypto", "Delivery", "FanOut", "FleetRules", "Gateway", "JSON", "PusherProtocol", "Store",
                 "TestSupport",
             ],
             path: "Tests/Simulation",

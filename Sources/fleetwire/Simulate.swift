@@ -1,11 +1,11 @@
 import ArgumentParser
 import Simulation
 
-/// `fleetwire simulate`: runs simulations of the fan-out core, which distributes events to subscribers, and of guaranteed
-/// delivery. A simulation's seed determines all its steps.
+/// `fleetwire simulate`: runs simulations of the fan-out core, which distributes events to subscribers, of guaranteed
+/// delivery, and of three nodes and a bus. A simulation's seed determines all its steps.
 struct Simulate: ParsableCommand {
     static let configuration = CommandConfiguration(
-        abstract: "Run seeded simulations of the fan-out core and of guaranteed delivery.")
+        abstract: "Run seeded simulations of the fan-out core, of guaranteed delivery and of a cluster.")
 
     @Option(help: "The first seed.")
     var seed: UInt64 = 1
@@ -28,7 +28,8 @@ struct Simulate: ParsableCommand {
             do {
                 let summary = try simulate(seed: seed, steps: steps)
                 let delivery = try simulateDelivery(seed: seed, steps: steps)
-                if seeds == 1 { print(summary, delivery, separator: "\n") }
+                let cluster = try simulateCluster(seed: seed, steps: steps)
+                if seeds == 1 { print(summary, delivery, cluster, separator: "\n") }
             } catch {
                 StandardError.print("\(error)")
                 throw ExitCode.failure
