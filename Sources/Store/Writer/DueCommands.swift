@@ -12,7 +12,7 @@ struct DueCommands {
     private static let interval: Int64 = 1_000
     /// Milliseconds between two rounds through the drivers who are online. A driver who was connected is away from the last
     /// round on that saw the connection.
-    private static let roundInterval: Int64 = 600_000
+    fileprivate static let roundInterval: Int64 = 600_000
     /// The most batches, and the most drivers, of one look.
     private static let (batchesMax, driversMax) = (50, 500)
 
@@ -31,6 +31,7 @@ struct DueCommands {
     /// Looks again in a second, although more may be due.
     mutating func postpone(at monotonic: Int64) { lookAt = monotonic + Self.interval }
 
+    /// In a cluster, the node that leads does what is due; the others only store whom they have seen.
     /// - Parameters:
     ///   - now: milliseconds since 1970.
     ///   - monotonic: milliseconds.
@@ -39,12 +40,13 @@ struct DueCommands {
     ) throws(DatabaseError) -> [Command] {
         lookAt = monotonic + Self.interval
         // By the wall clock: the end of a window is a time of day.
-        var actions = try executor.batches.due(at: now, most: Self.batchesMax).map { Command.Action.batch(.open($0)) }
+        let due = executor.isLeader ? try executor.batches.due(at: now, most: Self.batchesMax) : []
+        var actions = due.map { Command.Action.batch(.open($0)) }
         // After an outage many are due.
         if actions.count == Self.batchesMax { lookAt = monotonic }
         if monotonic >= roundAt {
-            actions += try executor.driversAway(after: roundAfter ?? "", now: now, most: Self.driversMax, &roundAfter)
-                .map { .endAvailability(accountID: $0) }
+            let away = try executor.driversAway(after: roundAfter ?? "", now: now, most: Self.driversMax, &roundAfter)
+            if executor.isLeader { actions += away.map { .endAvailability(accountID: $0) } }
             if roundAfter == nil { roundAt = monotonic + Self.roundInterval }
         }
         return actions.map { Command(ofGateway: $0) }
@@ -61,10 +63,13 @@ extension CommandExecutor {
     /// Looks at some of the drivers who are online, and stores when those were seen who have come back.
     /// - Parameter last: gets the last of them; nil at the end of the round.
     /// - Returns: the accounts of those who were away for too long.
+    ///
+    /// In a cluster, other nodes may store a little later whom they have seen.
     fileprivate func driversAway(
         after account: String, now: Int64, most: Int, _ last: inout String?
     ) throws(DatabaseError) -> [ObjectID] {
         let trusted = now - clockLead
+        let idleMax = Availability.idleMax + (clusterLog == nil ? 0 : DueCommands.roundInterval + 60_000)
         let page = try outbox.availability.online(after: account, most: most)
         last = page.count == most ? page.last?.account : nil
         var away: [ObjectID] = []
@@ -74,7 +79,7 @@ extension CommandExecutor {
             let newest = isConnected(driver.personID) ? trusted : lastRequest(driver.personID) ?? driver.seenAt
             let seenAt = min(max(newest, driver.seenAt), trusted)
             if seenAt != driver.seenAt { seen.append((driver.account, seenAt)) }
-            if trusted - seenAt >= Availability.idleMax, let id = ObjectID(driver.account) { away.append(id) }
+            if trusted - seenAt >= idleMax, let id = ObjectID(driver.account) { away.append(id) }
         }
         guard !seen.isEmpty else { return away }
         try transaction { () throws(DatabaseError) in

@@ -107,7 +107,7 @@ extension WriterLoop {
     /// Executes what time has made due, as commands of the gateway. A drain admits none: their events would come too late.
     mutating func executeDueCommands() {
         let monotonic = Clock.monotonicMilliseconds()
-        guard let admitsOwnCommand, executor.isLeader, dueCommands.isDue(at: monotonic) else { return }
+        guard let admitsOwnCommand, dueCommands.isDue(at: monotonic) else { return }
         let now = observeClock()
         guard !taskFailures.isPaused(DueCommands.name, at: now) else { return dueCommands.postpone(at: monotonic) }
         do throws(DatabaseError) {
