@@ -339,8 +339,8 @@ package struct ClusterLink {
         case .answer(let ticket, let isLast, let content):
             let result = questions.answer(ticket, from: message.sender, content, isLast: isLast)
             if let result { outputs.append(.answered(result)) }
-        case .share(let key, let change, let hasMoved):
-            applyShare(change, of: message.sender, to: key, hasMoved: hasMoved, &outputs)
+        case .share(let key, let change, let keeper):
+            applyShare(change, of: message.sender, to: key, keeper: keeper, &outputs)
         case .event, .memberJoined, .memberLeft, .subscriptionCount: unreadableMessages += 1
         }
     }

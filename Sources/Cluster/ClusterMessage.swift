@@ -33,9 +33,10 @@ package struct ClusterMessage: Equatable, Sendable {
         case commit(position: Int64, record: ArraySlice<UInt8>)
         /// On the subject of all nodes, or of one: which members of a presence channel does the receiver have?
         case membersQuestion(ticket: UInt64, PresenceChannel)
-        /// On the subject of a channel's keeper, or of the node that is to follow it: the sender's share has changed, or has
-        /// moved because the set of nodes has changed.
-        case share(ChannelKey, ShareChange, hasMoved: Bool)
+        /// On the subject of a channel's keeper, and of the node that is to follow it: the sender's share has changed. Names
+        /// the node that the sender believes to be the keeper; nil: the share has moved because the set of nodes has
+        /// changed.
+        case share(ChannelKey, ShareChange, keeper: Epoch?)
         /// On a channel's subject: the number of subscribers of all nodes, for them.
         case subscriptionCount(Int)
         /// On the subject of all nodes: close the connections of a user.
@@ -169,10 +170,10 @@ extension ClusterMessage.Body {
         case .terminate(let app, let userID):
             writer.append(text: app)
             writer.append(text: userID)
-        case .share(let key, let change, let hasMoved):
+        case .share(let key, let change, let keeper):
             writer.append(text: key.app)
             writer.append(text: key.channel)
-            writer.append(UInt8(hasMoved ? 1 : 0))
+            writer.append(keeper?.value ?? 0)
             writer.append(change)
         case .subscriptionCount(let count): writer.append(UInt64(count))
         case .question(let ticket, let kind, let content):
@@ -206,9 +207,9 @@ extension ClusterMessage.Body {
         case .terminate: self = .terminate(app: reader.text(), userID: reader.text())
         case .share:
             let key = ChannelKey(app: reader.text(), channel: reader.text())
-            let hasMoved = reader.byte() == 1
+            let keeper = reader.int64()
             guard let change = reader.shareChange() else { return nil }
-            self = .share(key, change, hasMoved: hasMoved)
+            self = .share(key, change, keeper: keeper == 0 ? nil : Epoch(keeper))
         case .subscriptionCount: self = .subscriptionCount(reader.count())
         case .question: self = .question(ticket: reader.int64(), kind: reader.byte(), reader.rest())
         case .members:
