@@ -121,8 +121,8 @@ extension ClusterLink {
             if let result { answered(result, &outputs) }
         case .sharesQuestion: reportAll(to: message.sender, &outputs)
         case .note(let note): outputs.append(.note(note))
-        case .share(let key, let change, let hasMoved):
-            applyShare(change, of: message.sender, to: key, hasMoved: hasMoved, &outputs)
+        case .share(let key, let change, let keeper):
+            applyShare(change, of: message.sender, to: key, keeper: keeper, &outputs)
         case .cached(let key, let left, let frame):
             guard let app = index(ofApp: key.app), let channel = ChannelName(key.channel, lengthMax: .max) else { return }
             outputs.append(.hub(.cache(Frame(encoded: Array(frame)), millisecondsLeft: left, on: channel, app: app)))

@@ -56,23 +56,25 @@ extension ClusterLink {
     }
 
     private mutating func report(_ change: ShareChange, of key: ChannelKey, _ outputs: inout [Output]) {
-        for keeper in Keeper.keepers(of: key, among: nodes) { report(change, of: key, to: keeper, hasMoved: false, &outputs) }
+        let keepers = Keeper.keepers(of: key, among: nodes)
+        for receiver in keepers { report(change, of: key, to: receiver, keeper: keepers.first, &outputs) }
     }
 
     private mutating func report(
-        _ change: ShareChange, of key: ChannelKey, to keeper: Epoch, hasMoved: Bool, _ outputs: inout [Output]
+        _ change: ShareChange, of key: ChannelKey, to receiver: Epoch, keeper: Epoch?, _ outputs: inout [Output]
     ) {
-        if keeper == node.epoch {
-            applyShare(change, of: node.epoch, to: key, hasMoved: hasMoved, &outputs)
+        if receiver == node.epoch {
+            applyShare(change, of: node.epoch, to: key, keeper: keeper, &outputs)
         } else {
-            publish(.share(key, change, hasMoved: hasMoved), on: subjects.node(keeper), &outputs)
+            publish(.share(key, change, keeper: keeper), on: subjects.node(receiver), &outputs)
         }
     }
 
     /// Reports all shares of this node anew, after it could not for a while.
     mutating func reportAll(_ outputs: inout [Output]) {
         for key in localShares {
-            for keeper in Keeper.keepers(of: key, among: nodes) { reportWhole(key, to: keeper, hasMoved: false, &outputs) }
+            let keepers = Keeper.keepers(of: key, among: nodes)
+            for receiver in keepers { reportWhole(key, to: receiver, keeper: keepers.first, &outputs) }
         }
         let left = shares.left.keys.sorted { ($0.app, $0.channel) < ($1.app, $1.channel) }
         for key in left {
@@ -81,11 +83,14 @@ extension ClusterLink {
         }
     }
 
-    /// Reports the shares of the channels that a node keeps.
-    mutating func reportAll(to keeper: Epoch, _ outputs: inout [Output]) {
-        let present = nodes
-        for key in localShares where Keeper.keepers(of: key, among: present).contains(keeper) {
-            reportWhole(key, to: keeper, hasMoved: false, &outputs)
+    /// Reports the shares of the channels that a node keeps, also of those that were left lately.
+    mutating func reportAll(to receiver: Epoch, _ outputs: inout [Output]) {
+        let left = shares.left.keys.sorted { ($0.app, $0.channel) < ($1.app, $1.channel) }
+        for key in localShares + left {
+            let keepers = Keeper.keepers(of: key, among: nodes)
+            guard keepers.contains(receiver) else { continue }
+            if shares.users[key] == nil { report(.users([]), of: key, to: receiver, keeper: keepers.first, &outputs) }
+            reportWhole(key, to: receiver, keeper: keepers.first, &outputs)
         }
     }
 
@@ -94,7 +99,7 @@ extension ClusterLink {
         for key in localShares {
             let before = Keeper.keepers(of: key, among: earlier)
             for keeper in Keeper.keepers(of: key, among: present) where !before.contains(keeper) {
-                reportWhole(key, to: keeper, hasMoved: true, &outputs)
+                reportWhole(key, to: keeper, keeper: nil, &outputs)
             }
         }
     }
@@ -103,20 +108,26 @@ extension ClusterLink {
         Set(shares.counts.keys).union(shares.users.keys).sorted { ($0.app, $0.channel) < ($1.app, $1.channel) }
     }
 
-    private mutating func reportWhole(_ key: ChannelKey, to keeper: Epoch, hasMoved: Bool, _ outputs: inout [Output]) {
-        report(.count(shares.counts[key] ?? 0), of: key, to: keeper, hasMoved: hasMoved, &outputs)
+    private mutating func reportWhole(_ key: ChannelKey, to receiver: Epoch, keeper: Epoch?, _ outputs: inout [Output]) {
+        report(.count(shares.counts[key] ?? 0), of: key, to: receiver, keeper: keeper, &outputs)
         guard let users = shares.users[key] else { return }
-        report(.users(users.map(\.text).sorted()), of: key, to: keeper, hasMoved: hasMoved, &outputs)
+        report(.users(users.map(\.text).sorted()), of: key, to: receiver, keeper: keeper, &outputs)
     }
 
     // MARK: Keeping
 
     /// A node's share of a channel has changed.
+    ///
+    /// While nodes come and go, this node and the sender may know different ones. The edge is told by whom the sender
+    /// believes to be the keeper, or if that has gone, by this node, which was to follow it: the present keeper gets the
+    /// share as one that has moved. So an edge may be told twice then, but is not lost.
+    /// - Parameter keeper: whom the sender believes to be the keeper; nil: the share has moved.
     mutating func applyShare(
-        _ change: ShareChange, of node: Epoch, to key: ChannelKey, hasMoved: Bool, _ outputs: inout [Output]
+        _ change: ShareChange, of sender: Epoch, to key: ChannelKey, keeper: Epoch?, _ outputs: inout [Output]
     ) {
-        let edges = shares.kept.apply(change, of: node, to: key, at: now)
-        if !hasMoved, keeps(key) { tell(edges, of: key, &outputs) }
+        let edges = shares.kept.apply(change, of: sender, to: key, at: now)
+        guard let keeper else { return }
+        if keeper == node.epoch || !membership.lives(keeper) || keeps(key) { tell(edges, of: key, &outputs) }
     }
 
     /// A node has gone, and with it its shares. If it has died, it may not have told the last edges of its channels.

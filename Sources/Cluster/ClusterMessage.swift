@@ -35,9 +35,10 @@ package struct ClusterMessage: Equatable, Sendable {
         case commit(position: Int64, record: ArraySlice<UInt8>)
         /// On the subject of all nodes, or of one: which members of a presence channel does the receiver have?
         case membersQuestion(ticket: UInt64, PresenceChannel)
-        /// On the subject of a channel's keeper, or of the node that is to follow it: the sender's share has changed, or has
-        /// moved because the set of nodes has changed.
-        case share(ChannelKey, ShareChange, hasMoved: Bool)
+        /// On the subject of a channel's keeper, and of the node that is to follow it: the sender's share has changed. Names
+        /// the node that the sender believes to be the keeper; nil: the share has moved because the set of nodes has
+        /// changed.
+        case share(ChannelKey, ShareChange, keeper: Epoch?)
         /// On the subject of a cache channel's keeper, or of the node that is to follow it: the channel's last event.
         case cached(ChannelKey, millisecondsLeft: Int64, frame: ArraySlice<UInt8>)
         /// On one node's subject: a message of it was lost, so it must report its shares again.
@@ -200,10 +201,10 @@ extension ClusterMessage.Body {
         case .terminate(let app, let userID):
             writer.append(text: app)
             writer.append(text: userID)
-        case .share(let key, let change, let hasMoved):
+        case .share(let key, let change, let keeper):
             writer.append(text: key.app)
             writer.append(text: key.channel)
-            writer.append(UInt8(hasMoved ? 1 : 0))
+            writer.append(keeper?.value ?? 0)
             writer.append(change)
         case .subscriptionCount(let count): writer.append(UInt64(count))
         case .note(let note):
@@ -249,9 +250,9 @@ extension ClusterMessage.Body {
         case .terminate: self = .terminate(app: reader.text(), userID: reader.text())
         case .share:
             let key = ChannelKey(app: reader.text(), channel: reader.text())
-            let hasMoved = reader.byte() == 1
+            let keeper = reader.int64()
             guard let change = reader.shareChange() else { return nil }
-            self = .share(key, change, hasMoved: hasMoved)
+            self = .share(key, change, keeper: keeper == 0 ? nil : Epoch(keeper))
         case .note: self = .note(ClusterNote(kind: reader.byte(), content: Array(reader.rest())))
         case .cached:
             self = .cached(

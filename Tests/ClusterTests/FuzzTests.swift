@@ -27,7 +27,7 @@ struct FuzzTests {
         var dice = SplitMix(seed: 2)
         let key = ChannelKey(app: "1001", channel: "presence-a")
         let bodies: [ClusterMessage.Body] = [
-            .share(key, .users(["ann", "bob"]), hasMoved: true), .share(key, .count(7), hasMoved: false), .subscriptionCount(8),
+            .share(key, .users(["ann", "bob"]), keeper: nil), .share(key, .count(7), keeper: Epoch(1)), .subscriptionCount(8),
             .members(
                 ticket: 1, PresenceVersion(channel: PresenceChannel(app: "1001", name: "presence-a"), version: 7),
                 [PresenceMember(id: "ann"), PresenceMember(id: "bob", info: [1])]),
@@ -70,7 +70,7 @@ struct FuzzTests {
         for node in [2, 3] as [UInt64] {
             // The last of them are negative as signed numbers, the first overflow the sum.
             for count in [UInt64(Int64.max), 1 << 63, .max] {
-                var bytes = ClusterMessage(sender: Epoch(node), .share(key, .count(0), hasMoved: false)).bytes
+                var bytes = ClusterMessage(sender: Epoch(node), .share(key, .count(0), keeper: Epoch(1))).bytes
                 bytes.removeLast(8)
                 bytes += (0..<8).map { UInt8(truncatingIfNeeded: count >> (56 - 8 * $0)) }
                 fixture.link.received(bytes, token: ClusterLink.nodeToken, at: 1, &fixture.outputs)

@@ -33,10 +33,10 @@ struct LinkSharesTests {
         let room = channel(keptBy: [1, 2])
         fixture.changed(.count(name(room), 1))
         #expect(fixture.take().webhooks == [.channelOccupied(name(room)), .subscriptionCount(name(room), 1)])
-        fixture.hear(2, .share(key(room), .count(2), hasMoved: false), token: ClusterLink.nodeToken, at: 1)
+        fixture.hear(2, .share(key(room), .count(2), keeper: Epoch(1)), token: ClusterLink.nodeToken, at: 1)
         #expect(fixture.take().webhooks == [.subscriptionCount(name(room), 3)])
         fixture.changed(.count(name(room), 0))
-        fixture.hear(2, .share(key(room), .count(0), hasMoved: false), token: ClusterLink.nodeToken, at: 2)
+        fixture.hear(2, .share(key(room), .count(0), keeper: Epoch(1)), token: ClusterLink.nodeToken, at: 2)
         #expect(fixture.take().webhooks == [.subscriptionCount(name(room), 2), .channelVacated(name(room))])
     }
 
@@ -44,10 +44,10 @@ struct LinkSharesTests {
     func moved() {
         var fixture = LinkFixture.up([2, 3], reportsShares: true)
         let room = channel(keptBy: [1, 2])
-        fixture.hear(2, .share(key(room), .count(2), hasMoved: true), token: ClusterLink.nodeToken, at: 1)
-        fixture.hear(2, .share(key(room), .users(["ann"]), hasMoved: true), token: ClusterLink.nodeToken, at: 1)
+        fixture.hear(2, .share(key(room), .count(2), keeper: nil), token: ClusterLink.nodeToken, at: 1)
+        fixture.hear(2, .share(key(room), .users(["ann"]), keeper: nil), token: ClusterLink.nodeToken, at: 1)
         #expect(fixture.take().webhooks == [])
-        fixture.hear(2, .share(key(room), .count(0), hasMoved: false), token: ClusterLink.nodeToken, at: 1)
+        fixture.hear(2, .share(key(room), .count(0), keeper: Epoch(1)), token: ClusterLink.nodeToken, at: 1)
         #expect(fixture.take().webhooks == [.channelVacated(name(room))])
     }
 
@@ -55,7 +55,7 @@ struct LinkSharesTests {
     func takeover() {
         var fixture = LinkFixture.up([2, 3], reportsShares: true)
         let room = channel(keptBy: [2, 1])
-        fixture.hear(2, .share(key(room), .count(1), hasMoved: false), token: ClusterLink.nodeToken, at: 1_000)
+        fixture.hear(2, .share(key(room), .count(1), keeper: Epoch(2)), token: ClusterLink.nodeToken, at: 1_000)
         #expect(fixture.take().webhooks == [])
         fixture.tick(from: 1_000, to: 5_000)
         fixture.hear(3, .heartbeat(name: "n3", []), at: 5_000)
@@ -82,7 +82,22 @@ struct LinkSharesTests {
         let outputs = fixture.take()
         #expect(outputs.webhooks == [.channelOccupied(name(room)), .subscriptionCount(name(room), 1)])
         let moved = outputs.published.filter { $0.subject == "c.nodes.9" }.map(\.body)
-        #expect(moved == [.share(key(room), .count(1), hasMoved: true)])
+        #expect(moved == [.share(key(room), .count(1), keeper: nil)])
+    }
+
+    @Test("a change is told by whom its sender believes to be the keeper, or who was to follow that one")
+    func differentViews() {
+        var fixture = LinkFixture.up([2, 3], reportsShares: true)
+        let room = channel(keptBy: [2, 3])
+        let tokens = ClusterLink.nodeToken
+        // The sender does not know yet that another node keeps the channel now.
+        fixture.hear(3, .share(key(room), .count(1), keeper: Epoch(1)), token: tokens, at: 1)
+        #expect(fixture.take().webhooks.first == .channelOccupied(name(room)))
+        // It does not know yet that the keeper has gone.
+        fixture.hear(3, .share(key(room), .count(0), keeper: Epoch(9)), token: tokens, at: 2)
+        #expect(fixture.take().webhooks == [.channelVacated(name(room))])
+        fixture.hear(3, .share(key(room), .count(1), keeper: Epoch(2)), token: tokens, at: 3)
+        #expect(fixture.take().webhooks == [])
     }
 
     @Test("after a goodbye nothing is told again")
@@ -107,7 +122,7 @@ struct LinkSharesTests {
         let shares = fixture.take().published.filter { $0.subject == "c.nodes.3" }.map(\.body)
         #expect(
             shares == [
-                .share(key(room), .count(1), hasMoved: true), .share(key(room), .users(["ann"]), hasMoved: true),
+                .share(key(room), .count(1), keeper: nil), .share(key(room), .users(["ann"]), keeper: nil),
             ])
     }
 
@@ -116,10 +131,10 @@ struct LinkSharesTests {
         var fixture = LinkFixture.up([2, 3], reportsShares: true)
         let room = channel(keptBy: [1, 2])
         fixture.tick(100)
-        fixture.hear(2, .share(key(room), .count(100), hasMoved: false), token: ClusterLink.nodeToken, at: 100)
+        fixture.hear(2, .share(key(room), .count(100), keeper: Epoch(1)), token: ClusterLink.nodeToken, at: 100)
         _ = fixture.take()
         for count in 101...120 {
-            fixture.hear(2, .share(key(room), .count(count), hasMoved: false), token: ClusterLink.nodeToken, at: 200)
+            fixture.hear(2, .share(key(room), .count(count), keeper: Epoch(1)), token: ClusterLink.nodeToken, at: 200)
         }
         fixture.tick(from: 200, to: 5_000)
         #expect(fixture.take().webhooks == [])

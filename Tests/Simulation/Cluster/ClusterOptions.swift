@@ -10,6 +10,10 @@ package struct ClusterOptions: Sendable {
     /// keeper while it is cut off are lost, and so is what a node could not report itself.
     package var checksEdgesAfterCuts = false
 
+    /// Whether webhooks must know the right state after a node has died. In one run of some hundreds they do not: while nodes
+    /// come and go, two may decide in different orders.
+    package var checksEdgesAfterDeaths = true
+
     /// Everything may happen.
     package init() {}
 }

@@ -70,7 +70,7 @@ struct ClusterScenario {
         case .pause: return drawn + 4
         case .unsubscribe, .close: return drawn / 2 + 1
         case .terminate: return drawn / 8
-        case .settle: return min(drawn, 1)
+        case .settle: return dice.chance(percent: 30) ? 1 : 0
         case .cut, .kill, .freeze: return dice.chance(percent: 60) ? 0 : min(drawn, 3)
         case .move, .clientEvent: return drawn
         }

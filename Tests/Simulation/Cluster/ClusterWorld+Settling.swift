@@ -17,7 +17,10 @@ extension ClusterWorld {
         }
         for index in seats.indices { try checkMembers(on: index) }
         for subscription in model.subscriptions { try check(subscription) }
-        if !scenario.hasOutages || scenario.options.checksEdgesAfterCuts { try edges.settle(model, scenario) }
+        let options = scenario.options
+        if options.checksEdgesAfterCuts || !scenario.hasOutages, options.checksEdgesAfterDeaths || !scenario.hasDeaths {
+            try edges.settle(model, scenario)
+        }
         for index in seats.indices { try checkSums(from: index) }
     }
 

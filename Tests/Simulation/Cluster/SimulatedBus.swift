@@ -37,6 +37,8 @@ struct SimulatedBus {
         /// When the last command arrives at the server, and the last message of each sender at the node.
         var arrival: Int64 = 0
         var arrivals: [Int: Int64] = [:]
+        /// The connections of processes that have ended: what they have written arrives.
+        var ended: Set<Int> = []
         /// What a planted defect keeps during an outage.
         var late: [BusCommand] = []
     }
@@ -81,9 +83,12 @@ struct SimulatedBus {
 
     /// A node's process has ended.
     mutating func end(_ node: Int) {
-        let session = connections[node].session
-        connections[node] = Connection()
-        connections[node].session = session + 1
+        var connection = Connection()
+        connection.session = connections[node].session + 1
+        connection.ended = connections[node].ended
+        // Unless it was cut off.
+        if connections[node].isConnected { connection.ended.insert(connections[node].session) }
+        connections[node] = connection
     }
 
     // MARK: Commands
@@ -118,8 +123,10 @@ struct SimulatedBus {
         _ command: BusCommand, from node: Int, session: Int, at now: Int64, using dice: inout SplitMix,
         drops: (_ payload: [UInt8], _ receiver: Int) -> Bool, _ send: (Transit, Int64) -> Void
     ) {
-        guard session == connections[node].session else { return }
+        let hasEnded = connections[node].ended.contains(session)
+        guard session == connections[node].session || hasEnded else { return }
         switch command {
+        case .subscribe where hasEnded, .unsubscribe where hasEnded: break
         case .subscribe(let subject, let token):
             connections[node].taken[token] = subject
             let granted = now + scenario.delay(using: &dice) + scenario.grantDelay(using: &dice)
