@@ -23,6 +23,9 @@ struct Shares {
     /// ``countInterval`` (protocol point N1).
     static let largestUnthrottledCount = 100
     static let countInterval: Int64 = 5_000
+    /// When channels are looked for that need not be kept, and how often, in milliseconds: that takes a while.
+    var sweepAt: Int64 = 0
+    static let sweepInterval: Int64 = 2_000
 }
 
 /// Edges and sums are decided by one node per channel, its keeper.
@@ -153,6 +156,8 @@ extension ClusterLink {
             shares.dueCounts = [:]
             for (key, count) in due { tellCount(count, of: key, &outputs) }
         }
+        guard now >= shares.sweepAt else { return }
+        shares.sweepAt = now + Shares.sweepInterval
         let (me, present) = (node.epoch, nodes)
         shares.kept.tick(at: now) { Keeper.keepers(of: $0, among: present).contains(me) }
     }
