@@ -3,7 +3,7 @@ import Testing
 
 @testable import NATS
 
-@Suite(.timeLimit(.minutes(2))) struct CheckTests {
+@Suite struct CheckTests {
     private func options(_ server: String) -> NATSConnection.Options { .init(servers: [server], name: "check") }
 
     @Test func acceptsAServerThatAnswers() {
@@ -52,7 +52,7 @@ import Testing
     }
 }
 
-@Suite(.timeLimit(.minutes(2))) struct TLSTests {
+@Suite struct TLSTests {
     private let directory = TemporaryDirectory()
 
     /// Makes a certificate that signs itself.

@@ -4,7 +4,7 @@ import Synchronization
 import Testing
 import Threads
 
-@Suite(.timeLimit(.minutes(2))) struct NATSConnectionTests {
+@Suite struct NATSConnectionTests {
     @Test func keepsTheOrderOfASendersMessagesOverAllSubjects() {
         let server = NATSServer()
         let (sender, receiver) = (Connected(to: server), Connected(to: server))

@@ -3,7 +3,7 @@ import NATS
 import Testing
 import Threads
 
-@Suite(.timeLimit(.minutes(2))) struct OutageTests {
+@Suite struct OutageTests {
     @Test func nothingPublishedWhileTheServerIsAwayArrivesLater() {
         let server = NATSServer()
         let (sender, receiver) = (Connected(to: server), Connected(to: server))

@@ -91,11 +91,12 @@ import Threads
                 pages.withLock { $0.handle = UInt(bitPattern: executor.database.file.handle) }
             },
             onCommit: { commit in
-                recorder.record(commit)
+                // Before the recorder lets the test go on, which sets `max` for the next commit.
                 pages.withLock { state in
                     guard state.max > 0, let handle = OpaquePointer(bitPattern: state.handle) else { return }
                     sqlite3_exec(handle, "PRAGMA max_page_count = \(state.max)", nil, nil, nil)
                 }
+                recorder.record(commit)
             })
         // The device has a cursor, so that its subscription writes nothing.
         #expect(harness.post(subscription(phone("b"))) == .queued)
