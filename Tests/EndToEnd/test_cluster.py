@@ -1,6 +1,7 @@
 """Several nodes on one database and one bus: what a client or a backend sees does not depend on its node."""
 
 import json
+import re
 import signal
 
 import pytest
@@ -8,6 +9,7 @@ import pytest
 from harness.api import Api, event_body
 from harness.client import Client
 from harness.cluster import KEYS, Cluster
+from harness.documents import ROOT, Page
 from harness.fleet import SECTIONS, Fleet, unique_id
 from harness.gateway import check_log, run, write_config
 from harness.nats import Nats, NatsProxy
@@ -417,3 +419,20 @@ def test_figures_of_all_nodes(two, closing):
         assert (own["subscriptions"], sums["subscriptions"]) == (2, 4)
         assert sums.keys() == own.keys() and len(sums["loops"]) == 2 * len(own["loops"])
         assert [app["id"] for app in sums["apps"]] == [app["id"] for app in own["apps"]]
+
+
+# The documentation.
+
+
+def test_the_configuration_of_the_page_starts_nodes(database, nats, tmp_path):
+    """The block of docs/cluster.md, with the URLs of the test's servers."""
+    [block] = Page.read(ROOT / "docs/cluster.md").blocks()
+    secrets = tmp_path / "secrets"
+    secrets.mkdir()
+    for name, text in [("store_url", database.url), ("store_key", KEYS[0]["key"]), ("nats_password", "secret")]:
+        (secrets / name).write_text(text)
+    text = re.sub(r"nats: \[.*\]", f'nats: ["{nats.url}"]', block.text)
+    config = tmp_path / "fleetwire.yaml"
+    config.write_text(text + "apps: [{id: '1001', key: key1, secret: secret1}]\n")
+    done = run("check-config", "--connect", "--config", config)
+    assert done.returncode == 0 and f"cluster.nats: connected to {nats.url}" in done.stdout, done
