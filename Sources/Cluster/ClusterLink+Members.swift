@@ -13,7 +13,7 @@ extension ClusterLink {
             case .came(let node):
                 outputs.append(.came(node))
                 present.append(node.epoch)
-                reportMoved(from: earlier, to: present, &outputs)
+                moveShares(from: earlier, to: present, died: nil, &outputs)
                 for token in interests.presenceTokens where interests.byToken[token]?.askedAt == nil {
                     askForMembers(token, node.epoch, &outputs)
                 }
@@ -22,8 +22,8 @@ extension ClusterLink {
             case .went(let node, let isOrderly):
                 outputs.append(.went(node, isOrderly: isOrderly))
                 present.removeAll { $0 == node.epoch }
-                removeShares(of: node.epoch, isOrderly: isOrderly, from: earlier, to: present, &outputs)
-                reportMoved(from: earlier, to: present, &outputs)
+                moveShares(from: earlier, to: present, died: isOrderly ? nil : node.epoch, &outputs)
+                sendDigests(&outputs)
                 receivedByAll.forget(node.epoch)
                 receivedByThis.forget(node.epoch)
                 for token in interests.byToken.keys.sorted() {

@@ -48,19 +48,16 @@ extension ClusterLink {
             unreadableMessages += 1
             return
         }
+        guard message.sender != node.epoch else { return }
         // Also if it was in a buffer while the node that sent it ended.
-        guard !membership.hasEnded(message.sender), message.sender != node.epoch else { return }
+        guard !membership.hasEnded(message.sender) || message.body.isLastWord else { return }
         switch token {
         case Self.nodesToken:
             guard receivedByAll.receive(message) != .repeated else { return }
             receive(message, &outputs)
         case Self.nodeToken:
-            switch receivedByThis.receive(message) {
-            case .repeated: return
-            // It may have been a share. Nothing else mends that.
-            case .gap: publish(.sharesQuestion, on: subjects.node(message.sender), &outputs)
-            case .next: break
-            }
+            // A gap needs nothing: the next digest shows whether a share was lost.
+            guard receivedByThis.receive(message) != .repeated else { return }
             receive(message, &outputs)
         default: receive(message, onChannel: token, &outputs)
         }
@@ -92,6 +89,8 @@ extension ClusterLink {
     mutating func receive(_ message: ClusterMessage, _ outputs: inout [Output]) {
         switch message.body {
         case .heartbeat(let name, let versions):
+            // It lives, and does not know that this node has told edges in its place.
+            if membership.isLost(message.sender) { publish(.gaveUp, on: subjects.node(message.sender), &outputs) }
             apply(membership.heard(ClusterNode(name: name, epoch: message.sender), at: now), &outputs)
             for version in versions {
                 guard let token = token(of: version.channel),
@@ -121,8 +120,12 @@ extension ClusterLink {
             if let result { answered(result, &outputs) }
         case .sharesQuestion: reportAll(to: message.sender, &outputs)
         case .note(let note): outputs.append(.note(note))
-        case .share(let key, let change, let keeper):
-            applyShare(change, of: message.sender, to: key, keeper: keeper, &outputs)
+        case .share(let key, let change, let report): applyShare(change, of: message.sender, to: key, report, &outputs)
+        case .sharesBegin: kept.beginWhole(of: message.sender)
+        case .sharesEnd(let count): endWholeShares(of: message.sender, count: count, &outputs)
+        case .sharesDigest(let digest): compareShares(digest, of: message.sender, &outputs)
+        case .handOver(let key, let facts): receive(facts, of: key, &outputs)
+        case .gaveUp: beginAnew(&outputs)
         case .cached(let key, let left, let frame):
             guard let app = index(ofApp: key.app), let channel = ChannelName(key.channel, lengthMax: .max) else { return }
             outputs.append(.hub(.cache(Frame(encoded: Array(frame)), millisecondsLeft: left, on: channel, app: app)))

@@ -2,194 +2,141 @@ import FanOut
 import Primitives
 import PusherProtocol
 
-/// This node's shares of channels, which it reports to their keepers, and the sums of the channels that it keeps itself.
-struct Shares {
+/// This node's shares of channels, and what their keepers were told of them.
+struct LocalShares {
     /// The local subscribers of each channel.
-    var counts: [ChannelKey: Int] = [:]
-    /// The channels that the last local subscriber has left a moment ago, or while the bus was away, and when: their
-    /// keepers may not have heard of it.
-    var left: [ChannelKey: Int64] = [:]
-    /// How long they are remembered, in milliseconds.
-    static let leftMemory: Int64 = 10_000
+    private(set) var counts: [ChannelKey: Int] = [:]
     /// The users with local connections, by presence channel.
-    var users: [ChannelKey: Set<Identifier>] = [:]
-    var kept = KeptChannels()
-    /// Large channels whose count has changed since it was last told.
-    var dueCounts: [ChannelKey: Int] = [:]
-    /// When their counts are told, in milliseconds.
-    var countsAt: Int64 = 0
+    private(set) var users: [ChannelKey: Set<Identifier>] = [:]
+    /// What each other node was told, or would have been if the bus were there.
+    private var digests: [Epoch: ShareDigest] = [:]
 
-    /// A channel with at most this many subscribers gets its new count at each change; a larger one at most once per
-    /// ``countInterval`` (protocol point N1).
-    static let largestUnthrottledCount = 100
-    static let countInterval: Int64 = 5_000
-    /// When channels are looked for that need not be kept, and how often, in milliseconds: that takes a while.
-    var sweepAt: Int64 = 0
-    static let sweepInterval: Int64 = 2_000
-}
+    var keys: [ChannelKey] { Set(counts.keys).union(users.keys).sorted(by: ChannelKey.precedes) }
 
-/// Edges and sums are decided by one node per channel, its keeper.
-extension ClusterLink {
-    /// This node and the others.
-    package var nodes: [Epoch] { [node.epoch] + membership.nodes.map(\.epoch) }
+    func digest(for keeper: Epoch) -> ShareDigest { digests[keeper] ?? ShareDigest() }
 
-    private func keeps(_ key: ChannelKey) -> Bool {
-        Keeper.keeper(of: key.channel, app: key.app, among: nodes) == node.epoch
+    func whole(_ key: ChannelKey) -> ShareChange {
+        .whole(count: counts[key] ?? 0, users: (users[key] ?? []).map(\.text).sorted())
     }
 
-    // MARK: Reporting
+    mutating func setCount(_ count: Int, of key: ChannelKey, keepers: [Epoch]) {
+        let before = counts[key] ?? 0
+        counts[key] = count == 0 ? nil : count
+        for keeper in keepers { digests[keeper, default: ShareDigest()].replace(before, with: count, of: key) }
+    }
+
+    mutating func setUser(_ userID: String, isHere: Bool, of key: ChannelKey, keepers: [Epoch]) {
+        let isNew: Bool
+        if isHere {
+            isNew = users[key, default: []].insert(Identifier(userID)).inserted
+        } else {
+            isNew = users[key]?.remove(Identifier(userID)) != nil
+            if users[key]?.isEmpty == true { users[key] = nil }
+        }
+        guard isNew else { return }
+        for keeper in keepers {
+            if isHere {
+                digests[keeper, default: ShareDigest()].add(userID, of: key)
+            } else {
+                digests[keeper]?.remove(userID, of: key)
+            }
+        }
+    }
+
+    /// The set of nodes has changed, and with it the keepers.
+    mutating func setKeepers(_ keepers: (ChannelKey) -> [Epoch]) {
+        digests = [:]
+        for key in keys {
+            for keeper in keepers(key) {
+                digests[keeper, default: ShareDigest()].replace(0, with: counts[key] ?? 0, of: key)
+                for user in users[key] ?? [] { digests[keeper]?.add(user.text, of: key) }
+            }
+        }
+    }
+}
+
+/// As what a node reports a share.
+package enum ShareReport: UInt8, Sendable {
+    /// To the channel's keeper, which tells what it changes.
+    case toKeeper = 1
+    /// To the node that is to follow the keeper.
+    case toFollower = 2
+    /// To a node that was neither before: what the share had changed was told by another node.
+    case moved = 3
+}
+
+/// Edges and sums are decided by one node per channel, its keeper. This part reports to keepers.
+extension ClusterLink {
+    /// This node, unless it ends, and the others.
+    package var nodes: [Epoch] { (isEnding ? [] : [node.epoch]) + membership.nodes.map(\.epoch) }
+
+    func keepers(of key: ChannelKey) -> [Epoch] { Keeper.keepers(of: key, among: nodes) }
 
     mutating func countChanged(_ count: Int, on channel: ChannelName, app: AppIndex, _ outputs: inout [Output]) {
         let key = ChannelKey(app: rules[app].id, channel: channel.text)
-        shares.counts[key] = count == 0 ? nil : count
-        shares.left[key] = count == 0 ? now : nil
-        report(.count(count), of: key, &outputs)
+        let keepers = keepers(of: key)
+        localShares.setCount(count, of: key, keepers: keepers)
+        report(.count(count), of: key, keepers, &outputs)
     }
 
     mutating func userChanged(_ userID: String, isHere: Bool, on channel: ChannelName, app: AppIndex, _ outputs: inout [Output]) {
         guard rules[app].reportsShares else { return }
         let key = ChannelKey(app: rules[app].id, channel: channel.text)
-        if isHere {
-            shares.users[key, default: []].insert(Identifier(userID))
-        } else {
-            shares.users[key]?.remove(Identifier(userID))
-            if shares.users[key]?.isEmpty == true { shares.users[key] = nil }
-        }
-        report(isHere ? .joined(userID: userID) : .left(userID: userID), of: key, &outputs)
+        let keepers = keepers(of: key)
+        localShares.setUser(userID, isHere: isHere, of: key, keepers: keepers)
+        report(isHere ? .joined(userID: userID) : .left(userID: userID), of: key, keepers, &outputs)
     }
 
-    private mutating func report(_ change: ShareChange, of key: ChannelKey, _ outputs: inout [Output]) {
-        let keepers = Keeper.keepers(of: key, among: nodes)
-        for receiver in keepers { report(change, of: key, to: receiver, keeper: keepers.first, &outputs) }
+    private mutating func report(_ change: ShareChange, of key: ChannelKey, _ keepers: [Epoch], _ outputs: inout [Output]) {
+        for (index, keeper) in keepers.enumerated() {
+            report(change, of: key, to: keeper, index == 0 ? .toKeeper : .toFollower, &outputs)
+        }
     }
 
     private mutating func report(
-        _ change: ShareChange, of key: ChannelKey, to receiver: Epoch, keeper: Epoch?, _ outputs: inout [Output]
+        _ change: ShareChange, of key: ChannelKey, to keeper: Epoch, _ report: ShareReport, _ outputs: inout [Output]
     ) {
-        if receiver == node.epoch {
-            applyShare(change, of: node.epoch, to: key, keeper: keeper, &outputs)
+        if keeper == node.epoch {
+            applyShare(change, of: node.epoch, to: key, report, &outputs)
         } else {
-            publish(.share(key, change, keeper: keeper), on: subjects.node(receiver), &outputs)
+            publish(.share(key, change, report), on: subjects.node(keeper), &outputs)
         }
     }
 
-    /// Reports all shares of this node anew, after it could not for a while.
+    /// Reports all shares to their keepers.
     mutating func reportAll(_ outputs: inout [Output]) {
-        for key in localShares {
-            let keepers = Keeper.keepers(of: key, among: nodes)
-            for receiver in keepers { reportWhole(key, to: receiver, keeper: keepers.first, &outputs) }
-        }
-        let left = shares.left.keys.sorted { ($0.app, $0.channel) < ($1.app, $1.channel) }
-        for key in left {
-            report(.users([]), of: key, &outputs)
-            report(.count(0), of: key, &outputs)
-        }
+        for key in localShares.keys { report(localShares.whole(key), of: key, keepers(of: key), &outputs) }
     }
 
-    /// Reports the shares of the channels that a node keeps, also of those that were left lately.
+    /// Reports all shares of the channels that a node keeps or follows: it has lost some.
     mutating func reportAll(to receiver: Epoch, _ outputs: inout [Output]) {
-        let left = shares.left.keys.sorted { ($0.app, $0.channel) < ($1.app, $1.channel) }
-        for key in localShares + left {
-            let keepers = Keeper.keepers(of: key, among: nodes)
+        publish(.sharesBegin, on: subjects.node(receiver), &outputs)
+        var count = 0
+        for key in localShares.keys {
+            let keepers = keepers(of: key)
             guard keepers.contains(receiver) else { continue }
-            if shares.users[key] == nil { report(.users([]), of: key, to: receiver, keeper: keepers.first, &outputs) }
-            reportWhole(key, to: receiver, keeper: keepers.first, &outputs)
+            count += 1
+            report(localShares.whole(key), of: key, to: receiver, receiver == keepers.first ? .toKeeper : .toFollower, &outputs)
         }
+        publish(.sharesEnd(count), on: subjects.node(receiver), &outputs)
     }
 
-    /// Reports the shares of the channels that have other keepers, now that the set of nodes has changed.
+    /// Reports the shares of channels to those that have not kept them before the set of nodes changed.
     mutating func reportMoved(from earlier: [Epoch], to present: [Epoch], _ outputs: inout [Output]) {
-        for key in localShares {
+        for key in localShares.keys {
             let before = Keeper.keepers(of: key, among: earlier)
             for keeper in Keeper.keepers(of: key, among: present) where !before.contains(keeper) {
-                reportWhole(key, to: keeper, keeper: nil, &outputs)
+                report(localShares.whole(key), of: key, to: keeper, .moved, &outputs)
             }
         }
     }
 
-    private var localShares: [ChannelKey] {
-        Set(shares.counts.keys).union(shares.users.keys).sorted { ($0.app, $0.channel) < ($1.app, $1.channel) }
-    }
-
-    private mutating func reportWhole(_ key: ChannelKey, to receiver: Epoch, keeper: Epoch?, _ outputs: inout [Output]) {
-        report(.count(shares.counts[key] ?? 0), of: key, to: receiver, keeper: keeper, &outputs)
-        guard let users = shares.users[key] else { return }
-        report(.users(users.map(\.text).sorted()), of: key, to: receiver, keeper: keeper, &outputs)
-    }
-
-    // MARK: Keeping
-
-    /// A node's share of a channel has changed.
-    ///
-    /// While nodes come and go, this node and the sender may know different ones. The edge is told by whom the sender
-    /// believes to be the keeper, or if that has gone, by this node, which was to follow it: the present keeper gets the
-    /// share as one that has moved. So an edge may be told twice then, but is not lost.
-    /// - Parameter keeper: whom the sender believes to be the keeper; nil: the share has moved.
-    mutating func applyShare(
-        _ change: ShareChange, of sender: Epoch, to key: ChannelKey, keeper: Epoch?, _ outputs: inout [Output]
-    ) {
-        let edges = shares.kept.apply(change, of: sender, to: key, at: now)
-        guard let keeper else { return }
-        if keeper == node.epoch || !membership.lives(keeper) || keeps(key) { tell(edges, of: key, &outputs) }
-    }
-
-    /// A node has gone, and with it its shares. If it has died, it may not have told the last edges of its channels.
-    mutating func removeShares(
-        of gone: Epoch, isOrderly: Bool, from earlier: [Epoch], to present: [Epoch], _ outputs: inout [Output]
-    ) {
-        let me = node.epoch
-        let keeps = { (key: ChannelKey) in Keeper.keeper(of: key.channel, app: key.app, among: present) == me }
-        if !isOrderly {
-            let retold = shares.kept.edgesToRetell(at: now) { key in
-                Keeper.keeper(of: key.channel, app: key.app, among: earlier) == gone && keeps(key)
-            }
-            for (key, edges) in retold { tell(edges, of: key, &outputs) }
+    /// Tells the other nodes the digests of what they were reported, so that they notice a loss.
+    mutating func sendDigests(_ outputs: inout [Output]) {
+        guard rules.contains(where: \.reportsShares) else { return }
+        for other in membership.nodes {
+            let digest = localShares.digest(for: other.epoch)
+            publish(.sharesDigest(digest.value), on: subjects.node(other.epoch), &outputs)
         }
-        for (key, edges) in shares.kept.remove(gone, at: now) where keeps(key) { tell(edges, of: key, &outputs) }
-    }
-
-    mutating func tickShares(_ outputs: inout [Output]) {
-        if isUp { shares.left = shares.left.filter { now - $0.value < Shares.leftMemory } }
-        if now >= shares.countsAt {
-            shares.countsAt = now + Shares.countInterval
-            let due = shares.dueCounts.sorted { ($0.key.app, $0.key.channel) < ($1.key.app, $1.key.channel) }
-            shares.dueCounts = [:]
-            for (key, count) in due { tellCount(count, of: key, &outputs) }
-        }
-        guard now >= shares.sweepAt else { return }
-        shares.sweepAt = now + Shares.sweepInterval
-        let (me, present) = (node.epoch, nodes)
-        shares.kept.tick(at: now) { Keeper.keepers(of: $0, among: present).contains(me) }
-    }
-
-    private mutating func tell(_ edges: [KeptChannels.Edge], of key: ChannelKey, _ outputs: inout [Output]) {
-        guard let app = index(ofApp: key.app), let channel = ChannelName(key.channel, lengthMax: .max) else { return }
-        for edge in edges {
-            let event: WebhookEvent
-            switch edge {
-            case .occupied: event = .channelOccupied(channel)
-            case .vacated: event = .channelVacated(channel)
-            case .memberAdded(let userID): event = .memberAdded(channel, userID: userID)
-            case .memberRemoved(let userID): event = .memberRemoved(channel, userID: userID)
-            case .count(let count):
-                if count <= Shares.largestUnthrottledCount {
-                    shares.dueCounts[key] = nil
-                    tellCount(count, of: key, &outputs)
-                } else {
-                    shares.dueCounts[key] = count
-                }
-                continue
-            }
-            outputs.append(.webhook(AppWebhookEvent(app: app, event)))
-        }
-    }
-
-    private mutating func tellCount(_ count: Int, of key: ChannelKey, _ outputs: inout [Output]) {
-        guard count > 0, let app = index(ofApp: key.app), rules[app].countsSubscriptions,
-            let channel = ChannelName(key.channel, lengthMax: .max), !channel.isPresence
-        else { return }
-        publish(.subscriptionCount(count), on: subjects.channel(channel, app: key.app), &outputs)
-        outputs.append(.hub(.subscriptionCount(count, on: channel, app: app)))
-        outputs.append(.webhook(AppWebhookEvent(app: app, .subscriptionCount(channel, count))))
     }
 }

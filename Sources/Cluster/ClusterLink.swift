@@ -52,7 +52,16 @@ package struct ClusterLink {
     var receivedByAll = ReceivedNumbers()
     var receivedByThis = ReceivedNumbers()
     var questions = Questions()
-    var shares = Shares()
+    var localShares = LocalShares()
+    var kept: KeptChannels
+    var agreement: Agreement
+    /// When the counts of large channels are told, and when old facts are looked for, in milliseconds.
+    var countsAt: Int64 = 0
+    var sweepAt: Int64 = 0
+    /// When this node has learned last that another one had given it up.
+    var begunAnewAt: Int64?
+    /// Whether it has said goodbye.
+    private(set) var isEnding = false
     /// Milliseconds of the monotonic clock.
     var now: Int64
     /// When the last heartbeat was sent, or would have been if the bus were there.
@@ -74,6 +83,8 @@ package struct ClusterLink {
         self.now = now
         tickedAt = now
         membership = Membership(heartbeatMilliseconds: heartbeatMilliseconds)
+        kept = Self.noChannels(heartbeatMilliseconds)
+        agreement = Agreement(at: now)
     }
 
     /// An application.
@@ -133,7 +144,10 @@ package struct ClusterLink {
         receivedByAll = ReceivedNumbers()
         receivedByThis = ReceivedNumbers()
         questions = Questions()
-        shares = Shares()
+        localShares = LocalShares()
+        kept = Self.noChannels(heartbeatMilliseconds)
+        agreement.connected(at: now)
+        begunAnewAt = nil
         cacheTickets = [:]
         self.now = now
     }
@@ -145,8 +159,8 @@ package struct ClusterLink {
         membership.connected(at: self.now)
         // All of them are acknowledged again.
         for token in interests.byToken.keys { interests.byToken[token]?.askedAt = self.now }
+        agreement.connected(at: self.now)
         sendHeartbeat(&outputs)
-        reportAll(&outputs)
     }
 
     /// The connection is lost: subscriptions that wait go on, and all questions end without answers.
@@ -198,11 +212,21 @@ package struct ClusterLink {
     }
 
     /// Says goodbye: the others withdraw this node's members at once.
-    package mutating func end(_ outputs: inout [Output]) { publish(.goodbye, on: subjects.nodes, &outputs) }
+    package mutating func end(_ outputs: inout [Output]) {
+        endKeeping(&outputs)
+        publish(.goodbye, on: subjects.nodes, &outputs)
+        isEnding = true
+    }
 
     mutating func sendHeartbeat(_ outputs: inout [Output]) {
         heartbeatAt = now
         publish(.heartbeat(name: node.name, localMembers.recentVersions(at: now)), on: subjects.nodes, &outputs)
+        sendDigests(&outputs)
+    }
+
+    /// A keeper may have noticed nothing since it was cut off, and others wait for it; then its facts wait to be told.
+    private static func noChannels(_ heartbeatMilliseconds: Int64) -> KeptChannels {
+        KeptChannels(memory: (Membership.heartbeatsMissed + 1) * heartbeatMilliseconds + KeptChannel.absence)
     }
 
     mutating func publish(_ body: ClusterMessage.Body, on subject: String, _ outputs: inout [Output]) {

@@ -35,10 +35,19 @@ package struct ClusterMessage: Equatable, Sendable {
         case commit(position: Int64, record: ArraySlice<UInt8>)
         /// On the subject of all nodes, or of one: which members of a presence channel does the receiver have?
         case membersQuestion(ticket: UInt64, PresenceChannel)
-        /// On the subject of a channel's keeper, and of the node that is to follow it: the sender's share has changed. Names
-        /// the node that the sender believes to be the keeper; nil: the share has moved because the set of nodes has
-        /// changed.
-        case share(ChannelKey, ShareChange, keeper: Epoch?)
+        /// On the subject of a channel's keeper, and of the node that is to follow it: the sender's share has changed.
+        case share(ChannelKey, ShareChange, ShareReport)
+        /// On one node's subject: all shares of the channels that it keeps or follows come next, until the end.
+        case sharesBegin
+        /// On one node's subject: since the beginning, so many shares were sent.
+        case sharesEnd(Int)
+        /// On one node's subject: the digest of the shares that it was told. See ``ShareDigest``.
+        case sharesDigest(UInt64)
+        /// On one node's subject: it keeps or follows a channel from now on, and these facts are due, or were told a moment
+        /// ago.
+        case handOver(ChannelKey, [HandedFact])
+        /// On one node's subject: the sender had declared it dead.
+        case gaveUp
         /// On the subject of a cache channel's keeper, or of the node that is to follow it: the channel's last event.
         case cached(ChannelKey, millisecondsLeft: Int64, frame: ArraySlice<UInt8>)
         /// On one node's subject: a message of it was lost, so it must report its shares again.
@@ -107,6 +116,11 @@ package struct ClusterMessage: Equatable, Sendable {
         case note = 15
         case clientEvent = 16
         case sharesQuestion = 17
+        case sharesBegin = 18
+        case sharesEnd = 19
+        case sharesDigest = 20
+        case handOver = 21
+        case gaveUp = 22
     }
 }
 
@@ -145,6 +159,9 @@ package struct PresenceVersion: Equatable, Sendable {
 }
 
 extension ClusterMessage.Body {
+    /// Whether it counts although its sender has said goodbye.
+    var isLastWord: Bool { if case .handOver = self { true } else { false } }
+
     var kind: ClusterMessage.Kind {
         switch self {
         case .event: .event
@@ -158,6 +175,11 @@ extension ClusterMessage.Body {
         case .terminate: .terminate
         case .share: .share
         case .sharesQuestion: .sharesQuestion
+        case .sharesBegin: .sharesBegin
+        case .sharesEnd: .sharesEnd
+        case .sharesDigest: .sharesDigest
+        case .handOver: .handOver
+        case .gaveUp: .gaveUp
         case .cached: .cached
         case .note: .note
         case .subscriptionCount: .subscriptionCount
@@ -191,7 +213,9 @@ extension ClusterMessage.Body {
         case .heartbeat(let name, let versions):
             writer.append(text: name)
             for version in versions { writer.append(version) }
-        case .goodbye, .sharesQuestion: break
+        case .goodbye, .sharesQuestion, .sharesBegin, .gaveUp: break
+        case .sharesEnd(let count): writer.append(UInt64(count))
+        case .sharesDigest(let digest): writer.append(digest)
         case .commit(let position, let record):
             writer.append(UInt64(bitPattern: position))
             writer.append(rest: record)
@@ -201,18 +225,19 @@ extension ClusterMessage.Body {
         case .terminate(let app, let userID):
             writer.append(text: app)
             writer.append(text: userID)
-        case .share(let key, let change, let keeper):
-            writer.append(text: key.app)
-            writer.append(text: key.channel)
-            writer.append(keeper?.value ?? 0)
+        case .share(let key, let change, let report):
+            writer.append(key)
+            writer.append(report.rawValue)
             writer.append(change)
+        case .handOver(let key, let facts):
+            writer.append(key)
+            for fact in facts { writer.append(fact) }
         case .subscriptionCount(let count): writer.append(UInt64(count))
         case .note(let note):
             writer.append(note.kind)
             writer.append(rest: note.content)
         case .cached(let key, let left, let frame):
-            writer.append(text: key.app)
-            writer.append(text: key.channel)
+            writer.append(key)
             writer.append(UInt64(bitPattern: left))
             writer.append(rest: frame)
         case .question(let ticket, let kind, let content):
@@ -245,19 +270,24 @@ extension ClusterMessage.Body {
             self = .heartbeat(name: name, reader.list { $0.presenceVersion() })
         case .goodbye: self = .goodbye
         case .sharesQuestion: self = .sharesQuestion
+        case .sharesBegin: self = .sharesBegin
+        case .sharesEnd: self = .sharesEnd(reader.count())
+        case .sharesDigest: self = .sharesDigest(reader.int64())
+        case .gaveUp: self = .gaveUp
+        case .handOver:
+            let key = reader.channelKey()
+            self = .handOver(key, reader.list { $0.handedFact() })
         case .commit: self = .commit(position: Int64(bitPattern: reader.int64()), record: reader.rest())
         case .membersQuestion: self = .membersQuestion(ticket: reader.int64(), reader.presenceChannel())
         case .terminate: self = .terminate(app: reader.text(), userID: reader.text())
         case .share:
-            let key = ChannelKey(app: reader.text(), channel: reader.text())
-            let keeper = reader.int64()
-            guard let change = reader.shareChange() else { return nil }
-            self = .share(key, change, keeper: keeper == 0 ? nil : Epoch(keeper))
+            let key = reader.channelKey()
+            guard let report = ShareReport(rawValue: reader.byte()), let change = reader.shareChange() else { return nil }
+            self = .share(key, change, report)
         case .note: self = .note(ClusterNote(kind: reader.byte(), content: Array(reader.rest())))
         case .cached:
-            self = .cached(
-                ChannelKey(app: reader.text(), channel: reader.text()), millisecondsLeft: Int64(bitPattern: reader.int64()),
-                frame: reader.rest())
+            let key = reader.channelKey()
+            self = .cached(key, millisecondsLeft: Int64(bitPattern: reader.int64()), frame: reader.rest())
         case .subscriptionCount: self = .subscriptionCount(reader.count())
         case .question: self = .question(ticket: reader.int64(), kind: reader.byte(), reader.rest())
         case .members:
@@ -279,9 +309,26 @@ extension ByteWriter {
         case .left(let userID):
             append(UInt8(3))
             append(text: userID)
-        case .users(let userIDs):
+        case .whole(let count, let userIDs):
             append(UInt8(4))
+            append(UInt64(count))
             for userID in userIDs { append(text: userID) }
+        }
+    }
+
+    fileprivate mutating func append(_ key: ChannelKey) {
+        append(text: key.app)
+        append(text: key.channel)
+    }
+
+    fileprivate mutating func append(_ handed: HandedFact) {
+        append(handed.told.map { UInt8($0 ? 1 : 0) } ?? 2)
+        switch handed.fact {
+        case .occupancy: append(UInt8(1))
+        case .count: append(UInt8(2))
+        case .membership(let userID):
+            append(UInt8(3))
+            append(text: userID)
         }
     }
 
@@ -308,8 +355,24 @@ extension ByteReader {
         case 1: .count(count())
         case 2: .joined(userID: text())
         case 3: .left(userID: text())
-        case 4: .users(list { $0.text() })
+        case 4: .whole(count: count(), users: list { $0.text() })
         default: nil
+        }
+    }
+
+    fileprivate mutating func channelKey() -> ChannelKey { ChannelKey(app: text(), channel: text()) }
+
+    fileprivate mutating func handedFact() -> HandedFact {
+        let told: Bool? =
+            switch byte() {
+            case 0: false
+            case 1: true
+            default: nil
+            }
+        switch byte() {
+        case 1: return HandedFact(.occupancy, told: told)
+        case 2: return HandedFact(.count, told: told)
+        default: return HandedFact(.membership(userID: text()), told: told)
         }
     }
 

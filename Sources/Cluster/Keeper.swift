@@ -12,14 +12,10 @@ package enum Keeper {
         return [first] + (second.map { [$0] } ?? [])
     }
 
-    /// FNV-1a, then a finaliser: all nodes must compute the same, whatever their version of Swift.
     private static func weight(_ node: Epoch, _ channel: String, _ app: String) -> UInt64 {
-        var hash: UInt64 = 0xcbf2_9ce4_8422_2325 ^ node.value
-        for byte in app.utf8 { hash = (hash ^ UInt64(byte)) &* 0x100_0000_01b3 }
-        hash = (hash ^ 0xff) &* 0x100_0000_01b3
-        for byte in channel.utf8 { hash = (hash ^ UInt64(byte)) &* 0x100_0000_01b3 }
-        hash ^= hash >> 33
-        hash = hash &* 0xff51_afd7_ed55_8ccd
-        return hash ^ hash >> 33
+        var hash = StableHash(seed: node.value)
+        hash.add(app)
+        hash.add(channel)
+        return hash.value
     }
 }

@@ -10,135 +10,179 @@ package struct ChannelKey: Hashable, Sendable {
         self.app = app
         self.channel = channel
     }
+
+    static func precedes(_ one: ChannelKey, _ other: ChannelKey) -> Bool {
+        (one.app, one.channel) < (other.app, other.channel)
+    }
 }
 
-/// A change of a node's share of a channel.
-package enum ShareChange: Equatable, Sendable {
-    /// The number of local subscribers.
-    case count(Int)
-    /// The user's first local connection has subscribed to the presence channel.
-    case joined(userID: String)
-    /// The user's last local connection has left the presence channel.
-    case left(userID: String)
-    /// All users with local connections on the presence channel.
-    case users([String])
-}
-
-/// The sums of the channels that this node keeps: how many connections of all nodes are subscribed, and who is present.
+/// The channels that this node keeps, or of which it follows the keeper.
 ///
 /// Two nodes that both get their first subscriber within one round trip see nobody else, so no node can tell by itself
 /// whether it made the channel occupied. The keeper sees the shares of all nodes, and tells each edge once. The node that is
-/// to follow the keeper (``Keeper``) has the same shares, and tells nothing; when the keeper has died, it tells again what
-/// the keeper may not have told.
+/// to follow it (``Keeper``) has the same shares, and tells nothing; when the keeper has died, it tells again what the
+/// keeper may not have told.
 struct KeptChannels {
-    /// An edge, or a new sum.
-    enum Edge: Equatable {
-        case occupied
-        case vacated
-        case memberAdded(userID: String)
-        case memberRemoved(userID: String)
-        case count(Int)
+    /// Facts that have changed so long ago, in milliseconds, are told again after the keeper's death: it may have noticed
+    /// nothing since it was cut off, and may have had them in its queue of webhooks.
+    let memory: Int64
+    private var channels: [ChannelKey: KeptChannel] = [:]
+    /// The channels of which something is to be told, now or later.
+    private(set) var due: Set<ChannelKey> = []
+    /// The digests of the shares that the other nodes have reported.
+    private var digests: [Epoch: ShareDigest] = [:]
+    /// The nodes that are reporting all their shares.
+    private var wholeReports: [Epoch: WholeReport] = [:]
+
+    private struct WholeReport {
+        /// The channels of which the node has said nothing yet.
+        var unconfirmed: Set<ChannelKey>
+        var received = 0
     }
 
-    /// Edges of so long ago, in milliseconds, are told again after the keeper's death: it may have had them in its queue of
-    /// webhooks.
-    static let retold: Int64 = 10_000
-
-    private struct Kept {
-        var counts: [Epoch: Int] = [:]
-        var users: [Identifier: Set<Epoch>] = [:]
-        /// The last edge of the channel, and of each user, and when it was.
-        var edge: (edge: Edge, at: Int64)?
-        var userEdges: [Identifier: (edge: Edge, at: Int64)] = [:]
-        /// When the sum of the counts has changed last.
-        var countedAt: Int64 = 0
-
-        var sum: Int { counts.values.reduce(0, &+) }
-    }
-
-    private var channels: [ChannelKey: Kept] = [:]
+    init(memory: Int64) { self.memory = memory }
 
     var count: Int { channels.count }
 
+    func digest(of node: Epoch) -> ShareDigest { digests[node] ?? ShareDigest() }
+
+    // MARK: Shares
+
     /// Applies a change of a node's share.
-    /// - Returns: the edges that it causes. Those of a share that has moved here are no edges.
-    mutating func apply(_ change: ShareChange, of node: Epoch, to key: ChannelKey, at now: Int64) -> [Edge] {
-        var kept = channels[key] ?? Kept()
-        defer { channels[key] = kept }
+    /// - Returns: what has changed in the sums.
+    @discardableResult
+    mutating func apply(
+        _ change: ShareChange, of node: Epoch, to key: ChannelKey, _ arrival: KeptChannel.Arrival
+    ) -> [ChannelFact] {
+        var kept = channels[key] ?? KeptChannel()
+        defer { set(kept, key) }
         switch change {
-        case .count(let count):
-            let before = kept.sum
-            kept.counts[node] = count == 0 ? nil : count
-            let after = kept.sum
-            guard after != before else { return [] }
-            kept.countedAt = now
-            if before == 0 { kept.edge = (.occupied, now) }
-            if after == 0 { kept.edge = (.vacated, now) }
-            return (before == 0 ? [.occupied] : []) + [.count(after)] + (after == 0 ? [.vacated] : [])
-        case .joined(let userID):
-            let id = Identifier(userID)
-            let isFirst = kept.users[id] == nil
-            kept.users[id, default: []].insert(node)
-            guard isFirst else { return [] }
-            kept.userEdges[id] = (.memberAdded(userID: userID), now)
-            return [.memberAdded(userID: userID)]
-        case .left(let userID):
-            let id = Identifier(userID)
-            guard kept.users[id]?.remove(node) != nil, kept.users[id]?.isEmpty == true else { return [] }
-            kept.users[id] = nil
-            kept.userEdges[id] = (.memberRemoved(userID: userID), now)
-            return [.memberRemoved(userID: userID)]
-        case .users(let userIDs):
+        case .count(let count): return setCount(count, of: node, in: &kept, key, arrival)
+        case .joined(let userID): return setUser(userID, isHere: true, of: node, in: &kept, key, arrival)
+        case .left(let userID): return setUser(userID, isHere: false, of: node, in: &kept, key, arrival)
+        case .whole(let count, let userIDs):
+            wholeReports[node]?.unconfirmed.remove(key)
+            wholeReports[node]?.received += 1
             let present = Set(userIDs.map(Identifier.init))
-            let gone = kept.users.filter { $0.value.contains(node) && !present.contains($0.key) }.map(\.key.text).sorted()
-            channels[key] = kept
-            let edges =
-                gone.flatMap { apply(.left(userID: $0), of: node, to: key, at: now) }
-                + userIDs.flatMap { apply(.joined(userID: $0), of: node, to: key, at: now) }
-            kept = channels[key] ?? Kept()
-            return edges
+            let gone = kept.userIDs(of: node).filter { !present.contains(Identifier($0)) }
+            let left = gone.flatMap { setUser($0, isHere: false, of: node, in: &kept, key, arrival) }
+            let joined = userIDs.flatMap { setUser($0, isHere: true, of: node, in: &kept, key, arrival) }
+            return left + joined + setCount(count, of: node, in: &kept, key, arrival)
         }
+    }
+
+    private mutating func setCount(
+        _ count: Int, of node: Epoch, in kept: inout KeptChannel, _ key: ChannelKey, _ arrival: KeptChannel.Arrival
+    ) -> [ChannelFact] {
+        digests[node, default: ShareDigest()].replace(kept.count(of: node), with: count, of: key)
+        return kept.setCount(count, of: node, arrival)
+    }
+
+    private mutating func setUser(
+        _ userID: String, isHere: Bool, of node: Epoch, in kept: inout KeptChannel, _ key: ChannelKey,
+        _ arrival: KeptChannel.Arrival
+    ) -> [ChannelFact] {
+        let (isNew, facts) = kept.setUser(userID, isHere: isHere, of: node, arrival)
+        if isNew, isHere { digests[node, default: ShareDigest()].add(userID, of: key) }
+        if isNew, !isHere { digests[node, default: ShareDigest()].remove(userID, of: key) }
+        return facts
+    }
+
+    private mutating func set(_ kept: KeptChannel, _ key: ChannelKey) {
+        channels[key] = kept.isEmpty ? nil : kept
+        if kept.isDue { due.insert(key) } else { due.remove(key) }
     }
 
     /// Withdraws the shares of a node that has gone.
-    mutating func remove(_ node: Epoch, at now: Int64) -> [(key: ChannelKey, edges: [Edge])] {
-        var found: [(key: ChannelKey, edges: [Edge])] = []
-        for key in sortedKeys {
-            guard let kept = channels[key] else { continue }
-            let users = kept.users.filter { $0.value.contains(node) }.map(\.key.text).sorted()
-            var edges = users.flatMap { apply(.left(userID: $0), of: node, to: key, at: now) }
-            if kept.counts[node] != nil { edges += apply(.count(0), of: node, to: key, at: now) }
-            if !edges.isEmpty { found.append((key, edges)) }
+    mutating func remove(_ node: Epoch, at now: Int64, isKeeper: (ChannelKey) -> Bool) {
+        for (key, kept) in channels where kept.nodes.contains(node) {
+            apply(
+                .whole(count: 0, users: []), of: node, to: key,
+                KeptChannel.Arrival(now: now, isKeeper: isKeeper(key), isMoved: false, isSettled: true))
         }
-        return found
+        digests[node] = nil
+        wholeReports[node] = nil
     }
 
-    /// The last edges and sums of the channels that were kept by a node that has died, as far as they are recent.
-    /// - Parameter isKeptByDead: whether the dead node kept the channel, and this one does now.
-    mutating func edgesToRetell(at now: Int64, where isKeptByDead: (ChannelKey) -> Bool) -> [(key: ChannelKey, edges: [Edge])] {
-        sortedKeys.filter(isKeptByDead).compactMap { key in
-            guard let kept = channels[key] else { return nil }
-            let recent = [kept.edge].compactMap { $0 } + kept.userEdges.sorted { $0.key.text < $1.key.text }.map(\.value)
-            var edges = recent.filter { now - $0.at <= Self.retold }.map(\.edge)
-            if kept.sum > 0, now - kept.countedAt <= Self.retold { edges.append(.count(kept.sum)) }
-            return edges.isEmpty ? nil : (key, edges)
-        }
+    /// A node begins to report all its shares.
+    mutating func beginWhole(of node: Epoch) {
+        wholeReports[node] = WholeReport(unconfirmed: Set(channels.filter { $0.value.nodes.contains(node) }.keys))
     }
 
-    /// Forgets channels that this node no longer keeps, and edges that are too old to be told again.
-    mutating func tick(at now: Int64, keeps: (ChannelKey) -> Bool) {
-        for (key, kept) in channels {
-            guard keeps(key) else {
+    /// A node has reported all its shares.
+    /// - Parameter count: the number of its reports.
+    /// - Returns: the channels of which it had shares and has none; none if a report was lost.
+    mutating func endWhole(of node: Epoch, count: Int) -> [ChannelKey] {
+        guard let report = wholeReports.removeValue(forKey: node), report.received == count else { return [] }
+        return report.unconfirmed.sorted(by: ChannelKey.precedes)
+    }
+
+    // MARK: Telling
+
+    /// Removes what is due about a channel.
+    mutating func takeEdges(
+        of key: ChannelKey, at now: Int64, isLast: Bool = false, withLargeCounts: Bool = false
+    ) -> [ChannelEdge] {
+        guard var kept = channels[key] else { return [] }
+        let edges = kept.takeEdges(at: now, isLast: isLast, withLargeCounts: withLargeCounts)
+        set(kept, key)
+        return edges
+    }
+
+    // MARK: Other keepers
+
+    /// What other nodes must know of the channels that they keep or follow from now on.
+    /// - Parameters:
+    ///   - died: whether the keeper has died, and this node goes on in its place.
+    ///   - resigns: whether another node is the keeper now.
+    mutating func handOver(_ key: ChannelKey, at now: Int64, died: Bool, resigns: Bool, isAgreed: Bool) -> [HandedFact] {
+        guard var kept = channels[key] else { return [] }
+        if died { kept.takeOver(at: now, memory: memory) }
+        let facts = kept.factsToHandOver(withPresumptions: died || isAgreed)
+        if resigns { kept.resign() }
+        set(kept, key)
+        return facts
+    }
+
+    mutating func receive(_ facts: [HandedFact], of key: ChannelKey, at now: Int64) {
+        var kept = channels[key] ?? KeptChannel()
+        kept.receive(facts, at: now)
+        set(kept, key)
+    }
+
+    /// All channels, in order.
+    var keys: [ChannelKey] { channels.keys.sorted(by: ChannelKey.precedes) }
+
+    /// Forgets channels that this node no longer keeps, the shares of nodes that do not live, and facts that were told long
+    /// ago.
+    /// - Parameter keepers: those of a channel, the keeper first.
+    mutating func forgetOld(at now: Int64, me: Epoch, living: Set<Epoch>, keepers: (ChannelKey) -> [Epoch]) {
+        for node in Set(digests.keys).subtracting(living) { remove(node, at: now) { keepers($0).first == me } }
+        for (key, var kept) in channels {
+            let keepers = keepers(key)
+            if keepers.contains(me) {
+                kept.forgetOld(at: now, memory: memory, isKeeper: keepers.first == me)
+                set(kept, key)
+            } else {
+                for node in kept.nodes { remove(key, of: node, from: kept) }
                 channels[key] = nil
-                continue
+                due.remove(key)
             }
-            if kept.userEdges.contains(where: { now - $0.value.at > Self.retold }) {
-                channels[key]?.userEdges = kept.userEdges.filter { now - $0.value.at <= Self.retold }
-            }
-            let isOld = kept.edge.map { now - $0.at > Self.retold } ?? true
-            if kept.counts.isEmpty, kept.users.isEmpty, isOld { channels[key] = nil }
         }
     }
 
-    private var sortedKeys: [ChannelKey] { channels.keys.sorted { ($0.app, $0.channel) < ($1.app, $1.channel) } }
+    private mutating func remove(_ key: ChannelKey, of node: Epoch, from kept: KeptChannel) {
+        digests[node]?.replace(kept.count(of: node), with: 0, of: key)
+        for userID in kept.userIDs(of: node) { digests[node]?.remove(userID, of: key) }
+    }
+
+    /// Forgets all shares, and doubts what was told: other nodes have kept the channels meanwhile.
+    mutating func doubtAll(at now: Int64) {
+        for (key, var kept) in channels {
+            kept.doubtAll(at: now)
+            set(kept, key)
+        }
+        digests = [:]
+        wholeReports = [:]
+    }
 }

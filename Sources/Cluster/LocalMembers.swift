@@ -123,7 +123,8 @@ struct RemoteMembers {
     mutating func change(_ node: Epoch, version: UInt64, _ change: Change) -> Outcome {
         if let copy = copies[node] {
             if version <= copy.version { return .changed([]) }
-            guard version == copy.version &+ 1 else { return .missing }
+            let isNext = version == copy.version &+ 1 || LocalMembers.isFirst(version) && copy.members.isEmpty
+            guard isNext else { return .missing }
         } else {
             // The answer that is on its way contains the change.
             guard asked[node] == nil else { return .changed([]) }

@@ -42,6 +42,9 @@ package struct Membership: Sendable {
     /// Whether messages of this sender are void: it has ended.
     package func hasEnded(_ epoch: Epoch) -> Bool { gone[epoch] != nil }
 
+    /// Whether a node was declared dead, without a successor of its name.
+    package func isLost(_ epoch: Epoch) -> Bool { lost[epoch] != nil }
+
     /// Whether a node that nobody hears may have connections.
     package var hasLost: Bool { !lost.isEmpty }
 

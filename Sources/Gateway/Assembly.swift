@@ -60,7 +60,7 @@ final class Assembly: Sendable {
         certificates = settings.server.tls.isEmpty ? nil : try TLSCertificates(settings.server.tls.map(TLSFiles.init))
         wakeups = (0..<loops).map { _ in Wakeup() }
         heartbeats = (0..<loops).map { Heartbeat("loop-\($0)") }
-        let webhooks = WebhookWorker(endpoints: endpoints, log: log)
+        let webhooks = WebhookWorker(endpoints: endpoints, debounces: !settings.cluster.isEnabled, log: log)
         self.webhooks = webhooks
         let node = settings.cluster.isEnabled ? ClusterNode(settings.cluster) : nil
         let rules = settings.appRules(webhooks)

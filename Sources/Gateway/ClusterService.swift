@@ -80,12 +80,16 @@ final class ClusterService: Sendable {
         if isUp { state.wait(milliseconds: Self.tickMilliseconds, until: { _ in false }, then: { _ in }) }
     }
 
+    /// For so many milliseconds after its goodbye a node hands on shares that were under way to it.
+    private static let farewell: Int64 = 100
+
     /// Says goodbye, and disconnects.
     func stop() {
         state.withLock { $0.isEnding = true }
         state.signal()
         thread.withLock { $0 }?.join()
         hub.sayGoodbye()
+        state.wait(milliseconds: Self.farewell, until: { _ in false }, then: { _ in })
         bus.close(drainSeconds: 1)
     }
 

@@ -21,8 +21,8 @@ extension Settings {
 
 extension WebhookWorker {
     /// Logs the worker's reports.
-    convenience init(endpoints: [WebhookEndpoint], log: Observability.Log) {
-        self.init(endpoints: endpoints, Environment { log.report($0) })
+    convenience init(endpoints: [WebhookEndpoint], debounces: Bool, log: Observability.Log) {
+        self.init(endpoints: endpoints, debounces: debounces, Environment { log.report($0) })
     }
 
     func families(prefix: String) -> [MetricFamily] {

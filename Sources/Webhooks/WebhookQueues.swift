@@ -24,12 +24,16 @@ struct WebhookQueues {
     private var endpoints: [Endpoint]
     /// By application index, the indices of its endpoints in `endpoints`.
     private var indices: [Int: [Int]]
-    private var debounce = Debounce()
+    /// Nil: the caller debounces.
+    private var debounce: Debounce?
     private var reports: [WebhookReport] = []
     private(set) var counts = WebhookCounts()
 
-    /// - Parameter eventsMax: the largest number of events in each endpoint's queue.
-    init(_ endpoints: [WebhookEndpoint], eventsMax: Int = EndpointQueue.eventsMaxDefault) {
+    /// - Parameters:
+    ///   - eventsMax: the largest number of events in each endpoint's queue.
+    ///   - debounces: whether edges are debounced here.
+    init(_ endpoints: [WebhookEndpoint], eventsMax: Int = EndpointQueue.eventsMaxDefault, debounces: Bool = true) {
+        debounce = debounces ? Debounce() : nil
         let indices = Dictionary(grouping: endpoints.indices) { endpoints[$0].appIndex }
         self.indices = indices
         self.endpoints = endpoints.enumerated().map { index, endpoint in
@@ -44,25 +48,26 @@ struct WebhookQueues {
     var depth: Int { endpoints.reduce(0) { $0 + $1.queue.depth } }
 
     /// Whether no event is delayed, queued or in flight.
-    var isEmpty: Bool { debounce.count == 0 && depth == 0 }
+    var isEmpty: Bool { (debounce?.count ?? 0) == 0 && depth == 0 }
 
     // MARK: Incoming events
 
     /// Handles an event that has just happened.
     mutating func handle(_ event: AppWebhookEvent, at moment: Moment) {
         advance(to: moment)
-        if let event = debounce.handle(event, at: moment.now) { enqueue(event, moment) }
+        guard debounce != nil else { return enqueue(event, moment) }
+        if let event = debounce?.handle(event, at: moment.now) { enqueue(event, moment) }
     }
 
     /// Queues the delayed events that are due.
     mutating func advance(to moment: Moment) {
-        for event in debounce.release(at: moment.now) { enqueue(event, moment) }
+        for event in debounce?.release(at: moment.now) ?? [] { enqueue(event, moment) }
     }
 
     /// Prepares for shutdown, after which no events follow: queues all delayed events, because no client can reconnect
     /// any more, and makes batches due at once.
     mutating func close(at moment: Moment) {
-        for event in debounce.release(at: .max) { enqueue(event, moment) }
+        for event in debounce?.release(at: .max) ?? [] { enqueue(event, moment) }
         for index in endpoints.indices { endpoints[index].queue.stopLingering() }
     }
 
@@ -87,7 +92,7 @@ struct WebhookQueues {
     /// Calls `send` for each request that is due: at most one per endpoint. They count as in flight from then on.
     /// - Returns: when to call again at the latest, in monotonic milliseconds; nil: only after an event or a result.
     mutating func send(at now: Int64, _ send: (_ endpoint: Int, WebhookRequest) -> Void) -> Int64? {
-        var next = debounce.nextDue
+        var next = debounce?.nextDue
         for index in endpoints.indices {
             switch endpoints[index].queue.next(at: now) {
             case .send(let request): send(index, request)

@@ -40,6 +40,7 @@ package final class WebhookWorker: Sendable {
     package let inbox = WebhookInbox()
     /// By application index, the result of ``kindsWanted(by:)``.
     private let kinds: [Int: WebhookKinds]
+    private let debounces: Bool
     private let environment: Environment
     /// The ``statistics`` without the events that the inbox dropped.
     private let latestStatistics = Lock(Statistics())
@@ -47,7 +48,9 @@ package final class WebhookWorker: Sendable {
     private let thread = Lock<Thread?>(nil)
 
     /// Starts the thread if there is at least one endpoint.
-    package init(endpoints: [WebhookEndpoint], _ environment: Environment) {
+    /// - Parameter debounces: whether edges are debounced here. In a cluster, the keeper of a channel does it.
+    package init(endpoints: [WebhookEndpoint], debounces: Bool = true, _ environment: Environment) {
+        self.debounces = debounces
         self.environment = environment
         kinds = endpoints.reduce(into: [:]) { $0[$1.appIndex, default: []].formUnion($1.events.withCounterparts) }
         guard !endpoints.isEmpty else { return }
@@ -117,7 +120,7 @@ extension WebhookWorker {
             self.worker = worker
             self.endpoints = endpoints
             keys = endpoints.map { HMACKey(secret: $0.secret) }
-            queues = WebhookQueues(endpoints)
+            queues = WebhookQueues(endpoints, debounces: worker.debounces)
             var options = HTTPPool.Options()
             // Each endpoint has at most one request in flight. Endpoints may share a host, and a slow endpoint must not
             // delay the others.

@@ -24,13 +24,11 @@ struct Simulate: ParsableCommand {
     }
 
     func run() throws {
-        var options = ClusterOptions()
-        options.checksEdgesAfterDeaths = false
         for seed in seed..<(seed + seeds) {
             do {
                 let summary = try simulate(seed: seed, steps: steps)
                 let delivery = try simulateDelivery(seed: seed, steps: steps)
-                let cluster = try simulateCluster(seed: seed, steps: steps, options: options)
+                let cluster = try simulateCluster(seed: seed, steps: steps)
                 if seeds == 1 { print(summary, delivery, cluster, separator: "\n") }
             } catch {
                 StandardError.print("\(error)")

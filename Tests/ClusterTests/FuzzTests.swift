@@ -13,7 +13,7 @@ struct FuzzTests {
         var readable = 0
         for _ in 0..<20_000 {
             // A header that is right, so that most bodies are read.
-            var bytes: [UInt8] = [1, UInt8(dice.within(1...13))]
+            var bytes: [UInt8] = [1, UInt8(dice.within(1...22))]
             for _ in 0..<24 { bytes.append(UInt8(truncatingIfNeeded: dice.next())) }
             guard let message = ClusterMessage(bytes + Self.bytes(using: &dice)) else { continue }
             readable += 1
@@ -27,7 +27,14 @@ struct FuzzTests {
         var dice = SplitMix(seed: 2)
         let key = ChannelKey(app: "1001", channel: "presence-a")
         let bodies: [ClusterMessage.Body] = [
-            .share(key, .users(["ann", "bob"]), keeper: nil), .share(key, .count(7), keeper: Epoch(1)), .subscriptionCount(8),
+            .share(key, .whole(count: 2, users: ["ann", "bob"]), .moved), .share(key, .count(7), .toKeeper),
+            .subscriptionCount(8),
+            .handOver(
+                key,
+                [
+                    HandedFact(.count, told: nil), HandedFact(.membership(userID: "ann"), told: true),
+                    HandedFact(.occupancy, told: false),
+                ]),
             .members(
                 ticket: 1, PresenceVersion(channel: PresenceChannel(app: "1001", name: "presence-a"), version: 7),
                 [PresenceMember(id: "ann"), PresenceMember(id: "bob", info: [1])]),
@@ -70,7 +77,7 @@ struct FuzzTests {
         for node in [2, 3] as [UInt64] {
             // The last of them are negative as signed numbers, the first overflow the sum.
             for count in [UInt64(Int64.max), 1 << 63, .max] {
-                var bytes = ClusterMessage(sender: Epoch(node), .share(key, .count(0), keeper: Epoch(1))).bytes
+                var bytes = ClusterMessage(sender: Epoch(node), .share(key, .count(0), .toKeeper)).bytes
                 bytes.removeLast(8)
                 bytes += (0..<8).map { UInt8(truncatingIfNeeded: count >> (56 - 8 * $0)) }
                 fixture.link.received(bytes, token: ClusterLink.nodeToken, at: 1, &fixture.outputs)

@@ -19,7 +19,7 @@ struct LinkFixture {
     var link: ClusterLink
     var outputs: [ClusterLink.Output] = []
 
-    init(_ name: String = "me", epoch: UInt64 = 1, reportsShares: Bool = false) {
+    init(_ name: String = "me", epoch: UInt64 = 1, reportsShares: Bool = false, at start: Int64 = 0) {
         var rules = AppRules()
         if reportsShares {
             rules.webhooks = .all
@@ -27,14 +27,19 @@ struct LinkFixture {
         }
         link = ClusterLink(
             name: "c", node: ClusterNode(name: name, epoch: Epoch(epoch)), apps: [ClusterLink.App(id: "app", rules)],
-            heartbeatMilliseconds: Self.heartbeat, now: 0)
+            heartbeatMilliseconds: Self.heartbeat, now: start)
     }
 
-    /// A link that is connected at 0 and has heard a heartbeat of each of the `others`.
+    /// A link that is connected, has heard a heartbeat of each of the `others` at 0, and has agreed with them about the
+    /// shares.
     static func up(_ others: [UInt64] = [], reportsShares: Bool = false) -> LinkFixture {
-        var fixture = LinkFixture(reportsShares: reportsShares)
+        let start = -heartbeat
+        var fixture = LinkFixture(reportsShares: reportsShares, at: start)
         fixture.link.start(&fixture.outputs)
-        fixture.link.connected(at: 0, &fixture.outputs)
+        fixture.link.connected(at: start, &fixture.outputs)
+        for other in others { fixture.hear(other, .heartbeat(name: "n\(other)", []), at: start) }
+        fixture.agree(others, at: start)
+        fixture.tick(0)
         for other in others { fixture.hear(other, .heartbeat(name: "n\(other)", []), at: 0) }
         fixture.outputs = []
         return fixture
@@ -63,6 +68,20 @@ struct LinkFixture {
         numbers[node, default: 0] += 1
         (message.number, message.numberBefore) = (numbers[node] ?? 0, before)
         link.received(message.bytes, token: token ?? ClusterLink.nodesToken, at: now, &outputs)
+    }
+
+    /// Nodes name the digests of the shares that this node has heard of them.
+    mutating func agree(_ nodes: [UInt64], at now: Int64) {
+        for node in nodes {
+            let digest = link.kept.digest(of: Epoch(node)).value
+            hear(node, .sharesDigest(digest), token: ClusterLink.nodeToken, at: now)
+        }
+    }
+
+    /// A node reports a change of its share of a channel.
+    mutating func hear(_ node: UInt64, _ change: ShareChange, of channel: String, _ report: ShareReport, at now: Int64) {
+        let key = ChannelKey(app: "app", channel: channel)
+        hear(node, .share(key, change, report), token: ClusterLink.nodeToken, at: now)
     }
 
     /// All outputs since the last call.

@@ -17,37 +17,40 @@ struct LinkSharesTests {
 
     private func key(_ channel: String) -> ChannelKey { ChannelKey(app: "app", channel: channel) }
 
+    /// The messages to a node, without digests and questions for members.
+    private func messages(_ outputs: [ClusterLink.Output], to node: UInt64) -> [ClusterMessage.Body] {
+        outputs.published.filter { $0.subject == "c.nodes.\(node)" }.map(\.body).filter { body in
+            if case .sharesDigest = body { return false }
+            if case .membersQuestion = body { return false }
+            return true
+        }
+    }
+
     @Test("a change is reported to the keeper and to the one that follows it, and not told here")
     func reported() {
         var fixture = LinkFixture.up([2, 3], reportsShares: true)
         let room = channel(keptBy: [2, 3])
         fixture.changed(.count(name(room), 1))
         let outputs = fixture.take()
-        #expect(outputs.published.map(\.subject) == ["c.nodes.2", "c.nodes.3"])
+        #expect(messages(outputs, to: 2) == [.share(key(room), .count(1), .toKeeper)])
+        #expect(messages(outputs, to: 3) == [.share(key(room), .count(1), .toFollower)])
         #expect(outputs.webhooks == [])
     }
 
-    @Test("the keeper tells each edge once, for all nodes")
+    @Test("the keeper tells each edge once, for all nodes, and the end three seconds later")
     func told() {
         var fixture = LinkFixture.up([2, 3], reportsShares: true)
         let room = channel(keptBy: [1, 2])
         fixture.changed(.count(name(room), 1))
         #expect(fixture.take().webhooks == [.channelOccupied(name(room)), .subscriptionCount(name(room), 1)])
-        fixture.hear(2, .share(key(room), .count(2), keeper: Epoch(1)), token: ClusterLink.nodeToken, at: 1)
+        fixture.hear(2, .count(2), of: room, .toKeeper, at: 1)
         #expect(fixture.take().webhooks == [.subscriptionCount(name(room), 3)])
         fixture.changed(.count(name(room), 0))
-        fixture.hear(2, .share(key(room), .count(0), keeper: Epoch(1)), token: ClusterLink.nodeToken, at: 2)
-        #expect(fixture.take().webhooks == [.subscriptionCount(name(room), 2), .channelVacated(name(room))])
-    }
-
-    @Test("shares that move tell nothing")
-    func moved() {
-        var fixture = LinkFixture.up([2, 3], reportsShares: true)
-        let room = channel(keptBy: [1, 2])
-        fixture.hear(2, .share(key(room), .count(2), keeper: nil), token: ClusterLink.nodeToken, at: 1)
-        fixture.hear(2, .share(key(room), .users(["ann"]), keeper: nil), token: ClusterLink.nodeToken, at: 1)
+        fixture.hear(2, .count(0), of: room, .toKeeper, at: 2)
+        #expect(fixture.take().webhooks == [.subscriptionCount(name(room), 2)])
+        fixture.tick(3_001)
         #expect(fixture.take().webhooks == [])
-        fixture.hear(2, .share(key(room), .count(0), keeper: Epoch(1)), token: ClusterLink.nodeToken, at: 1)
+        fixture.tick(3_002)
         #expect(fixture.take().webhooks == [.channelVacated(name(room))])
     }
 
@@ -55,18 +58,25 @@ struct LinkSharesTests {
     func takeover() {
         var fixture = LinkFixture.up([2, 3], reportsShares: true)
         let room = channel(keptBy: [2, 1])
-        fixture.hear(2, .share(key(room), .count(1), keeper: Epoch(2)), token: ClusterLink.nodeToken, at: 1_000)
-        #expect(fixture.take().webhooks == [])
+        fixture.changed(.count(name(room), 1))
+        fixture.hear(2, .count(1), of: room, .toFollower, at: 1_000)
         fixture.tick(from: 1_000, to: 5_000)
         fixture.hear(3, .heartbeat(name: "n3", []), at: 5_000)
-        fixture.tick(from: 5_100, to: 10_900)
-        let outputs = fixture.take()
+        fixture.tick(from: 5_100, to: 6_100)
+        var outputs = fixture.take()
         #expect(outputs.went == ["n2"])
-        #expect(outputs.webhooks.filter { $0 == .channelOccupied(name(room)) }.count == 1)
-        #expect(outputs.webhooks.last == .channelVacated(name(room)))
+        #expect(outputs.webhooks == [])
+        // The third node has noticed it, too.
+        fixture.agree([3], at: 6_200)
+        fixture.tick(from: 6_200, to: 6_800)
+        fixture.changed(.count(name(room), 0))
+        fixture.tick(from: 6_900, to: 9_900)
+        outputs = fixture.take()
+        #expect(
+            outputs.webhooks == [.channelOccupied(name(room)), .subscriptionCount(name(room), 1), .channelVacated(name(room))])
     }
 
-    @Test("the second node tells again what is recent, even if the dead keeper's successor keeps the channel")
+    @Test("what the dead keeper may not have told is handed over to its successor")
     func successor() {
         var fixture = LinkFixture.up([2, 3], reportsShares: true)
         let successor = [Epoch(1), Epoch(3), Epoch(9)]
@@ -74,30 +84,29 @@ struct LinkSharesTests {
         let room =
             rooms.first { name in
                 Keeper.keepers(of: key(name), among: [Epoch(1), Epoch(2), Epoch(3)]).map(\.value) == [2, 1]
-                    && Keeper.keeper(of: name, app: "app", among: successor)?.value == 9
+                    && Keeper.keepers(of: key(name), among: successor).map(\.value) == [9, 1]
             } ?? ""
         fixture.changed(.count(name(room), 1))
         #expect(fixture.take().webhooks == [])
         fixture.hear(9, .heartbeat(name: "n2", []), at: 1_000)
         let outputs = fixture.take()
-        #expect(outputs.webhooks == [.channelOccupied(name(room)), .subscriptionCount(name(room), 1)])
-        let moved = outputs.published.filter { $0.subject == "c.nodes.9" }.map(\.body)
-        #expect(moved == [.share(key(room), .count(1), keeper: nil)])
+        #expect(outputs.webhooks == [])
+        #expect(
+            messages(outputs, to: 9) == [
+                .handOver(key(room), [HandedFact(.occupancy, told: nil), HandedFact(.count, told: nil)]),
+                .share(key(room), .whole(count: 1, users: []), .moved),
+            ])
     }
 
-    @Test("a change is told by whom its sender believes to be the keeper, or who was to follow that one")
+    @Test("a change that comes to a node that is no longer the keeper is told by the keeper")
     func differentViews() {
         var fixture = LinkFixture.up([2, 3], reportsShares: true)
         let room = channel(keptBy: [2, 3])
-        let tokens = ClusterLink.nodeToken
-        // The sender does not know yet that another node keeps the channel now.
-        fixture.hear(3, .share(key(room), .count(1), keeper: Epoch(1)), token: tokens, at: 1)
-        #expect(fixture.take().webhooks.first == .channelOccupied(name(room)))
-        // It does not know yet that the keeper has gone.
-        fixture.hear(3, .share(key(room), .count(0), keeper: Epoch(9)), token: tokens, at: 2)
-        #expect(fixture.take().webhooks == [.channelVacated(name(room))])
-        fixture.hear(3, .share(key(room), .count(1), keeper: Epoch(2)), token: tokens, at: 3)
-        #expect(fixture.take().webhooks == [])
+        fixture.hear(3, .count(1), of: room, .toKeeper, at: 1)
+        let outputs = fixture.take()
+        #expect(outputs.webhooks == [])
+        let facts = [HandedFact(.occupancy, told: nil), HandedFact(.count, told: nil)]
+        #expect(messages(outputs, to: 2) == [.handOver(key(room), facts)])
     }
 
     @Test("after a goodbye nothing is told again")
@@ -106,24 +115,62 @@ struct LinkSharesTests {
         let room = channel(keptBy: [2, 1])
         fixture.changed(.count(name(room), 1))
         fixture.hear(2, .goodbye, at: 1_000)
+        fixture.agree([3], at: 1_000)
+        fixture.tick(1_100)
         #expect(fixture.take().webhooks == [])
         fixture.changed(.count(name(room), 0))
+        fixture.tick(from: 1_200, to: 4_200)
         #expect(fixture.take().webhooks == [.channelVacated(name(room))])
+    }
+
+    @Test("a node that ends hands over what it has not told, also what comes after its goodbye")
+    func ends() {
+        var fixture = LinkFixture.up([2, 3], reportsShares: true)
+        let (room, other) = (channel(keptBy: [1, 2]), channel(keptBy: [1, 3]))
+        fixture.changed(.count(name(room), 1))
+        fixture.changed(.count(name(room), 0))
+        _ = fixture.take()
+        fixture.link.end(&fixture.outputs)
+        let outputs = fixture.take()
+        #expect(outputs.webhooks == [])
+        #expect(messages(outputs, to: 2) == [.handOver(key(room), [HandedFact(.occupancy, told: true)])])
+        fixture.hear(2, .count(1), of: other, .toKeeper, at: 1)
+        let facts = [HandedFact(.occupancy, told: nil), HandedFact(.count, told: nil)]
+        #expect(messages(fixture.take(), to: 3) == [.handOver(key(other), facts)])
+    }
+
+    @Test("the last node tells all at its end")
+    func endsAlone() {
+        var fixture = LinkFixture.up(reportsShares: true)
+        fixture.tick(from: 100, to: 6_000)
+        fixture.changed(.count(name("room"), 1))
+        fixture.changed(.count(name("room"), 0))
+        _ = fixture.take()
+        fixture.link.end(&fixture.outputs)
+        #expect(fixture.take().webhooks == [.channelVacated(name("room"))])
+    }
+
+    @Test("what a node hands over counts after its goodbye")
+    func lastWord() {
+        var fixture = LinkFixture.up([2], reportsShares: true)
+        fixture.hear(2, .goodbye, at: 1)
+        fixture.hear(2, .count(1), of: "room", .toKeeper, at: 1)
+        #expect(fixture.link.kept.count == 0)
+        fixture.hear(2, .handOver(key("room"), [HandedFact(.occupancy, told: true)]), token: ClusterLink.nodeToken, at: 1)
+        fixture.tick(3_001)
+        #expect(fixture.take().webhooks == [.channelVacated(name("room"))])
     }
 
     @Test("a node that comes gets the shares that it is to keep")
     func reportsToNewNode() {
         var fixture = LinkFixture.up([2], reportsShares: true)
-        let room = channel(keptBy: [3, 1])
+        let room = channel(keptBy: [3, 2])
         fixture.changed(.count(name(room), 1))
         fixture.changed(.memberJoined(name(room), PresenceMember(id: "ann")))
         _ = fixture.take()
         fixture.hear(3, .heartbeat(name: "n3", []), at: 1)
-        let shares = fixture.take().published.filter { $0.subject == "c.nodes.3" }.map(\.body)
-        #expect(
-            shares == [
-                .share(key(room), .count(1), keeper: nil), .share(key(room), .users(["ann"]), keeper: nil),
-            ])
+        let shares = messages(fixture.take(), to: 3).filter { if case .share = $0 { true } else { false } }
+        #expect(shares == [.share(key(room), .whole(count: 1, users: ["ann"]), .moved)])
     }
 
     @Test("counts of large channels are told every five seconds")
@@ -131,14 +178,116 @@ struct LinkSharesTests {
         var fixture = LinkFixture.up([2, 3], reportsShares: true)
         let room = channel(keptBy: [1, 2])
         fixture.tick(100)
-        fixture.hear(2, .share(key(room), .count(100), keeper: Epoch(1)), token: ClusterLink.nodeToken, at: 100)
+        fixture.hear(2, .count(100), of: room, .toKeeper, at: 100)
         _ = fixture.take()
-        for count in 101...120 {
-            fixture.hear(2, .share(key(room), .count(count), keeper: Epoch(1)), token: ClusterLink.nodeToken, at: 200)
-        }
-        fixture.tick(from: 200, to: 5_000)
+        for count in 101...120 { fixture.hear(2, .count(count), of: room, .toKeeper, at: 200) }
+        fixture.tick(from: 200, to: 4_900)
         #expect(fixture.take().webhooks == [])
-        fixture.tick(5_100)
+        fixture.tick(5_000)
         #expect(fixture.take().webhooks == [.subscriptionCount(name(room), 120)])
+    }
+
+    // MARK: Losses
+
+    @Test("while nodes come and go nothing is told, until all have compared, or for six seconds at most")
+    func waitsForAgreement() {
+        var fixture = LinkFixture.up([2, 3], reportsShares: true)
+        let room = channel(keptBy: [1, 2])
+        fixture.hear(4, .heartbeat(name: "n4", []), at: 100)
+        fixture.hear(2, .count(1), of: room, .toKeeper, at: 100)
+        let keepsIt = Keeper.keeper(of: room, app: "app", among: [1, 2, 3, 4].map(Epoch.init)) == Epoch(1)
+        fixture.agree([2, 3], at: 200)
+        #expect(fixture.take().webhooks == [])
+        fixture.agree([4], at: 300)
+        fixture.tick(400)
+        #expect(fixture.take().webhooks.contains(.channelOccupied(name(room))) == keepsIt)
+    }
+
+    @Test("a lost report is noticed by the digest and reported again")
+    func lostReport() {
+        var fixture = LinkFixture.up([2], reportsShares: true)
+        let room = channel(keptBy: [1, 2])
+        var remote = KeptChannels(memory: 1)
+        remote.apply(
+            .count(1), of: Epoch(2), to: key(room), KeptChannel.Arrival(now: 0, isKeeper: true, isMoved: false, isSettled: true))
+        let digest = remote.digest(of: Epoch(2)).value
+        fixture.hear(2, .sharesDigest(digest), token: ClusterLink.nodeToken, at: 0)
+        #expect(messages(fixture.take(), to: 2) == [])
+        fixture.hear(2, .sharesDigest(digest), token: ClusterLink.nodeToken, at: 2_000)
+        #expect(messages(fixture.take(), to: 2) == [.sharesQuestion])
+        fixture.hear(2, .sharesBegin, token: ClusterLink.nodeToken, at: 2_001)
+        fixture.hear(2, .whole(count: 1, users: []), of: room, .toKeeper, at: 2_001)
+        fixture.hear(2, .sharesEnd(1), token: ClusterLink.nodeToken, at: 2_001)
+        #expect(fixture.take().webhooks == [])
+        fixture.hear(2, .sharesDigest(digest), token: ClusterLink.nodeToken, at: 4_000)
+        fixture.tick(4_001)
+        let outputs = fixture.take()
+        #expect(outputs.webhooks.first == .channelOccupied(name(room)))
+        #expect(!messages(outputs, to: 2).contains(.sharesQuestion))
+    }
+
+    @Test("a share that is missing from a node's whole report has ended")
+    func missingFromWhole() {
+        var fixture = LinkFixture.up([2], reportsShares: true)
+        let room = channel(keptBy: [1, 2])
+        fixture.hear(2, .whole(count: 1, users: ["ann"]), of: room, .toKeeper, at: 0)
+        _ = fixture.take()
+        fixture.hear(2, .sharesBegin, token: ClusterLink.nodeToken, at: 1)
+        fixture.hear(2, .sharesEnd(0), token: ClusterLink.nodeToken, at: 1)
+        fixture.tick(3_001)
+        #expect(fixture.take().webhooks == [.memberRemoved(name(room), userID: "ann"), .channelVacated(name(room))])
+    }
+
+    @Test("a whole report of which a part was lost ends no share")
+    func incompleteWhole() {
+        var fixture = LinkFixture.up([2], reportsShares: true)
+        let room = channel(keptBy: [1, 2])
+        fixture.hear(2, .whole(count: 1, users: ["ann"]), of: room, .toKeeper, at: 0)
+        _ = fixture.take()
+        fixture.hear(2, .sharesBegin, token: ClusterLink.nodeToken, at: 1)
+        fixture.hear(2, .sharesEnd(1), token: ClusterLink.nodeToken, at: 1)
+        fixture.tick(3_001)
+        #expect(fixture.take().webhooks == [])
+    }
+
+    @Test("a keeper whose shares differ from what a node has reported tells nothing until they agree, or three heartbeats")
+    func differs() {
+        var fixture = LinkFixture.up([2], reportsShares: true)
+        let room = channel(keptBy: [1, 2])
+        fixture.hear(2, .sharesDigest(1), token: ClusterLink.nodeToken, at: 0)
+        fixture.changed(.count(name(room), 1))
+        fixture.tick(from: 100, to: 5_900)
+        #expect(fixture.take().webhooks == [])
+        fixture.hear(2, .sharesDigest(1), token: ClusterLink.nodeToken, at: 5_950)
+        fixture.tick(6_000)
+        #expect(fixture.take().webhooks == [.channelOccupied(name(room)), .subscriptionCount(name(room), 1)])
+    }
+
+    @Test("a node that others had given up tells again what its clients make occupied")
+    func gaveUp() {
+        var fixture = LinkFixture.up([2], reportsShares: true)
+        let (mine, shared) = (channel(keptBy: [1, 2]), channel(keptBy: [1, 3]))
+        fixture.changed(.count(name(mine), 1))
+        fixture.changed(.count(name(shared), 1))
+        _ = fixture.take()
+        fixture.hear(2, .gaveUp, token: ClusterLink.nodeToken, at: 10_000)
+        // The other node was the keeper meanwhile, and has subscribers of one channel.
+        fixture.hear(2, .whole(count: 1, users: []), of: shared, .moved, at: 10_000)
+        fixture.agree([2], at: 10_000)
+        fixture.tick(from: 10_100, to: 10_500)
+        let webhooks = fixture.take().webhooks
+        #expect(webhooks.contains(.channelOccupied(name(mine))))
+        #expect(!webhooks.contains(.channelOccupied(name(shared))))
+    }
+
+    @Test("a node that was declared dead and speaks is told so")
+    func tellsThatItGaveUp() {
+        var fixture = LinkFixture.up([2], reportsShares: true)
+        fixture.tick(from: 100, to: 6_100)
+        #expect(fixture.take().went == ["n2"])
+        fixture.hear(2, .heartbeat(name: "n2", []), at: 7_000)
+        #expect(messages(fixture.take(), to: 2).first == .gaveUp)
+        fixture.hear(2, .heartbeat(name: "n2", []), at: 8_000)
+        #expect(messages(fixture.take(), to: 2) == [])
     }
 }

@@ -77,6 +77,15 @@ struct RemoteMembersTests {
         #expect(members.replace(Self.one, version: 10, [Self.ann]) == [])
     }
 
+    @Test("behind an answer without members, the first change is enough")
+    func firstChangeAfterNone() {
+        var (members, local) = (RemoteMembers(), LocalMembers())
+        members.ask(Self.one, at: 0)
+        #expect(members.replace(Self.one, version: 0, []) == [])
+        let first = local.join(Self.ann, on: Self.room, at: 0)
+        #expect(members.change(Self.one, version: first, .joined(Self.ann)) == .changed([.joined(Self.ann)]))
+    }
+
     @Test("of a node that was never asked: its first change is enough, another is a gap")
     func firstChange() {
         var (members, others, local) = (RemoteMembers(), RemoteMembers(), LocalMembers())

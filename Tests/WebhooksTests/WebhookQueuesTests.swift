@@ -46,6 +46,12 @@ import Testing
         #expect(sent(at: 5_000) == [1: [json(vacated("a"))]])
     }
 
+    @Test mutating func queuesEdgesThatTheCallerHasDebouncedAtOnce() {
+        queues = WebhookQueues([endpoint(batch: true)], debounces: false)
+        for event in [vacated("a"), occupied("a")] { queues.handle(event, at: moment(0)) }
+        #expect(sent(at: 1_000) == [0: [json(vacated("a")), json(occupied("a"))]])
+    }
+
     @Test mutating func returnsTheNextDueTime() {
         queues = WebhookQueues([endpoint(batch: true), endpoint()])
         #expect(queues.send(at: 0) { _, _ in } == nil)

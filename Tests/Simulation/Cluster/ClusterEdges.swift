@@ -9,32 +9,23 @@ struct ClusterEdges {
 
     /// Whether the last edge was the first of its kind: occupied, or added.
     private var isOn: [Key: Bool] = [:]
-    /// When it was decided.
-    private var decidedAt: [Key: Int64] = [:]
     private(set) var count = 0
 
-    /// - Parameters:
-    ///   - time: when it was decided.
-    ///   - isStrict: whether each edge must be told exactly once. If not, an edge that is told after a later one of another
-    ///     node counts as told before it: the keeper has changed while the webhook waited.
-    mutating func told(_ event: WebhookEvent, at time: Int64, isStrict: Bool) throws(Discrepancy) {
+    /// - Parameter isStrict: whether each edge must be told exactly once.
+    mutating func told(_ event: WebhookEvent, isStrict: Bool) throws(Discrepancy) {
         switch event {
-        case .channelOccupied(let channel): try told(.channel(channel), true, event, time, isStrict)
-        case .channelVacated(let channel): try told(.channel(channel), false, event, time, isStrict)
+        case .channelOccupied(let channel): try told(.channel(channel), true, event, isStrict)
+        case .channelVacated(let channel): try told(.channel(channel), false, event, isStrict)
         case .memberAdded(let channel, let userID):
-            try told(.member(ClusterModel.Membership(channel: channel, userID: userID)), true, event, time, isStrict)
+            try told(.member(ClusterModel.Membership(channel: channel, userID: userID)), true, event, isStrict)
         case .memberRemoved(let channel, let userID):
-            try told(.member(ClusterModel.Membership(channel: channel, userID: userID)), false, event, time, isStrict)
+            try told(.member(ClusterModel.Membership(channel: channel, userID: userID)), false, event, isStrict)
         default: break
         }
     }
 
-    private mutating func told(
-        _ key: Key, _ isOn: Bool, _ event: WebhookEvent, _ time: Int64, _ isStrict: Bool
-    ) throws(Discrepancy) {
+    private mutating func told(_ key: Key, _ isOn: Bool, _ event: WebhookEvent, _ isStrict: Bool) throws(Discrepancy) {
         count += 1
-        if !isStrict, time < decidedAt[key, default: 0] { return }
-        decidedAt[key] = time
         let before = self.isOn.updateValue(isOn, forKey: key) ?? false
         if isStrict, before == isOn { throw Discrepancy("webhooks were told twice in a row: \(event)") }
     }

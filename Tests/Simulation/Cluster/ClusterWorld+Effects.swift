@@ -15,7 +15,8 @@ extension ClusterWorld {
         case .closed(let socket): try close(socket, on: index)
         case .webhook(let event):
             summary.trace.add("\(event)")
-            try queue(event, of: index)
+            try edges.told(event, isStrict: !scenario.hasOutages && !scenario.hasDeaths)
+            summary.edges = edges.count
         case .came: break
         case .went(let node):
             guard seats[index].node?.isUp == true else {
@@ -40,40 +41,6 @@ extension ClusterWorld {
             if let position = model.index(socket, channel) { model[position].count = count }
         case nil: break
         }
-    }
-
-    // MARK: Webhooks
-
-    /// Webhooks are told of those who come at once, of those who leave 3 s later; a node that dies meanwhile has not told.
-    private mutating func queue(_ event: WebhookEvent, of index: Int) throws(Discrepancy) {
-        let opposite: WebhookEvent
-        switch event {
-        case .channelOccupied(let channel): opposite = .channelVacated(channel)
-        case .memberAdded(let channel, let userID): opposite = .memberRemoved(channel, userID: userID)
-        case .channelVacated, .memberRemoved: return seats[index].leaving.append((event, now))
-        default: return
-        }
-        if let position = seats[index].leaving.firstIndex(where: { $0.event == opposite }) {
-            let leaving = seats[index].leaving.remove(at: position)
-            if areEdgesStrict { return }
-            // What a dead keeper had told and another tells again must not swallow the return.
-            try tell(leaving.event, at: leaving.at)
-        }
-        try tell(event, at: now)
-    }
-
-    private var areEdgesStrict: Bool { !scenario.hasOutages && !scenario.hasDeaths }
-
-    mutating func tellLeaving(_ index: Int) throws(Discrepancy) {
-        while let first = seats[index].leaving.first, now - first.at >= 3_000 {
-            seats[index].leaving.removeFirst()
-            try tell(first.event, at: first.at)
-        }
-    }
-
-    private mutating func tell(_ event: WebhookEvent, at time: Int64) throws(Discrepancy) {
-        try edges.told(event, at: time, isStrict: areEdgesStrict)
-        summary.edges = edges.count
     }
 
     // MARK: Subscriptions

@@ -17,10 +17,7 @@ extension ClusterWorld {
         }
         for index in seats.indices { try checkMembers(on: index) }
         for subscription in model.subscriptions { try check(subscription) }
-        let options = scenario.options
-        if options.checksEdgesAfterCuts || !scenario.hasOutages, options.checksEdgesAfterDeaths || !scenario.hasDeaths {
-            try edges.settle(model, scenario)
-        }
+        try edges.settle(model, scenario)
         for index in seats.indices { try checkSums(from: index) }
     }
 

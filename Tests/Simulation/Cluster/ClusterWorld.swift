@@ -18,8 +18,6 @@ struct ClusterWorld {
         var frozenSince: Int64?
         /// Whether it has noticed that it was cut off.
         var hasNoticed = false
-        /// Webhooks of those who left, which are told after a while: those who come back meanwhile have not left.
-        var leaving: [(event: WebhookEvent, at: Int64)] = []
         /// What has come while it was frozen.
         var inbox: [BusEvent] = []
         /// Its open connections, and who has signed in with them.
@@ -116,7 +114,6 @@ struct ClusterWorld {
             seats[index].node?.turn()
             seats[index].node?.tick(at: now)
             try collect(index)
-            try tellLeaving(index)
         case .turn(let index, let life):
             guard seats[index].life == life, !seats[index].isFrozen else { return }
             seats[index].node?.turn()
@@ -149,7 +146,8 @@ struct ClusterWorld {
             guard let oneIn else { return false }
             let isLost = dropDice.below(oneIn) == 0
             switch ClusterMessage(payload)?.body {
-            case .event, .memberJoined, .memberLeft, .members, .membersQuestion:
+            case .event, .memberJoined, .memberLeft, .members, .membersQuestion, .share, .sharesBegin, .sharesEnd, .sharesDigest,
+                .sharesQuestion:
                 if isLost { lost.append((payload, receiver)) }
                 return isLost
             case .heartbeat:
@@ -232,7 +230,6 @@ struct ClusterWorld {
         seats[index].life = 0
         seats[index].isFrozen = false
         seats[index].inbox = []
-        seats[index].leaving = []
         seats[index].sockets = []
     }
 
