@@ -112,6 +112,11 @@ extension ClusterLink {
                 let changes = interests.byToken[token]?.members?.replace(message.sender, version: version.version, members)
             else { return }
             tell(changes, token, &outputs)
+            if interests.byToken[token]?.isSignIns == false,
+                let time = interests.byToken[token]?.members?.takeSyncTime(at: now)
+            {
+                outputs.append(.synchronized(milliseconds: time))
+            }
             release(token, &outputs)
         case .question(let ticket, let kind, let content):
             outputs.append(.question(ticket: ticket, from: message.sender, kind: kind, Array(content)))

@@ -29,6 +29,8 @@ package struct ClusterLink {
         case went(ClusterNode, isOrderly: Bool)
         /// Tell the backends' webhooks, if they want to know.
         case webhook(AppWebhookEvent)
+        /// The other nodes have told the members of a presence channel, so long after they were asked.
+        case synchronized(milliseconds: Int64)
         /// A message on a channel's subject was lost.
         case gap(ChannelName, app: AppIndex)
     }

@@ -15,6 +15,10 @@ package enum ClusterQuestion: Sendable {
     case cachedEvent(app: String, channel: String)
     /// What are your present figures? The answer is the body of `GET /api/ops/stats`.
     case stats
+    /// Which connections have you? The answer is a ``ConnectionPage``.
+    case connections(ConnectionSearch)
+    /// When was a connection opened? The answer is its place in the lists of all nodes' connections; empty: it is elsewhere.
+    case position(SocketID)
 
     private enum Kind: UInt8 {
         case authorized = 1
@@ -22,6 +26,8 @@ package enum ClusterQuestion: Sendable {
         case channels = 3
         case cachedEvent = 4
         case stats = 5
+        case connections = 6
+        case position = 7
     }
 
     /// The kind on the wire.
@@ -32,11 +38,18 @@ package enum ClusterQuestion: Sendable {
         case .channels: Kind.channels.rawValue
         case .cachedEvent: Kind.cachedEvent.rawValue
         case .stats: Kind.stats.rawValue
+        case .connections: Kind.connections.rawValue
+        case .position: Kind.position.rawValue
         }
     }
 
     /// Whether one answer that is not empty suffices.
-    package var endsWithFirst: Bool { if case .authorized = self { true } else { false } }
+    package var endsWithFirst: Bool {
+        switch self {
+        case .authorized, .position: true
+        case .occupancy, .channels, .cachedEvent, .stats, .connections: false
+        }
+    }
 
     package var bytes: [UInt8] {
         var writer = ByteWriter(capacity: 256)
@@ -59,6 +72,12 @@ package enum ClusterQuestion: Sendable {
             writer.append(text: app)
             writer.append(text: channel)
         case .stats: break
+        case .connections(let search):
+            writer.append(optional: search.filter.channel?.text)
+            writer.append(optional: search.filter.user)
+            writer.append(optional: search.after?.description)
+            writer.append(UInt64(search.limit))
+        case .position(let socket): writer.append(socket.bits)
         }
         return writer.bytes
     }
@@ -79,9 +98,27 @@ package enum ClusterQuestion: Sendable {
         case .channels?: self = .channels(app: reader.text(), prefix: reader.text())
         case .cachedEvent?: self = .cachedEvent(app: reader.text(), channel: reader.text())
         case .stats?: self = .stats
+        case .connections?:
+            guard let search = ConnectionSearch(&reader) else { return nil }
+            self = .connections(search)
+        case .position?: self = .position(SocketID(bits: reader.int64()))
         case nil: return nil
         }
         guard reader.isValid else { return nil }
+    }
+}
+
+extension ConnectionSearch {
+    /// Nil if a name or a position is none, or the page too large.
+    fileprivate init?(_ reader: inout ByteReader) {
+        let (channelText, user) = (reader.optionalText(), reader.optionalText())
+        let (positionText, limit) = (reader.optionalText(), reader.count())
+        let channel = channelText.flatMap { ChannelName($0, lengthMax: .max) }
+        let position = positionText.flatMap { Hub.ConnectionPosition($0) }
+        guard (channel == nil) == (channelText == nil), (position == nil) == (positionText == nil),
+            (1...Self.limitMax).contains(limit)
+        else { return nil }
+        self.init(Hub.ConnectionFilter(channel: channel, user: user), after: position, limit: limit)
     }
 }
 
@@ -169,12 +206,12 @@ package struct ChannelSums: Sendable {
 }
 
 extension ByteWriter {
-    fileprivate mutating func append(optional text: String?) {
+    mutating func append(optional text: String?) {
         append(UInt8(text == nil ? 0 : 1))
         if let text { append(text: text) }
     }
 }
 
 extension ByteReader {
-    fileprivate mutating func optionalText() -> String? { byte() == 1 ? text() : nil }
+    mutating func optionalText() -> String? { byte() == 1 ? text() : nil }
 }

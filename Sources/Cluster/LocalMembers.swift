@@ -80,6 +80,8 @@ struct RemoteMembers {
     private var copies: [Epoch: Copy] = [:]
     /// The nodes that have been asked, and when.
     private(set) var asked: [Epoch: Int64] = [:]
+    /// When the first of them was asked; nil if one has not answered in time.
+    private var askedSince: Int64?
 
     /// The nodes that have not answered in time. They are asked again with their next heartbeat.
     private(set) var unanswered: Set<Epoch> = []
@@ -87,6 +89,7 @@ struct RemoteMembers {
     var isComplete: Bool { asked.isEmpty }
 
     mutating func ask(_ node: Epoch, at now: Int64) {
+        if asked.isEmpty { askedSince = now }
         asked[node] = now
         unanswered.remove(node)
     }
@@ -94,7 +97,15 @@ struct RemoteMembers {
     /// Waits no longer for answers to questions that were asked at `time` or before.
     mutating func giveUp(askedUntil time: Int64) {
         unanswered.formUnion(asked.filter { $0.value <= time }.keys)
+        if asked.contains(where: { $0.value <= time }) { askedSince = nil }
         asked = asked.filter { $0.value > time }
+    }
+
+    /// Call it after an answer.
+    /// - Returns: the milliseconds from the first question to the last answer; nil if it was not the last.
+    mutating func takeSyncTime(at now: Int64) -> Int64? {
+        guard asked.isEmpty, let since = askedSince.take() else { return nil }
+        return now - since
     }
 
     /// A node's answer replaces its copy.

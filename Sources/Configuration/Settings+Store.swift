@@ -8,6 +8,7 @@ extension Settings.Store {
         }
         section.path("path", into: &path)
         let location = section.secret("url", into: &url, .postgresURLOrNone)
+        section.integer("pool", into: &pool, 1...64)
         section.choice("durability", into: &durability)
         section.integer("retention_days", into: &retentionDays, 1...3_650)
         section.list("encryption_keys", into: &encryptionKeys, mayBeEmpty: true) { EncryptionKey($0) }

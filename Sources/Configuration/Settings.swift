@@ -128,6 +128,8 @@ package struct Settings: Equatable, Sendable {
         package var path = "var/fleetwire.db"
         /// The connection URI of a PostgreSQL database, which is used instead of the file; empty: the file is used.
         package var url = ""
+        /// The number of connections to a PostgreSQL database that read (1–64). A file needs none.
+        package var pool = 4
         package var durability = Durability.full
         /// Days after which the store deletes notifications, audit entries, and ended orders and routes (1–3,650).
         package var retentionDays = 30

@@ -28,6 +28,9 @@ extension Hub {
         /// The number of all channels.
         package let channelCount: Int
 
+        /// Its place in lists.
+        package var position: ConnectionPosition { ConnectionPosition(openedAt: openedAt, socket: socket) }
+
         /// The most channels that are named.
         package static let channelsMax = 100
     }
@@ -49,11 +52,16 @@ extension Hub {
             self.init(openedAt: openedAt, socket: socket)
         }
 
+        /// The same place in lists by another clock, which shows so many milliseconds more.
+        package func advanced(by milliseconds: Int64) -> ConnectionPosition {
+            ConnectionPosition(openedAt: openedAt &+ milliseconds, socket: socket)
+        }
+
         /// The position as text, which stays valid when the connection has closed.
         package var description: String { "\(openedAt)-\(socket)" }
 
         /// Newest first; of the same second in the order of their places.
-        fileprivate static func precedes(_ one: ConnectionPosition, _ other: ConnectionPosition) -> Bool {
+        package static func precedes(_ one: ConnectionPosition, _ other: ConnectionPosition) -> Bool {
             (one.openedAt, one.socket.place, one.socket.salt) > (other.openedAt, other.socket.place, other.socket.salt)
         }
     }

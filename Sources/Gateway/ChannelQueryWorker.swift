@@ -1,4 +1,5 @@
 import FanOut
+import HTTP
 import HTTPAPI
 import PusherProtocol
 import Server
@@ -17,64 +18,89 @@ final class ChannelQueryWorker: Sendable {
         case ops(OpsQuery)
     }
 
-    /// A query, and where its response goes.
-    private struct PendingQuery {
-        let query: Query
-        let loop: Int
-        let request: RequestID
+    private enum Item: Sendable {
+        /// A query, and where its response goes.
+        case query(Query, loop: Int, RequestID)
+        /// This node's part of all nodes' connections.
+        case part(
+            Hub.ConnectionFilter, after: Hub.ConnectionPosition?, limit: Int, completed: @Sendable (ConnectionReport) -> Void)
     }
 
-    private let queue: WorkQueue<PendingQuery>
+    private let queue: WorkQueue<Item>
     private let thread: Thread
 
     /// Starts the thread.
     /// - Parameter apps: the ids of the applications.
     init(hub: SharedHub, apps: [String]) {
-        let queue = WorkQueue<PendingQuery>(capacity: Self.capacity)
+        let queue = WorkQueue<Item>(capacity: Self.capacity)
         self.queue = queue
         thread = Thread(name: "channel-queries") {
-            var batch: [PendingQuery] = []
+            var batch: [Item] = []
             while queue.take(into: &batch, most: 1) == .items {
                 for item in batch {
-                    switch item.query {
-                    case .channels(let query, let app):
-                        let result = query.lookUp(app: app) { hub.read($0) }
-                        hub.post(.response(result.response, to: item.request), to: item.loop)
-                    case .ops(.channels(let prefix, let limit)):
-                        let channels = Hub.busiestChannels(prefix: prefix, limit: limit) { hub.read($0) }
-                        hub.post(.response(ChannelReport(channels, apps: apps).response, to: item.request), to: item.loop)
-                    case .ops(.connections(let filter, let before, let limit)):
-                        let (next, loop) = Self.list(filter, before: before, limit: limit, hub, item)
-                        hub.post(next, to: loop)
+                    switch item {
+                    case .query(let query, let loop, let request): Self.answer(query, hub, apps: apps, to: request, on: loop)
+                    case .part(let filter, let position, let limit, let completed):
+                        Self.list(filter, after: position, limit: limit, hub, completed)
                     }
                 }
             }
         }
     }
 
-    /// - Returns: the report, which visits all loops and begins with the first; or the response that the position is unknown.
-    private static func list(
-        _ filter: Hub.ConnectionFilter, before: ConnectionCursor?, limit: Int, _ hub: SharedHub, _ item: PendingQuery
-    ) -> (next: LoopMessage, loop: Int) {
-        var position: Hub.ConnectionPosition?
-        switch before {
-        case nil: break
-        case .position(let given)?: position = given
-        case .socket(let socket)?:
-            position = hub.read { $0.position(of: socket) }
-            guard position != nil else {
-                let text = "Expected before to be an open connection: this one has closed. Use the next of the page before"
-                return (.response(Envelope.error.error(400, text), to: item.request), item.loop)
+    private static func answer(_ query: Query, _ hub: SharedHub, apps: [String], to request: RequestID, on loop: Int) {
+        let respond = { @Sendable (response: HTTPResponse) in hub.post(.response(response, to: request), to: loop) }
+        switch query {
+        case .channels(let query, let app): respond(query.lookUp(app: app) { hub.read($0) }.response)
+        case .ops(.channels(let prefix, let limit)):
+            respond(ChannelReport(Hub.busiestChannels(prefix: prefix, limit: limit) { hub.read($0) }, apps: apps).response)
+        case .ops(.connections(let filter, let before, let limit, ofCluster: _)):
+            do throws(APIError) {
+                let position = try position(before, hub)
+                list(filter, after: position, limit: limit, hub) { respond($0.response(apps: apps)) }
+            } catch {
+                respond(error.response(.error))
             }
         }
+    }
+
+    private static func position(
+        _ before: ConnectionCursor?, _ hub: SharedHub
+    ) throws(APIError) -> Hub.ConnectionPosition? {
+        switch before {
+        case nil: return nil
+        case .position(let position)?: return position
+        case .socket(let socket)?:
+            if let position = hub.read({ $0.position(of: socket) }) { return position }
+            throw .closed
+        case .positionInCluster?:
+            throw APIError(400, "Expected before to be the next of a page of one node: this is one of all nodes")
+        }
+    }
+
+    /// The report visits all loops, and begins with the first.
+    private static func list(
+        _ filter: Hub.ConnectionFilter, after position: Hub.ConnectionPosition?, limit: Int, _ hub: SharedHub,
+        _ completed: @escaping @Sendable (ConnectionReport) -> Void
+    ) {
         let (entries, end) = Hub.newestConnections(filter, after: position, limit: limit) { hub.read($0) }
-        return (.report(ConnectionReport(entries, next: end, for: item.request, on: item.loop)), 0)
+        hub.post(.report(ConnectionReport(entries, next: end, completed)), to: 0)
     }
 
     /// Queues a query. The loop receives ``LoopMessage/response(_:to:)``.
     /// - Returns: false if the queue is full.
     func post(_ query: Query, for request: RequestID, on loop: Int) -> Bool {
-        queue.post(PendingQuery(query: query, loop: loop, request: request))
+        queue.post(.query(query, loop: loop, request))
+    }
+
+    /// Queues the search for this node's part of all nodes' connections.
+    /// - Parameter completed: gets the report, on any thread.
+    /// - Returns: false if the queue is full.
+    func post(
+        _ filter: Hub.ConnectionFilter, after position: Hub.ConnectionPosition?, limit: Int,
+        _ completed: @escaping @Sendable (ConnectionReport) -> Void
+    ) -> Bool {
+        queue.post(.part(filter, after: position, limit: limit, completed: completed))
     }
 
     /// The number of queries that wait.
@@ -84,5 +110,12 @@ final class ChannelQueryWorker: Sendable {
     func stop() {
         queue.close()
         thread.join()
+    }
+}
+
+extension APIError {
+    /// A list is to begin behind a connection that has closed.
+    static var closed: APIError {
+        APIError(400, "Expected before to be an open connection: this one has closed. Use the next of the page before")
     }
 }

@@ -42,6 +42,12 @@ extension ClusterService {
             }
             hub.answer(ticket, to: node, [copy?.bytes ?? []])
         case .stats?: hub.answer(ticket, to: node, [figures.withLock { $0 }?() ?? []])
+        case .connections(let search)?:
+            let hub = hub
+            // If too many lists wait, the other node answers 503 after its second.
+            _ = list(search) { hub.answer(ticket, to: node, $0.parts) }
+        case .position(let socket)?:
+            hub.answer(ticket, to: node, [position(of: socket).map { Array($0.description.utf8) } ?? []])
         // Of a newer node.
         case nil: break
         }

@@ -25,6 +25,11 @@ final class ClusterService: Sendable {
     let asked = Lock<[UInt64: @Sendable (Questions.Result) -> Void]>([:])
     /// Returns the body of `GET /api/ops/stats`; nil until the gateway serves.
     let figures = Lock<(@Sendable () -> [UInt8])?>(nil)
+    /// Lists this node's connections; nil until the gateway serves.
+    let connections = Lock<ConnectionList?>(nil)
+    /// What to add to monotonic times for those since 1970. It does not change, so that a connection stays where it is in
+    /// the list of all nodes' connections when the clock is set.
+    let unixMinusMonotonic = Clock.unixMilliseconds() - Clock.monotonicMilliseconds()
     private let log: Log
     private let bus: NATSConnection
     private let observers = Lock<Observers?>(nil)
@@ -39,6 +44,7 @@ final class ClusterService: Sendable {
 
     private struct Counts {
         var gaps = 0
+        var syncSeconds = Histogram(bounds: [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1])
     }
 
     /// What the cluster's messages cause in other parts of the gateway.
@@ -177,6 +183,8 @@ final class ClusterService: Sendable {
                 log.warning("cluster_gap", ["channel": .text(channel.text)])
             case .question(let ticket, let node, let kind, let content): answer(ticket, to: node, kind: kind, content)
             case .answered(let result): complete(result)
+            case .synchronized(let milliseconds):
+                counts.withLock { $0.syncSeconds.observe(Double(milliseconds) / 1_000) }
             case .note(let note): observers.withLock { $0 }?.onNote(note)
             case .subscribe, .unsubscribe, .publish, .hub, .ready, .webhook: break
             }
@@ -204,6 +212,10 @@ final class ClusterService: Sendable {
             MetricFamily(
                 "\(prefix)_cluster_subscriptions", .gauge, help: "Channels whose subjects the node is subscribed to.",
                 value: subscriptions),
+            MetricFamily(
+                "\(prefix)_cluster_sync_seconds",
+                help: "Time from asking the other nodes for a presence channel's members to having them, in seconds.",
+                histograms: [([], counts.withLock { $0.syncSeconds })]),
             MetricFamily(
                 "\(prefix)_nats_reconnects_total", .counter, help: "Connections to NATS after the first.", value: bus.reconnects),
         ]

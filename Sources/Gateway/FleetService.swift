@@ -124,8 +124,8 @@ final class FleetService: Sendable {
                 onTick: { if order.withLock({ $0.needsLog(at: Clock.monotonicMilliseconds()) }) { writer.look() } }))
         do throws(StoreError) {
             reader = try StoreReader(
-                settings.store.address, confirmSeconds: settings.delivery.confirmSeconds,
-                backlogHours: settings.delivery.backlogHours,
+                settings.store.address, threadCount: settings.store.readerCount,
+                confirmSeconds: settings.delivery.confirmSeconds, backlogHours: settings.delivery.backlogHours,
                 backlogLimit: settings.delivery.backlogLimit, trips: settings.trips, encode: FleetResponses.body(of:),
                 onReplies: {
                     publisher.publish($0) { request in intake.post { writer.post(request) } == .queued }
@@ -302,12 +302,18 @@ final class FleetService: Sendable {
                     samples: [
                         ([("thread", "writer")], String(store.queueDepth)), ([("thread", "reader")], String(readerDepth)),
                     ]),
-            ] + fileFamilies(prefix: prefix) + (cluster?.families(prefix: prefix) ?? [])
+            ] + storeFamilies(prefix: prefix) + (cluster?.families(prefix: prefix) ?? [])
     }
 
-    /// None if the store is on a PostgreSQL server.
-    private func fileFamilies(prefix: String) -> [MetricFamily] {
-        guard let sizes = writer.fileSizes else { return [] }
+    /// Of a file, or of the connections to a PostgreSQL server.
+    private func storeFamilies(prefix: String) -> [MetricFamily] {
+        guard let sizes = writer.fileSizes else {
+            return [
+                MetricFamily(
+                    "\(prefix)_store_pool_waiting", .gauge,
+                    help: "Reads that wait for one of the store.pool connections to the database.", value: readerDepth)
+            ]
+        }
         return [
             MetricFamily("\(prefix)_store_file_bytes", .gauge, help: "Size of the database file.", value: sizes.file),
             MetricFamily("\(prefix)_store_wal_bytes", .gauge, help: "Size of the write-ahead log's file.", value: sizes.log),

@@ -37,7 +37,7 @@ enum LoopMessage: Sendable {
     case looked(RequestID)
     /// A page of a replay; nil if the store could not be read.
     indirect case page(request: Int, ReplayPage?)
-    /// Add what the loop knows of its connections, then pass the report to the next loop; the last one responds.
+    /// Add what the loop knows of its connections, then pass the report to the next loop; the last one completes it.
     indirect case report(ConnectionReport)
     /// Close all WebSockets within this time.
     case drain(seconds: Int)

@@ -65,14 +65,53 @@ extension Node {
     func statsOfCluster(_ pending: PendingRequest, _ id: RequestID) -> HTTPResponse? {
         guard let cluster = fleet.cluster else { return .json(200, stats) }
         waiting[id] = pending
-        let (hub, loop, own) = (hub, index, stats)
-        let failure = (pending.envelope ?? .error).error(
-            503, "A node of the cluster does not answer: try again", headers: ["Retry-After": "1"])
+        let (hub, loop, own, failure) = (hub, index, stats, silence(pending))
         cluster.ask(.stats) { result in
             let sum = result.isComplete ? StatsSum.json([own] + result.answers) : nil
             hub.post(.response(sum.map { .json(200, $0) } ?? failure, to: id), to: loop)
         }
         return nil
+    }
+
+    /// Answers with a page of all nodes' connections.
+    func connectionsOfCluster(
+        _ filter: Hub.ConnectionFilter, before: ConnectionCursor?, limit: Int, _ pending: PendingRequest, _ id: RequestID
+    ) -> HTTPResponse? {
+        guard let cluster = fleet.cluster else { return nil }
+        let (hub, loop, metrics, silence, full) = (hub, index, metrics, silence(pending), Self.listsFull(pending))
+        let respond = { @Sendable (response: HTTPResponse) in hub.post(.response(response, to: id), to: loop) }
+        let list = { @Sendable (position: Hub.ConnectionPosition?) in
+            let isQueued = cluster.page(ConnectionSearch(filter, after: position, limit: limit)) { page in
+                respond(page.map { .connections($0) } ?? silence)
+            }
+            guard !isQueued else { return }
+            metrics.countLimited(.channelQueriesQueue)
+            respond(full)
+        }
+        switch before {
+        case nil: list(nil)
+        case .positionInCluster(let position)?: list(position)
+        case .position?:
+            return (pending.envelope ?? .error).error(400, "Expected before to be the next of a page of all nodes")
+        case .socket(let socket)?:
+            cluster.find(socket) { position, isCertain in
+                if let position { return list(position) }
+                respond(isCertain ? APIError.closed.response(.error) : silence)
+            }
+        }
+        waiting[id] = pending
+        return nil
+    }
+
+    /// The response if too many lists wait.
+    private static func listsFull(_ pending: PendingRequest) -> HTTPResponse {
+        (pending.envelope ?? .error).error(503, "Overloaded: too many lists wait, try again", headers: ["Retry-After": "1"])
+    }
+
+    /// The response if a node does not answer.
+    private func silence(_ pending: PendingRequest) -> HTTPResponse {
+        (pending.envelope ?? .error).error(
+            503, "A node of the cluster does not answer: try again", headers: ["Retry-After": "1"])
     }
 
     private static let incomplete = HTTPResponse.text(

@@ -17,7 +17,7 @@ extension Node {
     /// The body of `GET /api/ops/stats`.
     var stats: [UInt8] { StatsResponse(metrics: metrics, hub: hub, fleet: fleet, apps: appIDs).json }
 
-    /// Adds the details of this loop's connections to a report; passes it on, or responds.
+    /// Adds the details of this loop's connections to a report; passes it on, or completes it.
     func complete(_ report: ConnectionReport) {
         var report = report
         let now = Clock.unixMilliseconds()  // one for all, so that clients can compare the times
@@ -25,7 +25,7 @@ extension Node {
         if index + 1 < hub.mailboxes.count {
             hub.post(.report(report), to: index + 1)
         } else {
-            hub.post(.response(report.response(apps: appIDs), to: report.request), to: report.loop)
+            report.completed(report)
         }
     }
 

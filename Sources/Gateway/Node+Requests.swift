@@ -125,6 +125,8 @@ extension Node {
             }
         case .query(let query, let app) where hub.isClustered: return sum(query, app: app, pending, id)
         case .query(let query, let app) where query.isList: return look(up: .channels(query, app: app), pending, id)
+        case .ops(.connections(let filter, let before, let limit, ofCluster: true)) where hub.isClustered:
+            return connectionsOfCluster(filter, before: before, limit: limit, pending, id)
         case .ops(let query): return look(up: .ops(query), pending, id)
         case .query(let query, let app): return query.lookUp(app: app) { hub.read($0) }.response
         case .terminate(let userID, let app):

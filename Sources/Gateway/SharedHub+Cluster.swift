@@ -229,7 +229,7 @@ extension SharedHub {
                 case .went(let node, _):
                     handOverCache(node.epoch, hasCome: false, &state)
                     notices.append(output)
-                case .commit, .question, .answered, .note, .gap: notices.append(output)
+                case .commit, .question, .answered, .note, .gap, .synchronized: notices.append(output)
                 }
             }
             if !commands.isEmpty { _ = state.cluster?.bus?.post(commands) }

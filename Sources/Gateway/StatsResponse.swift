@@ -15,6 +15,7 @@ struct StatsResponse {
         func total(_ summands: LoopMetric...) -> Int {
             loops.reduce(0) { sum, loop in summands.reduce(sum) { $0 + loop[$1] } }
         }
+        let node = fleet.cluster?.node.name
         var json = JSONWriter(capacity: 2_048)
         json.object {
             for (name, count) in Self.hubCounts {
@@ -42,7 +43,25 @@ struct StatsResponse {
             $0.member("perEvent") { $0.events(fleet.counters) }
             $0.member("unconfirmed", fleet.counters.unconfirmed)
             $0.member("loops", Array(loops.indices)) {
-                $0.loop($1, loops[$1], requests: metrics.requests[$1].total, mailbox: mailboxes[$1])
+                $0.loop($1, of: node, loops[$1], requests: metrics.requests[$1].total, mailbox: mailboxes[$1])
+            }
+            if let node {
+                // An array, so that the sum over all nodes has an element of each.
+                $0.member("nodes", [node]) { json, node in
+                    json.object {
+                        $0.member("node", node)
+                        for (name, count) in Self.hubCounts {
+                            $0.member(name, statistics.reduce(0) { $0 + $1[keyPath: count] })
+                        }
+                        $0.member("opened", total(.connectionsOpened))
+                        $0.member("closed", total(.connectionsClosed))
+                        $0.member("messagesReceived", total(.messagesReceived))
+                        $0.member("messagesSent", total(.messagesSent))
+                        $0.member("requests", metrics.requests.reduce(0) { $0 + $1.total })
+                        $0.member("outboxBytes", total(.outboxBytes))
+                        $0.member("storeQueue", fleet.statistics.queueDepth + fleet.readerDepth)
+                    }
+                }
             }
             $0.member("apps", Array(zip(apps, statistics))) { json, app in
                 json.object {
@@ -64,9 +83,12 @@ struct StatsResponse {
 }
 
 extension JSONWriter {
-    /// - Parameter mailbox: the number of messages that wait for the loop.
-    fileprivate mutating func loop(_ index: Int, _ metrics: LoopMetrics, requests: Int, mailbox: Int) {
+    /// - Parameters:
+    ///   - node: the name of the node of a cluster.
+    ///   - mailbox: the number of messages that wait for the loop.
+    fileprivate mutating func loop(_ index: Int, of node: String?, _ metrics: LoopMetrics, requests: Int, mailbox: Int) {
         object {
+            $0.member("node", ifPresent: node)
             $0.member("loop", index)
             $0.member("connections", metrics[.connected])
             $0.member("messagesReceived", metrics[.messagesReceived])

@@ -2,14 +2,25 @@ import JSON
 
 /// The sum of several nodes' answers to `GET /api/ops/stats`, under the same names.
 ///
-/// Numbers are added, but for those of the common database and for times, of which the largest counts. The loops of all nodes
-/// stand one after the other; applications are added by their places, because all nodes list them in one order.
+/// Numbers are added, but for those of the common database and for times, of which the largest counts. The nodes and the loops
+/// of all nodes stand in the order of the nodes' names; applications are added by their places, because all nodes list them in
+/// one order.
 enum StatsSum {
     private indirect enum Value {
         case number(Int)
         case object([(name: String, value: Value)])
         case array([Value])
         case other([UInt8])
+
+        subscript(name: String) -> Value? {
+            if case .object(let members) = self { members.first { $0.name == name }?.value } else { nil }
+        }
+
+        /// The name of the node whose answer this is; empty without one.
+        var node: String {
+            guard case .array(let nodes)? = self["nodes"], case .other(let name)? = nodes.first?["node"] else { return "" }
+            return String(decoding: name, as: UTF8.self)
+        }
     }
 
     /// Members that all nodes read from the database, or that are times.
@@ -19,12 +30,15 @@ enum StatsSum {
     /// - Returns: nil if one of them is not JSON.
     static func json(_ answers: [[UInt8]]) -> [UInt8]? {
         var sum: Value?
+        var values: [(node: String, value: Value)] = []
         for answer in answers {
             guard let value = answer.withUnsafeBytes({ bytes in (try? JSONReader.value(bytes)).flatMap(read) }) else {
                 return nil
             }
-            sum = sum.map { add($0, value, name: "") } ?? value
+            values.append((value.node, value))
         }
+        // So that whoever answers, each element has its place.
+        for (_, value) in values.sorted(by: { $0.node < $1.node }) { sum = sum.map { add($0, value, name: "") } ?? value }
         guard let sum else { return nil }
         var json = JSONWriter(capacity: 4_096)
         write(sum, &json)

@@ -34,7 +34,7 @@ package final class Monitor<Value>: @unchecked Sendable {  // the mutex serialis
         return body(&value)
     }
 
-    /// Wakes the thread that sleeps in ``wait(milliseconds:until:then:)``; there is at most one.
+    /// Wakes a thread that sleeps in ``wait(milliseconds:until:then:)``, if there is one.
     package func signal() { pthread_cond_signal(changed) }
 
     /// Sleeps until `isReady` returns true for the value, then calls `body`, both while holding the mutex.

@@ -8,8 +8,8 @@ package enum TakeResult: Equatable, Sendable {
     case closed
 }
 
-/// A bounded queue for one worker thread, which sleeps in ``take(into:most:waiting:)`` while the queue is empty. (An
-/// event loop sleeps in epoll instead, so it has a ``Mailbox``.)
+/// A bounded queue for worker threads, which sleep in ``take(into:most:waiting:)`` while the queue is empty. (An event
+/// loop sleeps in epoll instead, so it has a ``Mailbox``.)
 package final class WorkQueue<Item: Sendable>: Sendable {
     private struct Contents {
         var items: [Item] = []
@@ -33,13 +33,13 @@ package final class WorkQueue<Item: Sendable>: Sendable {
     /// Whether ``close()`` was called.
     package var isClosed: Bool { contents.withLock { $0.isClosed } }
 
-    /// Appends an item and wakes the worker.
+    /// Appends an item and wakes a worker.
     /// - Returns: false if the queue is full or closed; the item is then not appended.
     package func post(_ item: Item) -> Bool {
         contents.withLock { contents in
             guard !contents.isClosed, contents.count < capacity else { return false }
             contents.items.append(item)
-            // Only the first item needs a signal: the single worker sleeps only while the queue is empty.
+            // Only the first item needs a signal: who takes it wakes the next worker if there are more.
             if contents.count == 1 { self.contents.signal() }
             return true
         }
@@ -61,6 +61,8 @@ package final class WorkQueue<Item: Sendable>: Sendable {
         return contents.wait(
             milliseconds: milliseconds, until: { $0.count > 0 || $0.isClosed },
             then: { contents in
+                // The next worker, if one sleeps, takes what is left, or learns that the queue is closed.
+                defer { if contents.count > 0 || contents.isClosed { self.contents.signal() } }
                 guard contents.count > 0 else { return contents.isClosed ? .closed : .timedOut }
                 let end = min(contents.items.count, contents.head + limit)
                 batch.append(contentsOf: contents.items[contents.head..<end])

@@ -12,7 +12,7 @@ package final class GatewayWatcher {
     private let url: String
     private let pool: HTTPPool
     private var responses: [Int: Result<HTTPClientResponse, HTTPClientError>] = [:]
-    private static let paths = ["/api/ops/stats", "/api/ops/push"]
+    private static let paths = ["/api/ops/stats?cluster=true", "/api/ops/push"]
 
     /// - Parameter url: the gateway's, without a slash at its end.
     package init(_ url: String) {
@@ -58,7 +58,9 @@ package final class GatewayWatcher {
         switch response.status {
         case 200: break
         case 401, 403: return .problem("refuses the token: status \(response.status)")
-        default: return .problem("responds with status \(response.status)")
+        default:
+            let reason = Figures(json: response.body)?.text("error")
+            return .problem("responds with status \(response.status)" + (reason.map { ": \($0)" } ?? ""))
         }
         guard let stats = Figures(json: response.body) else { return .problem("does not respond with statistics") }
         var push: Figures?

@@ -32,7 +32,8 @@ package struct Screen {
         var lines = [Self.spread("fleetwire top  \(target)", time, width)]
         if let problem { lines.append(problem) }
         if let current {
-            lines += totals(current) + [""] + lanes(current) + [""] + notifications(current) + [""] + loops(current)
+            lines += totals(current) + nodes(current) + [""] + lanes(current)
+            lines += [""] + notifications(current) + [""] + loops(current)
         }
         return lines.prefix(height).map { line in
             var line = line.prefix(width)
@@ -77,7 +78,7 @@ package struct Screen {
     /// The requests of all loops.
     private func requestRate(_ sample: Sample) -> String {
         var total = 0.0
-        for index in indices(sample.stats, "loops", "loop") {
+        for index in sample.stats.indices(of: "loops", with: "loop") {
             guard let rate = sample.rate("loops.\(index).requests", since: earlier) else { return "-" }
             total += rate
         }
@@ -93,10 +94,26 @@ package struct Screen {
         return latencies + [(name: "errors", value: errors.grouped)]
     }
 
+    /// What each node of a cluster has; empty without one.
+    private func nodes(_ sample: Sample) -> [String] {
+        guard !sample.nodes.isEmpty else { return [] }
+        let header = ["node", "connections", "subscribed", "in/s", "out/s", "requests/s"]
+        let rows = sample.nodes.indices.map { index in
+            let node = "nodes.\(index)"
+            return Self.row(
+                [
+                    Self.name(sample.nodes[index]), count(sample, "\(node).connections"),
+                    count(sample, "\(node).subscriptions"), rate(sample, "\(node).messagesReceived"),
+                    rate(sample, "\(node).messagesSent"), rate(sample, "\(node).requests"),
+                ], Self.nodeWidths)
+        }
+        return ["", Self.row(header, Self.nodeWidths)] + rows
+    }
+
     private func lanes(_ sample: Sample) -> [String] {
         let header = Self.row(["push lane", "state", "depth", "in flight"], Self.laneWidths) + "  last error"
         guard let push = sample.push else { return [header, "-"] }
-        let rows = indices(push, "lanes", "lane").map { index in
+        let rows = push.indices(of: "lanes", with: "lane").map { index in
             let lane = "lanes.\(index)"
             let cells = [
                 push.text(lane + ".lane"), push.text(lane + ".state"), push[lane + ".depth"]?.grouped,
@@ -109,20 +126,26 @@ package struct Screen {
 
     private func loops(_ sample: Sample) -> [String] {
         let header = ["loop", "connections", "in/s", "out/s", "requests/s", "outbox", "mailbox"]
-        return [Self.row(header, Self.loopWidths)]
-            + indices(sample.stats, "loops", "loop").map { index in
+        let widths = sample.nodes.isEmpty ? Self.loopWidths : Self.nodeLoopWidths
+        return [Self.row(header, widths)]
+            + sample.stats.indices(of: "loops", with: "loop").map { index in
                 let loop = "loops.\(index)"
-                func rate(_ name: String) -> String {
-                    sample.rate("\(loop).\(name)", since: earlier).map { Int($0.rounded()).grouped } ?? "-"
-                }
-                func count(_ name: String) -> String { sample.stats["\(loop).\(name)"]?.grouped ?? "-" }
-                let outbox = sample.stats[loop + ".outboxBytes"]?.byteText ?? "-"
+                let number = count(sample, "\(loop).loop")
                 return Self.row(
                     [
-                        count("loop"), count("connections"), rate("messagesReceived"), rate("messagesSent"), rate("requests"),
-                        outbox, count("mailbox"),
-                    ], Self.loopWidths)
+                        sample.stats.text("\(loop).node").map { "\(Self.name($0)) \(number)" } ?? number,
+                        count(sample, "\(loop).connections"), rate(sample, "\(loop).messagesReceived"),
+                        rate(sample, "\(loop).messagesSent"), rate(sample, "\(loop).requests"),
+                        sample.stats["\(loop).outboxBytes"]?.byteText ?? "-", count(sample, "\(loop).mailbox"),
+                    ], widths)
             }
+    }
+
+    private func count(_ sample: Sample, _ path: String) -> String { sample.stats[path]?.grouped ?? "-" }
+
+    /// Per second, without the unit.
+    private func rate(_ sample: Sample, _ path: String) -> String {
+        sample.rate(path, since: earlier).map { Int($0.rounded()).grouped } ?? "-"
     }
 
     private func notifications(_ sample: Sample) -> [String] {
@@ -136,23 +159,22 @@ package struct Screen {
         return lines
     }
 
-    /// The indices of an array of objects that each have this member.
-    private func indices(_ figures: Figures, _ array: String, _ member: String) -> [Int] {
-        Array(
-            (0...).lazy.prefix { figures["\(array).\($0).\(member)"] != nil || figures.text("\(array).\($0).\(member)") != nil })
-    }
-
     // MARK: Layout
 
     /// Widths of columns; a negative one is aligned to the left.
     private static let laneWidths = [-15, -12, 10, 11]
     private static let loopWidths = [-6, 11, 11, 11, 13, 11, 9]
+    private static let nodeWidths = [-22, 11, 11, 10, 10, 12]
+    private static let nodeLoopWidths = [-22, 11, 9, 9, 11, 9, 9]
     private static let funnelWidths = [-14, 11, 11, 11, 11, 11, 11]
 
     /// A title and pairs of a name and a value, below those of other lines.
     private static func line(_ title: String, _ pairs: [(name: String, value: String)]) -> String {
         title.paddedRight(to: 14) + pairs.map { "\($0.name) \($0.value)".paddedRight(to: 17) }.joined()
     }
+
+    /// A node's name, shortened to the width of its column.
+    private static func name(_ node: String) -> String { node.count > 18 ? node.prefix(16) + ".." : node }
 
     private static func row(_ cells: [String], _ widths: [Int]) -> String {
         zip(cells, widths).map { $1 < 0 ? $0.paddedRight(to: -$1) : $0.paddedLeft(to: $1) }.joined()

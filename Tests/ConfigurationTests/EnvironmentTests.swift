@@ -22,7 +22,7 @@ import Testing
             "FLEETWIRE_AUTH_FIREBASE_PROJECT_ID": "p", "FLEETWIRE_AUTH_FIREBASE_CERTIFICATES_URL": "https://c",
             "FLEETWIRE_AUTH_FIREBASE_ROLE": "ops", "FLEETWIRE_AUTH_FIREBASE_REQUIRE_CLAIM": "d",
             "FLEETWIRE_FLEET_ALLOW_OPEN_CHANNELS": "true", "FLEETWIRE_STORE_PATH": "/s.db",
-            "FLEETWIRE_STORE_URL": "postgres://s",
+            "FLEETWIRE_STORE_URL": "postgres://s", "FLEETWIRE_STORE_POOL": "5",
             "FLEETWIRE_STORE_DURABILITY": "normal",
             "FLEETWIRE_CLUSTER_NAME": "c",
             "FLEETWIRE_CLUSTER_NODE": "n",
@@ -122,6 +122,7 @@ import Testing
         expected.trips.detourFactor = 0.9
         expected.store.path = "/s.db"
         expected.store.url = "postgres://s"
+        expected.store.pool = 5
         expected.store.encryptionKeys = [.init(id: "a", key: CommittedFileTests.storeKey)]
         expected.store.durability = .normal
         expected.cluster.name = "c"

@@ -38,6 +38,7 @@ import Testing
         #expect(!settings.auth.firebase.isEnabled)
         #expect(settings.auth.firebase.role == .driver)
         #expect(settings.store.path == "var/fleetwire.db")
+        #expect(settings.store.pool == 4)
         #expect(settings.store.durability == .full)
         #expect(settings.store.retentionDays == 30)
         #expect(settings.notifications == .builtIn)

@@ -5,11 +5,14 @@ import re
 from harness.api import Api
 from harness.batches import batch_in, hire
 from harness.client import Client
+from harness.cluster import Cluster
 from harness.codes import PROXY
 from harness.deployed import DEPLOY
-from harness.fleet import JWT, report, unique_id
+from harness.fleet import JWT, SECTIONS, report, unique_id
 from harness.metrics import Metrics, scrape
+from harness.nats import Nats
 from harness.people import account_settings, key_server
+from harness.postgres import Postgres
 from harness.push import fcm
 from harness.push.push_fleet import PushFleet
 from harness.sms_adapter import Phone, SMSAdapter
@@ -70,9 +73,10 @@ def test_documented_families_are_all_families(start_push_fleet, start_gateway, t
     assert code == 4001
     listener.close()
     secure = closing(Api(start_gateway(server={"tls": tls})))
+    node = closing(Api(Cluster(start_gateway, closing(Postgres()), closing(Nats()), sections=SECTIONS).start()))
 
     found = {}
-    for metrics in (fleet.metrics(), scrape(secure)):
+    for metrics in (fleet.metrics(), scrape(secure), scrape(node)):
         for name, names in labels(metrics).items():
             kind = metrics.types[PREFIX + name]
             assert found.setdefault(name, (kind, names)) == (kind, names), name

@@ -69,6 +69,7 @@ export class Connections extends Listing {
       { title: "Channels", text: ({ channels }) => some(channels), hint: ({ channels }) => channels.join("\n") },
       { title: "Address", text: ({ address }) => address ?? "" },
       { title: "App", text: ({ app }) => app },
+      { title: "Node", isOptional: true, text: ({ node }) => node ?? "" },
       { title: "Loop", isNumber: true, text: ({ loop }) => loop },
     ], ({ socketId }) => socketId, "No connection matches"),
     [field("Channel", channel), field("User", user), field("Order", order)],
@@ -100,9 +101,15 @@ export class Connections extends Listing {
     return [["channel", this.fields.channel.value.trim()], ["user", this.fields.user.value.trim()]];
   }
 
+  /// A page of the connections; in a cluster, of those of all nodes.
+  #page(before) {
+    return this.fetch("/api/ops/connections",
+      { ...Object.fromEntries(this.#filters()), limit: PAGE, cluster: true, before });
+  }
+
   async load() {
     if (this.#isExtended) return;
-    const answer = await this.fetch("/api/ops/connections", { ...Object.fromEntries(this.#filters()), limit: PAGE });
+    const answer = await this.#page();
     if (!answer || this.#isExtended) return;
     this.#connections = answer.connections;
     this.#next = answer.next;
@@ -111,8 +118,7 @@ export class Connections extends Listing {
 
   async #loadMore() {
     this.#isExtended = true;
-    const before = this.#next;
-    const answer = await this.fetch("/api/ops/connections", { ...Object.fromEntries(this.#filters()), limit: PAGE, before });
+    const answer = await this.#page(this.#next);
     if (!answer) return;
     this.#connections = [...this.#connections, ...answer.connections];
     this.#next = answer.next;

@@ -14,6 +14,9 @@ export class Overview {
   #poll;
   #lanes = [];
   #delivery = null;
+  #nodes = []; // of the cluster, as of the last answer
+  #nodesAt = 0;
+  #isNodeSilent = false;
   #announced = "";
 
   constructor({ gateway, history }) {
@@ -26,7 +29,7 @@ export class Overview {
       element("h2", {}, "Now"), this.levels,
       element("div", { class: "charts" }, Object.values(this.charts).map((chart) => chart.element)),
       element("h2", {}, "Notifications"), this.funnel.element, this.deliveryNote, this.lanes.element,
-      element("h2", {}, "Gateway"),
+      this.cluster, element("h2", {}, "Gateway"),
       element("div", { class: "pair" }, this.http.element, this.closes.element, this.loops.element, this.apps.element,
         this.events.element));
   }
@@ -47,11 +50,35 @@ export class Overview {
     } catch {
       return; // the state of the connection tells it
     }
+    await this.#loadNodes(gateway);
     this.lanes.show(this.#lanes);
     const { created, confirmed, acknowledged, p50Ms, p99Ms } = this.#delivery;
     setText(this.deliveryNote, `Guaranteed delivery in the last hour: ${count(created)} created, ${count(confirmed)} confirmed, `
       + `${count(acknowledged)} acknowledged; confirmed after ${span(p50Ms ?? NaN)} (half), ${span(p99Ms ?? NaN)} (99 %).`);
     this.#showProblems();
+  }
+
+  /// The nodes of the cluster. A gateway that is none has no list.
+  async #loadNodes(gateway) {
+    try {
+      const { nodes = [] } = await gateway.get("/api/ops/stats", { cluster: true });
+      this.#showNodes(nodes, performance.now());
+      this.#isNodeSilent = false;
+    } catch ({ status }) {
+      this.#isNodeSilent = status === 503;
+    }
+  }
+
+  #showNodes(nodes, at) {
+    const before = new Map(this.#nodes.map((node) => [node.node, node])), seconds = (at - this.#nodesAt) / 1_000;
+    const perSecond = (node, name) => before.has(node.node) && node[name] >= before.get(node.node)[name]
+      ? rate((node[name] - before.get(node.node)[name]) / seconds) : "";
+    this.cluster.hidden = nodes.length === 0;
+    this.nodes.show(nodes.map((node) => ({ ...node, received: perSecond(node, "messagesReceived"),
+      sent: perSecond(node, "messagesSent"), requested: perSecond(node, "requests") })));
+    const [own] = this.#history.newest?.nodes ?? [];
+    setText(this.clusterNote, own ? `All other figures of this page are those of ${own.node}, which answers it.` : "");
+    [this.#nodes, this.#nodesAt] = [nodes, at];
   }
 
   onStats() {
@@ -82,7 +109,7 @@ export class Overview {
 
   #showProblems() {
     if (!this.#history.newest) return;
-    const found = problems(this.#history, this.#lanes, this.#delivery);
+    const found = problems(this.#history, this.#lanes, this.#delivery, this.#isNodeSilent);
     this.problems.show(found);
     const verdict = found.length === 0 ? "Nothing is wrong"
       : found.length === 1 ? "1 thing is wrong" : `${found.length} things are wrong`;
@@ -156,6 +183,16 @@ export class Overview {
       { title: "Last accepted", isNumber: true, text: ({ lastAcceptedAt }) => lastAcceptedAt ? clock(lastAcceptedAt) : "" },
       { title: "Last error", text: ({ lastError }) => lastError ? `${clock(lastError.at)} ${lastError.reason}` : "" },
     ], ({ lane }) => lane);
+    this.nodes = new Table("Nodes", [
+      { title: "Node", text: ({ node }) => node }, number("Connections", "connections"), number("Channels", "channels"),
+      number("Subscriptions", "subscriptions"), number("Users", "users"),
+      ...[["Received per second", "received"], ["Sent per second", "sent"], ["Requests per second", "requested"]].map(
+        ([title, name]) => ({ title, isNumber: true, text: (node) => node[name] })),
+      { title: "Queued", isNumber: true, text: ({ outboxBytes }) => bytes(outboxBytes) },
+      number("Store queue", "storeQueue"),
+    ], ({ node }) => node);
+    this.clusterNote = element("p", { class: "note" });
+    this.cluster = element("section", { hidden: true }, element("h2", {}, "Cluster"), this.nodes.element, this.clusterNote);
     this.http = new Table("HTTP requests", [
       { title: "Requests", text: ({ period }) => period },
       number("Number", "requests"), { title: "Failed", isNumber: true, text: ({ errors }) => count(errors),

@@ -68,12 +68,13 @@ export class List {
 }
 
 /// A table. A column has a `title` and `text(item)`, and may have `mark(item)` (a class), `hint(item)`, `link(item)`
-/// or `act(item)` (makes the text a button), and `isNumber`. On narrow screens each row is a card, with the titles beside
-/// the texts.
+/// or `act(item)` (makes the text a button), `isNumber`, and `isOptional` (it is hidden while all its texts are empty). On
+/// narrow screens each row is a card, with the titles beside the texts.
 export class Table {
   constructor(caption, columns, keyOf, empty = "None") {
     const body = element("tbody");
     this.list = new List(body, keyOf, () => new Row(columns));
+    this.columns = columns;
     this.empty = element("p", { class: "empty" }, empty);
     this.table = element("table", {},
       element("caption", {}, caption),
@@ -84,6 +85,10 @@ export class Table {
   }
 
   show(items) {
+    for (const [index, column] of this.columns.entries()) {
+      column.isHidden = Boolean(column.isOptional) && items.every((item) => column.text(item) === "");
+      this.table.tHead.rows[0].cells[index].hidden = column.isHidden;
+    }
     this.list.show(items);
     this.table.tHead.hidden = items.length === 0;
     this.empty.hidden = items.length > 0;
@@ -114,6 +119,7 @@ class Cell {
     const { column } = this;
     const text = column.text(item);
     setText(this.text, text);
+    this.node.hidden = column.isHidden;
     if (column.link) setAttribute(this.text, "href", column.link(item));
     setAttribute(this.node, "title", column.hint?.(item));
     setAttribute(this.node, "class",

@@ -47,8 +47,9 @@ export class History {
 /// lost their network.
 const ORDINARY = new Set(["1000", "1001", "4200", "4201"]);
 
-/// What is wrong: `{key, isBad, text, link}`, the worst first. `lanes` and `delivery` may be missing.
-export function problems(history, lanes = [], delivery = null) {
+/// What is wrong: `{key, isBad, text, link}`, the worst first. `lanes` and `delivery` may be missing; `isNodeSilent`: a node
+/// of the cluster did not answer.
+export function problems(history, lanes = [], delivery = null, isNodeSilent = false) {
   const stats = history.newest;
   if (!stats) return [];
   const found = [];
@@ -56,6 +57,7 @@ export function problems(history, lanes = [], delivery = null) {
   const lately = `in the last ${span(history.reach)}`;
   const increased = (select) => history.increase(select);
 
+  add(isNodeSilent, true, "node", "A node of the cluster does not answer. See the log for node_lost, and NATS.");
   const refused = increased(({ store }) => store?.unavailable);
   add(refused > 0, true, "unavailable",
     `Commands that the store could not take: ${count(refused)} ${lately}. See the disk and the log.`);

@@ -4,8 +4,8 @@ import PusherProtocol
 
 /// A query of operators for what the hub knows.
 package enum OpsQuery: Sendable {
-    /// Connections, newest first.
-    case connections(Hub.ConnectionFilter, before: ConnectionCursor?, limit: Int)
+    /// Connections, newest first; in a cluster those of all nodes, if that is wanted.
+    case connections(Hub.ConnectionFilter, before: ConnectionCursor?, limit: Int, ofCluster: Bool)
     /// Channels with subscribers, those with the most recent events first.
     case channels(prefix: String, limit: Int)
 }
@@ -16,6 +16,28 @@ package enum ConnectionCursor: Equatable, Sendable {
     case socket(SocketID)
     /// The `next` of the page before.
     case position(Hub.ConnectionPosition)
+    /// The `next` of the page before, of all nodes of a cluster.
+    case positionInCluster(Hub.ConnectionPosition)
+
+    fileprivate init?(_ text: String) {
+        if let socket = SocketID(text) {
+            self = .socket(socket)
+        } else if let position = Hub.ConnectionPosition(text) {
+            self = .position(position)
+        } else if text.utf8.starts(with: Self.clusterPrefix.utf8),
+            let position = Hub.ConnectionPosition(Substring(text.utf8.dropFirst(Self.clusterPrefix.utf8.count)))
+        {
+            self = .positionInCluster(position)
+        } else {
+            return nil
+        }
+    }
+
+    /// Stands before a position of all nodes: a position of one node is of another clock.
+    private static let clusterPrefix = "all-"
+
+    /// The `next` of a page of all nodes.
+    package static func next(inCluster position: Hub.ConnectionPosition) -> String { "\(clusterPrefix)\(position)" }
 }
 
 extension EndpointRequest {
@@ -28,16 +50,14 @@ extension EndpointRequest {
         }
         var before: ConnectionCursor?
         if let text = http.queryValue("before") {
-            if let socket = SocketID(text) {
-                before = .socket(socket)
-            } else if let position = Hub.ConnectionPosition(text) {
-                before = .position(position)
-            } else {
+            guard let cursor = ConnectionCursor(text) else {
                 throw .invalid("before", "be the socketId of a connection, or the next of a page")
             }
+            before = cursor
         }
+        let filter = Hub.ConnectionFilter(channel: channel, user: http.queryValue("user"))
         return .connections(
-            Hub.ConnectionFilter(channel: channel, user: http.queryValue("user")), before: before, limit: try limit())
+            filter, before: before, limit: try limit(), ofCluster: http.queryValue("cluster") == "true")
     }
 
     /// The query of `GET /api/ops/channels`.

@@ -1,26 +1,32 @@
 import FleetRules
 import Threads
 
-/// The thread that executes queries, reads what is to be replayed, and counts expired and unconfirmed notifications and
-/// unsent pushes. It is not the writer's thread, so queries do not wait for disk syncs, and the counts do not delay
-/// commands.
+/// The threads that execute queries and read what is to be replayed; the first one also counts expired and unconfirmed
+/// notifications and unsent pushes. They are not the writer's thread, so queries do not wait for disk syncs, and the counts
+/// do not delay commands.
+///
+/// Each thread has its own connection to the store. Several serve a store on a server, which a thread waits for: one thread's
+/// long list then does not delay what others read. Every read sees all commits that were done before it began, on whichever
+/// connection.
 package final class StoreReader: Sendable {
     private enum Request: Sendable {
         case query(QueryRequest)
         case replay(ReplayRequest)
     }
 
-    /// The most requests whose replies one call of `onReplies` or `onReplays` gets.
+    /// The most requests whose replies one call of `onReplies` or `onReplays` gets. One of several threads takes one at a
+    /// time, because another may be free for the next.
     private static let batchMax = 64
 
     private let queue: WorkQueue<Request>
     /// The number of waiting requests at which the queue is full for replays: after an outage all devices ask for one,
     /// and queries still need places.
     private let replaysMax: Int
-    private let thread: Thread
+    private let threads: [Thread]
 
-    /// Opens a store that a ``StoreWriter`` has created and migrated. All closures are called on the reader's thread.
+    /// Opens a store that a ``StoreWriter`` has created and migrated. All closures are called on the reader's threads.
     /// - Parameters:
+    ///   - threadCount: the number of threads, and of connections to the store; at least one.
     ///   - queueMax: the most requests that may wait.
     ///   - confirmSeconds: after that time, a notification that no device has confirmed counts as unconfirmed.
     ///   - backlogHours: notifications of people's channels are replayed until they are so old.
@@ -38,8 +44,8 @@ package final class StoreReader: Sendable {
     ///   - now: returns the current time in milliseconds since 1970.
     ///   - readClock: reads the clocks that decide what is replayed.
     package init(
-        _ address: StoreAddress, queueMax: Int = 4096, confirmSeconds: Int = 5, backlogHours: Int = 48, backlogLimit: Int = 1_000,
-        trips: TripRules = TripRules(), encode: @escaping @Sendable (QueryResult) -> [UInt8],
+        _ address: StoreAddress, threadCount: Int = 1, queueMax: Int = 4096, confirmSeconds: Int = 5, backlogHours: Int = 48,
+        backlogLimit: Int = 1_000, trips: TripRules = TripRules(), encode: @escaping @Sendable (QueryResult) -> [UInt8],
         onReplies: @escaping @Sendable ([(request: QueryRequest, reply: QueryReply)]) -> Void,
         onReplays: @escaping @Sendable ([(request: ReplayRequest, page: ReplayPage?)]) -> Void = { _ in },
         onExpired: @escaping @Sendable (DeliveryCounts) -> Void = { _ in },
@@ -53,49 +59,73 @@ package final class StoreReader: Sendable {
         let start = now()
         self.queue = queue
         replaysMax = queueMax - queueMax / 4
-        thread = try StoreThread.start(
-            name: "store-reader",
-            open: { () throws(StoreError) in
-                let database = try Database.open(readingFrom: address)
-                return (
-                    QueryExecutor(database, confirmSeconds: confirmSeconds, backlogHours: backlogHours, trips: trips),
-                    ReplayReader(database, backlogHours: backlogHours, limit: backlogLimit)
-                )
-            },
-            run: { executor, replays in
-                var batch: [Request] = []
-                var expiry = ExpiryCount(from: start)
-                var (pushes, unconfirmed) = (RegularCount(), RegularCount())
-                var figures = FiguresQuery()
-                while true {
-                    let waiting = figures.isRunning ? 0 : RegularCount.interval
-                    let result = queue.take(into: &batch, most: Self.batchMax, waiting: waiting)
-                    if result == .closed, !figures.isRunning { return }
-                    if result == .items {
-                        let answers = Self.answer(batch, &figures, executor, replays, encode, readClock(), now, onError)
-                        if !answers.replies.isEmpty { onReplies(answers.replies) }
-                        if !answers.pages.isEmpty { onReplays(answers.pages) }
-                    }
-                    let counted = figures.next(
-                        executor, now: now(), reply: { .found(encode(.deliveryFigures($0))) },
-                        onError: { Self.unavailable($0, onError) })
-                    if !counted.isEmpty { onReplies(counted) }
-                    do throws(DatabaseError) {
-                        if let counts = try expiry.next(executor, now: now()), !counts.isEmpty { onExpired(counts) }
-                        if let queues = try pushes.next(counting: { () throws(DatabaseError) in try executor.pushQueues() }) {
-                            onPushQueues(queues)
-                        }
-                        let time = now()
-                        if let count = try unconfirmed.next(counting: { () throws(DatabaseError) in
-                            try executor.unconfirmedCount(now: time)
-                        }) {
-                            onUnconfirmed(count)
-                        }
-                    } catch {
-                        onError(error)
-                    }
+        let serve = { @Sendable (number: Int, executor: QueryExecutor, replays: ReplayReader) in
+            var batch: [Request] = []
+            var counts = number == 0 ? RegularCounts(expiry: ExpiryCount(from: start)) : nil
+            var figures = FiguresQuery()
+            while true {
+                let waiting = figures.isRunning ? 0 : counts.map { _ in RegularCount.interval }
+                let result = queue.take(into: &batch, most: threadCount > 1 ? 1 : Self.batchMax, waiting: waiting)
+                if result == .closed, !figures.isRunning { return }
+                if result == .items {
+                    let answers = Self.answer(batch, &figures, executor, replays, encode, readClock(), now, onError)
+                    if !answers.replies.isEmpty { onReplies(answers.replies) }
+                    if !answers.pages.isEmpty { onReplays(answers.pages) }
                 }
-            })
+                let counted = figures.next(
+                    executor, now: now(), reply: { .found(encode(.deliveryFigures($0))) },
+                    onError: { Self.unavailable($0, onError) })
+                if !counted.isEmpty { onReplies(counted) }
+                do throws(DatabaseError) {
+                    try counts?.next(executor, now: now(), onExpired, onPushQueues, onUnconfirmed)
+                } catch {
+                    onError(error)
+                }
+            }
+        }
+        var threads: [Thread] = []
+        do throws(StoreError) {
+            for number in 0..<threadCount {
+                let thread = try StoreThread.start(
+                    name: number == 0 ? "store-reader" : "store-reader-\(number)",
+                    open: { () throws(StoreError) in
+                        let database = try Database.open(readingFrom: address)
+                        return (
+                            QueryExecutor(database, confirmSeconds: confirmSeconds, backlogHours: backlogHours, trips: trips),
+                            ReplayReader(database, backlogHours: backlogHours, limit: backlogLimit)
+                        )
+                    },
+                    run: { executor, replays in serve(number, executor, replays) })
+                threads.append(thread)
+            }
+        } catch {
+            queue.close()
+            for thread in threads { thread.join() }
+            throw error
+        }
+        self.threads = threads
+    }
+
+    /// What the first thread counts between requests.
+    private struct RegularCounts {
+        var expiry: ExpiryCount
+        var pushes = RegularCount()
+        var unconfirmed = RegularCount()
+
+        mutating func next(
+            _ executor: QueryExecutor, now: Int64, _ onExpired: (DeliveryCounts) -> Void,
+            _ onPushQueues: ([PushLane: PushQueue]) -> Void, _ onUnconfirmed: (Int) -> Void
+        ) throws(DatabaseError) {
+            if let counts = try expiry.next(executor, now: now), !counts.isEmpty { onExpired(counts) }
+            if let queues = try pushes.next(counting: { () throws(DatabaseError) in try executor.pushQueues() }) {
+                onPushQueues(queues)
+            }
+            if let count = try unconfirmed.next(counting: { () throws(DatabaseError) in
+                try executor.unconfirmedCount(now: now)
+            }) {
+                onUnconfirmed(count)
+            }
+        }
     }
 
     /// Queues a query. Returns false if the queue is full, or after ``stop()``.
@@ -107,10 +137,10 @@ package final class StoreReader: Sendable {
     /// The number of requests that wait.
     package var queueDepth: Int { queue.depth }
 
-    /// Executes the queued requests and closes the file. Call once.
+    /// Executes the queued requests and closes the store. Call once.
     package func stop() {
         queue.close()
-        thread.join()
+        for thread in threads { thread.join() }
     }
 
     private typealias Answers = (
