@@ -1,4 +1,5 @@
 import Access
+import FanOut
 import PusherProtocol
 import Testing
 
@@ -13,6 +14,12 @@ struct ClusterQuestionTests {
         .authorized(SocketID(bits: 0x1_0000_0000), Identity(role: .driver, id: "42"), device: "", channel: nil),
         .occupancy(app: "1001", channels: []), .occupancy(app: "1001", channels: ["a", "presence-b"]),
         .channels(app: "1001", prefix: ""), .channels(app: "", prefix: "presence-"),
+        .connections(ConnectionSearch(Hub.ConnectionFilter(), after: nil, limit: 1)),
+        .connections(
+            ConnectionSearch(
+                Hub.ConnectionFilter(channel: name("presence-a"), user: "driver:Ω"), after: Hub.ConnectionPosition("5-1.2"),
+                limit: 200)),
+        .position(SocketID(bits: 0x1234_5678_0000_0002)),
     ]
 
     private static let shares: [ChannelShare] = [
@@ -32,12 +39,26 @@ struct ClusterQuestionTests {
             let read = ClusterQuestion(kind: question.kind, Array(question.bytes.prefix(count)))
             #expect(read.map { "\($0)" } != "\(question)")
         }
-        for kind in [0, 6, 255] as [UInt8] { #expect(ClusterQuestion(kind: kind, question.bytes) == nil) }
+        for kind in [0, 8, 255] as [UInt8] { #expect(ClusterQuestion(kind: kind, question.bytes) == nil) }
     }
 
-    @Test("one answer suffices for an authorization only")
+    @Test("one answer suffices where one node has what is asked for")
     func endsWithFirst() {
-        #expect(Self.questions.map(\.endsWithFirst) == [true, true, false, false, false, false])
+        #expect(Self.questions.map(\.endsWithFirst) == [true, true, false, false, false, false, false, false, true])
+    }
+
+    @Test("for a page that is too large or empty, or begins nowhere, are none", arguments: [0, 201, Int(UInt32.max)])
+    func badSearches(limit: Int) {
+        let question = ClusterQuestion.connections(ConnectionSearch(Hub.ConnectionFilter(), after: nil, limit: limit))
+        #expect(ClusterQuestion(kind: question.kind, question.bytes) == nil)
+        for (channel, position) in [("", nil), ("a", "5"), ("a", "5-0.1")] as [(String, String?)] {
+            var writer = ByteWriter(capacity: 32)
+            writer.append(optional: channel)
+            writer.append(optional: nil)
+            writer.append(optional: position)
+            writer.append(UInt64(1))
+            #expect(ClusterQuestion(kind: question.kind, writer.bytes) == nil)
+        }
     }
 
     @Test("shares are read as they were written, whatever the parts")

@@ -37,6 +37,32 @@ struct RemoteMembersTests {
         #expect(members.replace(Self.two, version: 3, [PresenceMember(id: "cem")]) == [.joined(PresenceMember(id: "cem"))])
     }
 
+    @Test("the time from the first question to the last answer is told once")
+    func syncTime() {
+        var members = RemoteMembers()
+        #expect(members.takeSyncTime(at: 0) == nil)
+        members.ask(Self.one, at: 10)
+        members.ask(Self.two, at: 15)
+        _ = members.replace(Self.one, version: 1, [])
+        #expect(members.takeSyncTime(at: 17) == nil)
+        _ = members.replace(Self.two, version: 1, [])
+        #expect(members.takeSyncTime(at: 30) == 20)
+        #expect(members.takeSyncTime(at: 31) == nil)
+    }
+
+    @Test("of nodes that do not answer, no time is told")
+    func syncTimeWithoutAnswer() {
+        var members = RemoteMembers()
+        members.ask(Self.one, at: 10)
+        members.ask(Self.two, at: 15)
+        members.giveUp(askedUntil: 12)
+        _ = members.replace(Self.two, version: 1, [])
+        #expect(members.takeSyncTime(at: 20) == nil)
+        members.ask(Self.one, at: 40)
+        _ = members.replace(Self.one, version: 1, [])
+        #expect(members.takeSyncTime(at: 41) == 1)
+    }
+
     @Test("a change before the answer is part of it")
     func changeBeforeAnswer() {
         var members = RemoteMembers()

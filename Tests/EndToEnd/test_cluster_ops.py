@@ -10,7 +10,8 @@ import pytest
 from harness.api import Api
 from harness.client import Client
 from harness.cluster import Cluster
-from harness.fleet import SECTIONS, TIMESTAMP, Fleet, unique_id, wait_until
+from harness.console_fixtures import browser, open_console  # noqa: F401
+from harness.fleet import SECTIONS, TIMESTAMP, Fleet, token, unique_id, wait_until
 from harness.gateway import expect_invalid_config, run, write_config
 from harness.metrics import scrape
 from harness.nats import Nats
@@ -251,6 +252,39 @@ def test_top_tells_that_a_node_is_silent(cluster):
     assert done.returncode == 1 and "A node of the cluster does not answer" in done.stderr, done
 
 
+def test_the_console_shows_the_nodes_and_all_connections(nodes, clients, open_console):
+    ops = open_console(nodes[2]).sign_in(token("ops", "oz"))
+    # The console's own connection, too.
+    rows = ops.wait_for_rows("Nodes", "rows.length === 3 && rows[2].Connections === '4'")
+    assert [(row["Node"], row["Connections"]) for row in rows] == [("n1", "3"), ("n2", "3"), ("n3", "4")]
+    ops.wait_for_text("All other figures of this page are those of n3, which answers it.")
+    ops.wait_for_rows("Nodes", "rows.every((row) => row['Requests per second'] !== '')")
+    ops.go("connections?channel=news")
+    rows = ops.wait_for_rows("Connections", "rows.length === 9")
+    assert {(row["Socket"], row["Node"]) for row in rows} == {
+        (client.socket_id, node) for client, node in clients}
+
+
+def test_the_console_tells_that_a_node_is_silent(cluster, open_console):
+    first, second = (cluster.start(cluster={"heartbeat_seconds": 30}) for _ in range(2))
+    ops = open_console(first).sign_in(token("ops", "oz"))
+    ops.wait_for_rows("Nodes", "rows.length === 2")
+    with frozen(second):
+        ops.wait_for_text("A node of the cluster does not answer.")
+        ops.go("connections").wait_for_text("A node of the cluster does not answer: try again")
+        ops.go("overview")
+    ops.wait_for("!document.body.innerText.includes('does not answer')", "it answers again")
+
+
+def test_the_console_of_one_gateway_has_no_nodes(gateway, open_console):
+    ops = open_console(gateway).sign_in(token("ops", "oz"))
+    ops.wait_for_rows("Push lanes", "rows.length > 0")
+    assert ops.rows("Nodes") == []
+    ops.go("connections").wait_for_rows("Connections", "rows.length === 1")
+    assert "Loop" in ops.run("visible('th').map((cell) => cell.textContent)")
+    assert "Node" not in ops.run("visible('th').map((cell) => cell.textContent)")
+
+
 # Metrics.
 
 
@@ -331,7 +365,7 @@ def test_the_metric_counts_the_reads_that_wait(cluster, database, closing):
     with ThreadPoolExecutor(len(callers)) as threads:
         with locked(database, "notifications"):
             waiting = [threads.submit(each.request, "GET", "/api/ops/notifications?limit=1") for each in callers]
-            # The thread may have taken one of them.
+            # The thread has taken one of them, or counts.
             wait_until(lambda: scrape(api).total("fleetwire_store_pool_waiting") >= 5, "they wait")
         assert all(each.result().status in (200, 503) for each in waiting)
     assert scrape(api).total("fleetwire_store_pool_waiting") == 0

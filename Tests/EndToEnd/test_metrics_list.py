@@ -57,6 +57,12 @@ def move_a_job(fleet: PushFleet) -> None:
     fleet.fail_next_push(fleet.android(), fcm.error(404, "NOT_FOUND", "UNREGISTERED"))
 
 
+def of_a_node(start_gateway, closing) -> Metrics:
+    """The metrics of a node of a cluster."""
+    cluster = Cluster(start_gateway, closing(Postgres()), closing(Nats()), sections=SECTIONS)
+    return scrape(closing(Api(cluster.start())))
+
+
 def test_documented_families_are_all_families(start_push_fleet, start_gateway, tls,
                                               webhook_receiver, closing):
     """Everything is switched on, and happens, so that each family has a sample with its labels."""
@@ -73,10 +79,9 @@ def test_documented_families_are_all_families(start_push_fleet, start_gateway, t
     assert code == 4001
     listener.close()
     secure = closing(Api(start_gateway(server={"tls": tls})))
-    node = closing(Api(Cluster(start_gateway, closing(Postgres()), closing(Nats()), sections=SECTIONS).start()))
 
     found = {}
-    for metrics in (fleet.metrics(), scrape(secure), scrape(node)):
+    for metrics in (fleet.metrics(), scrape(secure), of_a_node(start_gateway, closing)):
         for name, names in labels(metrics).items():
             kind = metrics.types[PREFIX + name]
             assert found.setdefault(name, (kind, names)) == (kind, names), name

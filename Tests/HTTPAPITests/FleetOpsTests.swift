@@ -1,7 +1,9 @@
 import Access
+import FanOut
 import FleetRules
 import HTTP
 import HTTPAPI
+import PusherProtocol
 import Testing
 
 /// Access to `/api/ops/*` without a JWT: with the metrics token or, if no metrics token is configured, from this
@@ -103,6 +105,29 @@ import Testing
         var long = call()
         long.body = [UInt8](repeating: 0, count: RoutedRequest.discardedBodyBytesMax + 1)
         #expect(long.status() == 413)
+    }
+
+    @Test func readsConnectionQueries() {
+        func query(_ cluster: String?, _ before: String?) -> (cursor: ConnectionCursor?, isOfCluster: Bool)? {
+            var call = opsCall("/api/ops/connections")
+            if let cluster { call = call.withQuery("cluster", cluster) }
+            if let before { call = call.withQuery("before", before) }
+            guard case .ops(.connections(_, let before, _, let ofCluster)) = call.apiAction() else { return nil }
+            return (before, ofCluster)
+        }
+        #expect(query(nil, nil).map { $0 == (nil, false) } == true)
+        #expect(query("true", nil).map { $0 == (nil, true) } == true)
+        #expect(query("false", nil).map { $0 == (nil, false) } == true)
+        guard let position = Hub.ConnectionPosition("7-3.4"), let socket = SocketID("3.4") else {
+            Issue.record("the texts are a position and an id")
+            return
+        }
+        #expect(query("true", "3.4")?.cursor == .socket(socket))
+        #expect(query(nil, "7-3.4")?.cursor == .position(position))
+        #expect(query("true", ConnectionCursor.next(inCluster: position))?.cursor == .positionInCluster(position))
+        for text in ["x", "all-", "all-7", "all-3.4", "ALL-7-3.4", "all-all-7-3.4", "7-", "all-7-0.1"] {
+            #expect(query("true", text) == nil, "\(text)")
+        }
     }
 
     @Test func readsNotificationQueries() {

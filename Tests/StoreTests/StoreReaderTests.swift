@@ -158,6 +158,37 @@ import Threads
         harness.stop()
     }
 
+    /// Each thread has its connection. Whichever serves a query, it sees the commits before it.
+    @Test func severalThreadsSeePublishedCommits() throws {
+        let harness = try WriterHarness(store)
+        let replies = WorkQueue<Reply>(capacity: 1000)
+        let reader = try StoreReader(
+            store.address, threadCount: 3, encode: FleetResponses.body(of:),
+            onReplies: { for reply in $0 { _ = replies.post(reply) } }, onError: { Issue.record("\($0)") })
+        var batch: [Reply] = []
+        for number in 0..<50 {
+            #expect(harness.execute(assign("A\(number)", to: "42"))?.status == 200)
+            for request in 0..<4 {
+                #expect(reader.post(QueryRequest(.order("A\(number)"), replyTo: ReplyAddress(loop: 1, request: request))))
+            }
+            var answered: Set<Int> = []
+            while answered.count < 4, replies.take(into: &batch, most: 1, waiting: 10_000) == .items {
+                guard case .found = batch[0].reply else {
+                    Issue.record("order \(number) not found")
+                    return
+                }
+                answered.insert(batch[0].request.replyTo.request)
+            }
+            #expect(answered == [0, 1, 2, 3])
+        }
+        for number in 0..<100 {
+            _ = reader.post(QueryRequest(.order("unknown"), replyTo: ReplyAddress(loop: 0, request: number)))
+        }
+        reader.stop()
+        #expect(replies.depth == 100, "stop executes the queued queries")
+        harness.stop()
+    }
+
     /// An hour may have a million notifications: replays do not wait until they are counted.
     @Test func figuresAreCountedBetweenOtherRequests() throws {
         let executor = try store.executor()

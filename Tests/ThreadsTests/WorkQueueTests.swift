@@ -1,3 +1,4 @@
+import Glibc
 import Testing
 import Threads
 
@@ -67,6 +68,40 @@ import Threads
         barrier.open()
         queue.close()
         waiter.join()
+    }
+
+    /// Workers sleep while the queue is empty; who takes an item wakes the next one. At the end all of them learn of it.
+    @Test func severalWorkersTakeEachItemOnce() {
+        let queue = WorkQueue<Int>(capacity: 16)
+        let taken = Lock<[Int]>([])
+        let workers = (0..<4).map { number in
+            Thread(name: "worker-\(number)") {
+                var batch: [Int] = []
+                while queue.take(into: &batch, most: 1, waiting: 10_000) == .items { taken.withLock { $0 += batch } }
+                #expect(queue.isClosed)
+            }
+        }
+        for number in 0..<5000 { while !queue.post(number) {} }
+        queue.close()
+        for worker in workers { worker.join() }
+        #expect(taken.withLock { $0.sorted() } == Array(0..<5000))
+    }
+
+    /// One worker is busy until the other one has taken the item that came with its own.
+    @Test func anItemDoesNotWaitForABusyWorker() {
+        let queue = WorkQueue<Int>(capacity: 16)
+        let both = WorkQueue<Int>(capacity: 2)
+        let workers = (0..<2).map { number in
+            Thread(name: "worker-\(number)") {
+                var batch: [Int] = []
+                #expect(queue.take(into: &batch, most: 1, waiting: 10_000) == .items)
+                _ = both.post(batch[0])
+                while both.depth < 2, !both.isClosed { sched_yield() }
+            }
+        }
+        #expect(queue.post(1) && queue.post(2))
+        for worker in workers { worker.join() }
+        #expect(both.depth == 2)
     }
 
     /// No item is lost or duplicated, and the items of each sender stay in order, although the worker sleeps whenever

@@ -81,6 +81,46 @@ import Top
         #expect(lines[1].hasPrefix("connections   now 1            opened -         closed -"))
     }
 
+    /// What a cluster tells: the nodes by name, with these numbers of messages.
+    private static func cluster(_ sent: [(node: String, sent: Int)]) -> Figures? {
+        let nodes = sent.map {
+            #"{"node":"\#($0.node)","connections":4000,"subscriptions":12,"messagesReceived":7,"messagesSent":\#($0.sent),"requests":3}"#
+        }
+        let loops = sent.map {
+            #"{"node":"\#($0.node)","loop":0,"connections":4000,"messagesSent":\#($0.sent),"mailbox":2,"outboxBytes":2048}"#
+        }
+        let sum = sent.reduce(0) { $0 + $1.sent }
+        let json = """
+            {"connections":8000,"messages":{"received":1,"sent":\(sum)},"nodes":[\(nodes.joined(separator: ","))],\
+            "loops":[\(loops.joined(separator: ","))]}
+            """
+        return Figures(json: Array(json.utf8))
+    }
+
+    @Test func showsTheNodesOfACluster() throws {
+        let long = "node-0123456789abcdef"
+        let earlier = try #require(Self.cluster([("a", 0), (long, 500)]))
+        let current = try #require(Self.cluster([("a", 100), (long, 20_500)]))
+        let screen = Screen(
+            target: "h", time: "t", current: Sample(milliseconds: 1_000, stats: current, push: nil),
+            earlier: Sample(milliseconds: 0, stats: earlier, push: nil))
+        let lines = screen.lines(width: 80, height: 40)
+        #expect(lines.contains("node                  connections subscribed      in/s     out/s  requests/s"))
+        #expect(lines.contains("a                           4,000         12         0       100           0"))
+        #expect(lines.contains("node-0123456789a..          4,000         12         0    20,000           0"))
+        #expect(lines.contains("a 0                         4,000        -      100          -  2.05 kB        2"))
+        #expect(lines.allSatisfy { $0.count <= 80 })
+    }
+
+    @Test func hasNoRatesWhenANodeHasComeOrGone() throws {
+        let one = Sample(milliseconds: 0, stats: try #require(Self.cluster([("a", 0)])), push: nil)
+        let two = Sample(milliseconds: 1_000, stats: try #require(Self.cluster([("a", 1), ("b", 5_000)])), push: nil)
+        let three = Sample(milliseconds: 2_000, stats: try #require(Self.cluster([("a", 2), ("b", 5_000)])), push: nil)
+        #expect(two.rate("messages.sent", since: one) == nil)
+        #expect(one.rate("messages.sent", since: two) == nil)
+        #expect(three.rate("messages.sent", since: two) == 1)
+    }
+
     @Test func figuresAreNumbersAndTextsByPath() throws {
         let figures = try #require(Figures(json: Array(#"{"a":{"b":[{"c":1},{"c":"x"}]},"d":true,"e":1.5,"f":null}"#.utf8)))
         #expect(figures["a.b.0.c"] == 1)

@@ -14,9 +14,9 @@ package final class StoreReader: Sendable {
         case replay(ReplayRequest)
     }
 
-    /// The most requests whose replies one call of `onReplies` or `onReplays` gets. One of several threads takes one at a
-    /// time, because another may be free for the next.
-    private static let batchMax = 64
+    /// The most requests that a thread takes at once. Their replies go out together, which is less work; but if they wait for
+    /// a server, a request does not wait with another one that was taken, while other threads are free.
+    private static func batchMax(_ address: StoreAddress) -> Int { if case .file = address { 64 } else { 1 } }
 
     private let queue: WorkQueue<Request>
     /// The number of waiting requests at which the queue is full for replays: after an outage all devices ask for one,
@@ -63,9 +63,10 @@ package final class StoreReader: Sendable {
             var batch: [Request] = []
             var counts = number == 0 ? RegularCounts(expiry: ExpiryCount(from: start)) : nil
             var figures = FiguresQuery()
+            let batchMax = Self.batchMax(address)
             while true {
                 let waiting = figures.isRunning ? 0 : counts.map { _ in RegularCount.interval }
-                let result = queue.take(into: &batch, most: threadCount > 1 ? 1 : Self.batchMax, waiting: waiting)
+                let result = queue.take(into: &batch, most: batchMax, waiting: waiting)
                 if result == .closed, !figures.isRunning { return }
                 if result == .items {
                     let answers = Self.answer(batch, &figures, executor, replays, encode, readClock(), now, onError)
@@ -83,27 +84,38 @@ package final class StoreReader: Sendable {
                 }
             }
         }
+        threads = try Self.startThreads(
+            threadCount, queue,
+            open: { () throws(StoreError) in
+                let database = try Database.open(readingFrom: address)
+                return (
+                    QueryExecutor(database, confirmSeconds: confirmSeconds, backlogHours: backlogHours, trips: trips),
+                    ReplayReader(database, backlogHours: backlogHours, limit: backlogLimit)
+                )
+            },
+            serve: serve)
+    }
+
+    /// If the store cannot be opened once more, ends the threads that were started.
+    private static func startThreads(
+        _ count: Int, _ queue: WorkQueue<Request>,
+        open: @escaping @Sendable () throws(StoreError) -> (QueryExecutor, ReplayReader),
+        serve: @escaping @Sendable (Int, QueryExecutor, ReplayReader) -> Void
+    ) throws(StoreError) -> [Thread] {
         var threads: [Thread] = []
         do throws(StoreError) {
-            for number in 0..<threadCount {
-                let thread = try StoreThread.start(
-                    name: number == 0 ? "store-reader" : "store-reader-\(number)",
-                    open: { () throws(StoreError) in
-                        let database = try Database.open(readingFrom: address)
-                        return (
-                            QueryExecutor(database, confirmSeconds: confirmSeconds, backlogHours: backlogHours, trips: trips),
-                            ReplayReader(database, backlogHours: backlogHours, limit: backlogLimit)
-                        )
-                    },
-                    run: { executor, replays in serve(number, executor, replays) })
-                threads.append(thread)
+            for number in 0..<count {
+                threads.append(
+                    try StoreThread.start(
+                        name: number == 0 ? "store-reader" : "store-reader-\(number)", open: open,
+                        run: { executor, replays in serve(number, executor, replays) }))
             }
         } catch {
             queue.close()
             for thread in threads { thread.join() }
             throw error
         }
-        self.threads = threads
+        return threads
     }
 
     /// What the first thread counts between requests.
