@@ -58,7 +58,7 @@ CLUSTER_TESTS := test_message_order.py test_subscriptions.py test_presence.py te
   test_delivery_clients.py test_trips.py test_trips_data.py
 
 test-cluster: build $(PYTHON_READY) ## Run end-to-end tests on three nodes, a random one for each connection.
-	cd Tests/EndToEnd && $(abspath $(PYTHON)) -m pytest -q -n 2 --dist load test_cluster.py test_cluster_faults.py
+	cd Tests/EndToEnd && $(abspath $(PYTHON)) -m pytest -q -n 2 --dist load test_cluster.py test_cluster_ops.py test_cluster_faults.py
 	cd Tests/EndToEnd && ../../dev/with-cluster $(abspath $(PYTHON)) -m pytest -q -n 2 --dist loadfile $(CLUSTER_TESTS)
 
 check: lint build test ## Check the formatting, build, and run all tests. CI runs more: see .ci/run.
