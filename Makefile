@@ -22,7 +22,7 @@ SEED ?=
 
 RELEASE := swift build -c release --static-swift-stdlib
 
-.PHONY: run build test unit e2e test-postgres test-cluster check lint format bench bench-base bench-latency sim crash city storm hostile soak pictures fuzz conformance tsan asan packages clean
+.PHONY: run build test unit e2e test-postgres test-cluster check lint format bench bench-base bench-cluster bench-latency sim crash city storm hostile soak pictures fuzz conformance tsan asan packages clean
 
 run: build ## Start the gateway with the development configuration.
 	@echo "Try it from another terminal:"
@@ -78,6 +78,9 @@ bench: build ## Run the benchmarks and print their tables.
 
 bench-latency: build ## Print the latencies of `fleetwire bench` (two minutes; needs no other tool).
 	python3 Benchmarks/latency.py $(BINARY)
+
+bench-cluster: build $(PYTHON_READY) ## Compare one, two and three nodes with a single gateway (six minutes; needs no other tool).
+	$(PYTHON) Benchmarks/cluster.py $(BINARY)
 
 # The revision before guaranteed delivery.
 BASE ?= e44a37d

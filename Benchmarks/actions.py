@@ -17,19 +17,11 @@ import statistics
 import sys
 import time
 
-from client import Connections, connect, cpu_seconds, request
+from client import Connections, assignment, connect, cpu_seconds, request
 
 PORT, PID, TOKEN = int(sys.argv[1]), int(sys.argv[2]), sys.argv[3]
 ADMINS, SECONDS = 64, 4.0
 RATE, RATE_SECONDS = 500, 6.0
-
-
-def assignment(number):
-    body = {"driverId": str(number % 1000), "driverName": "Dana Driver",
-            "customerName": "Chris Customer", "pickupAddress": "1 High Street, London",
-            "dropoffAddress": "2 Low Road, Leeds", "totalGBP": 42.5}
-    return request(f"/api/admin/orders/order-{number}/assign-driver", TOKEN, json.dumps(body),
-                   f"bench-{number}")
 
 
 class Dashboard:
@@ -76,13 +68,13 @@ class Dashboard:
 def throughput(first):
     number = itertools.count(first)
     cpu = cpu_seconds(PID)
-    completed, elapsed = Connections(PORT, ADMINS).run(map(assignment, number), SECONDS)
+    completed, elapsed = Connections(ADMINS, PORT).run((assignment(each, TOKEN) for each in number), SECONDS)
     cpu = cpu_seconds(PID) - cpu
     return next(number), {"per_second": completed / elapsed, "cpu_us": cpu / completed * 1e6}
 
 
 def latency(first):
-    dashboard, admins = Dashboard(), Connections(PORT, ADMINS)
+    dashboard, admins = Dashboard(), Connections(ADMINS, PORT)
     admins.selector.register(dashboard.socket, selectors.EVENT_READ, dashboard)
     count, due_at, start = int(RATE * RATE_SECONDS), {}, time.perf_counter()
     while len(dashboard.arrivals) < count:
@@ -92,7 +84,7 @@ def latency(first):
         while len(due_at) < due and admins.idle:
             number = first + len(due_at)
             due_at[number] = start + len(due_at) / RATE
-            admins.send(assignment(number))
+            admins.send(assignment(number, TOKEN))
         admins.receive(0.0005)
         assert time.perf_counter() - start < RATE_SECONDS + 30, "not all events arrived"
     times = sorted((dashboard.arrivals[number] - due) * 1000 for number, due in due_at.items())

@@ -19,12 +19,21 @@ def connect(port):
 
 def request(path, token, body=None, correlation_id="bench", kind="application/json", method=None):
     """The bytes of a request: by default POST with a body, else GET."""
-    head = (f"{method or ('GET' if body is None else 'POST')} {path} HTTP/1.1\r\nHost: bench\r\nAuthorization: Bearer {token}\r\n"
+    authorization = f"Authorization: Bearer {token}\r\n" if token else ""
+    head = (f"{method or ('GET' if body is None else 'POST')} {path} HTTP/1.1\r\nHost: bench\r\n{authorization}"
             f"X-Correlation-ID: {correlation_id}\r\n")
     if body is None:
         return f"{head}\r\n".encode()
     body = body.encode()
     return f"{head}Content-Type: {kind}\r\nContent-Length: {len(body)}\r\n\r\n".encode() + body
+
+
+def assignment(number, token):
+    """A request that assigns a new order to one of 1,000 drivers."""
+    body = {"driverId": str(number % 1000), "driverName": "Dana Driver",
+            "customerName": "Chris Customer", "pickupAddress": "1 High Street, London",
+            "dropoffAddress": "2 Low Road, Leeds", "totalGBP": 42.5}
+    return request(f"/api/admin/orders/order-{number}/assign-driver", token, json.dumps(body), f"bench-{number}")
 
 
 class Connection:
@@ -48,11 +57,11 @@ class Connection:
 
 
 class Connections:
-    """Connections that wait together for their responses."""
+    """Connections that wait together for their responses, spread over the ports."""
 
-    def __init__(self, port, count):
-        self.idle, self.selector = [Connection(port) for _ in range(count)], selectors.DefaultSelector()
-        self.count = count
+    def __init__(self, count, *ports):
+        self.idle = [Connection(ports[number % len(ports)]) for number in range(count)]
+        self.selector, self.count = selectors.DefaultSelector(), count
         for connection in self.idle:
             self.selector.register(connection.socket, selectors.EVENT_READ, connection)
 
@@ -82,6 +91,11 @@ class Connections:
         while len(self.idle) < self.count:
             self.receive(1)
         return result
+
+    def close(self):
+        for connection in self.idle:
+            connection.socket.close()
+        self.selector.close()
 
 
 def token(secret, role, subject):

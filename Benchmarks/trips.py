@@ -106,7 +106,7 @@ def measure_memory(connections, numbers):
     return {"bytes": (resident_bytes(PID) - before) / len(trips)}
 
 
-connections = Connections(PORT, CONNECTIONS)
+connections = Connections(CONNECTIONS, PORT)
 trips = follow(connections, range(RATE))
 positions = (trip.report(round) for round in itertools.count() for trip in trips)
 health = itertools.repeat(request("/healthz", trips[0].driver))

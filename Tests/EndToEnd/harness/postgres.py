@@ -20,13 +20,15 @@ COMMIT = b"COMMIT\x00"
 class Postgres:
     """A running server with an empty database `test`.
 
-    It listens on a socket in a temporary directory, and does not sync its files: tests kill its processes, not the
-    machine.
+    It listens on a socket in a temporary directory, below `folder` if that is given. By default it does not sync its files:
+    tests kill its processes, not the machine. `variables` are environment variables of its processes.
     """
 
-    def __init__(self):
+    def __init__(self, folder: Path | None = None, syncs: bool = False, variables: dict[str, str] | None = None):
         self.bin = max(Path("/usr/lib/postgresql").glob("*/bin"), key=lambda path: int(path.parent.name))
-        self.directory = Path(tempfile.mkdtemp(prefix="fleetwire-postgres-"))
+        self.directory = Path(tempfile.mkdtemp(prefix="fleetwire-postgres-", dir=folder))
+        self.options = "-c track_wal_io_timing=on" if syncs else "-c fsync=off"
+        self.variables = variables or {}
         self.data = self.directory / "data"
         # The server refuses to run as root.
         self.user = pwd.getpwnam("postgres") if os.geteuid() == 0 else None
@@ -72,7 +74,7 @@ class Postgres:
 
     def start(self) -> None:
         self._control("start", "--log", self.directory / "server.log", "--options",
-                      f"-k {self.directory} -p 5432 -c listen_addresses= -c max_connections=300 -c fsync=off")
+                      f"-k {self.directory} -p 5432 -c listen_addresses= -c max_connections=300 {self.options}")
 
     def stop(self) -> None:
         """Stops the server as its operator does."""
@@ -107,7 +109,7 @@ class Postgres:
     def _run(self, program: str, *arguments) -> None:
         identity = {"user": self.user.pw_uid, "group": self.user.pw_gid, "extra_groups": []} if self.user else {}
         subprocess.run([self.bin / program, *arguments], check=True, timeout=TIMEOUT, cwd=self.directory,
-                       stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, **identity)
+                       env=os.environ | self.variables, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, **identity)
 
 
 def _signal(process: int, number: signal.Signals) -> None:
