@@ -56,6 +56,8 @@ final class Node: EventLoopDelegate {
     private var connectionsToAdopt = FIFO<Listener.AcceptedSocket>()
     /// Requests of ``undecidedAuthorizations`` to decide after the mailbox is drained.
     private var looked: [RequestID] = []
+    /// Whether ``doDeferred()`` runs.
+    private var isDoingDeferred = false
     /// Requests to retry after the mailbox is drained, because the fetch of their issuer's keys has ended.
     private var requestsToRetry: [(id: RequestID, retryAfterSeconds: Int?)] = []
     private var overloadLog: OverloadLog
@@ -347,8 +349,18 @@ final class Node: EventLoopDelegate {
         drainMailbox()
     }
 
-    /// Performs all messages in this loop's mailbox.
+    /// Performs all messages in this loop's mailbox, then what had to wait for their end.
     func drainMailbox() {
+        performMessages()
+        // What follows applies inputs to the hub, and each of them drains the mailbox. These inner calls leave the rest to the
+        // outer one: otherwise thousands of subscriptions that open at once are as many nested calls, and overflow the stack.
+        guard !isDoingDeferred else { return }
+        isDoingDeferred = true
+        doDeferred()
+        isDoingDeferred = false
+    }
+
+    private func performMessages() {
         hub.mailboxes[index].drain(into: &messages)
         for message in messages {
             switch message {
@@ -371,18 +383,28 @@ final class Node: EventLoopDelegate {
             }
         }
         messages.removeAll(keepingCapacity: true)
-        if !connectionsToAdopt.isEmpty { adoptConnections() }
-        // Retry after the messages of this batch: a retry may drain the mailbox again, and newer messages would then
-        // overtake the rest of the batch.
-        while let request = requestsToRetry.popLast() {
+    }
+
+    /// Does what messages have asked for, and what may drain the mailbox: within the messages' batch, newer ones would
+    /// overtake the rest of it.
+    private func doDeferred() {
+        repeat { while doNextDeferred() {} } while adoptConnections()
+    }
+
+    /// - Returns: false if nothing is left.
+    private func doNextDeferred() -> Bool {
+        if let request = requestsToRetry.popLast() {
             retry(request.id, retryAfterSeconds: request.retryAfterSeconds)
-        }
-        // The same holds for subscriptions, which apply an input to the hub.
-        while let (request, cursor) = delivery.cursors.popFirst() {
+        } else if let (request, cursor) = delivery.cursors.popFirst() {
             if let cursor { cursorFound(request, cursor) } else { cursorNotFound(request) }
+        } else if let (socket, grant) = waitingSubscriptions.popReleased() {
+            openSubscription(socket, grant)
+        } else if let request = looked.popLast() {
+            decideAuthorization(of: request)
+        } else {
+            return false
         }
-        while let (socket, grant) = waitingSubscriptions.popReleased() { openSubscription(socket, grant) }
-        while let request = looked.popLast() { decideAuthorization(of: request) }
+        return true
     }
 
     // MARK: Subscriptions
@@ -406,12 +428,18 @@ final class Node: EventLoopDelegate {
 
     /// Adopts connections, as far as the time allows, after the messages of the batch: an adopted connection may be served,
     /// or even closed, at once. While the loop is behind, they wait.
-    private func adoptConnections() {
+    /// - Returns: whether it has adopted one or more, and none is left.
+    private func adoptConnections() -> Bool {
+        guard !connectionsToAdopt.isEmpty else { return false }
         let slice = TimeSlice()
         while loop?.isBehind == false, let connection = connectionsToAdopt.popFirst() {
             loop?.adopt(connection)
-            if slice.isOver { return wakeup.signal() }
+            guard !slice.isOver else {
+                wakeup.signal()
+                return false
+            }
         }
+        return connectionsToAdopt.isEmpty
     }
 
     func perform(_ instruction: Instruction) {

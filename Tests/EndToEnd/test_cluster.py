@@ -108,6 +108,17 @@ def test_nothing_published_after_the_success_is_missed_on_a_slow_bus(cluster, cl
         assert client.expect("event")["data"] == str(number)
 
 
+def test_many_subscriptions_that_wait_for_the_bus_go_on_together(cluster, closing, nats):
+    proxy = closing(NatsProxy(nats, delay=0.3))
+    client = closing(Client.connect(cluster.start(nats=proxy.url)))
+    channels = [f"news-{number}" for number in range(4_000)]
+    for channel in channels:
+        client.send_subscribe(channel)
+    succeeded = [client.receive() for _ in channels]
+    assert {each["event"] for each in succeeded} == {"pusher_internal:subscription_succeeded"}
+    assert {each["channel"] for each in succeeded} == set(channels)
+
+
 def test_client_events_reach_other_nodes(two, closing):
     one, other = (closing(Client.connect(node)) for node in two)
     for client in (one, other):
