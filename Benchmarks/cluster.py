@@ -124,8 +124,8 @@ def measure_actions(nodes, setup, disk):
         count, seconds = connections.run((assignment(number, ADMIN) for number in itertools.count()), SECONDS)
     connections.close()
     transactions, *growth = (after - before for before, after in zip(before, action_figures(setup)))
-    note(nodes, **{f"actions {disk.name}": count / seconds, f"action_us {disk.name}": spent.microseconds(count),
-                   f"batch {disk.name}": count / transactions})
+    note(nodes, **{f"actions {disk.name}": count / seconds, f"action_cpu {disk.name}": count / spent.all,
+                   f"action_us {disk.name}": spent.microseconds(count), f"batch {disk.name}": count / transactions})
     if setup.postgres:
         sessions = setup.postgres.query("SELECT count(*) - 1 FROM pg_stat_activity WHERE backend_type = 'client backend'")
         note(nodes, sessions=int(sessions[0]) / nodes)
@@ -228,6 +228,7 @@ def print_table(disks):
 def print_actions(disk):
     name = f"actions {disk.name}"
     row(f"actions per second, {disk.name}; best round", relative(name, max), "3 nodes: ≥ 2,000", max(values[3, name]) >= 2_000)
+    row("… per CPU second of gateways, bus and database", relative(f"action_cpu {disk.name}"))
     row("… CPU time of an action in µs: gateways + bus + database", parts(f"action_us {disk.name}"))
     row("… actions per transaction", cells(f"batch {disk.name}", "{:.1f}"))
     row("… a sync of the write-ahead log takes", cells(f"sync {disk.name}", "{:.2f} ms"))
