@@ -1,5 +1,6 @@
 """A NATS server of a test's own, and a proxy that delays or cuts connections to it."""
 
+import json
 import shutil
 import signal
 import socket
@@ -50,7 +51,8 @@ class Nats:
             assert time.monotonic() < deadline, "nats-server did not start"
             time.sleep(0.01)
         if self.port < 0:
-            self.port = int(ports.read_text().split("nats://")[1].split('"')[0].rpartition(":")[2])
+            [url, *_] = json.loads(ports.read_text())["nats"]
+            self.port = int(url.rpartition(":")[2])
 
     def kill(self) -> None:
         self.process.kill()

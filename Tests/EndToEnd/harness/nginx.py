@@ -1,4 +1,4 @@
-"""nginx with deploy/nginx/fleetwire.conf in front of a gateway."""
+"""nginx with a configuration of deploy/ in front of gateways."""
 
 import os
 import re
@@ -33,10 +33,12 @@ class Nginx:
     """A running nginx. Clients use it as if it were the gateway: it has its address and `tls`.
 
     It inherits its listening sockets, as during an upgrade of nginx, so no port is chosen before it
-    is bound. `replaced` are further changes of the site's configuration.
+    is bound. `replaced` are further changes of the site's configuration; without a `gateway`, they name
+    the servers behind it.
     """
 
-    def __init__(self, directory: Path, gateway: Gateway, replaced: dict[str, str] | None = None):
+    def __init__(self, directory: Path, gateway: Gateway | None,
+                 replaced: dict[str, str] | None = None, site: Path = SITE):
         directory.mkdir()
         self.directory, self.host = directory, "127.0.0.1"
         files = certificates.make(directory / "tls", "fleet.example.com")
@@ -45,8 +47,7 @@ class Nginx:
         sockets = [socket.create_server((self.host, 0), backlog=128) for _ in range(2)]
         self.port, self.plain_port = (listener.getsockname()[1] for listener in sockets)
         self.access_log = directory / "access.log"
-        changes = {
-            "127.0.0.1:6001": f"127.0.0.1:{gateway.port}",
+        changes = ({"127.0.0.1:6001": f"127.0.0.1:{gateway.port}"} if gateway else {}) | {
             "listen 443 ssl": f"listen {self.host}:{self.port} ssl",
             "listen 80;": f"listen {self.host}:{self.plain_port};",
             "/etc/nginx/fleetwire/certificate.pem": files["certificate"],
@@ -54,11 +55,11 @@ class Nginx:
             "/var/log/nginx/fleetwire.log": str(self.access_log),
             "/var/www/html": str(directory / "html"),
         } | (replaced or {})
-        site = re.sub(r"^ +listen \[::\].*\n", "", SITE.read_text(), flags=re.MULTILINE)
+        text = re.sub(r"^ +listen \[::\].*\n", "", site.read_text(), flags=re.MULTILINE)
         for old, new in changes.items():
-            assert site.count(old) == 1, old
-            site = site.replace(old, new)
-        (directory / "site.conf").write_text(site)
+            assert text.count(old) == 1, old
+            text = text.replace(old, new)
+        (directory / "site.conf").write_text(text)
         temporary = " ".join(f"{name}_temp_path {name};" for name in TEMPORARY)
         (directory / "nginx.conf").write_text(MAIN.format(temporary=temporary))
         inherited = [listener.fileno() for listener in sockets]

@@ -24,6 +24,9 @@ class Postgres:
     tests kill its processes, not the machine. `variables` are environment variables of its processes.
     """
 
+    database = "test"
+    port = 5432
+
     def __init__(self, folder: Path | None = None, syncs: bool = False, variables: dict[str, str] | None = None):
         self.bin = max(Path("/usr/lib/postgresql").glob("*/bin"), key=lambda path: int(path.parent.name))
         self.directory = Path(tempfile.mkdtemp(prefix="fleetwire-postgres-", dir=folder))
@@ -38,7 +41,7 @@ class Postgres:
             self._run("initdb", "--pgdata", self.data, "--auth", "trust", "--username", "postgres",
                       "--encoding", "UTF8", "--locale", "C.UTF-8", "--no-sync")
             self.start()
-            self._run("createdb", "--host", self.directory, "--username", "postgres", "test")
+            self._run("createdb", "--host", self.directory, "--port", str(self.port), "--username", "postgres", self.database)
         except BaseException:
             self.close()
             raise
@@ -52,11 +55,11 @@ class Postgres:
     @property
     def url(self) -> str:
         """The database's connection URI."""
-        return f"postgresql://postgres@/test?host={self.directory}"
+        return f"postgresql://postgres@/{self.database}?host={self.directory}&port={self.port}"
 
     @property
     def socket_path(self) -> Path:
-        return self.directory / ".s.PGSQL.5432"
+        return self.directory / f".s.PGSQL.{self.port}"
 
     @property
     def processes(self) -> list[int]:
