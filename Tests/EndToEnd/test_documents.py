@@ -13,7 +13,7 @@ from harness.webhook_receiver import unused_port
 # Pages that are not read here.
 LEFT_OUT = {
     "docs/operations.md": "test_deploy_walkthrough.py runs it as root in namespaces",
-    "docs/cluster.md": "test_cluster.py runs it with servers",
+    "docs/cluster.md": "test_cluster.py and test_deploy_cluster.py run it with servers",
     "docs/postgres.md": "test_postgres.py runs it with a server",
 }
 # The first words of lines in `sh` blocks that are not run.
