@@ -41,8 +41,11 @@ test: unit e2e ## Run all tests.
 unit: packages ## Run the Swift tests.
 	swift test --disable-xctest --parallel
 
-e2e: build $(PYTHON_READY) ## Run the end-to-end tests.
-	cd Tests/EndToEnd && $(abspath $(PYTHON)) -m pytest -q -n 2 --dist loadfile --ignore test_cluster_faults.py
+# The tests that let nodes, the bus and the database fail.
+FAULT_TESTS := test_cluster_node_faults.py test_cluster_outages.py test_cluster_hostile.py
+
+e2e: build $(PYTHON_READY) ## Run the end-to-end tests, but those of a cluster's faults.
+	cd Tests/EndToEnd && $(abspath $(PYTHON)) -m pytest -q -n 2 --dist loadfile $(FAULT_TESTS:%=--ignore %)
 
 # The tests of what the store keeps.
 POSTGRES_TESTS := test_fleet_*.py test_delivery*.py test_trip*.py test_accounts.py test_batch_dispatch.py test_codes.py
@@ -57,8 +60,8 @@ CLUSTER_TESTS := test_message_order.py test_subscriptions.py test_presence.py te
   test_api_channels.py test_api_events.py test_api_batch.py test_private_channels.py test_fleet_*.py test_delivery.py \
   test_delivery_clients.py test_trips.py test_trips_data.py
 
-test-cluster: build $(PYTHON_READY) ## Run end-to-end tests on three nodes, a random one for each connection.
-	cd Tests/EndToEnd && $(abspath $(PYTHON)) -m pytest -q -n 2 --dist load test_cluster.py test_cluster_ops.py test_cluster_faults.py
+test-cluster: build $(PYTHON_READY) ## Run the tests of clusters, and others on three nodes, a random one for each connection.
+	cd Tests/EndToEnd && $(abspath $(PYTHON)) -m pytest -q -n 2 --dist load test_cluster.py test_cluster_ops.py $(FAULT_TESTS)
 	cd Tests/EndToEnd && ../../dev/with-cluster $(abspath $(PYTHON)) -m pytest -q -n 2 --dist loadfile $(CLUSTER_TESTS)
 
 check: lint build test ## Check the formatting, build, and run all tests. CI runs more: see .ci/run.

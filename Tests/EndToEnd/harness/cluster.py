@@ -1,11 +1,13 @@
 """Several gateways on one database and one bus."""
 
+import contextlib
 import itertools
+import signal
 from collections.abc import Callable
 
 from .api import Api
 from .fleet import wait_until
-from .gateway import Gateway
+from .gateway import Gateway, check_log
 from .metrics import scrape
 from .nats import Nats
 from .postgres import Postgres
@@ -80,3 +82,33 @@ def count_of_nodes(gateway: Gateway) -> int:
         return int(scrape(api).total("fleetwire_cluster_nodes"))
     finally:
         api.close()
+
+
+def events(gateway: Gateway) -> list[str]:
+    """Returns the names of the events in its log."""
+    return [entry["event"] for entry in check_log(gateway.log())]
+
+
+@contextlib.contextmanager
+def frozen(node: Gateway):
+    """Stops a node's process, and lets it go on."""
+    node.process.send_signal(signal.SIGSTOP)
+    try:
+        yield
+    finally:
+        node.process.send_signal(signal.SIGCONT)
+
+
+def is_degraded(node: Gateway) -> bool:
+    api = Api(node)
+    try:
+        response = api.get("/readyz")
+        assert response.status == 200, response
+        return response.body.startswith(b"{") and response.json().get("degraded") == ["nats"]
+    finally:
+        api.close()
+
+
+def wait_for_bus(*nodes: Gateway, is_away: bool, seconds: float = 15) -> None:
+    for node in nodes:
+        wait_until(lambda: is_degraded(node) == is_away, f"NATS is {'away' if is_away else 'back'}", seconds)  # noqa: B023

@@ -172,9 +172,13 @@ class NatsFilter:
         while True:
             try:
                 client, _ = self.listener.accept()
-                upstream = socket.create_connection(("127.0.0.1", self.server.port))
             except OSError:
                 return
+            try:
+                upstream = socket.create_connection(("127.0.0.1", self.server.port))
+            except OSError:
+                _shut(client)
+                continue
             self.sockets += [client, upstream]
             threading.Thread(target=self._to_server, args=(client, upstream), daemon=True).start()
             threading.Thread(target=self._to_client, args=(upstream, client), daemon=True).start()
