@@ -41,7 +41,7 @@ def environment(**variables: str) -> dict[str, str]:
 
 def run(*arguments: str, **variables: str) -> subprocess.CompletedProcess:
     """Runs a command of the program, with these environment variables, until it exits."""
-    if arguments[0] in ("audit", "watch", "trust-clock") and STORE_VARIABLES.isdisjoint(variables):
+    if arguments[0] in ("audit", "watch", "trust-clock", "token") and STORE_VARIABLES.isdisjoint(variables):
         variables |= on_postgres(Path(arguments[arguments.index("--config") + 1]).parent)
     return subprocess.run([BINARY, *arguments], env=environment(**variables), text=True,
                           capture_output=True, timeout=TIMEOUT)
