@@ -4,13 +4,15 @@ import itertools
 import re
 import sqlite3
 import subprocess
+from collections.abc import Callable
+from pathlib import Path
 
 import pytest
 
 from harness.deployed import DEPLOY
 from harness.fleet import unique_id
 from harness.gateway import run
-from harness.prometheus import RULES, Prometheus, names_in, promtool
+from harness.prometheus import RULES, Prometheus, firing, names_in, promtool, shortened
 from harness.push import apns
 from test_metrics_list import documented
 
@@ -42,24 +44,55 @@ def test_alerts_fire_and_stay_silent_in_their_tests():
     promtool("test", "rules", TESTS.name)
 
 
+def rule(alert: str) -> str:
+    """Returns the alert's expression and time."""
+    return re.search(rf"- alert: {alert}\n.*?labels:", RULES.read_text(), re.DOTALL)[0]
+
+
+def expect_noticed(folder: Path, before: str, after: str, what: str) -> None:
+    """The tests of the rules must fail when a rule is changed so."""
+    text = RULES.read_text()
+    assert text.count(before) == 1 and before != after
+    (folder / TESTS.name).write_text(TESTS.read_text())
+    (folder / RULES.name).write_text(text.replace(before, after))
+    result = subprocess.run(["promtool", "test", "rules", TESTS.name], cwd=folder,
+                            capture_output=True, text=True, timeout=120)
+    assert result.returncode != 0, f"no test notices {what}"
+    assert 'ALERTS{alertstate=' in result.stdout + result.stderr, result
+
+
+def moved(comparison: str, value: float, counts: bool, sign: int) -> float:
+    if counts and value == int(value) <= 10:
+        return value + sign
+    share = 1 + sign / 20
+    return 1 - (1 - value) * share if comparison == "<" else value * share
+
+
 @pytest.mark.parametrize("alert", alerts())
 def test_its_tests_notice_a_moved_threshold(tmp_path, alert):
     """Moves each threshold, and each least number of cases, down and up by a twentieth; where a
-    share must be high, by a twentieth of what is missing.
+    share must be high, by a twentieth of what is missing; where few things are counted, by one.
     """
-    text = RULES.read_text()
-    (tmp_path / TESTS.name).write_text(TESTS.read_text())
-    rule = re.search(rf"- alert: {alert}\n.*?labels:", text, re.DOTALL)
-    thresholds = list(re.compile(r"([<>]=?) ([0-9.]+)").finditer(text, *rule.span()))
+    text = rule(alert)
+    thresholds = list(re.finditer(r"([<>]=?) ([0-9.]+)", text))
     assert thresholds
-    for found, factor in itertools.product(thresholds, (0.95, 1.05)):
-        value = float(found[2])
-        moved = 1 - (1 - value) * factor if found[1] == "<" else value * factor
-        (tmp_path / RULES.name).write_text(f"{text[:found.start(2)]}{moved:g}{text[found.end():]}")
-        result = subprocess.run(["promtool", "test", "rules", TESTS.name], cwd=tmp_path,
-                                capture_output=True, text=True, timeout=120)
-        assert result.returncode != 0, f"no test notices {moved:g} for {found[0]}"
-        assert 'ALERTS{alertstate=' in result.stdout + result.stderr, result
+    for found, sign in itertools.product(thresholds, (-1, 1)):
+        value = moved(found[1], float(found[2]), "quantile" not in text, sign)
+        expect_noticed(tmp_path, text, f"{text[:found.start(2)]}{value:g}{text[found.end():]}",
+                       f"{value:g} for {found[0]}")
+
+
+@pytest.mark.parametrize("alert", alerts())
+def test_its_tests_notice_another_time_and_a_missing_guard(tmp_path, alert):
+    """Moves `for` by a minute, and removes each condition, and the zero of a missing series."""
+    text = rule(alert)
+    for found, sign in itertools.product(re.finditer(r"(?<=for: )(\d+)(?=m)", text), (-1, 1)):
+        minutes = int(found[1]) + sign
+        expect_noticed(tmp_path, text, f"{text[:found.start()]}{minutes}{text[found.end():]}",
+                       f"{minutes} minutes")
+    for found in re.finditer(r"\n +and .*| or vector\(0\)", text):
+        expect_noticed(tmp_path, text, text[:found.start()] + text[found.end():],
+                       f"that there is no {found[0].strip()}")
 
 
 def test_every_alert_has_its_runbook():
@@ -79,7 +112,9 @@ def test_runbooks_and_descriptions_name_what_exists():
     """
     sources = "".join(file.read_text() for file in (DEPLOY.parent / "Sources").rglob("*.swift"))
     runbooks = RUNBOOKS.read_text()
-    text = runbooks + "".join(re.findall("description: .*", RULES.read_text()))
+    # Queries of the database have names of its tables.
+    text = re.sub(r"```.*?```|`database [^`]+`", "", runbooks, flags=re.DOTALL)
+    text += "".join(re.findall("description: .*", RULES.read_text()))
     words = {re.sub("^fleetwire_|_bucket$", "", word)
              for word in re.findall(r"[a-z]+(?:_[a-z]+)+", text)} - {"histogram_quantile"}
     for looked_for in re.findall(r"`journal '?([a-z_|]+)'?`", runbooks):
@@ -87,14 +122,16 @@ def test_runbooks_and_descriptions_name_what_exists():
     assert {word for word in words - documented().keys() if f'"{word}"' not in sources} == set()
 
 
-def test_commands_and_queries_of_runbooks_run(watched):
-    """All but those of the system: `journal`, `df` and `systemctl`."""
-    fleet, prometheus = watched("FleetwireErrorRate")
-    code, response = fleet.order(fleet.driver())
-    words = {"CODE": code, "ID": response["data"]["notificationIds"][0]}
-    ran = set()
-    for name, rest in re.findall(r"`(ops|fleetwire|sum|histogram_quantile)([ (][^`]+)`",
-                                 RUNBOOKS.read_text()):
+def run_commands(fleet, prometheus: Prometheus, notification: str, code: str,
+                 query: Callable[[str], list[str]] | None = None) -> set[str]:
+    """Runs the commands of the runbooks, but those of the system: `journal`, `df` and `systemctl`.
+    `query` asks the database, if it is PostgreSQL. Returns the names of those that have run.
+    """
+    words, ran = {"CODE": code, "ID": notification}, set()
+    names = "ops|fleetwire|database|sum|min|max|rate|histogram_quantile"
+    for name, rest in re.findall(rf"`({names})([ (][^`]+)`", RUNBOOKS.read_text()):
+        if name == "database" and not query:
+            continue
         ran.add(name)
         if name == "ops":
             fleet.ops().expect_ok("GET", "/api/ops/" + rest.strip(" '"))
@@ -102,9 +139,19 @@ def test_commands_and_queries_of_runbooks_run(watched):
             arguments = [words.get(word, word) for word in rest.split()]
             done = run(*arguments, "--config", fleet.gateway.config)
             assert done.returncode == 0 and done.stdout, done
+        elif name == "database":
+            assert query(rest.strip(" '")), rest
         else:
             prometheus.query(name + rest)
-    assert ran == {"ops", "fleetwire", "sum", "histogram_quantile"}
+    return ran
+
+
+def test_commands_and_queries_of_runbooks_run(watched):
+    """Those to PostgreSQL run in test_cluster_metrics.py."""
+    fleet, prometheus = watched("FleetwireErrorRate")
+    code, response = fleet.order(fleet.driver())
+    ran = run_commands(fleet, prometheus, response["data"]["notificationIds"][0], code)
+    assert ran == {"ops", "fleetwire", "sum", "min", "max", "rate", "histogram_quantile"}
 
 
 def test_readme_lists_every_alert():
@@ -113,19 +160,6 @@ def test_readme_lists_every_alert():
 
 
 # In a Prometheus
-
-
-def shortened(*names: str) -> str:
-    """Returns these rules with seconds instead of minutes, and an age of 5 s instead of 300 s."""
-    text = RULES.read_text()
-    rules = re.split(r"(?=      - alert: )", text)
-    kept = [re.split(r"\n\n|\n  - name", rule)[0] for rule in rules[1:]
-            if re.match(r"      - alert: (\w+)", rule)[1] in names]
-    assert len(kept) == len(names)
-    whole = "groups:\n  - name: shortened\n    rules:\n" + "\n".join(kept) + "\n"
-    whole = re.sub(r"\[(\d+)m\]", lambda match: f"[{int(match[1]) * 6}s]", whole)
-    whole = re.sub(r"for: (\d+)m", lambda match: f"for: {match[1]}s", whole)
-    return whole.replace("> 300", "> 5")
 
 
 @pytest.fixture
@@ -137,10 +171,6 @@ def watched(start_push_fleet, tmp_path, closing):
                                          shortened(*names)))
 
     return start
-
-
-def firing(alert: str) -> str:
-    return f'ALERTS{{alertname="{alert}", alertstate="firing"}}'
 
 
 def logs(fleet, event: str) -> bool:

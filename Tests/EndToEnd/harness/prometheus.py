@@ -1,4 +1,4 @@
-"""A Prometheus that scrapes a gateway every second, and promtool."""
+"""A Prometheus that scrapes gateways every second, and promtool."""
 
 import contextlib
 import json
@@ -31,15 +31,36 @@ def names_in(expression: str) -> set[str]:
             for name in re.findall(r"\bfleetwire_([a-z_]+)", expression)}
 
 
-class Prometheus:
-    """`rules` is the text of a file of rules."""
+def shortened(*names: str) -> str:
+    """Returns these rules with seconds instead of minutes, and an age of 5 s instead of 300 s."""
+    text = RULES.read_text()
+    rules = re.split(r"(?=      - alert: )", text)
+    kept = [re.split(r"\n\n|\n  - name", rule)[0] for rule in rules[1:]
+            if re.match(r"      - alert: (\w+)", rule)[1] in names]
+    assert len(kept) == len(names)
+    whole = "groups:\n  - name: shortened\n    rules:\n" + "\n".join(kept) + "\n"
+    whole = re.sub(r"\[(\d+)m\]", lambda match: f"[{int(match[1]) * 6}s]", whole)
+    whole = re.sub(r"for: (\d+)m", lambda match: f"for: {match[1]}s", whole)
+    return whole.replace("> 300", "> 5")
 
-    def __init__(self, folder: Path, gateway: Gateway, token: str, rules: str = "groups: []"):
+
+def firing(alert: str) -> str:
+    return f'ALERTS{{alertname="{alert}", alertstate="firing"}}'
+
+
+class Prometheus:
+    """`rules` is the text of a file of rules. Without `token`, gateways serve requests of this machine."""
+
+    def __init__(self, folder: Path, gateways: Gateway | list[Gateway], token: str | None,
+                 rules: str = "groups: []"):
         folder.mkdir(parents=True)
-        (folder / "token").write_text(token)
         (folder / "rules.yaml").write_text(rules)
-        target = {"job_name": "fleetwire", "authorization": {"credentials_file": "token"},
-                  "static_configs": [{"targets": [f"{gateway.host}:{gateway.port}"]}]}
+        gateways = gateways if isinstance(gateways, list) else [gateways]
+        target = {"job_name": "fleetwire",
+                  "static_configs": [{"targets": [each.url.partition("//")[2] for each in gateways]}]}
+        if token:
+            (folder / "token").write_text(token)
+            target["authorization"] = {"credentials_file": "token"}
         settings = {"global": {"scrape_interval": "1s", "evaluation_interval": "1s"},
                     "rule_files": ["rules.yaml"], "scrape_configs": [target]}
         (folder / "prometheus.yml").write_text(
