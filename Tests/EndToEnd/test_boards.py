@@ -5,6 +5,8 @@ import json
 import re
 import sqlite3
 import subprocess
+from collections.abc import Callable
+from contextlib import AbstractContextManager
 
 import pytest
 
@@ -18,13 +20,16 @@ from harness.trips import Trip, position
 from test_metrics_list import documented
 
 FOLDER = DEPLOY / "grafana"
-BOARDS = ["operations", "notifications", "jobs"]
+OF_A_GATEWAY = ["operations", "notifications", "jobs"]
+BOARDS = [*OF_A_GATEWAY, "cluster"]
+# Boards on which a variable selects gateways.
+WITH_INSTANCES = ["operations"]
 # Grafana's own panels; rows have no query.
 KINDS = {"timeseries", "stat", "bargauge", "table"}
 TOKEN = "a-token-of-prometheus"
 # What is zero in a gateway that keeps up.
 IDLE = {"store_queue_depth", "mailbox_depth", "slow_consumer_total", "accept_paused_total",
-        "publish_refused_total", "client_events_limited_total"}
+        "publish_refused_total", "client_events_limited_total", "store_pool_waiting"}
 # An alert that fires at once.
 RULES = """
 groups:
@@ -42,6 +47,26 @@ def queries(name: str) -> list[tuple[dict, str, str]]:
     """Returns the panel, the expression and the legend of each query."""
     return [(panel, target["expr"], target["legendFormat"]) for panel in load(name)["panels"]
             if panel["type"] != "row" for target in panel["targets"]]
+
+
+def shown(expression: str) -> str:
+    """Returns what Grafana asks for, without the zero that stands for a series which does not exist.
+    """
+    return (expression.replace("$__rate_interval", "5m").replace("$instance", ".*")
+            .replace(" or vector(0)", ""))
+
+
+def expect_shown(prometheus: Prometheus, boards: list[str], *without: str) -> None:
+    """Each query of the boards has a result above zero, except those of these families."""
+    for name in boards:
+        for panel, expression, _ in queries(name):
+            if names_in(expression) & set(without):
+                continue
+            above = ">=" if names_in(expression) <= IDLE else ">"
+            found = prometheus.wait_for(f"({shown(expression)}) {above} 0",
+                                        f"{name}, {panel['title']}: {expression}")
+            for series in found:
+                assert series["metric"].keys() == set(labels(expression)), (expression, series)
 
 
 def labels(expression: str) -> list[str]:
@@ -64,7 +89,8 @@ def test_boards_are_those_of_the_script(tmp_path):
 @pytest.mark.parametrize("name", BOARDS)
 def test_board_has_only_what_grafana_brings(name):
     board = load(name)
-    assert [each["type"] for each in board["templating"]["list"]] == ["datasource"]
+    assert [each["name"] for each in board["templating"]["list"]] == [
+        "datasource", *(["instance"] if name in WITH_INSTANCES else [])]
     panels = [panel for panel in board["panels"] if panel["type"] != "row"]
     assert {panel["type"] for panel in panels} <= KINDS and len(panels) > 10
     assert len({panel["id"] for panel in board["panels"]}) == len(board["panels"])
@@ -97,10 +123,12 @@ def test_board_names_existing_metrics(name):
 
 
 class Work:
-    """What a fleet does and what goes wrong, so that each query has a figure above zero."""
+    """What a fleet does and what goes wrong, so that each query has a figure above zero. `locked`
+    keeps the store from being written.
+    """
 
-    def __init__(self, fleet, closing):
-        self.fleet, self.closing = fleet, closing
+    def __init__(self, fleet, closing, locked: Callable[[], AbstractContextManager]):
+        self.fleet, self.closing, self.locked = fleet, closing, locked
         self.admin, self.driver = fleet.dispatcher, fleet.driver()
         fleet.ios(self.driver)
 
@@ -135,9 +163,9 @@ class Work:
         self.driver.progress(trip.code, "en_route", **position(9_000))
         trip.locate(position(20))
         trip.wait_for("arrived")
-        [[arrival]] = self.fleet.gateway.query(
-            "SELECT id FROM notifications WHERE event = 'driver-arrival' AND channel = ?",
-            f"booking-{trip.reference}")
+        told = self.admin.expect_ok("GET", f"/api/ops/notifications?channel=booking-{trip.reference}")
+        [arrival] = [each["id"] for each in told["notifications"]
+                     if each["event"] == "driver-arrival"]
         self.fleet.wait_for_accepted(arrival, seconds=30)
         report(trip.customer, arrival, "received", "driver_arrival")
 
@@ -162,11 +190,8 @@ class Work:
     def lock_the_store(self) -> None:
         """An accept gets 503."""
         code, _ = self.fleet.order(self.driver)
-        with contextlib.closing(sqlite3.connect(self.fleet.gateway.database_path,
-                                                isolation_level=None)) as database:
-            database.execute("BEGIN IMMEDIATE")
+        with self.locked():
             self.driver.expect_error(503, "POST", f"/api/driver/jobs/{code}/accept")
-            database.execute("ROLLBACK")
         self.driver.accept(code)
 
     def publish(self) -> None:
@@ -178,7 +203,16 @@ class Work:
 
 def test_every_panel_shows_something(start_push_fleet, tmp_path, closing):
     fleet = start_push_fleet(metrics={"token": TOKEN})
-    work = Work(fleet, closing)
+
+    @contextlib.contextmanager
+    def locked():
+        with contextlib.closing(sqlite3.connect(fleet.gateway.database_path,
+                                                isolation_level=None)) as database:
+            database.execute("BEGIN IMMEDIATE")
+            yield
+            database.execute("ROLLBACK")
+
+    work = Work(fleet, closing, locked)
     fleet.listen(fleet.dispatcher, "admin-channel")
     work.everything()
     work.publish()
@@ -190,14 +224,6 @@ def test_every_panel_shows_something(start_push_fleet, tmp_path, closing):
     phone = fleet.android()
     fleet.fcm.stop_listening()
     waiting = fleet.announce(phone)
-    for name in BOARDS:
-        for panel, expression, _ in queries(name):
-            # Without the zero that stands for a series which does not exist.
-            shown = expression.replace("$__rate_interval", "5m").replace(" or vector(0)", "")
-            above = ">=" if names_in(shown) <= IDLE else ">"
-            found = prometheus.wait_for(f"({shown}) {above} 0",
-                                        f"{name}, {panel['title']}: {shown}")
-            for series in found:
-                assert series["metric"].keys() == set(labels(expression)), (shown, series)
+    expect_shown(prometheus, OF_A_GATEWAY)
     fleet.fcm.listen()
     fleet.wait_for_accepted(waiting, seconds=60)
