@@ -41,8 +41,8 @@ test: unit e2e ## Run all tests.
 unit: packages ## Run the Swift tests.
 	swift test --disable-xctest --parallel
 
-# The tests that let nodes, the bus and the database fail.
-FAULT_TESTS := test_cluster_node_faults.py test_cluster_outages.py test_cluster_hostile.py
+# The tests that let nodes, the bus and the database fail, and what operators see of it.
+FAULT_TESTS := test_cluster_node_faults.py test_cluster_outages.py test_cluster_hostile.py test_cluster_metrics.py
 
 e2e: build $(PYTHON_READY) ## Run the end-to-end tests, but those of a cluster's faults.
 	cd Tests/EndToEnd && $(abspath $(PYTHON)) -m pytest -q -n 2 --dist loadfile $(FAULT_TESTS:%=--ignore %)
