@@ -113,6 +113,7 @@ final class CommitPublisher: Sendable {
         for request in commit.rejectedSubscriptions { post(nil, for: request) }
         for address in commit.looked { hub.post(.looked(RequestID(rawValue: address.request)), to: address.loop) }
         counters.count(commit.counts)
+        if hub.isClustered { for note in commit.counts.occurrences.offers.compactMap(AnswerNote.init) { hub.tell(note.note) } }
         codeMetrics.count(commit.codes)
         if commit.codes.hasReachedDailyMax { codes.reportDailyMax() }
         var lanes = commit.wake

@@ -112,6 +112,9 @@ final class FleetCounters: Sendable {
         }
     }
 
+    /// Counts what another node of the cluster has told about an offer.
+    func count(_ event: OfferEvent) { offers.withLock { $0.apply(event) } }
+
     /// Counts the times from the creation of notifications to their first confirmations.
     func count(_ confirmations: [Confirmation]) {
         guard !confirmations.isEmpty else { return }

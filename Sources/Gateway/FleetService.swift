@@ -120,7 +120,10 @@ final class FleetService: Sendable {
         cluster?.observe(
             ClusterService.Observers(
                 onCommit: { publisher.receive($1, position: $0) },
-                onNote: { note in if let positions = PositionNote(note) { trips.record(positions) } },
+                onNote: { note in
+                    if let positions = PositionNote(note) { trips.record(positions) }
+                    if let answer = AnswerNote(note) { counters.count(answer.event) }
+                },
                 onTick: { if order.withLock({ $0.needsLog(at: Clock.monotonicMilliseconds()) }) { writer.look() } }))
         do throws(StoreError) {
             reader = try StoreReader(

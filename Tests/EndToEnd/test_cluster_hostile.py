@@ -251,7 +251,6 @@ def test_a_lost_commit_is_read_from_the_log(lossy, closing, database):
     assert found == wanted and proxy.dropped == 3
 
 
-@pytest.mark.xfail(reason="a loss is noticed when the next message of the same node comes")
 @pytest.mark.parametrize("leaves", [False, True])
 def test_a_lost_share_is_reported_again(lossy, closing, webhook_receiver, leaves):
     """Whichever node keeps the channel: there are several, of both."""

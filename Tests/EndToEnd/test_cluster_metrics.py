@@ -154,7 +154,6 @@ def test_every_panel_shows_something(lossy, cluster, closing, providers, tmp_pat
     fleets[0].wait_for_accepted(waiting, seconds=60)
 
 
-@pytest.mark.xfail(reason="a node knows only the offers that phones have reported to it")
 def test_an_offer_that_is_viewed_at_one_node_and_accepted_at_another_is_prompt(cluster, closing, providers):
     fleets = [PushFleet(cluster.start(), closing, providers) for _ in range(2)]
     drivers = [fleet.driver("d1") for fleet in fleets]

@@ -1,0 +1,32 @@
+import Cluster
+import FleetRules
+import Testing
+
+@testable import Gateway
+
+@Suite struct AnswerNoteTests {
+    private static let events: [OfferEvent] = [
+        .answered(driverID: "d1", .job("O-1"), .accepted, at: 1_700_000_000_000),
+        .answered(driverID: "Ω", .route("R 1"), .taken, at: 0),
+        .answered(driverID: "d1", .job("O-1"), .refused, at: -1),
+    ]
+
+    @Test(arguments: events) func isReadAsItWasWritten(_ event: OfferEvent) throws {
+        let note = try #require(AnswerNote(event)?.note)
+        #expect(AnswerNote(note)?.event == event)
+        #expect(PositionNote(note) == nil)
+    }
+
+    @Test func otherEventsAreNotTold() {
+        #expect(AnswerNote(.viewed(notificationID: "n", at: 1)) == nil)
+        #expect(AnswerNote(.pushed(notificationID: "n", at: 1)) == nil)
+    }
+
+    @Test(arguments: [
+        "", "d1\njob\nO-1\naccepted", "d1\njob\nO-1\naccepted\nx", "d1\njob\nO-1\nlost\n1", "d1\ntrip\nO-1\naccepted\n1",
+        "d1\njob\nO-1\naccepted\n1\n", "d1\njob\nO-1\naccepted\n99999999999999999999",
+    ])
+    func malformedNotesAreIgnored(_ text: String) {
+        #expect(AnswerNote(ClusterNote(kind: AnswerNote.kind, content: Array(text.utf8))) == nil)
+    }
+}
