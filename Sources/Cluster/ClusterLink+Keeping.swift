@@ -20,6 +20,7 @@ extension ClusterLink {
     mutating func applyShare(
         _ change: ShareChange, of sender: Epoch, to key: ChannelKey, _ report: ShareReport, _ outputs: inout [Output]
     ) {
+        guard !membership.isReplaced(sender) else { return }
         let keeper = keepers(of: key).first
         let arrival = KeptChannel.Arrival(
             now: now, isKeeper: keeper == node.epoch, isMoved: report == .moved, isSettled: agreement.isSettled(at: now))

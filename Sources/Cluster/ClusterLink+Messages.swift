@@ -90,7 +90,7 @@ extension ClusterLink {
         switch message.body {
         case .heartbeat(let name, let versions):
             // It lives, and does not know that this node has told edges in its place.
-            if membership.isLost(message.sender) { publish(.gaveUp, on: subjects.node(message.sender), &outputs) }
+            if membership.isLost(message.sender, at: now) { publish(.gaveUp, on: subjects.node(message.sender), &outputs) }
             apply(membership.heard(ClusterNode(name: name, epoch: message.sender), at: now), &outputs)
             for version in versions {
                 guard let token = token(of: version.channel),

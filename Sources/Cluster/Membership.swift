@@ -21,6 +21,10 @@ package struct Membership: Sendable {
     private var lives: [Epoch: Life] = [:]
     /// Nodes that have gone: their late messages do not bring them back. Forgotten after a minute.
     private var gone: [Epoch: Int64] = [:]
+    /// Nodes that were replaced by one of their name, and when: their processes should have ended. Forgotten after a minute.
+    private var replaced: [Epoch: Int64] = [:]
+    /// Names that several nodes have, by an operator's mistake: none of them replaces another.
+    private var sharedNames: Set<String> = []
     /// Nodes that have gone without a word: they may live, and have connections. Forgotten after ten minutes.
     private var lost: [Epoch: (name: String, at: Int64)] = [:]
     /// Nil while there is no connection.
@@ -42,8 +46,13 @@ package struct Membership: Sendable {
     /// Whether messages of this sender are void: it has ended.
     package func hasEnded(_ epoch: Epoch) -> Bool { gone[epoch] != nil }
 
-    /// Whether a node was declared dead, without a successor of its name.
-    package func isLost(_ epoch: Epoch) -> Bool { lost[epoch] != nil }
+    /// Whether a node was declared dead: also if another one has its name now.
+    package func isLost(_ epoch: Epoch, at now: Int64) -> Bool {
+        lost[epoch] != nil || replaced[epoch].map { now - $0 >= heartbeatMilliseconds } ?? false
+    }
+
+    /// Whether another node has this one's name, and this one has not been heard since.
+    package func isReplaced(_ epoch: Epoch) -> Bool { replaced[epoch] != nil }
 
     /// Whether a node that nobody hears may have connections.
     package var hasLost: Bool { !lost.isEmpty }
@@ -70,17 +79,23 @@ package struct Membership: Sendable {
     package mutating func disconnected() { connectedAt = nil }
 
     /// A node has sent a heartbeat. Another epoch of the same name replaces the earlier one at once: that process has ended.
+    /// If it goes on with heartbeats, both live from then on.
     package mutating func heard(_ node: ClusterNode, at now: Int64) -> [Change] {
         guard !hasEnded(node.epoch) else { return [] }
+        if let replacedAt = replaced[node.epoch] {
+            // The bus may be late with the last heartbeat of a process that has ended.
+            guard now - replacedAt >= heartbeatMilliseconds else { return [] }
+            replaced[node.epoch] = nil
+            sharedNames.insert(node.name)
+        }
         guard lives[node.epoch] == nil else {
             lives[node.epoch]?.heardAt = now
             return []
         }
         var changes: [Change] = []
-        for earlier in nodes where earlier.name == node.name {
+        for earlier in nodes where earlier.name == node.name && !sharedNames.contains(node.name) {
             changes += remove(earlier.epoch, isOrderly: false, at: now)
-            // The bus may be late with its last messages.
-            gone[earlier.epoch] = now
+            replaced[earlier.epoch] = now
         }
         lives[node.epoch] = Life(node: node, heardAt: now)
         // A process that has the name of an earlier one has replaced it.
@@ -98,6 +113,7 @@ package struct Membership: Sendable {
     /// Finds the nodes that have been silent for too long.
     package mutating func tick(at now: Int64) -> [Change] {
         gone = gone.filter { now - $0.value < 60_000 }
+        replaced = replaced.filter { now - $0.value < 60_000 }
         lost = lost.filter { now - $0.value.at < 600_000 }
         let patience = Self.heartbeatsMissed * heartbeatMilliseconds
         guard let connectedAt, now - connectedAt >= max(patience, grace) else { return [] }
@@ -108,6 +124,7 @@ package struct Membership: Sendable {
 
     private mutating func remove(_ epoch: Epoch, isOrderly: Bool, at now: Int64) -> [Change] {
         guard let life = lives.removeValue(forKey: epoch) else { return [] }
+        if lives.values.count(where: { $0.node.name == life.node.name }) < 2 { sharedNames.remove(life.node.name) }
         // A silent node that goes on with the same epoch comes back with its next heartbeat. One that has ended does not.
         if isOrderly { gone[epoch] = now } else { lost[epoch] = (life.node.name, now) }
         return [.went(life.node, isOrderly: isOrderly)]

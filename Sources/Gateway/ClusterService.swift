@@ -171,7 +171,11 @@ final class ClusterService: Sendable {
         for notice in notices {
             switch notice {
             case .commit(let position, let record): observers.withLock { $0 }?.onCommit(position, record)
-            case .came(let node): log.info("node_came", ["node": .text(node.name), "epoch": .text("\(node.epoch)")])
+            case .came(let node):
+                log.info("node_came", ["node": .text(node.name), "epoch": .text("\(node.epoch)")])
+                guard node.name == self.node.name else { break }
+                let hint = "give each node a cluster.node of its own: until then, others take one for the other's next life"
+                log.error("cluster_node_is_not_unique", ["node": .text(node.name), "hint": .text(hint)])
             case .went(let node, let isOrderly):
                 if isOrderly {
                     log.info("node_left", ["node": .text(node.name), "epoch": .text("\(node.epoch)")])

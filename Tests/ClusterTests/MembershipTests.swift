@@ -76,9 +76,27 @@ struct MembershipTests {
         var membership = connected()
         let again = ClusterNode(name: "one", epoch: Epoch(9))
         _ = membership.heard(again, at: 100)
-        #expect(membership.hasEnded(Self.one.epoch))
-        #expect(membership.heard(Self.one, at: 101) == [])
+        #expect(membership.isReplaced(Self.one.epoch))
+        #expect(membership.heard(Self.one, at: 2_099) == [])
+        #expect(!membership.isLost(Self.one.epoch, at: 2_099))
         #expect(membership.nodes == [Self.two, again])
+    }
+
+    @Test("a replaced node that goes on lives beside the other one of its name, until one of them ends")
+    func sharedName() {
+        var membership = connected()
+        let other = ClusterNode(name: "one", epoch: Epoch(9))
+        _ = membership.heard(other, at: 100)
+        #expect(membership.isLost(Self.one.epoch, at: 2_100))
+        #expect(membership.heard(Self.one, at: 2_100) == [.came(Self.one)])
+        #expect(!membership.isLost(Self.one.epoch, at: 2_100))
+        #expect(membership.heard(other, at: 2_200) == [])
+        let third = ClusterNode(name: "one", epoch: Epoch(10))
+        #expect(membership.heard(third, at: 2_300) == [.came(third)])
+        #expect(membership.nodes == [Self.one, Self.two, other, third])
+        for node in [other, third] { _ = membership.left(node.epoch, at: 2_400) }
+        let next = ClusterNode(name: "one", epoch: Epoch(11))
+        #expect(membership.heard(next, at: 2_500) == [.went(Self.one, isOrderly: false), .came(next)])
     }
 
     @Test("late messages of a node that has said goodbye are void, for a minute")

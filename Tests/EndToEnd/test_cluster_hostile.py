@@ -124,7 +124,6 @@ def test_a_commit_on_the_bus_that_is_in_no_log_is_not_believed_for_ever(cluster,
         dashboard.expect("order-assigned")
 
 
-@pytest.mark.xfail(reason="each of them ends the other's life: cluster.node must be unique")
 def test_two_nodes_of_one_name_serve(cluster, closing):
     """An operator's mistake: the same cluster.node twice. Others may see them come and go; nothing is lost."""
     one = cluster.start()
