@@ -5,7 +5,7 @@ import PusherProtocol
 extension ClusterLink {
     /// How often the counts of large channels are told, in milliseconds.
     static let countInterval: Int64 = 5_000
-    /// How often old facts are looked for, in milliseconds: that takes a while.
+    /// How often old facts are looked for, in milliseconds: that takes a while. With many channels it is done less often.
     private static let sweepInterval: Int64 = 2_000
 
     private func keeps(_ key: ChannelKey) -> Bool { keepers(of: key).first == node.epoch }
@@ -53,6 +53,7 @@ extension ClusterLink {
     mutating func receive(_ facts: [HandedFact], of key: ChannelKey, _ outputs: inout [Output]) {
         kept.receive(facts, of: key, at: now)
         tellDue(key, &outputs)
+        tellIfLast(&outputs)
     }
 
     // MARK: Nodes that come and go
@@ -99,16 +100,23 @@ extension ClusterLink {
         reportAll(&outputs)
     }
 
-    /// Nobody else will tell what this node has not told: it ends.
+    /// This node ends: it hands over what it has not told. If nobody can get that, it tells it.
     mutating func endKeeping(_ outputs: inout [Output]) {
         let (me, present) = ([node.epoch], nodes.filter { $0 != node.epoch })
-        if present.isEmpty {
-            for key in kept.due.sorted(by: ChannelKey.precedes) {
-                tell(kept.takeEdges(of: key, at: now, isLast: true), of: key, &outputs)
-            }
+        if present.isEmpty || !isUp {
+            tellLast(&outputs)
         } else {
             handOver(from: me + present, to: present, died: nil, &outputs)
         }
+    }
+
+    /// This node has ended, and the others, to which it has handed over, may end too: the last one tells what is left.
+    mutating func tellIfLast(_ outputs: inout [Output]) {
+        if isEnding, nodes.isEmpty { tellLast(&outputs) }
+    }
+
+    private mutating func tellLast(_ outputs: inout [Output]) {
+        for key in kept.due(at: .max) { tell(kept.takeEdges(of: key, at: now, isLast: true), of: key, &outputs) }
     }
 
     // MARK: Telling
@@ -119,22 +127,26 @@ extension ClusterLink {
         return isUp && agreement.isReached(among: membership.nodes.lazy.map(\.epoch), at: now, patience: patience)
     }
 
-    private mutating func tellDue(_ key: ChannelKey, withLargeCounts: Bool = false, _ outputs: inout [Output]) {
-        guard kept.due.contains(key), keeps(key), mayTell() else { return }
-        tell(kept.takeEdges(of: key, at: now, withLargeCounts: withLargeCounts), of: key, &outputs)
+    private mutating func tellDue(_ key: ChannelKey, _ outputs: inout [Output]) {
+        guard kept.isDue(key, at: now), keeps(key), mayTell() else { return }
+        tell(kept.takeEdges(of: key, at: now), of: key, &outputs)
     }
 
     mutating func tickShares(_ outputs: inout [Output]) {
         let withLargeCounts = now >= countsAt
         if withLargeCounts { countsAt = now + Self.countInterval }
-        if !kept.due.isEmpty, mayTell() {
-            for key in kept.due.sorted(by: ChannelKey.precedes) { tellDue(key, withLargeCounts: withLargeCounts, &outputs) }
+        let due = kept.due(at: withLargeCounts ? .max : now)
+        if !due.isEmpty, mayTell() {
+            let (me, present) = (node.epoch, nodes)
+            for key in due where Keeper.keepers(of: key, among: present).first == me {
+                tell(kept.takeEdges(of: key, at: now, withLargeCounts: withLargeCounts), of: key, &outputs)
+            }
         }
         if now >= sweepAt { forgetOldShares() }
     }
 
     private mutating func forgetOldShares() {
-        sweepAt = now + Self.sweepInterval
+        sweepAt = now + max(Self.sweepInterval, Int64(kept.count / 10))
         let (me, present) = (node.epoch, nodes)
         kept.forgetOld(at: now, me: me, living: Set(present)) { Keeper.keepers(of: $0, among: present) }
     }

@@ -34,11 +34,12 @@ extension ClusterLink {
                 for result in questions.remove(node.epoch, isOrderly: isOrderly) { answered(result, &outputs) }
             }
         }
+        tellIfLast(&outputs)
     }
 
     /// The nodes that lived before these changes.
     func nodesBefore(_ changes: [Membership.Change]) -> [Epoch] {
-        var nodes = [node.epoch] + membership.nodes.map(\.epoch)
+        var nodes = nodes
         for change in changes.reversed() {
             switch change {
             case .came(let node): nodes.removeAll { $0 == node.epoch }

@@ -276,7 +276,9 @@ extension ClusterMessage.Body {
         case .gaveUp: self = .gaveUp
         case .handOver:
             let key = reader.channelKey()
-            self = .handOver(key, reader.list { $0.handedFact() })
+            let facts = reader.list { $0.handedFact() }
+            guard !facts.contains(nil) else { return nil }
+            self = .handOver(key, facts.compactMap(\.self))
         case .commit: self = .commit(position: Int64(bitPattern: reader.int64()), record: reader.rest())
         case .membersQuestion: self = .membersQuestion(ticket: reader.int64(), reader.presenceChannel())
         case .terminate: self = .terminate(app: reader.text(), userID: reader.text())
@@ -362,17 +364,20 @@ extension ByteReader {
 
     fileprivate mutating func channelKey() -> ChannelKey { ChannelKey(app: text(), channel: text()) }
 
-    fileprivate mutating func handedFact() -> HandedFact {
-        let told: Bool? =
-            switch byte() {
-            case 0: false
-            case 1: true
-            default: nil
-            }
+    /// Nil if it is of a kind that this version does not know.
+    fileprivate mutating func handedFact() -> HandedFact? {
+        let told: Bool?
+        switch byte() {
+        case 0: told = false
+        case 1: told = true
+        case 2: told = nil
+        default: return nil
+        }
         switch byte() {
         case 1: return HandedFact(.occupancy, told: told)
         case 2: return HandedFact(.count, told: told)
-        default: return HandedFact(.membership(userID: text()), told: told)
+        case 3: return HandedFact(.membership(userID: text()), told: told)
+        default: return nil
         }
     }
 

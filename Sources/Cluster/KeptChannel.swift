@@ -99,6 +99,8 @@ struct KeptChannel {
     /// The count that this node has told since it keeps the channel.
     private var toldCount: Int?
     private var countedAt: Int64?
+    /// Before this time nothing is to be told, in milliseconds. The count of a large channel is not considered.
+    private(set) var wakeAt = Int64.max
 
     private var sum: Int { counts.values.reduce(0, &+) }
 
@@ -128,7 +130,8 @@ struct KeptChannel {
         let isKeeper: Bool
         /// Whether the share is older than this node's part in the channel: another keeper has told it.
         let isMoved: Bool
-        /// Whether this node has been the keeper for a while: no share that moves here can be under way.
+        /// Whether the set of nodes has not changed for a while, or this change is that one: the share of a node that knew of
+        /// the change later, and says what was told, cannot be under way.
         let isSettled: Bool
     }
 
@@ -142,6 +145,7 @@ struct KeptChannel {
         guard before != after else { return [] }
         if !arrival.isMoved { countedAt = arrival.now }
         if arrival.isKeeper, !arrival.isMoved || toldCount != nil, toldCount != after { isCountDue = true }
+        wakeAt = min(wakeAt, occupancyWakeAt, countWakeAt)
         return ((before > 0) == (after > 0) ? [] : [.occupancy]) + [.count]
     }
 
@@ -162,6 +166,7 @@ struct KeptChannel {
         let after = users[id] != nil
         Self.update(&memberships[id], from: before, to: after, arrival)
         noteDue(id)
+        if dueUsers.contains(id) { wakeAt = min(wakeAt, membershipWakeAt(id)) }
         return (isNew, before == after ? [] : [.membership(userID: userID)])
     }
 
@@ -213,10 +218,22 @@ struct KeptChannel {
             occupancy = Told(value: false, changedAt: now)
             edges.append(.vacated)
         }
+        setWakeAt()
         return edges
     }
 
-    private func isRipe(_ told: Told?, _ now: Int64) -> Bool { !(told?.isRecent(at: now, within: Self.absence - 1) ?? false) }
+    private func isRipe(_ told: Told?, _ now: Int64) -> Bool { Self.ripeAt(told) <= now }
+
+    /// When an absence may be told.
+    private static func ripeAt(_ told: Told?) -> Int64 { told?.changedAt.map { $0 + absence } ?? .min }
+
+    private var occupancyWakeAt: Int64 { isOccupancyDue ? sum > 0 ? .min : Self.ripeAt(occupancy) : .max }
+    private var countWakeAt: Int64 { isCountDue && sum <= Self.largestUnthrottledCount ? .min : .max }
+    private func membershipWakeAt(_ id: Identifier) -> Int64 { users[id] != nil ? .min : Self.ripeAt(memberships[id]) }
+
+    private mutating func setWakeAt() {
+        wakeAt = dueUsers.reduce(min(occupancyWakeAt, countWakeAt)) { min($0, membershipWakeAt($1)) }
+    }
 
     // MARK: Another keeper
 
@@ -228,6 +245,7 @@ struct KeptChannel {
             dueUsers.insert(id)
         }
         if let countedAt, now - countedAt <= memory { isCountDue = true }
+        setWakeAt()
     }
 
     /// What another node must know if it is to keep the channel, or to follow the keeper.
@@ -261,6 +279,7 @@ struct KeptChannel {
                 if fact.told == nil { isCountDue = true }
             }
         }
+        setWakeAt()
     }
 
     private static func receive(_ fact: HandedFact, _ told: inout Told?, holds: Bool, _ now: Int64) {
@@ -291,7 +310,9 @@ struct KeptChannel {
 
     /// Forgets facts that do not hold and were told long ago.
     /// - Parameter isKeeper: if not, what is due for long is forgotten too: the keeper has told it.
-    mutating func forgetOld(at now: Int64, memory: Int64, isKeeper: Bool) {
+    /// - Returns: whether it had something to forget.
+    mutating func forgetOld(at now: Int64, memory: Int64, isKeeper: Bool) -> Bool {
+        let before = (memberships.count, dueUsers.count, isDue, occupancy == nil)
         if !isKeeper {
             if isOccupancyDue, occupancy?.isRecent(at: now, within: memory) == false { presumeOccupancyTold() }
             for id in dueUsers where memberships[id]?.isRecent(at: now, within: memory) == false { presumeTold(id) }
@@ -302,6 +323,7 @@ struct KeptChannel {
         }
         // The shares of a channel that was handed over may still be under way.
         if sum == 0 || !isKeeper, countedAt.map({ now - $0 > memory }) ?? true { isCountDue = false }
+        return before != (memberships.count, dueUsers.count, isDue, occupancy == nil)
     }
 
     /// Forgets all shares, and doubts what was told: other nodes have kept the channel meanwhile.
@@ -312,6 +334,7 @@ struct KeptChannel {
         occupancy?.doubt(at: now)
         for id in memberships.keys { memberships[id]?.doubt(at: now) }
         dueUsers = Set(memberships.keys)
+        setWakeAt()
     }
 }
 

@@ -27,8 +27,8 @@ struct KeptChannels {
     /// nothing since it was cut off, and may have had them in its queue of webhooks.
     let memory: Int64
     private var channels: [ChannelKey: KeptChannel] = [:]
-    /// The channels of which something is to be told, now or later.
-    private(set) var due: Set<ChannelKey> = []
+    /// The channels of which something is to be told, and not before when, in milliseconds.
+    private var due: [ChannelKey: Int64] = [:]
     /// The digests of the shares that the other nodes have reported.
     private var digests: [Epoch: ShareDigest] = [:]
     /// The nodes that are reporting all their shares.
@@ -54,7 +54,8 @@ struct KeptChannels {
     mutating func apply(
         _ change: ShareChange, of node: Epoch, to key: ChannelKey, _ arrival: KeptChannel.Arrival
     ) -> [ChannelFact] {
-        var kept = channels[key] ?? KeptChannel()
+        // Out of the table, so that its sets are not copied.
+        var kept = channels.removeValue(forKey: key) ?? KeptChannel()
         defer { set(kept, key) }
         switch change {
         case .count(let count): return setCount(count, of: node, in: &kept, key, arrival)
@@ -90,7 +91,7 @@ struct KeptChannels {
 
     private mutating func set(_ kept: KeptChannel, _ key: ChannelKey) {
         channels[key] = kept.isEmpty ? nil : kept
-        if kept.isDue { due.insert(key) } else { due.remove(key) }
+        due[key] = kept.isDue ? kept.wakeAt : nil
     }
 
     /// Withdraws the shares of a node that has gone.
@@ -119,11 +120,20 @@ struct KeptChannels {
 
     // MARK: Telling
 
+    /// Whether something is to be told about a channel, now or later.
+    func isDue(_ key: ChannelKey) -> Bool { due[key] != nil }
+
+    /// Whether something is to be told about a channel now.
+    func isDue(_ key: ChannelKey, at now: Int64) -> Bool { due[key].map { $0 <= now } ?? false }
+
+    /// The channels of which something is to be told now, in order; `.max`: or later.
+    func due(at now: Int64) -> [ChannelKey] { due.filter { $0.value <= now }.keys.sorted(by: ChannelKey.precedes) }
+
     /// Removes what is due about a channel.
     mutating func takeEdges(
         of key: ChannelKey, at now: Int64, isLast: Bool = false, withLargeCounts: Bool = false
     ) -> [ChannelEdge] {
-        guard var kept = channels[key] else { return [] }
+        guard var kept = channels.removeValue(forKey: key) else { return [] }
         let edges = kept.takeEdges(at: now, isLast: isLast, withLargeCounts: withLargeCounts)
         set(kept, key)
         return edges
@@ -136,7 +146,7 @@ struct KeptChannels {
     ///   - died: whether the keeper has died, and this node goes on in its place.
     ///   - resigns: whether another node is the keeper now.
     mutating func handOver(_ key: ChannelKey, at now: Int64, died: Bool, resigns: Bool, isAgreed: Bool) -> [HandedFact] {
-        guard var kept = channels[key] else { return [] }
+        guard var kept = channels.removeValue(forKey: key) else { return [] }
         if died { kept.takeOver(at: now, memory: memory) }
         let facts = kept.factsToHandOver(withPresumptions: died || isAgreed)
         if resigns { kept.resign() }
@@ -145,7 +155,7 @@ struct KeptChannels {
     }
 
     mutating func receive(_ facts: [HandedFact], of key: ChannelKey, at now: Int64) {
-        var kept = channels[key] ?? KeptChannel()
+        var kept = channels.removeValue(forKey: key) ?? KeptChannel()
         kept.receive(facts, at: now)
         set(kept, key)
     }
@@ -161,12 +171,11 @@ struct KeptChannels {
         for (key, var kept) in channels {
             let keepers = keepers(key)
             if keepers.contains(me) {
-                kept.forgetOld(at: now, memory: memory, isKeeper: keepers.first == me)
-                set(kept, key)
+                if kept.forgetOld(at: now, memory: memory, isKeeper: keepers.first == me) { set(kept, key) }
             } else {
                 for node in kept.nodes { remove(key, of: node, from: kept) }
                 channels[key] = nil
-                due.remove(key)
+                due[key] = nil
             }
         }
     }

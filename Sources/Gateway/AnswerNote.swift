@@ -36,11 +36,11 @@ struct AnswerNote: Equatable {
         return ClusterNote(kind: Self.kind, content: Array([driverID, type, id, result, "\(at)"].joined(separator: "\n").utf8))
     }
 
-    /// Nil if the note is another one, or malformed.
-    init?(_ note: ClusterNote) {
+    /// Nil if the note is another one, malformed, or more than an hour older or newer than `now`, in milliseconds since 1970.
+    init?(_ note: ClusterNote, now: Int64) {
         guard note.kind == Self.kind else { return nil }
         let lines = String(decoding: note.content, as: UTF8.self).split(separator: "\n", omittingEmptySubsequences: false)
-        guard lines.count == 5, let at = Int64(lines[4]) else { return nil }
+        guard lines.count == 5, let at = Int64(lines[4]), (now - 3_600_000...now + 3_600_000).contains(at) else { return nil }
         switch lines[1] {
         case "job": subject = .job(String(lines[2]))
         case "route": subject = .route(String(lines[2]))

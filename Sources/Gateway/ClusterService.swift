@@ -44,6 +44,8 @@ final class ClusterService: Sendable {
 
     private struct Counts {
         var gaps = 0
+        /// The messages that the last log line about discarded ones has counted.
+        var discarded = 0
         var syncSeconds = Histogram(bounds: [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1])
     }
 
@@ -112,8 +114,21 @@ final class ClusterService: Sendable {
             tickedAt = now
             perform(hub.tickCluster(at: now))
             life.recordHeartbeat(at: hub.lastHeartbeat)
+            reportDiscarded()
             observers.withLock { $0 }?.onTick()
         }
+    }
+
+    private func reportDiscarded() {
+        let total = bus.publishesDiscarded
+        let count = counts.withLock { counts in
+            defer { counts.discarded = total }
+            return total - counts.discarded
+        }
+        guard count > 0 else { return }
+        log.warning(
+            "cluster_messages_discarded",
+            ["count": .number(count), "hint": "NATS went away, or does not keep up; notifications and members are mended"])
     }
 
     /// Begins the node's next life, once all loops have closed their connections.
@@ -213,6 +228,10 @@ final class ClusterService: Sendable {
             MetricFamily(
                 "\(prefix)_cluster_gaps_total", .counter, help: "Losses of messages that were noticed.",
                 value: counts.withLock { $0.gaps }),
+            MetricFamily(
+                "\(prefix)_cluster_discarded_total", .counter,
+                help: "Messages for the bus that were discarded: its queue was full, or the connection was lost.",
+                value: bus.publishesDiscarded),
             MetricFamily(
                 "\(prefix)_cluster_subscriptions", .gauge, help: "Channels whose subjects the node is subscribed to.",
                 value: subscriptions),

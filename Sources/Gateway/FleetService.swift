@@ -122,7 +122,7 @@ final class FleetService: Sendable {
                 onCommit: { publisher.receive($1, position: $0) },
                 onNote: { note in
                     if let positions = PositionNote(note) { trips.record(positions) }
-                    if let answer = AnswerNote(note) { counters.count(answer.event) }
+                    if let answer = AnswerNote(note, now: Clock.unixMilliseconds()) { counters.count(answer.event) }
                 },
                 onTick: { if order.withLock({ $0.needsLog(at: Clock.monotonicMilliseconds()) }) { writer.look() } }))
         do throws(StoreError) {

@@ -27,7 +27,7 @@ final class CommandQueue: Sendable {
     /// Whether a small publish would be accepted.
     var acceptsPublishes: Bool { contents.withLock { $0.accepts(1, max: bytesMax) } }
 
-    /// The number of publishes that were accepted and discarded by ``disconnected()``.
+    /// The number of publishes for which there was no room, or which were accepted and discarded by ``disconnected()``.
     var discarded: Int { contents.withLock { $0.discarded } }
 
     /// By when ``close(deadline:)`` wants everything to be sent; nil while the queue is open.
@@ -47,7 +47,9 @@ final class CommandQueue: Sendable {
                 contents.commands += commands
                 contents.bytes += bytes
             } else {
-                contents.commands += commands.filter { $0.publishedBytes == 0 }
+                let others = commands.filter { $0.publishedBytes == 0 }
+                contents.commands += others
+                if contents.isConnected { contents.discarded += commands.count - others.count }
             }
             return (isAccepted, wasEmpty && !contents.commands.isEmpty)
         }

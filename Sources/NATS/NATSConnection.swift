@@ -100,7 +100,7 @@ package final class NATSConnection: Sendable {
     package var messagesOut: Int { link.messagesOut.load(ordering: .relaxed) }
     /// Bytes of the payloads written so far.
     package var bytesOut: Int { link.bytesOut.load(ordering: .relaxed) }
-    /// Publishes that ``post(_:)`` accepted and that were discarded because the connection was lost, or because they
+    /// Publishes for which ``post(_:)`` had no room, or which were discarded because the connection was lost, or because they
     /// exceeded the server's limit.
     package var publishesDiscarded: Int { link.discarded.load(ordering: .relaxed) + queue.discarded }
 

@@ -6,14 +6,14 @@ import Testing
 
 @Suite struct AnswerNoteTests {
     private static let events: [OfferEvent] = [
-        .answered(driverID: "d1", .job("O-1"), .accepted, at: 1_700_000_000_000),
-        .answered(driverID: "Ω", .route("R 1"), .taken, at: 0),
-        .answered(driverID: "d1", .job("O-1"), .refused, at: -1),
+        .answered(driverID: "d1", .job("O-1"), .accepted, at: 2_000_000),
+        .answered(driverID: "Ω", .route("R 1"), .taken, at: 5_600_000),
+        .answered(driverID: "d1", .job("O-1"), .refused, at: -1_600_000),
     ]
 
     @Test(arguments: events) func isReadAsItWasWritten(_ event: OfferEvent) throws {
         let note = try #require(AnswerNote(event)?.note)
-        #expect(AnswerNote(note)?.event == event)
+        #expect(AnswerNote(note, now: 2_000_000)?.event == event)
         #expect(PositionNote(note) == nil)
     }
 
@@ -25,8 +25,9 @@ import Testing
     @Test(arguments: [
         "", "d1\njob\nO-1\naccepted", "d1\njob\nO-1\naccepted\nx", "d1\njob\nO-1\nlost\n1", "d1\ntrip\nO-1\naccepted\n1",
         "d1\njob\nO-1\naccepted\n1\n", "d1\njob\nO-1\naccepted\n99999999999999999999",
+        "d1\njob\nO-1\naccepted\n-9223372036854775808", "d1\njob\nO-1\naccepted\n3600002", "d1\njob\nO-1\naccepted\n-3600000",
     ])
     func malformedNotesAreIgnored(_ text: String) {
-        #expect(AnswerNote(ClusterNote(kind: AnswerNote.kind, content: Array(text.utf8))) == nil)
+        #expect(AnswerNote(ClusterNote(kind: AnswerNote.kind, content: Array(text.utf8)), now: 1) == nil)
     }
 }
