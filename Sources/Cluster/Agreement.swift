@@ -18,7 +18,7 @@ struct Agreement {
     private var hasEnded = false
     /// Whether it has ever been reached since this node is connected.
     private(set) var wasReached = false
-    /// Whether another node has ever named a digest. Until then this node may have just started, and know nobody yet.
+    /// Whether another node has named a digest. Before that, this node may have just started, and may not know the others.
     private var hasMetOthers = false
 
     /// - Parameter now: milliseconds.

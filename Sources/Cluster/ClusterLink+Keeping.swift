@@ -100,7 +100,7 @@ extension ClusterLink {
         reportAll(&outputs)
     }
 
-    /// This node ends: it hands over what it has not told. If nobody can get that, it tells it.
+    /// Prepares this node's end: hands over what was not told, or tells it if no node can receive it.
     mutating func endKeeping(_ outputs: inout [Output]) {
         let (me, present) = ([node.epoch], nodes.filter { $0 != node.epoch })
         if present.isEmpty || !isUp {
@@ -110,7 +110,7 @@ extension ClusterLink {
         }
     }
 
-    /// This node has ended, and the others, to which it has handed over, may end too: the last one tells what is left.
+    /// After this node's goodbye: tells what other nodes hand over, if all of them end too.
     mutating func tellIfLast(_ outputs: inout [Output]) {
         if isEnding, nodes.isEmpty { tellLast(&outputs) }
     }

@@ -61,8 +61,10 @@ struct KeptChannel {
         var certainty = Certainty.certain
         /// When the fact has changed or was told, in milliseconds; nil: long ago.
         var changedAt: Int64?
+        /// Whether the fact has held since it was told not to hold, and nobody was told: both are to be told.
+        var hasHeldUntold = false
 
-        mutating func presume(_ value: Bool) { (self.value, certainty) = (value, .presumed) }
+        mutating func presume(_ value: Bool) { (self.value, certainty, hasHeldUntold) = (value, .presumed, false) }
 
         mutating func doubt(at now: Int64) {
             if certainty != .uncertain { certainty = .doubtful }
@@ -72,7 +74,7 @@ struct KeptChannel {
         /// Whether the present state is to be told.
         func isDue(_ holds: Bool) -> Bool {
             switch certainty {
-            case .certain, .presumed: value != holds
+            case .certain, .presumed: value != holds || hasHeldUntold
             case .doubtful, .uncertain: true
             }
         }
@@ -174,6 +176,7 @@ struct KeptChannel {
         if before != after {
             var next = told ?? Told(value: before, certainty: arrival.isMoved || !arrival.isSettled ? .presumed : .certain)
             if !arrival.isMoved { next.changedAt = arrival.now }
+            next.hasHeldUntold = before && !next.value && [.certain, .presumed].contains(next.certainty)
             if !arrival.isKeeper { next.presume(after) }
             told = next
         }
@@ -193,17 +196,21 @@ struct KeptChannel {
 
     /// Removes what is due.
     /// - Parameters:
-    ///   - isLast: whether this node ends, and nobody is there to go on: then nothing is delayed.
+    ///   - isLast: whether this node ends and no other one lives: then nothing is delayed.
     ///   - withLargeCounts: whether counts of large channels are told too.
     mutating func takeEdges(at now: Int64, isLast: Bool = false, withLargeCounts: Bool = false) -> [ChannelEdge] {
         var edges: [ChannelEdge] = []
         let sum = sum
-        if isOccupancyDue, sum > 0 {
-            occupancy = Told(value: true, changedAt: now)
+        if isOccupancyDue, sum > 0 || occupancy?.hasHeldUntold == true {
+            occupancy = Told(value: true, changedAt: sum > 0 ? now : occupancy?.changedAt)
             edges.append(.occupied)
         }
         for id in dueUsers.sorted(by: { $0.text < $1.text }) {
             let isHere = users[id] != nil
+            if !isHere, let told = memberships[id], told.hasHeldUntold {
+                memberships[id] = Told(value: true, changedAt: told.changedAt)
+                edges.append(.memberAdded(userID: id.text))
+            }
             guard isHere || isLast || isRipe(memberships[id], now) else { continue }
             memberships[id] = Told(value: isHere, changedAt: now)
             dueUsers.remove(id)
@@ -227,9 +234,14 @@ struct KeptChannel {
     /// When an absence may be told.
     private static func ripeAt(_ told: Told?) -> Int64 { told?.changedAt.map { $0 + absence } ?? .min }
 
-    private var occupancyWakeAt: Int64 { isOccupancyDue ? sum > 0 ? .min : Self.ripeAt(occupancy) : .max }
+    private var occupancyWakeAt: Int64 {
+        guard isOccupancyDue else { return .max }
+        return sum > 0 || occupancy?.hasHeldUntold == true ? .min : Self.ripeAt(occupancy)
+    }
     private var countWakeAt: Int64 { isCountDue && sum <= Self.largestUnthrottledCount ? .min : .max }
-    private func membershipWakeAt(_ id: Identifier) -> Int64 { users[id] != nil ? .min : Self.ripeAt(memberships[id]) }
+    private func membershipWakeAt(_ id: Identifier) -> Int64 {
+        users[id] != nil || memberships[id]?.hasHeldUntold == true ? .min : Self.ripeAt(memberships[id])
+    }
 
     private mutating func setWakeAt() {
         wakeAt = dueUsers.reduce(min(occupancyWakeAt, countWakeAt)) { min($0, membershipWakeAt($1)) }
@@ -284,7 +296,7 @@ struct KeptChannel {
 
     private static func receive(_ fact: HandedFact, _ told: inout Told?, holds: Bool, _ now: Int64) {
         var next = Told(value: fact.told ?? holds, certainty: fact.told == nil ? .uncertain : .certain, changedAt: now)
-        // Both have told something, and nobody knows who told last.
+        // Both nodes have told something, and the order is unknown.
         if let told, told.certainty == .doubtful, told.value != fact.told { next.certainty = .uncertain }
         told = next
     }

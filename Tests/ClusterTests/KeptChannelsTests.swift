@@ -160,6 +160,21 @@ struct KeptChannelsTests {
         #expect(kept.count == 0)
     }
 
+    @Test("what has held while nothing could be told is told with its end")
+    mutating func heldUntold() {
+        apply(.whole(count: 1, users: ["ann"]), of: Self.one, at: 0)
+        apply(.whole(count: 0, users: []), of: Self.one, at: 1_000)
+        #expect(kept.isDue(Self.key, at: 1_000))
+        #expect(edges(at: 1_000) == [.occupied, .memberAdded(userID: "ann"), .count(0)])
+        #expect(!kept.isDue(Self.key, at: 3_999))
+        #expect(edges(at: 4_000) == [.memberRemoved(userID: "ann"), .vacated])
+        // Whoever comes back meanwhile is told to be there, once.
+        apply(.count(1), of: Self.one, at: 20_000)
+        apply(.count(0), of: Self.one, at: 20_001)
+        apply(.count(1), of: Self.one, at: 20_002)
+        #expect(edges(at: 30_000) == [.occupied, .count(1)])
+    }
+
     @Test("digests of the same shares are equal in any order, and differ otherwise")
     func digests() {
         var (one, other) = (KeptChannels(memory: 1), KeptChannels(memory: 1))
