@@ -8,7 +8,7 @@ machine does makes them fewer. Exits with 1 if a bound is not met. Needs gcc, Po
 - *publishes*: signed publishes to 1,000 channels with one subscriber each, by 16 publishers, all spread over the nodes;
 - *deliveries*: events to 1,000 subscribers of one channel, spread over the nodes; each event after the one before has
   reached all, so that no two share a write;
-- *live*: from a subscription to its confirmation, of channels that nobody else has subscribed to, one after the other;
+- *live*: the time from a subscription to its confirmation; each channel is new, and the client subscribes to one after the other;
 - *signatures*: requests to `/pusher/auth` at all nodes, for a connection of the first;
 - *10,000 channels*: 10,000 connections, each of which subscribes to a channel of its own;
 - *actions*: assignments of new orders, by 96 dispatchers with one request in flight each, spread over the nodes: on the

@@ -37,7 +37,7 @@ enum StatsSum {
             }
             values.append((value.node, value))
         }
-        // So that whoever answers, each element has its place.
+        // The order is the same, whichever node answers.
         for (_, value) in values.sorted(by: { $0.node < $1.node }) { sum = sum.map { add($0, value, name: "") } ?? value }
         guard let sum else { return nil }
         var json = JSONWriter(capacity: 4_096)

@@ -8,38 +8,13 @@ import pytest
 
 from harness.api import Api, event_body
 from harness.client import Client
-from harness.cluster import KEYS, Cluster
+from harness.cluster import KEYS
+from harness.cluster_fixtures import cluster, database, nats, postgres  # noqa: F401
 from harness.documents import ROOT, Page
-from harness.fleet import SECTIONS, Fleet, unique_id
+from harness.fleet import Fleet, unique_id
 from harness.gateway import check_log, run, write_config
-from harness.nats import Nats, NatsProxy
-from harness.postgres import Postgres
+from harness.nats import NatsProxy
 from harness.webhook_receiver import WebhookReceiver, webhook
-
-
-@pytest.fixture(scope="module")
-def postgres():
-    with Postgres() as server:
-        yield server
-
-
-@pytest.fixture
-def database(postgres):
-    """An empty database."""
-    postgres.query("DROP SCHEMA public CASCADE")
-    postgres.query("CREATE SCHEMA public")
-    return postgres
-
-
-@pytest.fixture
-def nats():
-    with Nats() as server:
-        yield server
-
-
-@pytest.fixture
-def cluster(start_gateway, database, nats):
-    return Cluster(start_gateway, database, nats, sections=SECTIONS, first={"client_events": True})
 
 
 @pytest.fixture

@@ -110,7 +110,7 @@ def test_extreme_numbers_end_no_node(cluster, closing, bus):
 
 
 def test_a_commit_on_the_bus_that_is_in_no_log_is_not_believed_for_ever(cluster, closing, bus):
-    """A node's log goes on behind a position that nobody has committed."""
+    """A node receives a commit whose position is not in the log. Later commits reach its clients all the same."""
     nodes = [cluster.start() for _ in range(2)]
     fleet = Fleet(nodes[1], closing)
     dashboard = fleet.listen(fleet.admin(), "admin-channel")

@@ -10,36 +10,15 @@ import pytest
 from harness.api import Api
 from harness.client import Client
 from harness.cluster import Cluster
+from harness.cluster_fixtures import database, nats, postgres  # noqa: F401
 from harness.console_fixtures import browser, open_console  # noqa: F401
 from harness.fleet import SECTIONS, TIMESTAMP, Fleet, token, unique_id, wait_until
 from harness.gateway import expect_invalid_config, run, write_config
 from harness.metrics import scrape
-from harness.nats import Nats
-from harness.postgres import Postgres
 
 SETTINGS = {"sections": SECTIONS}
 PATH = "/api/ops/connections"
 PAGE = f"{PATH}?cluster=true"
-
-
-@pytest.fixture(scope="module")
-def postgres():
-    with Postgres() as server:
-        yield server
-
-
-@pytest.fixture
-def database(postgres):
-    """An empty database."""
-    postgres.query("DROP SCHEMA public CASCADE")
-    postgres.query("CREATE SCHEMA public")
-    return postgres
-
-
-@pytest.fixture
-def nats():
-    with Nats() as server:
-        yield server
 
 
 @pytest.fixture
