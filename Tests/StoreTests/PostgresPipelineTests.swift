@@ -1,4 +1,3 @@
-import Glibc
 import Testing
 
 @testable import Store
@@ -23,7 +22,6 @@ import Testing
 
     private func endSessions() {
         do { try store.endSessions() } catch { Issue.record(error) }
-        usleep(50_000)  // until the server has closed the connection
     }
 
     @Test func writesWaitForTheNextStatementWithAResult() throws {

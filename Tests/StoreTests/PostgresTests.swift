@@ -65,11 +65,11 @@ extension Trait where Self == ConditionTrait {
 }
 
 extension TemporaryStore {
-    /// Ends all sessions of gateways, as an administrator or a failover does.
+    /// Ends all sessions of gateways, as an administrator or a failover does. When it returns, their connections are closed.
     func endSessions() throws {
         let count = try unchecked().dump(
             """
-            SELECT pg_terminate_backend(activity.pid) FROM pg_stat_activity AS activity JOIN pg_locks AS lock USING (pid) \
+            SELECT pg_terminate_backend(activity.pid, 10000) FROM pg_stat_activity AS activity JOIN pg_locks AS lock USING (pid) \
             WHERE lock.locktype = 'advisory' AND activity.query <> '' AND lock.objid = (\(Self.lockID))
             """)
         #expect(count == ["t"])
