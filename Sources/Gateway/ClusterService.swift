@@ -169,7 +169,8 @@ final class ClusterService: Sendable {
             defer { state.isUp = isUp }
             return state.isUp
         }
-        state.signal()
+        // The start of the gateway waits for this, beside the service's own thread.
+        state.signalAll()
         if isUp {
             log.info("nats_connected", ["node": .text(node.name)])
         } else {

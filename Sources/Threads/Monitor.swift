@@ -37,6 +37,9 @@ package final class Monitor<Value>: @unchecked Sendable {  // the mutex serialis
     /// Wakes a thread that sleeps in ``wait(milliseconds:until:then:)``, if there is one.
     package func signal() { pthread_cond_signal(changed) }
 
+    /// Wakes all threads that sleep in ``wait(milliseconds:until:then:)``: use it if they wait for different things.
+    package func signalAll() { pthread_cond_broadcast(changed) }
+
     /// Sleeps until `isReady` returns true for the value, then calls `body`, both while holding the mutex.
     /// - Parameter milliseconds: the longest time to sleep; after it, `body` is called, too. Nil: without limit.
     package func wait<Result>(
