@@ -85,7 +85,7 @@ bench-latency: build ## Print the latencies of `fleetwire bench` (two minutes; n
 bench-cluster: build $(PYTHON_READY) ## Compare one, two and three nodes with a single gateway (seven minutes).
 	$(PYTHON) Benchmarks/cluster.py $(BINARY)
 
-# The revision before guaranteed delivery.
+# The revision before guaranteed delivery. With a later one, BENCH_LOADS may name actions, too.
 BASE ?= e44a37d
 bench-base: build ## Compare the speed of BASE, an earlier revision, with the present one, in interleaved runs.
 	Benchmarks/base $(BASE) $(BINARY) $(BENCH_TOOLS)

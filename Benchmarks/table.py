@@ -134,6 +134,9 @@ for load, counted, count in (("fanout-1", "CPU time per delivery", deliveries),
     if reports(f"{load}.base"):
         bounded(f"{load}: {counted}, relative to the version before",
                 ratio(f"{load}.base", f"{load}.present", count), "≤", 1.05)
+if reports("actions.base"):
+    bounded("actions: CPU time per assignment, relative to the version before",
+            ratio("actions.present", "actions.base", lambda report: report["cpu_us"]), "≤", 1.05)
 if reports("idle.base"):
     more = statistics.median(
         present["server"]["rss_per_conn"] - base["server"]["rss_per_conn"]
