@@ -71,5 +71,15 @@ struct ByteWriter {
         bytes.append(contentsOf: block)
     }
 
+    /// Appends what `body` writes as a block.
+    mutating func appendBlock(_ body: (inout ByteWriter) -> Void) {
+        let start = bytes.count
+        bytes.append(contentsOf: [0, 0, 0, 0])
+        body(&self)
+        withUnsafeBytes(of: UInt32(bytes.count - start - 4).bigEndian) { length in
+            for (offset, byte) in length.enumerated() { bytes[start + offset] = byte }
+        }
+    }
+
     mutating func append(rest: some Collection<UInt8>) { bytes.append(contentsOf: rest) }
 }

@@ -9,12 +9,12 @@ extension ClusterLink {
     {
         self.now = max(self.now, now)
         let token = listen(to: Interests.Key(app: app, channel: channel), &outputs)
-        guard interests.byToken[token]?.isReady != true else {
+        guard interests[token]?.isReady != true else {
             // It keeps its subject until the subscription comes.
-            if interests.byToken[token]?.idleSince != nil { interests.byToken[token]?.idleSince = self.now }
+            if interests[token]?.idleSince != nil { interests[token]?.idleSince = self.now }
             return true
         }
-        interests.byToken[token]?.waiting.insert(loop)
+        interests[token]?.waiting.insert(loop)
         return false
     }
 
@@ -32,10 +32,10 @@ extension ClusterLink {
         switch change {
         case .occupied(let channel):
             let token = listen(to: Interests.Key(app: app, channel: channel), &outputs)
-            interests.byToken[token]?.idleSince = nil
+            interests[token]?.idleSince = nil
         case .vacated(let channel):
             guard let token = interests.tokens[Interests.Key(app: app, channel: channel)] else { return }
-            interests.byToken[token]?.idleSince = now
+            interests[token]?.idleSince = now
         case .memberJoined(let channel, let member):
             let version = localMembers.join(member, on: presence(channel, app), at: now)
             publish(.memberJoined(version: version, member), on: subjects.channel(channel, app: rules[app].id), &outputs)
@@ -67,10 +67,10 @@ extension ClusterLink {
     ) {
         publish(.event(frame: frame.bytes[...], except: except), on: subjects.channel(channel, app: rules[app].id), &outputs)
         guard channel.isCache else { return }
-        keepCached(frame, on: channel, app: app, &outputs)
+        keepCached(frame, on: channel, app: app)
         // The answers to a question that waits are older.
         if let token = interests.tokens[Interests.Key(app: app, channel: channel)] {
-            interests.byToken[token]?.hasReceivedEvent = true
+            interests[token]?.hasReceivedEvent = true
         }
     }
 
@@ -93,18 +93,18 @@ extension ClusterLink {
 
     /// Lets the subscriptions to a channel go on, if nothing is missing any longer.
     mutating func release(_ token: UInt64, _ outputs: inout [Output]) {
-        guard let interest = interests.byToken[token], interest.isReady else { return }
+        guard let interest = interests[token], interest.isReady else { return }
         releaseWatchers(of: token, &outputs)
         for loop in interest.waiting {
             outputs.append(.ready(interest.key.channel, app: interest.key.app, loop: loop))
         }
-        interests.byToken[token]?.waiting = LoopSet()
+        interests[token]?.waiting = LoopSet()
         // It keeps its subject until the subscriptions come.
-        if interest.idleSince != nil, !interest.waiting.isEmpty { interests.byToken[token]?.idleSince = now }
+        if interest.idleSince != nil, !interest.waiting.isEmpty { interests[token]?.idleSince = now }
     }
 
     mutating func leave(_ token: UInt64, _ outputs: inout [Output]) {
-        guard let interest = interests.byToken[token] else { return }
+        guard let interest = interests[token] else { return }
         if interest.members != nil, !interest.isSignIns {
             outputs.append(.hub(.forgetRemoteMembers(on: interest.key.channel, app: interest.key.app)))
         }

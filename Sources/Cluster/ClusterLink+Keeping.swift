@@ -28,16 +28,16 @@ extension ClusterLink {
         if keeper == node.epoch {
             tellDue(key, &outputs)
         } else if let keeper, report == .toKeeper, !facts.isEmpty {
-            publish(.handOver(key, facts.map { HandedFact($0, told: nil) }), on: subjects.node(keeper), &outputs)
+            publish(.handOver(key, facts.map { HandedFact($0, told: nil) }), to: keeper)
         }
     }
 
     /// A node has named the digest of what it has reported.
-    mutating func compareShares(_ digest: UInt64, of sender: Epoch, _ outputs: inout [Output]) {
+    mutating func compareShares(_ digest: UInt64, of sender: Epoch) {
         guard membership.lives(sender) else { return }
         let isEqual = kept.digest(of: sender).value == digest
         if agreement.compare(sender, isEqual: isEqual, at: now, patience: heartbeatMilliseconds / 2) {
-            publish(.sharesQuestion, on: subjects.node(sender), &outputs)
+            publish(.sharesQuestion, to: sender)
         }
     }
 
@@ -64,9 +64,8 @@ extension ClusterLink {
         let me = node.epoch
         handOver(from: earlier, to: present, died: died, &outputs)
         for gone in earlier where !present.contains(gone) && gone != me {
-            kept.remove(gone, at: now) { Keeper.keepers(of: $0, among: present).first == me }
+            kept.remove(gone, at: now) { Keepers(of: $0, among: present).first == me }
         }
-        localShares.setKeepers { key in Keeper.keepers(of: key, among: present).filter { $0 != me } }
         reportMoved(from: earlier, to: present, &outputs)
         forgetOldShares()
         agreement.begin(at: now)
@@ -74,18 +73,27 @@ extension ClusterLink {
 
     /// Hands over the facts of channels that have other keepers now.
     private mutating func handOver(from earlier: [Epoch], to present: [Epoch], died: Epoch?, _ outputs: inout [Output]) {
-        let me = node.epoch
         let isAgreed = agreement.wasReached
-        for key in kept.keys {
-            let (before, after) = (Keeper.keepers(of: key, among: earlier), Keeper.keepers(of: key, among: present))
-            let hasDied = died != nil && before.first == died && after.first == me
-            guard before.first == me || hasDied else { continue }
-            let resigns = after.first != me
-            let newcomers = after.filter { $0 != me && (!before.contains($0) || resigns) }
-            guard hasDied || !newcomers.isEmpty else { continue }
+        for (key, newcomers, hasDied, resigns) in heirs(from: earlier, to: present, died: died) {
             let facts = kept.handOver(key, at: now, died: hasDied, resigns: resigns, isAgreed: isAgreed)
             guard !facts.isEmpty else { continue }
-            for receiver in newcomers { publish(.handOver(key, facts), on: subjects.node(receiver), &outputs) }
+            for receiver in newcomers { publish(.handOver(key, facts), to: receiver) }
+        }
+    }
+
+    /// The channels that this node has to hand over, in order: those that it has kept, or keeps in the place of a node that
+    /// has died. To whom, whether the keeper has died, and whether this node keeps the channel no longer.
+    private func heirs(
+        from earlier: [Epoch], to present: [Epoch], died: Epoch?
+    ) -> [(key: ChannelKey, newcomers: [Epoch], hasDied: Bool, resigns: Bool)] {
+        let me = node.epoch
+        return kept.keys.compactMap { key in
+            let (before, after) = (Keepers(of: key, among: earlier), Keepers(of: key, among: present))
+            let hasDied = died != nil && before.first == died && after.first == me
+            guard before.first == me || hasDied else { return nil }
+            let resigns = after.first != me
+            let newcomers = after.all.filter { $0 != me && (!before.contains($0) || resigns) }
+            return hasDied || !newcomers.isEmpty ? (key, newcomers, hasDied, resigns) : nil
         }
     }
 
@@ -138,7 +146,7 @@ extension ClusterLink {
         let due = kept.due(at: withLargeCounts ? .max : now)
         if !due.isEmpty, mayTell() {
             let (me, present) = (node.epoch, nodes)
-            for key in due where Keeper.keepers(of: key, among: present).first == me {
+            for key in due where Keepers(of: key, among: present).first == me {
                 tell(kept.takeEdges(of: key, at: now, withLargeCounts: withLargeCounts), of: key, &outputs)
             }
         }
@@ -148,7 +156,7 @@ extension ClusterLink {
     private mutating func forgetOldShares() {
         sweepAt = now + max(Self.sweepInterval, Int64(kept.count / 10))
         let (me, present) = (node.epoch, nodes)
-        kept.forgetOld(at: now, me: me, living: Set(present)) { Keeper.keepers(of: $0, among: present) }
+        kept.forgetOld(at: now, me: me, living: Set(present)) { Keepers(of: $0, among: present) }
     }
 
     private mutating func tell(_ edges: [ChannelEdge], of key: ChannelKey, _ outputs: inout [Output]) {

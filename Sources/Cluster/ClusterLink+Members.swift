@@ -14,8 +14,8 @@ extension ClusterLink {
                 outputs.append(.came(node))
                 present.append(node.epoch)
                 moveShares(from: earlier, to: present, died: nil, &outputs)
-                for token in interests.presenceTokens where interests.byToken[token]?.askedAt == nil {
-                    askForMembers(token, node.epoch, &outputs)
+                for token in interests.presenceTokens where interests[token]?.askedAt == nil {
+                    askForMembers(token, node.epoch)
                 }
                 // So that the new node need not wait for it.
                 sendHeartbeat(&outputs)
@@ -23,14 +23,13 @@ extension ClusterLink {
                 outputs.append(.went(node, isOrderly: isOrderly))
                 present.removeAll { $0 == node.epoch }
                 moveShares(from: earlier, to: present, died: isOrderly ? nil : node.epoch, &outputs)
-                sendDigests(&outputs)
+                sendDigests()
                 receivedByAll.forget(node.epoch)
                 receivedByThis.forget(node.epoch)
-                for token in interests.byToken.keys.sorted() {
-                    interests.byToken[token]?.numbers.forget(node.epoch)
-                    tell(interests.byToken[token]?.members?.remove(node.epoch) ?? [], token, &outputs)
-                    release(token, &outputs)
-                }
+                receivedParts.forget(node.epoch)
+                let unready = interests.unready
+                for (token, changes) in interests.forget(node.epoch) { tell(changes, token, &outputs) }
+                for token in unready { release(token, &outputs) }
                 for result in questions.remove(node.epoch, isOrderly: isOrderly) { answered(result, &outputs) }
             }
         }
@@ -49,10 +48,10 @@ extension ClusterLink {
         return nodes
     }
 
-    mutating func askForMembers(_ token: UInt64, _ node: Epoch, _ outputs: inout [Output]) {
-        guard isUp, let key = interests.byToken[token]?.key, interests.byToken[token]?.members != nil else { return }
-        interests.byToken[token]?.members?.ask(node, at: now)
-        publish(.membersQuestion(ticket: token, presence(key.channel, key.app)), on: subjects.node(node), &outputs)
+    mutating func askForMembers(_ token: UInt64, _ node: Epoch) {
+        guard isUp, let key = interests[token]?.key, interests[token]?.members != nil else { return }
+        interests[token]?.members?.ask(node, at: now)
+        publish(.membersQuestion(ticket: token, presence(key.channel, key.app)), to: node)
     }
 
     mutating func change(
@@ -60,15 +59,15 @@ extension ClusterLink {
     ) {
         // A node that is not known is asked when it comes. If it has died, nobody would withdraw its members.
         guard membership.lives(node) else { return }
-        switch interests.byToken[token]?.members?.change(node, version: version, change) {
+        switch interests[token]?.members?.change(node, version: version, change) {
         case .changed(let changes)?: tell(changes, token, &outputs)
-        case .missing?: askForMembers(token, node, &outputs)
+        case .missing?: askForMembers(token, node)
         case nil: break
         }
     }
 
     func tell(_ changes: [RemoteMembers.Change], _ token: UInt64, _ outputs: inout [Output]) {
-        guard let key = interests.byToken[token]?.key, let isSignIns = interests.byToken[token]?.isSignIns else { return }
+        guard let key = interests[token]?.key, let isSignIns = interests[token]?.isSignIns else { return }
         for change in changes {
             switch change {
             case .joined(let member) where isSignIns:

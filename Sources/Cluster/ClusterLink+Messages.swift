@@ -32,10 +32,9 @@ extension ClusterLink {
 
     /// Answers another node's question.
     /// - Parameter parts: at least one.
-    package mutating func answer(_ ticket: UInt64, to node: Epoch, _ parts: [[UInt8]], _ outputs: inout [Output]) {
+    package mutating func answer(_ ticket: UInt64, to node: Epoch, _ parts: [[UInt8]]) {
         for (index, part) in parts.enumerated() {
-            publish(
-                .answer(ticket: ticket, isLast: index == parts.count - 1, part[...]), on: subjects.node(node), &outputs)
+            publish(.answer(ticket: ticket, isLast: index == parts.count - 1, part[...]), to: node)
         }
     }
 
@@ -54,23 +53,36 @@ extension ClusterLink {
         switch token {
         case Self.nodesToken:
             guard receivedByAll.receive(message) != .repeated else { return }
-            receive(message, &outputs)
+            receive(message.body, from: message.sender, &outputs)
         case Self.nodeToken:
             // A gap needs nothing: the next digest shows whether a share was lost.
             guard receivedByThis.receive(message) != .repeated else { return }
-            receive(message, &outputs)
+            unpack(message.body, from: message.sender, &outputs)
         default: receive(message, onChannel: token, &outputs)
         }
     }
 
+    private mutating func unpack(_ body: ClusterMessage.Body, from sender: Epoch, _ outputs: inout [Output]) {
+        switch body {
+        case .several(let bodies):
+            for body in bodies where !membership.hasEnded(sender) || body.isLastWord { receive(body, from: sender, &outputs) }
+        case .part(let index, let isLast, let bytes):
+            guard let whole = receivedParts.receive(bytes, index: index, isLast: isLast, from: sender) else { return }
+            guard let message = ClusterMessage(whole), message.sender == sender else {
+                unreadableMessages += 1
+                return
+            }
+            guard !membership.hasEnded(sender) || message.body.isLastWord else { return }
+            receive(message.body, from: sender, &outputs)
+        default: receive(body, from: sender, &outputs)
+        }
+    }
+
     mutating func receive(_ message: ClusterMessage, onChannel token: UInt64, _ outputs: inout [Output]) {
-        guard let finding = interests.byToken[token]?.numbers.receive(message), finding != .repeated,
-            let key = interests.byToken[token]?.key
-        else { return }
+        guard let (finding, key) = interests.receive(message, token: token), finding != .repeated else { return }
         if finding == .gap { outputs.append(.gap(key.channel, app: key.app)) }
         switch message.body {
         case .event(let bytes, let except):
-            interests.byToken[token]?.hasReceivedEvent = true
             let publication = Hub.Publication(channel: key.channel, frame: Frame(encoded: Array(bytes)))
             outputs.append(.hub(.publish([publication], app: key.app, except: except)))
         case .clientEvent(let bytes, let sender):
@@ -86,56 +98,59 @@ extension ClusterLink {
         }
     }
 
-    mutating func receive(_ message: ClusterMessage, _ outputs: inout [Output]) {
-        switch message.body {
+    private mutating func receive(_ body: ClusterMessage.Body, from sender: Epoch, _ outputs: inout [Output]) {
+        switch body {
         case .heartbeat(let name, let versions):
             // It lives, and does not know that this node has told edges in its place.
-            if membership.isLost(message.sender, at: now) { publish(.gaveUp, on: subjects.node(message.sender), &outputs) }
-            apply(membership.heard(ClusterNode(name: name, epoch: message.sender), at: now), &outputs)
+            if membership.isLost(sender, at: now) { publish(.gaveUp, to: sender) }
+            apply(membership.heard(ClusterNode(name: name, epoch: sender), at: now), &outputs)
             for version in versions {
                 guard let token = token(of: version.channel),
-                    interests.byToken[token]?.members?.isBehind(message.sender, version: version.version) == true
+                    interests[token]?.members?.isBehind(sender, version: version.version) == true
                 else { continue }
-                askForMembers(token, message.sender, &outputs)
+                askForMembers(token, sender)
             }
-            for token in interests.unanswered(by: message.sender) { askForMembers(token, message.sender, &outputs) }
-        case .goodbye: apply(membership.left(message.sender, at: now), &outputs)
+            for token in interests.unanswered(by: sender) { askForMembers(token, sender) }
+        case .goodbye: apply(membership.left(sender, at: now), &outputs)
         case .commit(let position, let record): outputs.append(.commit(position: position, record: Array(record)))
         case .terminate(let app, let userID):
             guard let app = index(ofApp: app) else { return }
             outputs.append(.hub(.terminate(userID: userID, app: app)))
         case .membersQuestion(let ticket, let channel):
             let (version, members) = localMembers.members(of: channel)
-            publish(.members(ticket: ticket, version, members), on: subjects.node(message.sender), &outputs)
-        case .members(_, let version, let members):
-            guard let token = token(of: version.channel),
-                let changes = interests.byToken[token]?.members?.replace(message.sender, version: version.version, members)
-            else { return }
-            tell(changes, token, &outputs)
-            if interests.byToken[token]?.isSignIns == false,
-                let time = interests.byToken[token]?.members?.takeSyncTime(at: now)
-            {
-                outputs.append(.synchronized(milliseconds: time))
-            }
-            release(token, &outputs)
+            publish(.members(ticket: ticket, version, members), to: sender)
+        case .members(_, let version, let members): receive(members, version, from: sender, &outputs)
         case .question(let ticket, let kind, let content):
-            outputs.append(.question(ticket: ticket, from: message.sender, kind: kind, Array(content)))
+            outputs.append(.question(ticket: ticket, from: sender, kind: kind, Array(content)))
         case .answer(let ticket, let isLast, let content):
-            let result = questions.answer(ticket, from: message.sender, content, isLast: isLast)
+            let result = questions.answer(ticket, from: sender, content, isLast: isLast)
             if let result { answered(result, &outputs) }
-        case .sharesQuestion: reportAll(to: message.sender, &outputs)
+        case .sharesQuestion: reportAll(to: sender, &outputs)
         case .note(let note): outputs.append(.note(note))
-        case .share(let key, let change, let report): applyShare(change, of: message.sender, to: key, report, &outputs)
-        case .sharesBegin: kept.beginWhole(of: message.sender)
-        case .sharesEnd(let count): endWholeShares(of: message.sender, count: count, &outputs)
-        case .sharesDigest(let digest): compareShares(digest, of: message.sender, &outputs)
+        case .share(let key, let change, let report): applyShare(change, of: sender, to: key, report, &outputs)
+        case .sharesBegin: kept.beginWhole(of: sender)
+        case .sharesEnd(let count): endWholeShares(of: sender, count: count, &outputs)
+        case .sharesDigest(let digest): compareShares(digest, of: sender)
         case .handOver(let key, let facts): receive(facts, of: key, &outputs)
         case .gaveUp: beginAnew(&outputs)
         case .cached(let key, let left, let frame):
             guard let app = index(ofApp: key.app), let channel = ChannelName(key.channel, lengthMax: .max) else { return }
             outputs.append(.hub(.cache(Frame(encoded: Array(frame)), millisecondsLeft: left, on: channel, app: app)))
-        case .event, .clientEvent, .memberJoined, .memberLeft, .subscriptionCount: unreadableMessages += 1
+        case .event, .clientEvent, .memberJoined, .memberLeft, .subscriptionCount, .several, .part: unreadableMessages += 1
         }
+    }
+
+    private mutating func receive(
+        _ members: [PresenceMember], _ version: PresenceVersion, from sender: Epoch, _ outputs: inout [Output]
+    ) {
+        guard let token = token(of: version.channel),
+            let changes = interests[token]?.members?.replace(sender, version: version.version, members)
+        else { return }
+        tell(changes, token, &outputs)
+        if interests[token]?.isSignIns == false, let time = interests[token]?.members?.takeSyncTime(at: now) {
+            outputs.append(.synchronized(milliseconds: time))
+        }
+        release(token, &outputs)
     }
 
     func token(of channel: PresenceChannel) -> UInt64? {

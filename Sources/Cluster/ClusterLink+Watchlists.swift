@@ -21,9 +21,9 @@ extension ClusterLink {
         var waiting = 0
         for userID in userIDs {
             let token = listen(to: Interests.Key(app: app, channel: .signIns(of: userID)), isSignIns: true, &outputs)
-            interests.byToken[token]?.idleSince = nil
-            guard interests.byToken[token]?.isReady != true else { continue }
-            interests.byToken[token]?.watchers.append(socket)
+            interests[token]?.idleSince = nil
+            guard interests[token]?.isReady != true else { continue }
+            interests[token]?.watchers.append(socket)
             waiting += 1
         }
         if waiting == 0 { outputs.append(.hub(.showWatchlist(socket))) } else { interests.awaited[socket] = waiting }
@@ -31,13 +31,13 @@ extension ClusterLink {
 
     mutating func unwatched(_ userID: String, app: AppIndex) {
         guard let token = interests.tokens[Interests.Key(app: app, channel: .signIns(of: userID))] else { return }
-        interests.byToken[token]?.idleSince = now
+        interests[token]?.idleSince = now
     }
 
     /// It is known whether a user is signed in: tells those who have waited for the last of their users.
     mutating func releaseWatchers(of token: UInt64, _ outputs: inout [Output]) {
-        guard let watchers = interests.byToken[token]?.watchers, !watchers.isEmpty else { return }
-        interests.byToken[token]?.watchers = []
+        guard let watchers = interests[token]?.watchers, !watchers.isEmpty else { return }
+        interests[token]?.watchers = []
         for socket in watchers {
             guard let left = interests.awaited[socket].map({ $0 - 1 }) else { continue }
             interests.awaited[socket] = left == 0 ? nil : left

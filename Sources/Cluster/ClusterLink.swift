@@ -2,7 +2,7 @@ import FanOut
 import PusherProtocol
 
 /// This node's part in the cluster: which channels it hears, who else lives, whose members it has copies of. A pure value:
-/// each call appends ``Output``s, which the caller carries out in order.
+/// each call appends ``Output``s, which the caller carries out in order, and ``flush(_:)`` appends those to single nodes.
 ///
 /// It stands beside the hub, under the same lock. What the hub does locally is told to it, and becomes messages to other
 /// nodes; what other nodes tell becomes the hub's inputs. So the bus sees the hub's order.
@@ -51,6 +51,9 @@ package struct ClusterLink {
     var cacheTickets: [UInt64: UInt64] = [:]
     var localMembers = LocalMembers()
     var sent = SentNumbers()
+    /// The messages to single nodes that ``flush(_:)`` puts out.
+    var unsent: [Epoch: [ClusterMessage.Body]] = [:]
+    var receivedParts = ReceivedParts()
     var receivedByAll = ReceivedNumbers()
     var receivedByThis = ReceivedNumbers()
     var questions = Questions()
@@ -122,7 +125,7 @@ package struct ClusterLink {
 
     /// Begins another life of the node: the others have given it up, and all its connections are closed.
     package mutating func begin(_ epoch: Epoch, at now: Int64, _ outputs: inout [Output]) {
-        for token in interests.byToken.keys.sorted() { leave(token, &outputs) }
+        for token in interests.all { leave(token, &outputs) }
         outputs.append(.unsubscribe(token: Self.nodesToken))
         outputs.append(.unsubscribe(token: Self.nodeToken))
         let wasUp = isUp
@@ -143,6 +146,8 @@ package struct ClusterLink {
         interests.goOn(after: tokens)
         localMembers = LocalMembers()
         sent = SentNumbers()
+        unsent = [:]
+        receivedParts = ReceivedParts()
         receivedByAll = ReceivedNumbers()
         receivedByThis = ReceivedNumbers()
         questions = Questions()
@@ -159,8 +164,7 @@ package struct ClusterLink {
         self.now = max(self.now, now)
         isUp = true
         membership.connected(at: self.now)
-        // All of them are acknowledged again.
-        for token in interests.byToken.keys { interests.byToken[token]?.askedAt = self.now }
+        interests.connected(at: self.now)
         agreement.connected(at: self.now)
         sendHeartbeat(&outputs)
     }
@@ -171,23 +175,20 @@ package struct ClusterLink {
         membership.disconnected()
         receivedByAll.forgetAll()
         receivedByThis.forgetAll()
-        for token in interests.byToken.keys.sorted() {
-            interests.byToken[token]?.askedAt = nil
-            interests.byToken[token]?.numbers.forgetAll()
-            interests.byToken[token]?.members?.giveUp(askedUntil: .max)
-            interests.byToken[token]?.cacheAskedAt = nil
-            release(token, &outputs)
-        }
+        receivedParts.forgetAll()
+        let unready = interests.unready
+        interests.disconnected()
+        for token in unready { release(token, &outputs) }
         for result in questions.tick(at: .max) { answered(result, &outputs) }
     }
 
     /// The server has acknowledged subscriptions.
     package mutating func granted(_ tokens: [UInt64], at now: Int64, _ outputs: inout [Output]) {
         self.now = max(self.now, now)
-        for token in tokens where interests.byToken[token] != nil {
-            interests.byToken[token]?.askedAt = nil
+        for token in tokens where interests[token] != nil {
+            interests[token]?.askedAt = nil
             // Only now: changes of the members that follow the answer are heard.
-            for other in membership.nodes { askForMembers(token, other.epoch, &outputs) }
+            for other in membership.nodes { askForMembers(token, other.epoch) }
             askForCached(token, &outputs)
             release(token, &outputs)
         }
@@ -204,8 +205,8 @@ package struct ClusterLink {
         localMembers.tick(at: self.now)
         if self.now - heartbeatAt >= heartbeatMilliseconds { sendHeartbeat(&outputs) }
         for token in interests.overdue(at: self.now) {
-            interests.byToken[token]?.askedAt = nil
-            interests.byToken[token]?.members?.giveUp(askedUntil: self.now - Interests.patience)
+            interests[token]?.askedAt = nil
+            interests[token]?.members?.giveUp(askedUntil: self.now - Interests.patience)
             release(token, &outputs)
         }
         for token in interests.expired(at: self.now) { leave(token, &outputs) }
@@ -216,25 +217,26 @@ package struct ClusterLink {
     /// Says goodbye: the others withdraw this node's members at once.
     package mutating func end(_ outputs: inout [Output]) {
         endKeeping(&outputs)
+        flush(&outputs)
         publish(.goodbye, on: subjects.nodes, &outputs)
         isEnding = true
     }
 
     mutating func sendHeartbeat(_ outputs: inout [Output]) {
         heartbeatAt = now
-        publish(.heartbeat(name: node.name, localMembers.recentVersions(at: now)), on: subjects.nodes, &outputs)
-        sendDigests(&outputs)
+        let versions = localMembers.recentVersions(at: now)
+        // Thousands of presence channels may have changed, and a message takes a mebibyte at most.
+        for start in stride(from: 0, to: max(versions.count, 1), by: Self.versionsPerHeartbeat) {
+            let named = versions[start..<min(start + Self.versionsPerHeartbeat, versions.count)]
+            publish(.heartbeat(name: node.name, Array(named)), on: subjects.nodes, &outputs)
+        }
+        sendDigests()
     }
+
+    private static let versionsPerHeartbeat = 1_000
 
     /// A keeper may have noticed nothing since it was cut off, and others wait for it; then its facts wait to be told.
     private static func noChannels(_ heartbeatMilliseconds: Int64) -> KeptChannels {
         KeptChannels(memory: (Membership.heartbeatsMissed + 1) * heartbeatMilliseconds + KeptChannel.absence)
-    }
-
-    mutating func publish(_ body: ClusterMessage.Body, on subject: String, _ outputs: inout [Output]) {
-        guard isUp else { return }
-        var message = ClusterMessage(sender: node.epoch, body)
-        (message.number, message.numberBefore) = sent.next(on: subject, at: now)
-        outputs.append(.publish(subject: subject, message.bytes))
     }
 }

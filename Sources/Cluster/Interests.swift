@@ -43,12 +43,37 @@ struct Interests {
     }
 
     private(set) var tokens: [Key: UInt64] = [:]
+    private var byToken: [UInt64: Interest] = [:]
+    // The tokens of those that are looked for again and again: there may be a hundred thousand others.
+    private var notReady: Set<UInt64> = []
+    private var idle: Set<UInt64> = []
+    private var presence: Set<UInt64> = []
+    private var unanswered: Set<UInt64> = []
     /// The number of users for whose state each connection waits.
     var awaited: [SocketID: Int] = [:]
-    var byToken: [UInt64: Interest] = [:]
     private var lastToken: UInt64 = 0
 
     var count: Int { byToken.count }
+
+    /// In the order in which they were added.
+    var all: [UInt64] { byToken.keys.sorted() }
+
+    subscript(token: UInt64) -> Interest? {
+        get { byToken[token] }
+        _modify {
+            yield &byToken[token]
+            index(token)
+        }
+    }
+
+    private mutating func index(_ token: UInt64) {
+        func set(_ isMember: Bool, _ tokens: inout Set<UInt64>) {
+            if isMember { tokens.insert(token) } else { tokens.remove(token) }
+        }
+        set(byToken[token]?.isReady == false, &notReady)
+        set(byToken[token]?.idleSince != nil, &idle)
+        set(byToken[token]?.members?.unanswered.isEmpty == false, &unanswered)
+    }
 
     /// - Parameter isSignIns: whether the channel is ``ChannelName/signIns(of:)``.
     mutating func add(_ key: Key, subject: String, isSignIns: Bool, askedAt: Int64?, at now: Int64) -> UInt64 {
@@ -57,6 +82,8 @@ struct Interests {
         byToken[lastToken] = Interest(
             key: key, subject: subject, askedAt: askedAt, idleSince: now,
             members: key.channel.isPresence || isSignIns ? RemoteMembers() : nil, isSignIns: isSignIns)
+        if key.channel.isPresence || isSignIns { presence.insert(lastToken) }
+        index(lastToken)
         return lastToken
     }
 
@@ -66,26 +93,68 @@ struct Interests {
     mutating func remove(_ token: UInt64) {
         guard let interest = byToken.removeValue(forKey: token) else { return }
         tokens[interest.key] = nil
+        presence.remove(token)
+        index(token)
     }
 
     /// The tokens of the presence channels, in the order in which they were added.
-    var presenceTokens: [UInt64] { byToken.filter { $0.value.members != nil }.keys.sorted() }
+    var presenceTokens: [UInt64] { presence.sorted() }
 
     /// The tokens of the presence channels whose members a node has not told in time.
     func unanswered(by node: Epoch) -> [UInt64] {
-        byToken.filter { $0.value.members?.unanswered.contains(node) == true }.keys.sorted()
+        unanswered.filter { byToken[$0]?.members?.unanswered.contains(node) == true }.sorted()
     }
 
     /// Those that have been idle for long.
     func expired(at now: Int64) -> [UInt64] {
-        byToken.filter { $0.value.waiting.isEmpty && now - ($0.value.idleSince ?? now) >= Self.linger }.keys.sorted()
+        idle.filter { token in
+            byToken[token].map { $0.waiting.isEmpty && now - ($0.idleSince ?? now) >= Self.linger } ?? false
+        }.sorted()
     }
 
-    /// Those for which subscriptions have waited for too long.
+    /// The tokens of channels whose new subscribers would miss something.
+    var unready: [UInt64] { notReady.sorted() }
+
+    /// Those of them that have waited for too long.
     func overdue(at now: Int64) -> [UInt64] {
-        byToken.filter {
-            !$0.value.isReady && now - ($0.value.askedAt ?? .max) >= Self.patience
-                || $0.value.members.map { members in members.asked.contains { now - $0.value >= Self.patience } } ?? false
-        }.keys.sorted()
+        notReady.filter { token in
+            guard let interest = byToken[token] else { return false }
+            return now - (interest.askedAt ?? .max) >= Self.patience
+                || interest.members?.asked.contains { now - $0.value >= Self.patience } == true
+        }.sorted()
+    }
+
+    // MARK: The bus
+
+    /// A message has come on a channel's subject. Nearly all messages do, and none changes what is indexed.
+    mutating func receive(_ message: ClusterMessage, token: UInt64) -> (finding: ReceivedNumbers.Finding, key: Key)? {
+        guard let slot = byToken.index(forKey: token) else { return nil }
+        let finding = byToken.values[slot].numbers.receive(message)
+        if case .event = message.body, finding != .repeated { byToken.values[slot].hasReceivedEvent = true }
+        return (finding, byToken.values[slot].key)
+    }
+
+    /// The bus is there, and acknowledges all subjects again.
+    mutating func connected(at now: Int64) {
+        for slot in byToken.values.indices { byToken.values[slot].askedAt = now }
+        notReady = Set(byToken.keys)
+    }
+
+    /// The bus is gone.
+    mutating func disconnected() {
+        for slot in byToken.values.indices {
+            byToken.values[slot].askedAt = nil
+            byToken.values[slot].numbers.forgetAll()
+            byToken.values[slot].cacheAskedAt = nil
+            byToken.values[slot].members?.giveUp(askedUntil: .max)
+        }
+        for token in notReady.union(presence) { index(token) }
+    }
+
+    /// A node has gone.
+    /// - Returns: what has changed in the members of other nodes, by token.
+    mutating func forget(_ node: Epoch) -> [(token: UInt64, changes: [RemoteMembers.Change])] {
+        for slot in byToken.values.indices { byToken.values[slot].numbers.forget(node) }
+        return presence.sorted().map { token in (token, self[token]?.members?.remove(node) ?? []) }
     }
 }

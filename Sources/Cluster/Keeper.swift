@@ -1,21 +1,29 @@
-/// Chooses the node that keeps a channel's sums: the live node with the highest hash of node, application and channel
-/// (rendezvous hashing). When a node comes or goes, only the channels that it keeps move.
-package enum Keeper {
-    package static func keeper(of channel: String, app: String, among nodes: some Sequence<Epoch>) -> Epoch? {
-        nodes.max { weight($0, channel, app) < weight($1, channel, app) }
+import PusherProtocol
+
+/// Chooses the nodes that keep a channel's sums: the live nodes with the highest hashes of node, application and channel
+/// (rendezvous hashing). When a node comes or goes, only the channels that it keeps or follows move.
+package struct Keepers: Equatable, Sendable {
+    /// The keeper; nil: no node lives.
+    package private(set) var first: Epoch?
+    /// The node that follows the keeper, and keeps the channel when the keeper has gone; nil: no other node lives.
+    package private(set) var second: Epoch?
+
+    /// - Parameter nodes: those that live.
+    package init(of key: ChannelKey, among nodes: some Sequence<Epoch>) {
+        var (firstWeight, secondWeight): (UInt64, UInt64) = (0, 0)
+        for node in nodes {
+            let weight = StableHash.mix(key.hash ^ StableHash.mix(node.value))
+            if first == nil || weight > firstWeight {
+                (second, secondWeight) = (first, firstWeight)
+                (first, firstWeight) = (node, weight)
+            } else if second == nil || weight > secondWeight {
+                (second, secondWeight) = (node, weight)
+            }
+        }
     }
 
-    /// The keeper, and the node that keeps the channel when the keeper has gone.
-    static func keepers(of key: ChannelKey, among nodes: [Epoch]) -> [Epoch] {
-        guard let first = keeper(of: key.channel, app: key.app, among: nodes) else { return [] }
-        let second = keeper(of: key.channel, app: key.app, among: nodes.filter { $0 != first })
-        return [first] + (second.map { [$0] } ?? [])
-    }
+    package func contains(_ node: Epoch) -> Bool { first == node || second == node }
 
-    private static func weight(_ node: Epoch, _ channel: String, _ app: String) -> UInt64 {
-        var hash = StableHash(seed: node.value)
-        hash.add(app)
-        hash.add(channel)
-        return hash.value
-    }
+    /// The keeper and the node that follows it, as far as there are any.
+    var all: [Epoch] { [first, second].compactMap(\.self) }
 }

@@ -1,26 +1,11 @@
 import Primitives
 import PusherProtocol
 
-/// A channel of an application, by the application's id.
-package struct ChannelKey: Hashable, Sendable {
-    package let app: String
-    package let channel: String
-
-    package init(app: String, channel: String) {
-        self.app = app
-        self.channel = channel
-    }
-
-    static func precedes(_ one: ChannelKey, _ other: ChannelKey) -> Bool {
-        (one.app, one.channel) < (other.app, other.channel)
-    }
-}
-
 /// The channels that this node keeps, or of which it follows the keeper.
 ///
 /// Two nodes that both get their first subscriber within one round trip see nobody else, so no node can tell by itself
 /// whether it made the channel occupied. The keeper sees the shares of all nodes, and tells each edge once. The node that is
-/// to follow it (``Keeper``) has the same shares, and tells nothing; when the keeper has died, it tells again what the
+/// to follow it (``Keepers``) has the same shares, and tells nothing; when the keeper has died, it tells again what the
 /// keeper may not have told.
 struct KeptChannels {
     /// Facts that have changed so long ago, in milliseconds, are told again after the keeper's death: it may have noticed
@@ -165,8 +150,7 @@ struct KeptChannels {
 
     /// Forgets channels that this node no longer keeps, the shares of nodes that do not live, and facts that were told long
     /// ago.
-    /// - Parameter keepers: those of a channel, the keeper first.
-    mutating func forgetOld(at now: Int64, me: Epoch, living: Set<Epoch>, keepers: (ChannelKey) -> [Epoch]) {
+    mutating func forgetOld(at now: Int64, me: Epoch, living: Set<Epoch>, keepers: (ChannelKey) -> Keepers) {
         for node in Set(digests.keys).subtracting(living) { remove(node, at: now) { keepers($0).first == me } }
         for (key, var kept) in channels {
             let keepers = keepers(key)

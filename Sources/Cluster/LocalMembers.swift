@@ -11,11 +11,14 @@ struct LocalMembers {
 
     private struct Channel {
         var version: UInt64
-        var members: [PresenceMember] = []
+        var members: [Identifier: PresenceMember] = [:]
         var changedAt: Int64 = 0
     }
 
     private var channels: [PresenceChannel: Channel] = [:]
+    /// Those that have changed a moment ago, and those without members: few of what may be a hundred thousand.
+    private var recent: Set<PresenceChannel> = []
+    private var empty: Set<PresenceChannel> = []
     /// The number of channels that have been added. Versions begin with it, so that those of a channel increase even if the
     /// channel was forgotten in between.
     private var additions: UInt64 = 0
@@ -25,16 +28,16 @@ struct LocalMembers {
 
     /// - Returns: the new version.
     mutating func join(_ member: PresenceMember, on channel: PresenceChannel, at now: Int64) -> UInt64 {
-        change(channel, at: now) { $0.append(member) }
+        change(channel, at: now) { $0[Identifier(member.id)] = member }
     }
 
     /// - Returns: the new version.
     mutating func leave(_ userID: String, on channel: PresenceChannel, at now: Int64) -> UInt64 {
-        change(channel, at: now) { members in members.removeAll { $0.id.hasSameBytes(as: userID) } }
+        change(channel, at: now) { $0[Identifier(userID)] = nil }
     }
 
     private mutating func change(
-        _ channel: PresenceChannel, at now: Int64, _ body: (inout [PresenceMember]) -> Void
+        _ channel: PresenceChannel, at now: Int64, _ body: (inout [Identifier: PresenceMember]) -> Void
     ) -> UInt64 {
         if channels[channel] == nil {
             additions += 1
@@ -43,24 +46,30 @@ struct LocalMembers {
         body(&channels[channel, default: Channel(version: 0)].members)
         channels[channel]?.version += 1
         channels[channel]?.changedAt = now
+        recent.insert(channel)
+        if channels[channel]?.members.isEmpty == true { empty.insert(channel) } else { empty.remove(channel) }
         return channels[channel]?.version ?? 0
     }
 
-    /// What a node that asks for the members gets.
+    /// What a node that asks for the members gets, in the order of their ids.
     func members(of channel: PresenceChannel) -> (version: PresenceVersion, members: [PresenceMember]) {
         let known = channels[channel]
-        return (PresenceVersion(channel: channel, version: known?.version ?? 0), known?.members ?? [])
+        let members = known?.members.values.sorted { $0.id < $1.id } ?? []
+        return (PresenceVersion(channel: channel, version: known?.version ?? 0), members)
     }
 
-    /// The versions that a heartbeat names.
-    func recentVersions(at now: Int64) -> [PresenceVersion] {
-        channels.filter { now - $0.value.changedAt <= Self.announced }
-            .map { PresenceVersion(channel: $0.key, version: $0.value.version) }
+    /// The versions that heartbeats name.
+    mutating func recentVersions(at now: Int64) -> [PresenceVersion] {
+        recent = recent.filter { now - (channels[$0]?.changedAt ?? .min) <= Self.announced }
+        return recent.map { PresenceVersion(channel: $0, version: channels[$0]?.version ?? 0) }
             .sorted { ($0.channel.app, $0.channel.name) < ($1.channel.app, $1.channel.name) }
     }
 
     mutating func tick(at now: Int64) {
-        channels = channels.filter { !$0.value.members.isEmpty || now - $0.value.changedAt < Self.memory }
+        for channel in empty where now - (channels[channel]?.changedAt ?? now) >= Self.memory {
+            channels[channel] = nil
+            empty.remove(channel)
+        }
     }
 }
 

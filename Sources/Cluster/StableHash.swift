@@ -1,6 +1,6 @@
 import PusherProtocol
 
-/// FNV-1a with a finaliser: all nodes must compute the same hashes, whatever their version of Swift.
+/// FNV-1a with the finaliser of MurmurHash3: all nodes must compute the same hashes, whatever their version of Swift.
 struct StableHash {
     private var state: UInt64
 
@@ -18,9 +18,12 @@ struct StableHash {
 
     private mutating func add(byte: UInt8) { state = (state ^ UInt64(byte)) &* 0x100_0000_01b3 }
 
-    var value: UInt64 {
-        var hash = state ^ state >> 33
-        hash = hash &* 0xff51_afd7_ed55_8ccd
+    var value: UInt64 { Self.mix(state) }
+
+    /// Spreads the bits of a number over all bits of the result.
+    static func mix(_ number: UInt64) -> UInt64 {
+        var hash = (number ^ number >> 33) &* 0xff51_afd7_ed55_8ccd
+        hash = (hash ^ hash >> 33) &* 0xc4ce_b9fe_1a85_ec53
         return hash ^ hash >> 33
     }
 }

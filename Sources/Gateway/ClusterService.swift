@@ -15,6 +15,8 @@ final class ClusterService: Sendable {
     private static let settleMilliseconds: Int64 = 10
     /// Milliseconds between two ticks: heartbeats, and subscriptions that wait, are due to a second.
     private static let tickMilliseconds: Int64 = 100
+    /// How many messages of the bus are handled under the hub's lock at once.
+    private static let eventsPerLock = 256
 
     let node: ClusterNode
     let life: NodeLife
@@ -161,7 +163,11 @@ final class ClusterService: Sendable {
             case .granted, .message: break
             }
         }
-        perform(hub.receive(events, at: Clock.monotonicMilliseconds()))
+        // Others want the hub's lock too.
+        for start in stride(from: 0, to: events.count, by: Self.eventsPerLock) {
+            let some = events[start..<min(start + Self.eventsPerLock, events.count)]
+            perform(hub.receive(some, at: Clock.monotonicMilliseconds()))
+        }
     }
 
     private func setUp(_ isUp: Bool, reason: String?) {

@@ -57,7 +57,7 @@ extension SharedHub {
 
     /// Handles what the bus has reported.
     /// - Returns: what other parts of the gateway have to do, in order.
-    func receive(_ events: [NATSConnection.Event], at now: Int64) -> [ClusterLink.Output] {
+    func receive(_ events: some Sequence<NATSConnection.Event>, at now: Int64) -> [ClusterLink.Output] {
         withCluster { cluster in
             for event in events {
                 switch event {
@@ -102,14 +102,13 @@ extension SharedHub {
             }
         }
         let present = cluster.link.nodes
-        cluster.link.handOverCache(
-            earlier: hasCome ? present.filter { $0 != node } : present + [node], events, &cluster.outputs)
+        cluster.link.handOverCache(earlier: hasCome ? present.filter { $0 != node } : present + [node], events)
         state.cluster = cluster
     }
 
     /// Answers another node's question.
     func answer(_ ticket: UInt64, to node: Epoch, _ parts: [[UInt8]]) {
-        withCluster { cluster in cluster.link.answer(ticket, to: node, parts, &cluster.outputs) }
+        withCluster { cluster in cluster.link.answer(ticket, to: node, parts) }
     }
 
     /// Records that the authorization endpoint of another node has verified an identity for a connection.
@@ -241,6 +240,7 @@ extension SharedHub {
 
 extension SharedHub.ClusterState {
     fileprivate mutating func takeOutputs() -> [ClusterLink.Output] {
+        link.flush(&outputs)
         guard !outputs.isEmpty else { return [] }
         defer { outputs = [] }
         return outputs

@@ -1,7 +1,7 @@
 import Threads
 
-/// The commands that wait for the connection's thread. Publishes are bounded in bytes, and accepted only while the
-/// connection is up.
+/// The commands that wait for the connection's thread. Publishes are accepted only while the connection is up, and while those
+/// that wait are less than a bound: what is posted at once is not divided, so it may exceed the bound once.
 final class CommandQueue: Sendable {
     private struct Contents {
         var commands: [NATSConnection.Command] = []
@@ -12,7 +12,7 @@ final class CommandQueue: Sendable {
         /// Monotonic milliseconds; nil while the queue is open.
         var closeDeadline: Int64?
 
-        func accepts(_ more: Int, max: Int) -> Bool { isConnected && closeDeadline == nil && bytes + more <= max }
+        func acceptsPublishes(bytesMax: Int) -> Bool { isConnected && closeDeadline == nil && bytes < bytesMax }
     }
 
     private let contents = Lock(Contents())
@@ -24,8 +24,8 @@ final class CommandQueue: Sendable {
         self.wakeUp = wakeUp
     }
 
-    /// Whether a small publish would be accepted.
-    var acceptsPublishes: Bool { contents.withLock { $0.accepts(1, max: bytesMax) } }
+    /// Whether publishes would be accepted.
+    var acceptsPublishes: Bool { contents.withLock { $0.acceptsPublishes(bytesMax: bytesMax) } }
 
     /// The number of publishes for which there was no room, or which were accepted and discarded by ``disconnected()``.
     var discarded: Int { contents.withLock { $0.discarded } }
@@ -42,7 +42,7 @@ final class CommandQueue: Sendable {
         let (isAccepted, wakes) = contents.withLock { contents in
             guard contents.closeDeadline == nil else { return (false, false) }
             let wasEmpty = contents.commands.isEmpty
-            let isAccepted = bytes == 0 || contents.accepts(bytes, max: bytesMax)
+            let isAccepted = bytes == 0 || contents.acceptsPublishes(bytesMax: bytesMax)
             if isAccepted {
                 contents.commands += commands
                 contents.bytes += bytes

@@ -142,7 +142,7 @@ struct ClusterLinkTests {
         _ = fixture.want(channel, at: 0)
         fixture.link.granted([LinkFixture.first], at: 0, &fixture.outputs)
         fixture.changed(.occupied(name(channel)))
-        fixture.outputs = []
+        _ = fixture.take()
         return fixture
     }
 

@@ -20,6 +20,8 @@ struct ClusterMessageTests {
         .members(ticket: 1, version, [PresenceMember(id: "ann"), PresenceMember(id: "bob", info: [1])]),
         .terminate(app: "1001", userID: "ann"), .question(ticket: 5, kind: 2, [6]),
         .answer(ticket: 5, isLast: true, [7]), .answer(ticket: 5, isLast: false, []),
+        .part(index: 0, isLast: false, [8]), .part(index: 1, isLast: true, []),
+        .several([]), .several([.goodbye, .event(frame: [1, 2], except: nil), .heartbeat(name: "n1", [version])]),
     ]
 
     @Test("are read as they were written", arguments: bodies)
@@ -45,6 +47,52 @@ struct ClusterMessageTests {
         bytes[0] = 1
         bytes[1] = 200
         #expect(ClusterMessage(bytes) == nil)
+    }
+
+    @Test("a bundle contains no bundle, and no part")
+    func nested() {
+        for body in [ClusterMessage.Body.several([.goodbye]), .part(index: 0, isLast: true, [])] {
+            #expect(ClusterMessage(ClusterMessage(sender: Epoch(1), .several([.goodbye, body])).bytes) == nil)
+        }
+    }
+
+    @Test("are bundled in their order, up to a size")
+    func bundles() {
+        let small = (0..<100).map { ClusterMessage.Body.sharesEnd($0) }
+        let bundles = ClusterMessage.Body.bundles(of: small, bytes: 1_000)
+        #expect(bundles.count == 7)
+        let unpacked = bundles.flatMap { bundle -> [ClusterMessage.Body] in
+            if case .several(let bodies) = bundle { bodies } else { [bundle] }
+        }
+        #expect(unpacked == small)
+        let large = ClusterMessage.Body.answer(ticket: 1, isLast: true, ArraySlice(repeating: 1, count: 2_000))
+        #expect(ClusterMessage.Body.bundles(of: [.goodbye, large, .goodbye], bytes: 1_000) == [.goodbye, large, .goodbye])
+        #expect(ClusterMessage.Body.bundles(of: [], bytes: 1_000) == [])
+    }
+
+    @Test("that are long are put together from their parts; if one is missing, from none")
+    func parts() {
+        let bytes = (0..<1_000).map { UInt8(truncatingIfNeeded: $0) }
+        let parts = ClusterMessage.Body.parts(of: bytes, size: 300)
+        #expect(parts.count == 4)
+        var received = ReceivedParts()
+        /// Expects a message, or none, with the last of these parts.
+        func expect(_ whole: [UInt8]?, after numbers: [Int], from sender: UInt64 = 1) {
+            var last: [UInt8]?
+            for case .part(let index, let isLast, let part) in numbers.map({ parts[$0] }) {
+                last = received.receive(part, index: index, isLast: isLast, from: Epoch(sender))
+            }
+            #expect(last == whole)
+        }
+        expect(bytes, after: [0, 1, 2, 3])
+        expect(nil, after: [3])
+        expect(nil, after: [0, 1, 3])
+        expect(nil, after: [2, 3])
+        expect(bytes, after: [0, 1, 0, 1, 2, 3])
+        expect(nil, after: [0, 1])
+        expect(bytes, after: [0, 1, 2, 3], from: 2)
+        received.forget(Epoch(1))
+        expect(nil, after: [2, 3])
     }
 
     @Test("an event takes at most 64 bytes beside its frame")

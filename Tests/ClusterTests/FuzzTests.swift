@@ -13,7 +13,7 @@ struct FuzzTests {
         var readable = 0
         for _ in 0..<20_000 {
             // A header that is right, so that most bodies are read.
-            var bytes: [UInt8] = [1, UInt8(dice.within(1...22))]
+            var bytes: [UInt8] = [1, UInt8(dice.within(1...24))]
             for _ in 0..<24 { bytes.append(UInt8(truncatingIfNeeded: dice.next())) }
             guard let message = ClusterMessage(bytes + Self.bytes(using: &dice)) else { continue }
             readable += 1
@@ -39,6 +39,8 @@ struct FuzzTests {
                 ticket: 1, PresenceVersion(channel: PresenceChannel(app: "1001", name: "presence-a"), version: 7),
                 [PresenceMember(id: "ann"), PresenceMember(id: "bob", info: [1])]),
             .heartbeat(name: "n1", []),
+            .several([.share(key, .joined(userID: "ann"), .toFollower), .gaveUp, .sharesEnd(3)]),
+            .part(index: 1, isLast: true, [1, 2, 3]),
         ]
         for step in 0..<20_000 {
             var bytes = ClusterMessage(sender: Epoch(5), bodies[step % bodies.count]).bytes

@@ -2,7 +2,7 @@ import Testing
 
 @testable import Cluster
 
-@Suite("The keeper of a channel")
+@Suite("The keepers of a channel")
 struct KeeperTests {
     @Test("a node that goes moves only the channels that it kept")
     func movesLittle() {
@@ -11,11 +11,12 @@ struct KeeperTests {
         var moved = 0
         var counts: [Epoch: Int] = [:]
         for channel in channels {
-            let before = Keeper.keeper(of: channel, app: "1001", among: nodes)
-            let after = Keeper.keeper(of: channel, app: "1001", among: nodes.dropLast())
-            counts[before ?? Epoch(0), default: 0] += 1
-            if before == nodes.last { continue }
-            if before != after { moved += 1 }
+            let key = ChannelKey(app: "1001", channel: channel)
+            let (before, after) = (Keepers(of: key, among: nodes), Keepers(of: key, among: nodes.dropLast()))
+            counts[before.first ?? Epoch(0), default: 0] += 1
+            // The follower takes the place of the keeper that goes.
+            #expect(after.first == (before.first == nodes.last ? before.second : before.first))
+            if before.second != nodes.last, before.first != nodes.last, before != after { moved += 1 }
         }
         #expect(moved == 0)
         for node in nodes { #expect((100...320).contains(counts[node] ?? 0)) }

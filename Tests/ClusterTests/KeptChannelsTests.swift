@@ -147,16 +147,16 @@ struct KeptChannelsTests {
         apply(.count(1), of: Self.one)
         apply(.count(1), of: Self.one, to: Self.plain)
         apply(.count(1), of: Epoch(9))
-        kept.forgetOld(at: 0, me: Self.one, living: [Self.one]) { $0 == Self.key ? [Self.one] : [Self.two] }
+        kept.forgetOld(at: 0, me: Self.one, living: [Self.one]) { Keepers(of: $0, among: [$0 == Self.key ? Self.one : Self.two]) }
         #expect(kept.keys == [Self.key])
         #expect(kept.digest(of: Epoch(9)) == ShareDigest())
         _ = edges(at: 0)
         apply(.count(0), of: Self.one, at: 1_000)
         #expect(kept.digest(of: Self.one) == ShareDigest())
         _ = edges(at: 4_000)
-        kept.forgetOld(at: 14_000, me: Self.one, living: [Self.one]) { _ in [Self.one] }
+        kept.forgetOld(at: 14_000, me: Self.one, living: [Self.one]) { Keepers(of: $0, among: [Self.one]) }
         #expect(kept.count == 1)
-        kept.forgetOld(at: 14_001, me: Self.one, living: [Self.one]) { _ in [Self.one] }
+        kept.forgetOld(at: 14_001, me: Self.one, living: [Self.one]) { Keepers(of: $0, among: [Self.one]) }
         #expect(kept.count == 0)
     }
 

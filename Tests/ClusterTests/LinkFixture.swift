@@ -41,7 +41,7 @@ struct LinkFixture {
         fixture.agree(others, at: start)
         fixture.tick(0)
         for other in others { fixture.hear(other, .heartbeat(name: "n\(other)", []), at: 0) }
-        fixture.outputs = []
+        _ = fixture.take()
         return fixture
     }
 
@@ -86,6 +86,7 @@ struct LinkFixture {
 
     /// All outputs since the last call.
     mutating func take() -> [ClusterLink.Output] {
+        link.flush(&outputs)
         defer { outputs = [] }
         return outputs
     }
@@ -104,11 +105,12 @@ extension [ClusterLink.Output] {
     /// What is told to webhooks.
     var webhooks: [WebhookEvent] { compactMap { if case .webhook(let event) = $0 { event.event } else { nil } } }
 
-    /// The messages, and to which subjects.
+    /// The messages, and to which subjects. Bundles are unpacked.
     var published: [(subject: String, body: ClusterMessage.Body)] {
-        compactMap { output in
-            guard case .publish(let subject, let bytes) = output else { return nil }
-            return ClusterMessage(bytes).map { (subject, $0.body) }
+        flatMap { output -> [(subject: String, body: ClusterMessage.Body)] in
+            guard case .publish(let subject, let bytes) = output, let message = ClusterMessage(bytes) else { return [] }
+            guard case .several(let bodies) = message.body else { return [(subject, message.body)] }
+            return bodies.map { (subject, $0) }
         }
     }
 

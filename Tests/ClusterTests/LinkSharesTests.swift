@@ -6,13 +6,17 @@ import Testing
 
 @Suite("Shares, and the keepers that get them")
 struct LinkSharesTests {
-    /// A channel whose keepers among the nodes 1, 2 and 3 are these, in order.
-    private func channel(keptBy keepers: [UInt64]) -> String {
-        let nodes = [Epoch(1), Epoch(2), Epoch(3)]
-        let names = (0..<1_000).lazy.map { "room-\($0)" }
-        return names.first { name in
-            Keeper.keepers(of: ChannelKey(app: "app", channel: name), among: nodes).map(\.value) == keepers
-        } ?? ""
+    /// A channel whose keepers among the nodes are these, in order.
+    private func channel(keptBy keepers: [UInt64], among nodes: [UInt64] = [1, 2, 3]) -> String {
+        channel { self.keepers(of: $0, among: nodes) == keepers }
+    }
+
+    private func channel(where isWanted: (String) -> Bool) -> String {
+        (0..<1_000).lazy.map { "room-\($0)" }.first(where: isWanted) ?? ""
+    }
+
+    private func keepers(of channel: String, among nodes: [UInt64]) -> [UInt64] {
+        Keepers(of: key(channel), among: nodes.map(Epoch.init)).all.map(\.value)
     }
 
     private func key(_ channel: String) -> ChannelKey { ChannelKey(app: "app", channel: channel) }
@@ -79,13 +83,7 @@ struct LinkSharesTests {
     @Test("what the dead keeper may not have told is handed over to its successor")
     func successor() {
         var fixture = LinkFixture.up([2, 3], reportsShares: true)
-        let successor = [Epoch(1), Epoch(3), Epoch(9)]
-        let rooms = (0..<1_000).lazy.map { "room-\($0)" }
-        let room =
-            rooms.first { name in
-                Keeper.keepers(of: key(name), among: [Epoch(1), Epoch(2), Epoch(3)]).map(\.value) == [2, 1]
-                    && Keeper.keepers(of: key(name), among: successor).map(\.value) == [9, 1]
-            } ?? ""
+        let room = channel { keepers(of: $0, among: [1, 2, 3]) == [2, 1] && keepers(of: $0, among: [1, 3, 9]) == [9, 1] }
         fixture.changed(.count(name(room), 1))
         #expect(fixture.take().webhooks == [])
         fixture.hear(9, .heartbeat(name: "n2", []), at: 1_000)
@@ -192,15 +190,15 @@ struct LinkSharesTests {
     @Test("while nodes come and go nothing is told, until all have compared, or for six seconds at most")
     func waitsForAgreement() {
         var fixture = LinkFixture.up([2, 3], reportsShares: true)
-        let room = channel(keptBy: [1, 2])
+        let rooms = [[1, 2], [4, 1]].map { channel(keptBy: $0, among: [1, 2, 3, 4]) }
         fixture.hear(4, .heartbeat(name: "n4", []), at: 100)
-        fixture.hear(2, .count(1), of: room, .toKeeper, at: 100)
-        let keepsIt = Keeper.keeper(of: room, app: "app", among: [1, 2, 3, 4].map(Epoch.init)) == Epoch(1)
+        for room in rooms { fixture.hear(2, .count(1), of: room, .toKeeper, at: 100) }
         fixture.agree([2, 3], at: 200)
+        fixture.tick(700)
         #expect(fixture.take().webhooks == [])
-        fixture.agree([4], at: 300)
-        fixture.tick(400)
-        #expect(fixture.take().webhooks.contains(.channelOccupied(name(room))) == keepsIt)
+        fixture.agree([4], at: 800)
+        fixture.tick(900)
+        #expect(fixture.take().webhooks == [.channelOccupied(name(rooms[0])), .subscriptionCount(name(rooms[0]), 1)])
     }
 
     @Test("a lost report is noticed by the digest and reported again")

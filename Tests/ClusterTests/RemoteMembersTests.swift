@@ -272,7 +272,7 @@ struct LinkMembersTests {
         var fixture = LinkFixture.up()
         _ = fixture.want("presence-room", at: 0)
         fixture.link.granted([LinkFixture.first], at: 0, &fixture.outputs)
-        fixture.outputs = []
+        _ = fixture.take()
         let first: UInt64 = 1 << 32 + 1
         fixture.hear(4, .memberJoined(version: first, Self.ann), token: LinkFixture.first, at: 1)
         #expect(fixture.take().isEmpty)

@@ -25,6 +25,7 @@ struct WatchlistTests {
         mutating func run(_ index: Int, _ body: (inout ClusterLink, inout [ClusterLink.Output]) -> Void) {
             var outputs: [ClusterLink.Output] = []
             body(&links[index], &outputs)
+            links[index].flush(&outputs)
             for output in outputs {
                 switch output {
                 case .subscribe(let subject, let token):

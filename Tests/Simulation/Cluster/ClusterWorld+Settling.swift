@@ -12,7 +12,7 @@ extension ClusterWorld {
         for request in pending {
             throw Discrepancy("\(request.socket) has waited for \(request.channel.text) since \(request.at)")
         }
-        for socket in mustClose.sorted(by: { $0.bits < $1.bits }) {
+        for socket in mustClose.keys.sorted(by: { $0.bits < $1.bits }) {
             throw Discrepancy("\(socket) is open, but its user was terminated")
         }
         for index in seats.indices { try checkMembers(on: index) }

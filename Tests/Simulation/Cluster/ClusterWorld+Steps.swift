@@ -102,7 +102,7 @@ extension ClusterWorld {
 
     private mutating func terminate(_ user: String, on index: Int) throws(Discrepancy) {
         for seat in seats.indices where seat == index || bus.isConnected(seat) && bus.isConnected(index) {
-            mustClose.formUnion(seats[seat].sockets.filter { $0.user == user }.map(\.socket))
+            for (socket, owner) in seats[seat].sockets where owner == user { mustClose[socket] = (index, now) }
         }
         seats[index].node?.apply(.terminate(userID: user, app: 0))
         try collect(index)

@@ -61,8 +61,8 @@ struct ClusterWorld {
     var judge = ClusterJudge()
     var edges = ClusterEdges()
     var pending: [Pending] = []
-    /// Connections whose users were terminated.
-    var mustClose: Set<SocketID> = []
+    /// Connections whose users were terminated, by which node, and when.
+    var mustClose: [SocketID: (node: Int, at: Int64)] = [:]
     /// No node is cut off, killed or frozen before.
     var faultsFrom: Int64 = 0
     private var lives = 0
@@ -287,7 +287,8 @@ struct ClusterWorld {
         let sockets = Set(seats[index].sockets.map(\.socket))
         judge.lost(sender: seats[index].life, { sockets.contains($0) }, since: now - ClusterScenario.transitMax)
         model.change { if $0.node == index { $0.isComplete = false } }
-        mustClose.subtract(sockets)
+        let start = now - ClusterScenario.transitMax
+        mustClose = mustClose.filter { !sockets.contains($0.key) && ($0.value.node != index || $0.value.at < start) }
     }
 
     /// A connection has closed.
@@ -295,6 +296,6 @@ struct ClusterWorld {
         judge.left(socket, nil)
         model.remove(at: now) { $0.socket == socket }
         pending.removeAll { $0.socket == socket }
-        mustClose.remove(socket)
+        mustClose[socket] = nil
     }
 }

@@ -174,7 +174,9 @@ struct SimulatedNode {
         guard !isPerforming else { return }
         isPerforming = true
         defer { isPerforming = false }
-        while !outputs.isEmpty {
+        while true {
+            link.flush(&outputs)
+            guard !outputs.isEmpty else { return }
             let current = outputs
             outputs = []
             for output in current { perform(output) }
@@ -189,7 +191,7 @@ struct SimulatedNode {
         case .hub(let input): distribute(input, scope: .node)
         case .ready(let channel, _, _): released += waiting.removeValue(forKey: channel) ?? []
         case .webhook(let event): if fault != .decidesEdgesItself { effects.append(.webhook(event.event)) }
-        case .question(let ticket, let node, _, _): link.answer(ticket, to: node, ChannelShare.parts(of: shares), &outputs)
+        case .question(let ticket, let node, _, _): link.answer(ticket, to: node, ChannelShare.parts(of: shares))
         case .answered(let result): answers = result
         case .came(let node): effects.append(.came(node))
         case .went(let node, _): effects.append(.went(node))

@@ -1,0 +1,95 @@
+import PusherProtocol
+
+/// How messages go to the bus.
+extension ClusterLink {
+    /// Messages to one node are bundled up to about so many bytes. Small enough that their receiver lets others have the hub
+    /// between two of them.
+    static let bundleBytes = 1 << 16
+    /// Longer messages to one node are sent in parts. By default NATS takes messages of up to a mebibyte.
+    static let partBytes = 1 << 19
+
+    mutating func publish(_ body: ClusterMessage.Body, on subject: String, _ outputs: inout [Output]) {
+        guard isUp else { return }
+        outputs.append(.publish(subject: subject, numbered(body, on: subject).bytes))
+    }
+
+    /// Sends a message to one node, with the next ``flush(_:)``.
+    mutating func publish(_ body: ClusterMessage.Body, to node: Epoch) {
+        if isUp { unsent[node, default: []].append(body) }
+    }
+
+    /// Puts out the messages to single nodes. Call it after each input, or after several: a change of the set of nodes may
+    /// concern every channel, and is not to be a message per channel.
+    package mutating func flush(_ outputs: inout [Output]) {
+        guard !unsent.isEmpty else { return }
+        defer { unsent = [:] }
+        guard isUp else { return }
+        for (node, bodies) in unsent.sorted(by: { $0.key.value < $1.key.value }) {
+            let subject = subjects.node(node)
+            for bundle in ClusterMessage.Body.bundles(of: bodies, bytes: Self.bundleBytes) {
+                let bytes = numbered(bundle, on: subject).bytes
+                guard bytes.count > Self.partBytes else {
+                    outputs.append(.publish(subject: subject, bytes))
+                    continue
+                }
+                for part in ClusterMessage.Body.parts(of: bytes, size: Self.partBytes) { publish(part, on: subject, &outputs) }
+            }
+        }
+    }
+
+    private mutating func numbered(_ body: ClusterMessage.Body, on subject: String) -> ClusterMessage {
+        var message = ClusterMessage(sender: node.epoch, body)
+        (message.number, message.numberBefore) = sent.next(on: subject, at: now)
+        return message
+    }
+}
+
+extension ClusterMessage.Body {
+    /// Puts messages together, in their order.
+    /// - Parameter bytes: the size of a bundle, about; a larger message is a bundle of its own.
+    static func bundles(of bodies: [Self], bytes: Int) -> [Self] {
+        var bundles: [Self] = []
+        var (next, size): ([Self], Int) = ([], 0)
+        func end() {
+            if let only = next.first { bundles.append(next.count == 1 ? only : .several(next)) }
+            (next, size) = ([], 0)
+        }
+        for body in bodies {
+            if size + body.sizeHint > bytes { end() }
+            next.append(body)
+            size += body.sizeHint
+        }
+        end()
+        return bundles
+    }
+
+    static func parts(of bytes: [UInt8], size: Int) -> [Self] {
+        stride(from: 0, to: bytes.count, by: size).map { start in
+            let end = min(start + size, bytes.count)
+            return .part(index: start / size, isLast: end == bytes.count, bytes[start..<end])
+        }
+    }
+}
+
+/// Puts the parts of long messages together, by sender.
+struct ReceivedParts {
+    /// A longer message is discarded.
+    private static let bytesMax = 1 << 26
+
+    private var incomplete: [Epoch: (count: Int, bytes: [UInt8])] = [:]
+
+    /// - Returns: the whole message, with its last part; nil if a part is missing.
+    mutating func receive(_ part: ArraySlice<UInt8>, index: Int, isLast: Bool, from sender: Epoch) -> [UInt8]? {
+        var (count, bytes) = index == 0 ? (0, []) : incomplete.removeValue(forKey: sender) ?? (0, [])
+        incomplete[sender] = nil
+        guard index == count, bytes.count + part.count <= Self.bytesMax else { return nil }
+        bytes += part
+        if isLast { return bytes }
+        incomplete[sender] = (count + 1, bytes)
+        return nil
+    }
+
+    mutating func forget(_ sender: Epoch) { incomplete[sender] = nil }
+
+    mutating func forgetAll() { incomplete = [:] }
+}
