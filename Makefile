@@ -66,10 +66,11 @@ test-cluster: build $(PYTHON_READY) ## Run the tests of clusters, and others on 
 
 check: lint build test ## Check the formatting, build, and run all tests. CI runs more: see .ci/run.
 
-lint: ## Check the formatting, the declared imports, and that input is read as bytes.
+lint: ## Check the formatting, the declared imports, that input is read as bytes, and that locks contain no functions.
 	swift format lint --strict --recursive Sources Tests Package.swift
 	dev/imports
 	dev/bytes
+	dev/locks
 
 format: ## Format all Swift files.
 	swift format --in-place --recursive Sources Tests Package.swift

@@ -87,8 +87,11 @@ final class Assembly: Sendable {
         let channelQueries = ChannelQueryWorker(hub: hub, apps: apps)
         self.channelQueries = channelQueries
         let (metrics, fleet) = (metrics, fleet)
-        cluster?.figures.withLock { $0 = { StatsResponse(metrics: metrics, hub: hub, fleet: fleet, apps: apps).json } }
-        cluster?.connections.withLock { $0 = { channelQueries.post($0, after: $1, limit: $2, $3) } }
+        cluster?.sources.withLock {
+            $0 = ClusterService.Sources(
+                figures: { StatsResponse(metrics: metrics, hub: hub, fleet: fleet, apps: apps).json },
+                connections: { channelQueries.post($0, after: $1, limit: $2, $3) })
+        }
     }
 
     /// Remembers signed requests over all loops.

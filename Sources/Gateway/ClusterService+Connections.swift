@@ -32,7 +32,7 @@ extension ClusterService {
     /// - Parameter listed: gets it, on any thread.
     /// - Returns: false if too many lists wait.
     func list(_ search: ConnectionSearch, _ listed: @escaping @Sendable (ConnectionPage) -> Void) -> Bool {
-        guard let list = connections.withLock({ $0 }) else { return false }
+        guard let list = sources.withLock({ $0 })?.connections else { return false }
         let (node, apps, unixMinusMonotonic) = (node.name, apps, unixMinusMonotonic)
         return list(search.filter, search.after?.advanced(by: -unixMinusMonotonic), search.limit) { report in
             listed(report.page(of: node, apps: apps, unixMinusMonotonic: unixMinusMonotonic))

@@ -41,7 +41,7 @@ extension ClusterService {
                 ChannelName(name, lengthMax: .max).flatMap { hub.currentCopy(of: $0, app: app) }
             }
             hub.answer(ticket, to: node, [copy?.bytes ?? []])
-        case .stats?: hub.answer(ticket, to: node, [figures.withLock { $0 }?() ?? []])
+        case .stats?: hub.answer(ticket, to: node, [sources.withLock { $0 }?.figures() ?? []])
         case .connections(let search)?:
             let hub = hub
             // If too many lists wait, the other node answers 503 after its second.

@@ -25,10 +25,8 @@ final class ClusterService: Sendable {
     let hub: SharedHub
     /// Who waits for the answers to a question, by its ticket.
     let asked = Lock<[UInt64: @Sendable (Questions.Result) -> Void]>([:])
-    /// Returns the body of `GET /api/ops/stats`; nil until the gateway serves.
-    let figures = Lock<(@Sendable () -> [UInt8])?>(nil)
-    /// Lists this node's connections; nil until the gateway serves.
-    let connections = Lock<ConnectionList?>(nil)
+    /// Nil until the gateway serves.
+    let sources = Lock<Sources?>(nil)
     /// What to add to monotonic times for those since 1970. It does not change, so that a connection stays where it is in
     /// the list of all nodes' connections when the clock is set.
     let unixMinusMonotonic = Clock.unixMilliseconds() - Clock.monotonicMilliseconds()
@@ -61,6 +59,19 @@ final class ClusterService: Sendable {
         var onTick: @Sendable () -> Void
     }
 
+    /// What other nodes' questions are answered from.
+    struct Sources: Sendable {
+        /// Returns the body of `GET /api/ops/stats`.
+        let figures: @Sendable () -> [UInt8]
+        /// Lists this node's connections.
+        let connections: ConnectionList
+    }
+
+    /// Gets what the bus reports.
+    private struct Receiver {
+        weak var service: ClusterService?
+    }
+
     /// Begins to connect.
     init(_ settings: Settings.Cluster, node: ClusterNode, apps: [String], hub: SharedHub, log: Log) {
         self.node = node
@@ -68,13 +79,13 @@ final class ClusterService: Sendable {
         self.apps = apps
         self.hub = hub
         self.log = log
-        let receiver = Lock<(@Sendable ([NATSConnection.Event]) -> Void)?>(nil)
+        let receiver = Lock(Receiver())
         bus = NATSConnection(NATSConnection.Options(settings, node: node)) { events in
-            receiver.withLock { $0 }?(events)
+            receiver.withLock { $0.service }?.receive(events)
         }
         thread = Lock(nil)
         hub.connect(bus)
-        receiver.withLock { $0 = { [weak self] in self?.receive($0) } }
+        receiver.withLock { $0.service = self }
         // The connection may have been there before the receiver.
         if bus.isUp { receive([.up(payloadMax: 0)]) }
         thread.withLock { $0 = Thread(name: "cluster") { [self] in run() } }

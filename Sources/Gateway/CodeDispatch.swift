@@ -29,10 +29,15 @@ final class CodeDispatch: Sendable {
         let hasJoined: Bool
     }
 
+    /// Who gets the outcomes of SMS.
+    private struct Receiver {
+        let finished: @Sendable (CodeMessage, SMSOutcome) -> Bool
+    }
+
     private static let alarmInterval: Int64 = 60_000
 
     private let state = Lock(State())
-    private let outcomes = Lock<(@Sendable (CodeMessage, SMSOutcome) -> Bool)?>(nil)
+    private let receiver = Lock<Receiver?>(nil)
     /// Nil without an adapter: the log gets the codes.
     private let sender: SMSSender<CodeMessage>?
     private let log: Log
@@ -44,12 +49,12 @@ final class CodeDispatch: Sendable {
         self.log = log
         let failures = RateLimitedLog(log, .warning, "otp_not_sent")
         self.failures = failures
-        let outcomes = outcomes
+        let receiver = receiver
         sender = adapter.map { adapter in
             SMSSender(
                 adapter,
                 .init(
-                    finished: { message, outcome in outcomes.withLock { $0 }?(message, outcome) ?? false },
+                    finished: { message, outcome in receiver.withLock { $0 }?.finished(message, outcome) ?? false },
                     failed: { reason in failures.write { ["reason": .text(reason)] } }))
         }
     }
@@ -57,8 +62,8 @@ final class CodeDispatch: Sendable {
     /// Sets where outcomes go. Call it once the store is open.
     func connect(post: @escaping @Sendable (CommandRequest) -> Bool) {
         state.withLock { $0.post = post }
-        outcomes.withLock {
-            $0 = { [weak self] message, outcome in
+        receiver.withLock {
+            $0 = Receiver { [weak self] message, outcome in
                 let delivery = message.delivery(isSent: outcome == .sent, mayBeSent: outcome == .unknown)
                 return self?.report(delivery) ?? true
             }

@@ -103,7 +103,7 @@ extension SharedHub {
         }
         let present = cluster.link.nodes
         cluster.link.handOverCache(earlier: hasCome ? present.filter { $0 != node } : present + [node], events)
-        state.cluster = cluster
+        state.cluster = consume cluster
     }
 
     /// Answers another node's question.
@@ -150,7 +150,7 @@ extension SharedHub {
         return state.withLock { state in
             guard var cluster = state.cluster.take() else { return true }
             let isReady = cluster.link.want(channel, app: app, loop: loop, at: now, &cluster.outputs)
-            state.cluster = cluster
+            state.cluster = consume cluster
             performOutputs(&state, &woken)
             return isReady
         }
@@ -176,7 +176,8 @@ extension SharedHub {
         let notices = state.withLock { state in
             guard var cluster = state.cluster.take() else { return [ClusterLink.Output]() }
             body(&cluster)
-            state.cluster = cluster
+            // Moved, here and below: while there is a copy, each change copies a whole table.
+            state.cluster = consume cluster
             return performOutputs(&state, &woken)
         }
         wake(woken)
@@ -198,7 +199,7 @@ extension SharedHub {
             }
         }
         state.hub.drainClusterChanges { cluster.link.changed($1, app: $0, &cluster.outputs) }
-        state.cluster = cluster
+        state.cluster = consume cluster
         performOutputs(&state, &woken)
     }
 

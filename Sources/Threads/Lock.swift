@@ -2,6 +2,10 @@ import Glibc
 
 /// A value that only one thread at a time can access.
 ///
+/// The value must not be a function, nor an optional one: put it into a struct. A function in a generic type is called through
+/// a function that converts its arguments, and each access by `inout` adds two more, so that calls become slower without end
+/// (Swift 6.3; `make lint` finds such locks).
+///
 /// It uses a pthread mutex, not `Synchronization.Mutex`, because ThreadSanitizer reports false races for the latter
 /// (Swift 6.3), and it is no faster.
 @usableFromInline package final class Lock<Value>: @unchecked Sendable {  // the mutex serialises every access to `value`

@@ -11,7 +11,11 @@ package final class WebhookInbox: Sendable {
 
     private let mailbox = Mailbox<AppWebhookEvent>(highWater: WebhookInbox.capacity)
     private let refused = Atomic<Int>(0)
-    private let wakeReader = Lock<(@Sendable () -> Void)?>(nil)
+    private let reader = Lock<Reader?>(nil)
+
+    private struct Reader {
+        let wake: @Sendable () -> Void
+    }
 
     package init() {}
 
@@ -30,10 +34,7 @@ package final class WebhookInbox: Sendable {
     }
 
     /// Wakes the reader, if ``connect(_:)`` was called.
-    package func wake() {
-        let wakeReader = wakeReader.withLock { $0 }
-        wakeReader?()
-    }
+    package func wake() { reader.withLock { $0 }?.wake() }
 
     /// The number of events dropped because the inbox was full.
     package var refusals: Int { refused.load(ordering: .relaxed) }
@@ -45,7 +46,7 @@ package final class WebhookInbox: Sendable {
     package func drain(into batch: inout [AppWebhookEvent]) { mailbox.drain(into: &batch) }
 
     /// Sets the function that wakes the reader.
-    func connect(_ wakeReader: @escaping @Sendable () -> Void) { self.wakeReader.withLock { $0 = wakeReader } }
+    func connect(wake: @escaping @Sendable () -> Void) { reader.withLock { $0 = Reader(wake: wake) } }
 }
 
 extension AppWebhookEvent {
