@@ -114,8 +114,8 @@ extension Hub {
     ) {
         let name = channels[slot].name
         let change = member.flatMap { channels[slot].presence?.join($0) }
-        if let presence = channels[slot].presence {
-            effects.append(Effect(loop: socket.loop, instruction: .sendPresence(name, presence.members, to: socket)))
+        if let members = channels[slot].presence?.members() {
+            effects.append(Effect(loop: socket.loop, instruction: .sendPresence(name, members, to: socket)))
         } else {
             send(socket, ServerMessage.subscriptionSucceeded(name), &effects)
         }

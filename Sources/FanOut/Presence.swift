@@ -12,6 +12,8 @@ struct Presence {
         var isElsewhere = false
         /// The number of the departure in which the last one went.
         var departure: Int64 = 0
+        /// The member's index in ``joined``.
+        var place: Int
 
         var isEmpty: Bool { local == 0 && !isElsewhere }
     }
@@ -24,28 +26,39 @@ struct Presence {
         let isEdge: Bool
     }
 
-    /// In the order of joining.
-    private(set) var members: [PresenceMember] = []
+    /// In the order of joining. Members who have left stay here for a while, so that the end of thousands of connections is
+    /// not a pass over all members for each.
+    private var joined: [PresenceMember] = []
+    /// The number of those.
+    private var left = 0
     /// By user id.
     private var connections: [Identifier: Connections] = [:]
 
     /// The number of members, without those who are leaving (``settle(_:departure:)``).
-    var count: Int { members.count - leaving }
+    var count: Int { connections.count - leaving }
     /// The number of members who have no connections.
     private var leaving = 0
 
     func contains(_ userID: String) -> Bool { connections[Identifier(userID)]?.isEmpty == false }
 
     /// The ids of the members, in the order of joining, without those who are leaving.
-    var userIDs: [String] { members.lazy.map(\.id).filter(contains) }
+    var userIDs: [String] {
+        joined.enumerated().lazy.filter { place, member in
+            connections[Identifier(member.id)].map { $0.place == place && !$0.isEmpty } ?? false
+        }.map(\.element.id)
+    }
+
+    /// The members, in the order of joining, with those who are leaving.
+    mutating func members() -> [PresenceMember] {
+        if left > 0 { removeLeft() }
+        return joined
+    }
 
     /// Adds a connection of the user. A later connection does not change the member's info.
     mutating func join(_ member: PresenceMember) -> Change {
         let id = Identifier(member.id)
-        let isNew = connections[id] == nil
-        if connections[id]?.isEmpty == true { leaving -= 1 }
-        connections[id, default: Connections()].local += 1
-        if isNew { members.append(member) }
+        let isNew = add(member, id)
+        connections[id]?.local += 1
         return Change(isLocalEdge: connections[id]?.local == 1, isEdge: isNew)
     }
 
@@ -79,11 +92,21 @@ struct Presence {
     /// - Returns: whether this makes the user a member.
     mutating func joinElsewhere(_ member: PresenceMember) -> Bool {
         let id = Identifier(member.id)
-        let isNew = connections[id] == nil
-        if connections[id]?.isEmpty == true { leaving -= 1 }
-        connections[id, default: Connections()].isElsewhere = true
-        if isNew { members.append(member) }
+        let isNew = add(member, id)
+        connections[id]?.isElsewhere = true
         return isNew
+    }
+
+    /// The user gets a connection.
+    /// - Returns: whether he was no member.
+    private mutating func add(_ member: PresenceMember, _ id: Identifier) -> Bool {
+        if let known = connections[id] {
+            if known.isEmpty { leaving -= 1 }
+            return false
+        }
+        connections[id] = Connections(place: joined.count)
+        joined.append(member)
+        return true
     }
 
     /// The user has no connections on other nodes any longer.
@@ -102,7 +125,22 @@ struct Presence {
         guard connections[id]?.isEmpty == true else { return false }
         leaving -= 1
         connections[id] = nil
-        members.removeAll { Identifier($0.id) == id }
+        left += 1
+        // Half of all: so each member is looked at twice at most.
+        if left * 2 > joined.count { removeLeft() }
         return true
+    }
+
+    private mutating func removeLeft() {
+        var present: [PresenceMember] = []
+        present.reserveCapacity(connections.count)
+        for (place, member) in joined.enumerated() {
+            let id = Identifier(member.id)
+            guard connections[id]?.place == place else { continue }
+            connections[id]?.place = present.count
+            present.append(member)
+        }
+        joined = present
+        left = 0
     }
 }

@@ -1,5 +1,6 @@
 import FanOut
 import PusherProtocol
+import TestSupport
 import Testing
 
 @testable import Cluster
@@ -101,5 +102,45 @@ struct LargeLinkTests {
             if case .heartbeat(_, let versions)? = ClusterMessage(bytes)?.body { named += versions.count }
         }
         #expect(named == 50_000)
+    }
+
+    @Test("the death of a node is a pass over the channels, not one for each of them")
+    func death() {
+        let (few, many) = (deathTime(channels: 250), deathTime(channels: 4_000))
+        #expect(many < few * 16 * 4, "16 times as many channels")
+    }
+
+    private func deathTime(channels: Int) -> Duration {
+        ThreadTime.fastest {
+            var fixture = LinkFixture.up([2, 3], reportsShares: true)
+            for number in 0..<channels {
+                fixture.changed(.occupied(name("room-\(number)")))
+                fixture.changed(.count(name("room-\(number)"), 1))
+            }
+            fixture.tick(from: 0, to: 5_900)
+            fixture.hear(3, .heartbeat(name: "n3", []), at: 5_900)
+            _ = fixture.take()
+            return ThreadTime.of {
+                fixture.tick(6_100)
+                #expect(fixture.take().went == ["n2"])
+            }
+        }
+    }
+
+    @Test("a tick does not look at all channels")
+    func tick() {
+        let (few, many) = (tickTime(channels: 100), tickTime(channels: 20_000))
+        #expect(many < few * 10, "200 times as many channels")
+    }
+
+    private func tickTime(channels: Int) -> Duration {
+        var fixture = LinkFixture.up([2])
+        for number in 0..<channels {
+            fixture.changed(.occupied(name("presence-\(number)")))
+            fixture.changed(.memberJoined(name("presence-\(number)"), PresenceMember(id: "ann")))
+        }
+        fixture.tick(2_000)
+        _ = fixture.take()
+        return ThreadTime.fastest { ThreadTime.of { for now: Int64 in 2_001...2_020 { fixture.tick(now) } } }
     }
 }

@@ -1,5 +1,5 @@
-import Glibc
 import PusherProtocol
+import TestSupport
 import Testing
 
 @testable import FanOut
@@ -33,6 +33,12 @@ import Testing
         #expect(many < few * 4, "245 times as many subscriptions")
     }
 
+    @Test(arguments: [false, true]) func leavingAPresenceChannelDoesNotSearchTheOtherMembers(isClustered: Bool) {
+        let few = Self.leavingTime(members: 500, isClustered: isClustered)
+        let many = Self.leavingTime(members: 8_000, isClustered: isClustered)
+        #expect(many < few * 16 * 4, "16 times as many members leave")
+    }
+
     @Test func channelsAreListedSliceBySlice() {
         var hub = Hub(loopCount: 1, apps: [AppRules(), AppRules()])
         let (x, y) = (Self.socket(loop: 0, slot: 0), Self.socket(loop: 0, slot: 1))
@@ -56,7 +62,7 @@ import Testing
     // MARK: Measuring
 
     private static func closingTime(of watcher: SignedInUser, others: Int) -> Duration {
-        fastest {
+        ThreadTime.fastest {
             var hub = Hub(loopCount: 1, apps: [AppRules()])
             var effects: [Hub.Effect] = []
             for slot in 0..<others + 100 {
@@ -64,8 +70,28 @@ import Testing
                 hub.apply(.signin(socket(loop: 0, slot: slot), watcher), &effects)
                 effects.removeAll(keepingCapacity: true)
             }
-            return cpuTime {
+            return ThreadTime.of {
                 for slot in others / 2..<others / 2 + 100 { hub.apply(.closed(socket(loop: 0, slot: slot)), &effects) }
+            }
+        }
+    }
+
+    /// The time that it takes all members to leave.
+    private static func leavingTime(members: Int, isClustered: Bool) -> Duration {
+        var rules = AppRules()
+        rules.limits.presenceMembers = members
+        let sockets = (0..<members).map { socket(loop: 0, slot: $0) }
+        return ThreadTime.fastest {
+            var hub = Hub(loopCount: 1, apps: [rules], isClustered: isClustered)
+            var effects: [Hub.Effect] = []
+            for (index, socket) in sockets.enumerated() {
+                hub.apply(.opened(socket, app: 0), &effects)
+                hub.apply(.subscribe(socket, grant("presence-room", as: "user-\(index)")), &effects)
+                effects.removeAll(keepingCapacity: true)
+            }
+            return ThreadTime.of {
+                for socket in sockets.dropLast() { hub.apply(.closed(socket), &effects) }
+                for time: Int64 in [1_000, 2_000] { hub.apply(.tick(time), &effects) }
             }
         }
     }
@@ -77,30 +103,11 @@ import Testing
         for index in 0..<others { _ = hub.apply(.subscribe(x, grant("c\(index)"))) }
         let inputs = (0..<50).flatMap { [Hub.Input.subscribe(x, grant("d\($0)")), .unsubscribe(x, name("d\($0)"))] }
         var effects: [Hub.Effect] = []
-        return fastest {
-            cpuTime {
+        return ThreadTime.fastest {
+            ThreadTime.of {
                 for input in inputs { hub.apply(input, &effects) }
             }
         }
-    }
-
-    /// The CPU time of this thread, so that other processes do not count.
-    private static func cpuTime(_ work: () -> Void) -> Duration {
-        let start = threadTime()
-        work()
-        return threadTime() - start
-    }
-
-    private static func threadTime() -> Duration {
-        var time = timespec()
-        clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time)
-        return .seconds(time.tv_sec) + .nanoseconds(time.tv_nsec)
-    }
-
-    private static func fastest(_ measure: () -> Duration) -> Duration {
-        var fastest = measure()
-        for _ in 0..<4 { fastest = min(fastest, measure()) }
-        return fastest
     }
 
     private static func socket(loop: Int, slot: Int) -> SocketID {
