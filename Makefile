@@ -83,7 +83,7 @@ bench: build ## Run the benchmarks and print their tables.
 bench-latency: build ## Print the latencies of `fleetwire bench` (two minutes; needs no other tool).
 	python3 Benchmarks/latency.py $(BINARY)
 
-bench-cluster: build $(PYTHON_READY) ## Compare one, two and three nodes with a single gateway (seven minutes).
+bench-cluster: build $(PYTHON_READY) ## Compare one, two and three nodes with a single gateway (nine minutes).
 	$(PYTHON) Benchmarks/cluster.py $(BINARY)
 
 # The revision before guaranteed delivery. With a later one, BENCH_LOADS may name actions, too.

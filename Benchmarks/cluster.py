@@ -11,6 +11,8 @@ machine does makes them fewer. Exits with 1 if a bound is not met. Needs gcc, Po
 - *live*: the time from a subscription to its confirmation; each channel is new, and the client subscribes to one after the other;
 - *signatures*: requests to `/pusher/auth` at all nodes, for a connection of the first;
 - *10,000 channels*: 10,000 connections, each of which subscribes to a channel of its own;
+- *another node*: with 10,000 channels whose subscribers are counted, the longest time until a subscription is confirmed while
+  another node joins, and from its kill until the others have given it up;
 - *actions*: assignments of new orders, by 96 dispatchers with one request in flight each, spread over the nodes: on the
   disk as it is, then with all files in memory and each sync delayed (syncdelay.c);
 - *takeover*: after the node that leads was killed.
@@ -39,7 +41,7 @@ from harness.cluster_messages import channel_subject  # noqa: E402
 from harness.nats_client import NatsClient  # noqa: E402
 from harness.tokens import SECRET  # noqa: E402
 from setups import Disk, Load, Setup, Spent  # noqa: E402
-from subscribers import Subscribers, live_times  # noqa: E402
+from subscribers import Subscribers, Waits, live_times  # noqa: E402
 from takeover import takeover_times  # noqa: E402
 
 ROUNDS = int(sys.argv[2]) if len(sys.argv) > 2 else int(os.environ.get("BENCH_RUNS") or 3)
@@ -117,6 +119,20 @@ def measure_crowd(nodes, setup):
     load.close()
 
 
+def measure_changes(nodes, setup):
+    subscribers = Subscribers(10_000, *setup.ports)
+    subscribers.subscribe(f"bench-{number:05}" for number in range(10_000))
+    port = setup.ports[0]
+    with Waits(port) as joining:
+        another = setup.cluster.start()
+    note(nodes, gaps=setup.total("cluster_gaps_total"))
+    with Waits(port) as leaving:
+        another.kill()
+        setup.cluster.wait_for(nodes)
+    note(nodes, changes=[joining.longest * 1e3, leaving.longest * 1e3])
+    subscribers.close()
+
+
 def measure_actions(nodes, setup, disk):
     connections = Connections(DISPATCHERS, *setup.ports)
     before = action_figures(setup)
@@ -160,6 +176,8 @@ def measure(disks):
         with Setup(nodes, disks[0]) as setup:
             measure_crowd(nodes, setup)
             note(nodes, gaps=setup.total("cluster_gaps_total"))
+    with Setup(3, disks[0], first={"subscription_counts": True}) as setup:
+        measure_changes(3, setup)
 
 
 # The table
@@ -215,6 +233,8 @@ def print_table(disks):
     row("… resident bytes per channel and connection: gateways, bus", cells("crowd_memory", "{:,.0f}, {:,.0f}"))
     row("… CPU time of a publish in µs: gateways + bus + database", parts("crowd_us"))
     row("… CPU time of a gateway to which nothing happens", cells("crowd_idle", "{:.1f} % of a core"))
+    row("… another node joins, and is killed: longest time until a subscription is confirmed",
+        cells("changes", "{:.0f}, {:.0f} ms"), "≤ 250 ms", max(median(3, "changes")) <= 250)
     for disk in disks:
         print_actions(disk)
     row("sessions of a node at the database", cells("sessions", "{:.1f}"))

@@ -32,17 +32,18 @@ class Disk:
 class Setup:
     """A single gateway, or the nodes of a cluster with their database and bus."""
 
-    def __init__(self, nodes, disk):
+    def __init__(self, nodes, disk, **settings):
         self.folder = Path(tempfile.mkdtemp(prefix="fleetwire-bench-", dir=disk.folder))
         self.gateways, self.postgres, self.nats = [], None, None
+        settings = SETTINGS | settings
         try:
             if nodes == 0:
-                self._start("gateway", variables=disk.variables, **SETTINGS)
+                self._start("gateway", variables=disk.variables, **settings)
                 return
             self.postgres, self.nats = Postgres(disk.folder, syncs=True, variables=disk.variables), Nats()
-            cluster = Cluster(self._start, self.postgres, self.nats, **SETTINGS)
+            self.cluster = Cluster(self._start, self.postgres, self.nats, **settings)
             for _ in range(nodes):
-                cluster.start()
+                self.cluster.start()
         except BaseException:
             self.close()
             raise

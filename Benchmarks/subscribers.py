@@ -1,6 +1,7 @@
 """WebSocket clients of a load: each subscribes to one channel, and then only counts the bytes that come."""
 
 import selectors
+import threading
 import time
 
 from client import connect
@@ -13,8 +14,8 @@ HANDSHAKE = (b"GET /app/key1?protocol=7 HTTP/1.1\r\nHost: bench\r\nUpgrade: webs
 WINDOW = 500
 
 
-def subscribe_frame(channel):
-    text = b'{"event":"pusher:subscribe","data":{"channel":"%s"}}' % channel.encode()
+def subscribe_frame(channel, event="subscribe"):
+    text = b'{"event":"pusher:%s","data":{"channel":"%s"}}' % (event.encode(), channel.encode())
     assert len(text) < 126
     return bytes([0x81, 0x80 | len(text)]) + MASK + text
 
@@ -94,6 +95,33 @@ def live_times(count, *ports):
         times.append(time.perf_counter() - start)
     subscribers.close()
     return times
+
+
+class Waits:
+    """Subscribes to a channel again and again during a block. `longest`: the seconds that the slowest confirmation took."""
+
+    def __init__(self, port):
+        self.subscriber, self.longest, self.ended = Subscribers(1, port).all[0], 0, False
+        self.thread = threading.Thread(target=self._run)
+
+    def __enter__(self):
+        self.thread.start()
+        return self
+
+    def __exit__(self, *_):
+        self.ended = True
+        self.thread.join()
+        self.subscriber.socket.close()
+
+    def _run(self):
+        while not self.ended:
+            start = time.perf_counter()
+            self.subscriber.subscribe("waits")
+            while not self.subscriber.read(b"subscription_succeeded"):
+                pass
+            self.longest = max(self.longest, time.perf_counter() - start)
+            self.subscriber.socket.sendall(subscribe_frame("waits", "unsubscribe"))
+            time.sleep(0.002)
 
 
 def _fail(text):

@@ -7,7 +7,7 @@ import os
 import random
 import re
 import resource
-import select
+import selectors
 import signal
 import sqlite3
 import ssl
@@ -200,8 +200,10 @@ class Gateway:
             raise
 
     def _banner(self) -> tuple[str, str, int]:
-        ready, _, _ = select.select([self.process.stdout], [], [], TIMEOUT)
-        assert ready, f"nothing on stdout within {TIMEOUT} s"
+        # Not select(), which knows no descriptors above 1,023.
+        with selectors.DefaultSelector() as selector:
+            selector.register(self.process.stdout, selectors.EVENT_READ)
+            assert selector.select(TIMEOUT), f"nothing on stdout within {TIMEOUT} s"
         line = self.process.stdout.readline().decode()
         match = BANNER.fullmatch(line)
         assert match, f"stdout began with {line!r}; stderr:\n{self.log()}"
