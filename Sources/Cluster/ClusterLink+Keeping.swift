@@ -143,10 +143,9 @@ extension ClusterLink {
     mutating func tickShares(_ outputs: inout [Output]) {
         let withLargeCounts = now >= countsAt
         if withLargeCounts { countsAt = now + Self.countInterval }
-        let due = kept.due(at: withLargeCounts ? .max : now)
-        if !due.isEmpty, mayTell() {
+        if kept.hasDue, mayTell() {
             let (me, present) = (node.epoch, nodes)
-            for key in due where Keepers(of: key, among: present).first == me {
+            for key in kept.due(at: withLargeCounts ? .max : now) where Keepers(of: key, among: present).first == me {
                 tell(kept.takeEdges(of: key, at: now, withLargeCounts: withLargeCounts), of: key, &outputs)
             }
         }

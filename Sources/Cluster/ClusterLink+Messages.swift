@@ -66,15 +66,18 @@ extension ClusterLink {
         switch body {
         case .several(let bodies):
             for body in bodies where !membership.hasEnded(sender) || body.isLastWord { receive(body, from: sender, &outputs) }
-        case .part(let index, let isLast, let bytes):
-            guard let whole = receivedParts.receive(bytes, index: index, isLast: isLast, from: sender) else { return }
-            guard let message = ClusterMessage(whole), message.sender == sender else {
+        case .part(let number, let index, let isLast, let bytes):
+            let whole = receivedParts.receive(bytes, of: number, index: index, isLast: isLast, from: sender, at: now)
+            guard let whole else {
+                if isLast { unreadableMessages += 1 }
+                return
+            }
+            guard let message = ClusterMessage(whole), message.sender == sender, message.body.kind != .part else {
                 unreadableMessages += 1
                 return
             }
-            guard !membership.hasEnded(sender) || message.body.isLastWord else { return }
-            receive(message.body, from: sender, &outputs)
-        default: receive(body, from: sender, &outputs)
+            unpack(message.body, from: sender, &outputs)
+        default: if !membership.hasEnded(sender) || body.isLastWord { receive(body, from: sender, &outputs) }
         }
     }
 

@@ -27,12 +27,13 @@ extension ClusterLink {
         for (node, bodies) in unsent.sorted(by: { $0.key.value < $1.key.value }) {
             let subject = subjects.node(node)
             for bundle in ClusterMessage.Body.bundles(of: bodies, bytes: Self.bundleBytes) {
-                let bytes = numbered(bundle, on: subject).bytes
+                let message = numbered(bundle, on: subject)
+                let bytes = message.bytes
                 guard bytes.count > Self.partBytes else {
                     outputs.append(.publish(subject: subject, bytes))
                     continue
                 }
-                for part in ClusterMessage.Body.parts(of: bytes, size: Self.partBytes) { publish(part, on: subject, &outputs) }
+                for part in message.parts(size: Self.partBytes) { publish(part, on: subject, &outputs) }
             }
         }
     }
@@ -62,11 +63,15 @@ extension ClusterMessage.Body {
         end()
         return bundles
     }
+}
 
-    static func parts(of bytes: [UInt8], size: Int) -> [Self] {
-        stride(from: 0, to: bytes.count, by: size).map { start in
+extension ClusterMessage {
+    /// The parts in which the message is sent.
+    func parts(size: Int) -> [Body] {
+        let bytes = bytes
+        return stride(from: 0, to: bytes.count, by: size).map { start in
             let end = min(start + size, bytes.count)
-            return .part(index: start / size, isLast: end == bytes.count, bytes[start..<end])
+            return .part(of: number, index: start / size, isLast: end == bytes.count, bytes[start..<end])
         }
     }
 }
@@ -74,19 +79,40 @@ extension ClusterMessage.Body {
 /// Puts the parts of long messages together, by sender.
 struct ReceivedParts {
     /// A longer message is discarded.
-    private static let bytesMax = 1 << 26
+    static let bytesMax = 1 << 26
+    /// A message is discarded if its next part has not come after so many milliseconds.
+    private static let patience: Int64 = 10_000
 
-    private var incomplete: [Epoch: (count: Int, bytes: [UInt8])] = [:]
+    private struct Incomplete {
+        let number: UInt64
+        var count = 0
+        var bytes: [UInt8] = []
+        var at: Int64
+    }
 
-    /// - Returns: the whole message, with its last part; nil if a part is missing.
-    mutating func receive(_ part: ArraySlice<UInt8>, index: Int, isLast: Bool, from sender: Epoch) -> [UInt8]? {
-        var (count, bytes) = index == 0 ? (0, []) : incomplete.removeValue(forKey: sender) ?? (0, [])
-        incomplete[sender] = nil
-        guard index == count, bytes.count + part.count <= Self.bytesMax else { return nil }
-        bytes += part
-        if isLast { return bytes }
-        incomplete[sender] = (count + 1, bytes)
+    private var incomplete: [Epoch: Incomplete] = [:]
+
+    /// - Parameters:
+    ///   - number: the message's, of which this is a part.
+    ///   - now: milliseconds.
+    /// - Returns: the whole message, with its last part; nil if a part is missing, or the message is too long.
+    mutating func receive(
+        _ part: ArraySlice<UInt8>, of number: UInt64, index: Int, isLast: Bool, from sender: Epoch, at now: Int64
+    ) -> [UInt8]? {
+        var message = incomplete.removeValue(forKey: sender)
+        if index == 0 { message = Incomplete(number: number, at: now) }
+        guard var message, message.number == number, message.count == index,
+            message.bytes.count + part.count <= Self.bytesMax
+        else { return nil }
+        message.bytes += part
+        (message.count, message.at) = (index + 1, now)
+        if isLast { return message.bytes }
+        incomplete[sender] = message
         return nil
+    }
+
+    mutating func tick(at now: Int64) {
+        if !incomplete.isEmpty { incomplete = incomplete.filter { now - $0.value.at < Self.patience } }
     }
 
     mutating func forget(_ sender: Epoch) { incomplete[sender] = nil }

@@ -51,15 +51,17 @@ extension ClusterLink {
 
     /// Reports all shares to their keepers.
     mutating func reportAll(_ outputs: inout [Output]) {
-        for key in localShares.keys { report(localShares.whole(key), of: key, keepers(of: key), &outputs) }
+        let present = nodes
+        for key in localShares.keys { report(localShares.whole(key), of: key, Keepers(of: key, among: present), &outputs) }
     }
 
     /// Reports all shares of the channels that a node keeps or follows: it has lost some.
     mutating func reportAll(to receiver: Epoch, _ outputs: inout [Output]) {
         publish(.sharesBegin, to: receiver)
+        let present = nodes
         var count = 0
         for key in localShares.keys {
-            let keepers = keepers(of: key)
+            let keepers = Keepers(of: key, among: present)
             guard keepers.contains(receiver) else { continue }
             count += 1
             report(localShares.whole(key), of: key, to: receiver, receiver == keepers.first ? .toKeeper : .toFollower, &outputs)

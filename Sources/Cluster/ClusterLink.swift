@@ -19,7 +19,7 @@ package struct ClusterLink {
         case ready(ChannelName, app: AppIndex, loop: Int)
         /// Another node has committed this.
         case commit(position: Int64, record: [UInt8])
-        /// Another node asks; the answer goes to ``ClusterLink/answer(_:to:_:_:)``.
+        /// Another node asks; the answer goes to ``ClusterLink/answer(_:to:_:)``.
         case question(ticket: UInt64, from: Epoch, kind: UInt8, [UInt8])
         /// Another node tells something.
         case note(ClusterNote)
@@ -185,10 +185,11 @@ package struct ClusterLink {
     /// The server has acknowledged subscriptions.
     package mutating func granted(_ tokens: [UInt64], at now: Int64, _ outputs: inout [Output]) {
         self.now = max(self.now, now)
+        let others = membership.nodes
         for token in tokens where interests[token] != nil {
             interests[token]?.askedAt = nil
             // Only now: changes of the members that follow the answer are heard.
-            for other in membership.nodes { askForMembers(token, other.epoch) }
+            for other in others { askForMembers(token, other.epoch) }
             askForCached(token, &outputs)
             release(token, &outputs)
         }
@@ -203,6 +204,7 @@ package struct ClusterLink {
         apply(membership.tick(at: self.now), &outputs)
         sent.tick(at: self.now)
         localMembers.tick(at: self.now)
+        receivedParts.tick(at: self.now)
         if self.now - heartbeatAt >= heartbeatMilliseconds { sendHeartbeat(&outputs) }
         for token in interests.overdue(at: self.now) {
             interests[token]?.askedAt = nil
@@ -224,16 +226,19 @@ package struct ClusterLink {
 
     mutating func sendHeartbeat(_ outputs: inout [Output]) {
         heartbeatAt = now
-        let versions = localMembers.recentVersions(at: now)
         // Thousands of presence channels may have changed, and a message takes a mebibyte at most.
-        for start in stride(from: 0, to: max(versions.count, 1), by: Self.versionsPerHeartbeat) {
-            let named = versions[start..<min(start + Self.versionsPerHeartbeat, versions.count)]
-            publish(.heartbeat(name: node.name, Array(named)), on: subjects.nodes, &outputs)
+        var (named, size): ([PresenceVersion], Int) = ([], 0)
+        for version in localMembers.recentVersions(at: now) {
+            if size + version.sizeHint > Self.bundleBytes {
+                publish(.heartbeat(name: node.name, named), on: subjects.nodes, &outputs)
+                (named, size) = ([], 0)
+            }
+            named.append(version)
+            size += version.sizeHint
         }
+        publish(.heartbeat(name: node.name, named), on: subjects.nodes, &outputs)
         sendDigests()
     }
-
-    private static let versionsPerHeartbeat = 1_000
 
     /// A keeper may have noticed nothing since it was cut off, and others wait for it; then its facts wait to be told.
     private static func noChannels(_ heartbeatMilliseconds: Int64) -> KeptChannels {

@@ -64,7 +64,8 @@ extension ClusterMessage.Body {
                 writer.append(body.kind.rawValue)
                 writer.appendBlock { body.write(to: &$0) }
             }
-        case .part(let index, let isLast, let bytes):
+        case .part(let number, let index, let isLast, let bytes):
+            writer.append(number)
             writer.append(UInt64(index))
             writer.append(UInt8(isLast ? 1 : 0))
             writer.append(rest: bytes)
@@ -115,7 +116,8 @@ extension ClusterMessage.Body {
             let bodies = reader.list { Self(inBundle: &$0) }
             guard !bodies.contains(nil) else { return nil }
             self = .several(bodies.compactMap(\.self))
-        case .part: self = .part(index: reader.count(), isLast: reader.byte() == 1, reader.rest())
+        case .part:
+            self = .part(of: reader.int64(), index: reader.count(), isLast: reader.byte() == 1, reader.rest())
         }
     }
 }

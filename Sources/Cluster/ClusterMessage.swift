@@ -68,8 +68,8 @@ package struct ClusterMessage: Equatable, Sendable {
 
         /// On one node's subject: several messages, in order.
         case several([Body])
-        /// On one node's subject: a part of a message that is too long for the bus. The first has the index 0.
-        case part(index: Int, isLast: Bool, ArraySlice<UInt8>)
+        /// On one node's subject: a part of a message that is too long for the bus, by its number. The first has the index 0.
+        case part(of: UInt64, index: Int, isLast: Bool, ArraySlice<UInt8>)
     }
 
     package init(sender: Epoch, _ body: Body) {
@@ -163,6 +163,8 @@ package struct PresenceVersion: Equatable, Sendable {
         self.channel = channel
         self.version = version
     }
+
+    var sizeHint: Int { 16 + channel.app.utf8.count + channel.name.utf8.count }
 }
 
 extension ClusterMessage.Body {
@@ -208,11 +210,13 @@ extension ClusterMessage.Body {
     var sizeHint: Int {
         switch self {
         case .event(let bytes, _), .commit(_, let bytes), .question(_, _, let bytes), .answer(_, _, let bytes),
-            .cached(_, _, let bytes), .part(_, _, let bytes):
+            .cached(_, _, let bytes), .part(_, _, _, let bytes):
             64 + bytes.count
-        case .share(_, .whole(_, let users), _): 64 + users.count * 32
-        case .handOver(_, let facts): 64 + facts.count * 32
-        case .members(_, _, let members): members.reduce(64) { $0 + 32 + ($1.info?.count ?? 0) }
+        case .share(let key, .whole(_, let users), _): users.reduce(32 + key.channel.utf8.count) { $0 + 4 + $1.utf8.count }
+        case .share(let key, _, _): 64 + key.channel.utf8.count
+        case .handOver(let key, let facts): facts.reduce(32 + key.channel.utf8.count) { $0 + $1.sizeHint }
+        case .members(_, _, let members): members.reduce(64) { $0 + 8 + $1.id.utf8.count + ($1.info?.count ?? 0) }
+        case .heartbeat(_, let versions): versions.reduce(64) { $0 + $1.sizeHint }
         case .several(let bodies): bodies.reduce(0) { $0 + $1.sizeHint }
         default: 64
         }

@@ -58,6 +58,7 @@ struct Interests {
     /// In the order in which they were added.
     var all: [UInt64] { byToken.keys.sorted() }
 
+    /// Do not set it to nil: ``remove(_:)`` does more.
     subscript(token: UInt64) -> Interest? {
         get { byToken[token] }
         _modify {
@@ -124,6 +125,15 @@ struct Interests {
         }.sorted()
     }
 
+    /// Changes all in place: a loop over the table's indices would hold a copy of it. The caller brings the sets up to date.
+    private mutating func changeAll(_ body: (inout Interest) -> Void) {
+        var slot = byToken.startIndex
+        while slot != byToken.endIndex {
+            body(&byToken.values[slot])
+            byToken.formIndex(after: &slot)
+        }
+    }
+
     // MARK: The bus
 
     /// A message has come on a channel's subject. Nearly all messages do, and none changes what is indexed.
@@ -136,17 +146,17 @@ struct Interests {
 
     /// The bus is there, and acknowledges all subjects again.
     mutating func connected(at now: Int64) {
-        for slot in byToken.values.indices { byToken.values[slot].askedAt = now }
+        changeAll { $0.askedAt = now }
         notReady = Set(byToken.keys)
     }
 
     /// The bus is gone.
     mutating func disconnected() {
-        for slot in byToken.values.indices {
-            byToken.values[slot].askedAt = nil
-            byToken.values[slot].numbers.forgetAll()
-            byToken.values[slot].cacheAskedAt = nil
-            byToken.values[slot].members?.giveUp(askedUntil: .max)
+        changeAll { interest in
+            interest.askedAt = nil
+            interest.numbers.forgetAll()
+            interest.cacheAskedAt = nil
+            interest.members?.giveUp(askedUntil: .max)
         }
         for token in notReady.union(presence) { index(token) }
     }
@@ -154,7 +164,7 @@ struct Interests {
     /// A node has gone.
     /// - Returns: what has changed in the members of other nodes, by token.
     mutating func forget(_ node: Epoch) -> [(token: UInt64, changes: [RemoteMembers.Change])] {
-        for slot in byToken.values.indices { byToken.values[slot].numbers.forget(node) }
+        changeAll { $0.numbers.forget(node) }
         return presence.sorted().map { token in (token, self[token]?.members?.remove(node) ?? []) }
     }
 }

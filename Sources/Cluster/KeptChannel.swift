@@ -114,6 +114,9 @@ struct KeptChannel {
 
     private var isOccupancyDue: Bool { occupancy?.isDue(sum > 0) ?? false }
 
+    /// Whether a node has a share.
+    func hasShare(of node: Epoch) -> Bool { counts[node] != nil || users.values.contains { $0.contains(node) } }
+
     /// The nodes that have shares.
     var nodes: Set<Epoch> { users.values.reduce(into: Set(counts.keys)) { $0.formUnion($1) } }
 
@@ -360,4 +363,6 @@ package struct HandedFact: Equatable, Sendable {
         self.fact = fact
         self.told = told
     }
+
+    var sizeHint: Int { if case .membership(let userID) = fact { 8 + userID.utf8.count } else { 8 } }
 }

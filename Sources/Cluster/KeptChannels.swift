@@ -81,7 +81,7 @@ struct KeptChannels {
 
     /// Withdraws the shares of a node that has gone.
     mutating func remove(_ node: Epoch, at now: Int64, isKeeper: (ChannelKey) -> Bool) {
-        for (key, kept) in channels where kept.nodes.contains(node) {
+        for key in keys(of: node) {
             apply(
                 .whole(count: 0, users: []), of: node, to: key,
                 KeptChannel.Arrival(now: now, isKeeper: isKeeper(key), isMoved: false, isSettled: true))
@@ -90,9 +90,14 @@ struct KeptChannels {
         wholeReports[node] = nil
     }
 
+    /// The channels of which a node has a share. A list, because a loop over the table would hold a copy while it is changed.
+    private func keys(of node: Epoch) -> [ChannelKey] {
+        channels.compactMap { key, kept in kept.hasShare(of: node) ? key : nil }
+    }
+
     /// A node begins to report all its shares.
     mutating func beginWhole(of node: Epoch) {
-        wholeReports[node] = WholeReport(unconfirmed: Set(channels.filter { $0.value.nodes.contains(node) }.keys))
+        wholeReports[node] = WholeReport(unconfirmed: Set(keys(of: node)))
     }
 
     /// A node has reported all its shares.
@@ -104,6 +109,9 @@ struct KeptChannels {
     }
 
     // MARK: Telling
+
+    /// Whether something is to be told about any channel, now or later.
+    var hasDue: Bool { !due.isEmpty }
 
     /// Whether something is to be told about a channel, now or later.
     func isDue(_ key: ChannelKey) -> Bool { due[key] != nil }
@@ -152,26 +160,37 @@ struct KeptChannels {
     /// ago.
     mutating func forgetOld(at now: Int64, me: Epoch, living: Set<Epoch>, keepers: (ChannelKey) -> Keepers) {
         for node in Set(digests.keys).subtracting(living) { remove(node, at: now) { keepers($0).first == me } }
-        for (key, var kept) in channels {
+        var (changed, foreign): ([ChannelKey], [ChannelKey]) = ([], [])
+        var slot = channels.startIndex
+        while slot != channels.endIndex {
+            let key = channels.keys[slot]
             let keepers = keepers(key)
-            if keepers.contains(me) {
-                if kept.forgetOld(at: now, memory: memory, isKeeper: keepers.first == me) { set(kept, key) }
-            } else {
-                for node in kept.nodes { remove(key, of: node, from: kept) }
-                channels[key] = nil
-                due[key] = nil
+            if !keepers.contains(me) {
+                foreign.append(key)
+            } else if channels.values[slot].forgetOld(at: now, memory: memory, isKeeper: keepers.first == me) {
+                changed.append(key)
             }
+            channels.formIndex(after: &slot)
         }
+        for key in changed {
+            if let kept = channels.removeValue(forKey: key) { set(kept, key) }
+        }
+        for key in foreign { remove(key) }
     }
 
-    private mutating func remove(_ key: ChannelKey, of node: Epoch, from kept: KeptChannel) {
-        digests[node]?.replace(kept.count(of: node), with: 0, of: key)
-        for userID in kept.userIDs(of: node) { digests[node]?.remove(userID, of: key) }
+    private mutating func remove(_ key: ChannelKey) {
+        due[key] = nil
+        guard let kept = channels.removeValue(forKey: key) else { return }
+        for node in kept.nodes {
+            digests[node]?.replace(kept.count(of: node), with: 0, of: key)
+            for userID in kept.userIDs(of: node) { digests[node]?.remove(userID, of: key) }
+        }
     }
 
     /// Forgets all shares, and doubts what was told: other nodes have kept the channels meanwhile.
     mutating func doubtAll(at now: Int64) {
-        for (key, var kept) in channels {
+        for key in Array(channels.keys) {
+            guard var kept = channels.removeValue(forKey: key) else { continue }
             kept.doubtAll(at: now)
             set(kept, key)
         }

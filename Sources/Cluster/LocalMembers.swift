@@ -51,18 +51,17 @@ struct LocalMembers {
         return channels[channel]?.version ?? 0
     }
 
-    /// What a node that asks for the members gets, in the order of their ids.
+    /// What a node that asks for the members gets, in any order.
     func members(of channel: PresenceChannel) -> (version: PresenceVersion, members: [PresenceMember]) {
         let known = channels[channel]
-        let members = known?.members.values.sorted { $0.id < $1.id } ?? []
-        return (PresenceVersion(channel: channel, version: known?.version ?? 0), members)
+        return (PresenceVersion(channel: channel, version: known?.version ?? 0), known.map { Array($0.members.values) } ?? [])
     }
 
-    /// The versions that heartbeats name.
+    /// The versions that heartbeats name, in the order in which the channels were added.
     mutating func recentVersions(at now: Int64) -> [PresenceVersion] {
-        recent = recent.filter { now - (channels[$0]?.changedAt ?? .min) <= Self.announced }
+        recent = recent.filter { channel in channels[channel].map { now - $0.changedAt <= Self.announced } ?? false }
         return recent.map { PresenceVersion(channel: $0, version: channels[$0]?.version ?? 0) }
-            .sorted { ($0.channel.app, $0.channel.name) < ($1.channel.app, $1.channel.name) }
+            .sorted { $0.version < $1.version }
     }
 
     mutating func tick(at now: Int64) {

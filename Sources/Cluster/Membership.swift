@@ -18,7 +18,11 @@ package struct Membership: Sendable {
     }
 
     private let heartbeatMilliseconds: Int64
-    private var lives: [Epoch: Life] = [:]
+    private var lives: [Epoch: Life] = [:] {
+        didSet {
+            if lives.count != oldValue.count { nodes = lives.values.map(\.node).sorted { $0.epoch.value < $1.epoch.value } }
+        }
+    }
     /// Nodes that have gone: their late messages do not bring them back. Forgotten after a minute.
     private var gone: [Epoch: Int64] = [:]
     /// Nodes that were replaced by one of their name, and when: their processes should have ended. Forgotten after a minute.
@@ -36,7 +40,7 @@ package struct Membership: Sendable {
     package init(heartbeatMilliseconds: Int64) { self.heartbeatMilliseconds = heartbeatMilliseconds }
 
     /// The other nodes that live, in the order of their epochs.
-    package var nodes: [ClusterNode] { lives.values.map(\.node).sorted { $0.epoch.value < $1.epoch.value } }
+    package private(set) var nodes: [ClusterNode] = []
 
     /// The number of the other nodes that live.
     package var count: Int { lives.count }

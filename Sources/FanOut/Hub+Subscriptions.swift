@@ -114,7 +114,7 @@ extension Hub {
     ) {
         let name = channels[slot].name
         let change = member.flatMap { channels[slot].presence?.join($0) }
-        if let members = channels[slot].presence?.members() {
+        if let members = channels[slot].presence?.members {
             effects.append(Effect(loop: socket.loop, instruction: .sendPresence(name, members, to: socket)))
         } else {
             send(socket, ServerMessage.subscriptionSucceeded(name), &effects)

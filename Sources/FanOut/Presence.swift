@@ -26,11 +26,9 @@ struct Presence {
         let isEdge: Bool
     }
 
-    /// In the order of joining. Members who have left stay here for a while, so that the end of thousands of connections is
-    /// not a pass over all members for each.
-    private var joined: [PresenceMember] = []
-    /// The number of those.
-    private var left = 0
+    /// In the order of joining. The places of members who have left stay here for a while, so that the end of thousands of
+    /// connections is not a pass over all members for each.
+    private var joined: [PresenceMember?] = []
     /// By user id.
     private var connections: [Identifier: Connections] = [:]
 
@@ -43,16 +41,11 @@ struct Presence {
 
     /// The ids of the members, in the order of joining, without those who are leaving.
     var userIDs: [String] {
-        joined.enumerated().lazy.filter { place, member in
-            connections[Identifier(member.id)].map { $0.place == place && !$0.isEmpty } ?? false
-        }.map(\.element.id)
+        members.lazy.map(\.id).filter(contains)
     }
 
     /// The members, in the order of joining, with those who are leaving.
-    mutating func members() -> [PresenceMember] {
-        if left > 0 { removeLeft() }
-        return joined
-    }
+    var members: [PresenceMember] { joined.compactMap(\.self) }
 
     /// Adds a connection of the user. A later connection does not change the member's info.
     mutating func join(_ member: PresenceMember) -> Change {
@@ -124,23 +117,16 @@ struct Presence {
     private mutating func removeIfGone(_ id: Identifier) -> Bool {
         guard connections[id]?.isEmpty == true else { return false }
         leaving -= 1
-        connections[id] = nil
-        left += 1
-        // Half of all: so each member is looked at twice at most.
-        if left * 2 > joined.count { removeLeft() }
+        if let place = connections.removeValue(forKey: id)?.place { joined[place] = nil }
+        // A pass over all for each half that has left.
+        if connections.count * 2 < joined.count { closeGaps() }
         return true
     }
 
-    private mutating func removeLeft() {
-        var present: [PresenceMember] = []
-        present.reserveCapacity(connections.count)
+    private mutating func closeGaps() {
+        joined = joined.filter { $0 != nil }
         for (place, member) in joined.enumerated() {
-            let id = Identifier(member.id)
-            guard connections[id]?.place == place else { continue }
-            connections[id]?.place = present.count
-            present.append(member)
+            if let member { connections[Identifier(member.id)]?.place = place }
         }
-        joined = present
-        left = 0
     }
 }

@@ -15,8 +15,8 @@ final class ClusterService: Sendable {
     private static let settleMilliseconds: Int64 = 10
     /// Milliseconds between two ticks: heartbeats, and subscriptions that wait, are due to a second.
     private static let tickMilliseconds: Int64 = 100
-    /// How many messages of the bus are handled under the hub's lock at once.
-    private static let eventsPerLock = 256
+    /// About so many bytes of messages are handled under the hub's lock at once.
+    private static let bytesPerLock = 1 << 16
 
     let node: ClusterNode
     let life: NodeLife
@@ -162,8 +162,7 @@ final class ClusterService: Sendable {
     }
 
     private func receive(_ events: [NATSConnection.Event]) {
-        // What came before the process was stopped is void. The state of the connection is not.
-        let events = !life.mayGoOn() ? events.filter { if case .message = $0 { false } else { true } } : events
+        let epoch = hub.epoch
         for event in events {
             switch event {
             case .up: setUp(true, reason: nil)
@@ -174,11 +173,31 @@ final class ClusterService: Sendable {
             case .granted, .message: break
             }
         }
-        // Others want the hub's lock too.
-        for start in stride(from: 0, to: events.count, by: Self.eventsPerLock) {
-            let some = events[start..<min(start + Self.eventsPerLock, events.count)]
-            perform(hub.receive(some, at: Clock.monotonicMilliseconds()))
+        var start = events.startIndex
+        while start != events.endIndex {
+            let end = Self.end(of: events, from: start)
+            let now = Clock.monotonicMilliseconds()
+            // What came before the process was stopped is void. The state of the connection is not.
+            perform(hub.receive(events[start..<end], of: life.mayGoOn() ? epoch : nil, at: now))
+            start = end
+            // Those who wait for the hub need some time to wake up. Without a pause this thread would have it again first.
+            guard start != events.endIndex, Clock.monotonicMilliseconds() > now else { continue }
+            state.wait(milliseconds: 1, until: { _ in false }, then: { _ in })
         }
+    }
+
+    /// The end of the next events that are handled under the hub's lock at once.
+    private static func end(of events: [NATSConnection.Event], from start: Int) -> Int {
+        var (end, bytes) = (start, 0)
+        while end != events.endIndex, bytes < bytesPerLock {
+            switch events[end] {
+            case .message(_, let payload): bytes += payload.count + 64
+            case .granted(let tokens): bytes += tokens.count * 64
+            case .up, .down, .dropped: break
+            }
+            end += 1
+        }
+        return end
     }
 
     private func setUp(_ isUp: Bool, reason: String?) {

@@ -14,7 +14,7 @@ extension SharedHub {
         var bus: NATSConnection?
         /// Whether backends' publishes are refused while NATS is away.
         let refusesWhenPartitioned: Bool
-        /// The outputs of the current input. The array is kept to reuse its memory.
+        /// The outputs of the current input.
         var outputs: [ClusterLink.Output] = []
         /// Whether outputs are being carried out: those that they cause follow them.
         var isPerforming = false
@@ -55,16 +55,22 @@ extension SharedHub {
         }
     }
 
+    /// The node's present life; nil without a cluster.
+    var epoch: Epoch? { state.withLock { $0.cluster?.link.node.epoch } }
+
     /// Handles what the bus has reported.
+    /// - Parameter epoch: the node's life in which messages have come. Those of another life are dropped; nil: all of them.
     /// - Returns: what other parts of the gateway have to do, in order.
-    func receive(_ events: some Sequence<NATSConnection.Event>, at now: Int64) -> [ClusterLink.Output] {
+    func receive(_ events: some Sequence<NATSConnection.Event>, of epoch: Epoch?, at now: Int64) -> [ClusterLink.Output] {
         withCluster { cluster in
             for event in events {
                 switch event {
                 case .up: cluster.link.connected(at: now, &cluster.outputs)
                 case .down: cluster.link.disconnected(&cluster.outputs)
                 case .granted(let tokens): cluster.link.granted(tokens, at: now, &cluster.outputs)
-                case .message(let token, let payload): cluster.link.received(payload, token: token, at: now, &cluster.outputs)
+                case .message(let token, let payload):
+                    guard epoch == cluster.link.node.epoch else { continue }
+                    cluster.link.received(payload, token: token, at: now, &cluster.outputs)
                 case .dropped: break
                 }
             }

@@ -23,7 +23,7 @@ package final class NATSConnection: Sendable {
         package var credentialsFile = ""
         /// The certificates that the server's must descend from; empty: the system's.
         package var caFile = ""
-        /// The largest number of bytes of publishes that wait for the thread. Above it the connection counts as down.
+        /// With so many bytes of publishes that wait for the thread, the connection counts as down. One post may exceed it.
         package var queueBytesMax = 16 << 20
         /// The largest number of a subscription's received messages that wait for the thread; cnats drops those above.
         /// From 2^20 on, cnats computes a limit of bytes that overflows, and refuses all subscriptions.

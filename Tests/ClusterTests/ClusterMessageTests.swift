@@ -20,7 +20,7 @@ struct ClusterMessageTests {
         .members(ticket: 1, version, [PresenceMember(id: "ann"), PresenceMember(id: "bob", info: [1])]),
         .terminate(app: "1001", userID: "ann"), .question(ticket: 5, kind: 2, [6]),
         .answer(ticket: 5, isLast: true, [7]), .answer(ticket: 5, isLast: false, []),
-        .part(index: 0, isLast: false, [8]), .part(index: 1, isLast: true, []),
+        .part(of: 7, index: 0, isLast: false, [8]), .part(of: 7, index: 1, isLast: true, []),
         .several([]), .several([.goodbye, .event(frame: [1, 2], except: nil), .heartbeat(name: "n1", [version])]),
     ]
 
@@ -51,7 +51,7 @@ struct ClusterMessageTests {
 
     @Test("a bundle contains no bundle, and no part")
     func nested() {
-        for body in [ClusterMessage.Body.several([.goodbye]), .part(index: 0, isLast: true, [])] {
+        for body in [ClusterMessage.Body.several([.goodbye]), .part(of: 7, index: 0, isLast: true, [])] {
             #expect(ClusterMessage(ClusterMessage(sender: Epoch(1), .several([.goodbye, body])).bytes) == nil)
         }
     }
@@ -70,29 +70,45 @@ struct ClusterMessageTests {
         #expect(ClusterMessage.Body.bundles(of: [], bytes: 1_000) == [])
     }
 
-    @Test("that are long are put together from their parts; if one is missing, from none")
-    func parts() {
-        let bytes = (0..<1_000).map { UInt8(truncatingIfNeeded: $0) }
-        let parts = ClusterMessage.Body.parts(of: bytes, size: 300)
-        #expect(parts.count == 4)
+    /// The parts of two messages, as if one sender had sent them after each other.
+    private static let parted: [[ClusterMessage.Body]] = [7, 8].map { number in
+        var message = ClusterMessage(
+            sender: Epoch(1), .commit(position: 1, record: ArraySlice(repeating: UInt8(number), count: 1_000)))
+        message.number = UInt64(number)
+        return message.parts(size: 300)
+    }
+
+    @Test("that are long are put together from their parts; if one is missing, or comes late, from none")
+    func parts() throws {
+        #expect(Self.parted.allSatisfy { $0.count == 4 })
         var received = ReceivedParts()
-        /// Expects a message, or none, with the last of these parts.
-        func expect(_ whole: [UInt8]?, after numbers: [Int], from sender: UInt64 = 1) {
+        /// Receives parts of both messages, and expects the record of a message, or none, with the last of them.
+        func expect(_ record: UInt8?, after parts: [(message: Int, index: Int)], from sender: UInt64 = 1, at now: Int64 = 0)
+            throws
+        {
             var last: [UInt8]?
-            for case .part(let index, let isLast, let part) in numbers.map({ parts[$0] }) {
-                last = received.receive(part, index: index, isLast: isLast, from: Epoch(sender))
+            for case .part(let number, let index, let isLast, let bytes) in parts.map({ Self.parted[$0.message][$0.index] }) {
+                last = received.receive(bytes, of: number, index: index, isLast: isLast, from: Epoch(sender), at: now)
             }
-            #expect(last == whole)
+            guard let record else { return #expect(last == nil) }
+            let message = try #require(last.flatMap { ClusterMessage($0) })
+            #expect(message.body == .commit(position: 1, record: ArraySlice(repeating: record, count: 1_000)))
         }
-        expect(bytes, after: [0, 1, 2, 3])
-        expect(nil, after: [3])
-        expect(nil, after: [0, 1, 3])
-        expect(nil, after: [2, 3])
-        expect(bytes, after: [0, 1, 0, 1, 2, 3])
-        expect(nil, after: [0, 1])
-        expect(bytes, after: [0, 1, 2, 3], from: 2)
+        let (one, two) = ((0..<4).map { (0, $0) }, (0..<4).map { (1, $0) })
+        try expect(7, after: one)
+        try expect(nil, after: [one[3]])
+        try expect(nil, after: [one[0], one[1], one[3]])
+        try expect(nil, after: [one[2], one[3]])
+        try expect(7, after: [one[0], one[1]] + one)
+        try expect(8, after: [one[0], one[1]] + two)
+        try expect(nil, after: [one[0], one[1], two[2], two[3]])
+        try expect(nil, after: [one[0], one[1]])
+        try expect(8, after: two, from: 2)
         received.forget(Epoch(1))
-        expect(nil, after: [2, 3])
+        try expect(nil, after: [one[2], one[3]])
+        try expect(nil, after: [one[0], one[1], one[2]])
+        received.tick(at: 10_000)
+        try expect(nil, after: [one[3]])
     }
 
     @Test("an event takes at most 64 bytes beside its frame")

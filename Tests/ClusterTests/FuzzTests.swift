@@ -40,7 +40,7 @@ struct FuzzTests {
                 [PresenceMember(id: "ann"), PresenceMember(id: "bob", info: [1])]),
             .heartbeat(name: "n1", []),
             .several([.share(key, .joined(userID: "ann"), .toFollower), .gaveUp, .sharesEnd(3)]),
-            .part(index: 1, isLast: true, [1, 2, 3]),
+            .part(of: 1, index: 1, isLast: true, [1, 2, 3]),
         ]
         for step in 0..<20_000 {
             var bytes = ClusterMessage(sender: Epoch(5), bodies[step % bodies.count]).bytes

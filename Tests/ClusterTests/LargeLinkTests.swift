@@ -69,6 +69,28 @@ struct LargeLinkTests {
         #expect(two.link.kept.digest(of: Epoch(1)) != ShareDigest())
     }
 
+    @Test("a bundle may come in parts, but a part within parts is none")
+    func partedBundle() {
+        var fixture = LinkFixture.up([2], reportsShares: true)
+        func hear(_ body: ClusterMessage.Body, number: UInt64, _ fixture: inout LinkFixture) {
+            var message = ClusterMessage(sender: Epoch(2), body)
+            message.number = number
+            for (index, part) in message.parts(size: 1_000).enumerated() {
+                var carrier = ClusterMessage(sender: Epoch(2), part)
+                carrier.number = number + 1 + UInt64(index)
+                fixture.link.received(carrier.bytes, token: ClusterLink.nodeToken, at: 0, &fixture.outputs)
+            }
+        }
+        let shares = (0..<100).map { number in
+            let key = ChannelKey(app: "app", channel: "room-\(number)")
+            return ClusterMessage.Body.share(key, .count(1), .toKeeper)
+        }
+        hear(.several(shares), number: 100, &fixture)
+        #expect(fixture.link.kept.count == 100 && fixture.link.unreadableMessages == 0)
+        hear(.part(of: 1, index: 0, isLast: true, ArraySlice(repeating: 1, count: 2_000)), number: 1_000, &fixture)
+        #expect(fixture.link.unreadableMessages == 1)
+    }
+
     @Test("20,000 members with information arrive in parts")
     func largeMembers() {
         var (one, two) = strangers()

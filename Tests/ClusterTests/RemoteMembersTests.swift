@@ -164,6 +164,7 @@ struct RemoteMembersTests {
         #expect(second == first + 1 && !LocalMembers.isFirst(second))
         local.tick(at: 60_000)
         #expect(local.members(of: Self.room).version.version == 0)
+        #expect(local.recentVersions(at: 60_000) == [])
         let third = local.join(Self.bob, on: Self.room, at: 60_001)
         #expect(third > second && LocalMembers.isFirst(third))
         #expect(local.members(of: Self.room).members == [Self.bob])
@@ -175,9 +176,9 @@ struct RemoteMembersTests {
         let other = PresenceChannel(app: "app", name: "presence-other")
         let version = local.join(Self.ann, on: Self.room, at: 0)
         let later = local.join(Self.ann, on: other, at: 5_000)
-        let both = [PresenceVersion(channel: other, version: later), PresenceVersion(channel: Self.room, version: version)]
+        let both = [PresenceVersion(channel: Self.room, version: version), PresenceVersion(channel: other, version: later)]
         #expect(local.recentVersions(at: 10_000) == both)
-        #expect(local.recentVersions(at: 10_001) == [both[0]])
+        #expect(local.recentVersions(at: 10_001) == [both[1]])
         #expect(local.recentVersions(at: 15_001) == [])
     }
 }

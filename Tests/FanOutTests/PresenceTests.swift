@@ -19,11 +19,7 @@ struct PresenceTests {
                 model.append(id)
                 #expect(presence.join(PresenceMember(id: id)).isEdge)
             }
-            #expect(presence.userIDs == model && presence.count == model.count)
-            if dice.chance(percent: 20) {
-                let members = presence.members().map(\.id)
-                #expect(members == model)
-            }
+            #expect(presence.members.map(\.id) == model && presence.userIDs == model && presence.count == model.count)
         }
     }
 }
