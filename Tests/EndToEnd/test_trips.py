@@ -94,8 +94,16 @@ def test_dispatchers_see_where_drivers_are(fleet, admin, trip):
     assert shown == {"driverId": trip.driver.subject, "bookingReference": second.reference,
                      "latitude": pytest.approx(position(9_000)["latitude"]), "longitude": -0.12,
                      "heading": 0, "status": "en_route"}
-    listed = admin.expect_ok("GET", "/api/admin/drivers/positions")["data"]["positions"]
-    [own] = [entry for entry in listed if entry["driverId"] == trip.driver.subject]
+    found = []
+
+    def is_listed():
+        listed = admin.expect_ok("GET", "/api/admin/drivers/positions")["data"]["positions"]
+        found[:] = [entry for entry in listed if entry["driverId"] == trip.driver.subject]
+        return bool(found)
+
+    # Other nodes of a cluster learn of a position a moment later.
+    wait_until(is_listed, "the driver is listed")
+    [own] = found
     assert own.keys() == shown.keys() | {"estimated_arrival_minutes", "last_updated"}
     assert own["estimated_arrival_minutes"] == 24  # 9 km x 1.3 at 30 km/h
     assert trip.driver.request("GET", "/api/admin/drivers/positions").status == 403

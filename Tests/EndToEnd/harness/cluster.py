@@ -28,7 +28,8 @@ ONE_NODE = {
         "test_R6_numeric_user_id_is_a_string", "test_R4_R10_sequential_steps_match_the_model",
         "test_R4_member_of_several_channels_leaves_each_separately", "test_N1_above_100_at_most_every_5_seconds",
         "test_subscribe_concurrent_with_reassignment_gives_no_access", "test_W3_only_the_first_100_ids_count",
-        "test_the_status_of_each_step", "test_B12_info_reflects_joins_and_leaves"],
+        "test_the_status_of_each_step", "test_B12_info_reflects_joins_and_leaves",
+        "test_K1_only_the_prefix_makes_a_cache_channel"],
     "an answer may overtake that to an earlier message": [
         "test_signed_in_driver_gets_the_channel_with_the_plain_name", "test_server_to_user_channels_send_no_webhooks"],
     "a confirmation on one node may be stored after the subscription on another": [
