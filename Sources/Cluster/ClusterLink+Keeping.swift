@@ -66,6 +66,7 @@ extension ClusterLink {
         for gone in earlier where !present.contains(gone) && gone != me {
             kept.remove(gone, at: now) { Keepers(of: $0, among: present).first == me }
         }
+        if died != nil { diedAt = now }
         reportMoved(from: earlier, to: present, &outputs)
         forgetOldShares()
         agreement.begin(at: now)

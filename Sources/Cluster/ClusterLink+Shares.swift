@@ -21,7 +21,7 @@ extension ClusterLink {
     mutating func countChanged(_ count: Int, on channel: ChannelName, app: AppIndex, _ outputs: inout [Output]) {
         let key = ChannelKey(app: rules[app].id, channel: channel.text)
         let keepers = keepers(of: key)
-        localShares.setCount(count, of: key, keepers: keepers)
+        localShares.setCount(count, of: key, keepers: keepers, at: now)
         report(.count(count), of: key, keepers, &outputs)
     }
 
@@ -29,7 +29,7 @@ extension ClusterLink {
         guard rules[app].reportsShares else { return }
         let key = ChannelKey(app: rules[app].id, channel: channel.text)
         let keepers = keepers(of: key)
-        localShares.setUser(userID, isHere: isHere, of: key, keepers: keepers)
+        localShares.setUser(userID, isHere: isHere, of: key, keepers: keepers, at: now)
         report(isHere ? .joined(userID: userID) : .left(userID: userID), of: key, keepers, &outputs)
     }
 
@@ -69,10 +69,17 @@ extension ClusterLink {
         publish(.sharesEnd(count), to: receiver)
     }
 
-    /// Reports the shares of channels to those that have not kept them before the set of nodes changed.
+    /// Reports the shares of channels to those that have not kept them before the set of nodes changed. If a node has died, nobody
+    /// may have told what has changed a moment ago: the dead one was silent for a while, and its follower may have lost it.
     mutating func reportMoved(from earlier: [Epoch], to present: [Epoch], _ outputs: inout [Output]) {
-        for (key, receivers) in localShares.move(from: earlier, to: present) {
-            for receiver in receivers { report(localShares.whole(key), of: key, to: receiver, .moved, &outputs) }
+        let hasDied = diedAt.map { now - $0 <= kept.memory } ?? false
+        for (key, receivers, changedAt) in localShares.move(from: earlier, to: present) {
+            let isUntold = hasDied && now - changedAt <= kept.memory
+            let keeper = Keepers(of: key, among: present).first
+            for receiver in receivers {
+                let kind: ShareReport = !isUntold ? .moved : receiver == keeper ? .toKeeper : .toFollower
+                report(localShares.whole(key), of: key, to: receiver, kind, &outputs)
+            }
         }
     }
 

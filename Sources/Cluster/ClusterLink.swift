@@ -63,6 +63,8 @@ package struct ClusterLink {
     /// When the counts of large channels are told, and when old facts are looked for, in milliseconds.
     var countsAt: Int64 = 0
     var sweepAt: Int64 = 0
+    /// When another node was declared dead last, in milliseconds.
+    var diedAt: Int64?
     /// When this node has learned last that another one had given it up.
     var begunAnewAt: Int64?
     /// Whether it has said goodbye.
@@ -154,7 +156,7 @@ package struct ClusterLink {
         localShares = LocalShares()
         kept = Self.noChannels(heartbeatMilliseconds)
         agreement.connected(at: now)
-        begunAnewAt = nil
+        (begunAnewAt, diedAt) = (nil, nil)
         cacheTickets = [:]
         self.now = now
     }

@@ -8,6 +8,8 @@ struct LocalShares {
         var count = 0
         /// The users with local connections, if it is a presence channel.
         var users: Set<Identifier> = []
+        /// When it has changed last, in milliseconds.
+        var changedAt: Int64 = 0
 
         var isEmpty: Bool { count == 0 && users.isEmpty }
         var whole: ShareChange { .whole(count: count, users: users.map(\.text).sorted()) }
@@ -25,8 +27,8 @@ struct LocalShares {
     func whole(_ key: ChannelKey) -> ShareChange { (shares[key] ?? Share()).whole }
 
     /// - Parameter keepers: the nodes that are told.
-    mutating func setCount(_ count: Int, of key: ChannelKey, keepers: Keepers) {
-        let before = change(key) { share in
+    mutating func setCount(_ count: Int, of key: ChannelKey, keepers: Keepers, at now: Int64) {
+        let before = change(key, at: now) { share in
             defer { share.count = count }
             return share.count
         }
@@ -34,8 +36,8 @@ struct LocalShares {
     }
 
     /// - Parameter keepers: the nodes that are told.
-    mutating func setUser(_ userID: String, isHere: Bool, of key: ChannelKey, keepers: Keepers) {
-        let isNew = change(key) { share in
+    mutating func setUser(_ userID: String, isHere: Bool, of key: ChannelKey, keepers: Keepers, at now: Int64) {
+        let isNew = change(key, at: now) { share in
             let id = Identifier(userID)
             return isHere ? share.users.insert(id).inserted : share.users.remove(id) != nil
         }
@@ -49,17 +51,21 @@ struct LocalShares {
         }
     }
 
-    private mutating func change<Result>(_ key: ChannelKey, _ body: (inout Share) -> Result) -> Result {
+    private mutating func change<Result>(_ key: ChannelKey, at now: Int64, _ body: (inout Share) -> Result) -> Result {
         let result = body(&shares[key, default: Share()])
+        shares[key]?.changedAt = now
         if shares[key]?.isEmpty == true { shares[key] = nil }
         return result
     }
 
     /// The set of nodes has changed, and with it the keepers.
-    /// - Returns: the channels, in order, that other nodes keep or follow now who did not before, and these nodes.
-    mutating func move(from earlier: [Epoch], to present: [Epoch]) -> [(key: ChannelKey, receivers: [Epoch])] {
+    /// - Returns: the channels, in order, that other nodes keep or follow now who did not before; these nodes; and when the share
+    ///   has changed last.
+    mutating func move(
+        from earlier: [Epoch], to present: [Epoch]
+    ) -> [(key: ChannelKey, receivers: [Epoch], changedAt: Int64)] {
         digests = [:]
-        var moved: [(key: ChannelKey, receivers: [Epoch])] = []
+        var moved: [(key: ChannelKey, receivers: [Epoch], changedAt: Int64)] = []
         for (key, share) in shares {
             let (before, after) = (Keepers(of: key, among: earlier), Keepers(of: key, among: present))
             for keeper in after.all {
@@ -67,7 +73,7 @@ struct LocalShares {
                 for user in share.users { digests[keeper]?.add(user.text, of: key) }
             }
             let receivers = after.all.filter { !before.contains($0) }
-            if !receivers.isEmpty { moved.append((key, receivers)) }
+            if !receivers.isEmpty { moved.append((key, receivers, share.changedAt)) }
         }
         return moved.sorted { ChannelKey.precedes($0.key, $1.key) }
     }

@@ -92,7 +92,7 @@ struct LinkSharesTests {
         #expect(
             messages(outputs, to: 9) == [
                 .handOver(key(room), [HandedFact(.occupancy, told: nil), HandedFact(.count, told: nil)]),
-                .share(key(room), .whole(count: 1, users: []), .moved),
+                .share(key(room), .whole(count: 1, users: []), .toKeeper),
             ])
     }
 
@@ -157,6 +157,24 @@ struct LinkSharesTests {
         fixture.hear(2, .handOver(key("room"), [HandedFact(.occupancy, told: true)]), token: ClusterLink.nodeToken, at: 1)
         fixture.tick(3_001)
         #expect(fixture.take().webhooks == [.channelVacated(name("room"))])
+    }
+
+    @Test("after a death, what has changed in the last eleven seconds is reported as untold")
+    func recentAfterDeath() {
+        var fixture = LinkFixture.up([2, 3], reportsShares: true)
+        let rooms = (0..<1_000).map { "room-\($0)" }.filter { keepers(of: $0, among: [1, 2, 3]) == [2, 1] }
+        let (old, recent) = (rooms[0], rooms[1])
+        fixture.changed(.count(name(old), 1))
+        for second: Int64 in 0..<16 {
+            if second < 9 { fixture.hear(2, .heartbeat(name: "n2", []), at: second * 1_000) }
+            fixture.hear(3, .heartbeat(name: "n3", []), at: second * 1_000)
+            fixture.tick(from: second * 1_000, to: second * 1_000 + 900)
+            if second == 10 { fixture.changed(.count(name(recent), 1)) }
+        }
+        let shares = messages(fixture.take(), to: 3).compactMap { body -> [String]? in
+            if case .share(let key, _, let report) = body { [key.channel, "\(report)"] } else { nil }
+        }
+        #expect(Set(shares) == [[old, "moved"], [recent, "toFollower"]])
     }
 
     @Test("a node that comes gets the shares that it is to keep")

@@ -50,8 +50,11 @@ extension ClusterWorld {
             throw Discrepancy("\(socket) was subscribed to \(channel.text) without having asked")
         }
         let request = pending.remove(at: position)
-        // A node that is cut off, or has waited for a second, goes on without the acknowledgement.
-        let isComplete = seats[index].node?.isUp == true && bus.isConnected(index) && now - request.at < 1_000
+        // A node that is cut off, or was while this subscription waited, or has waited for a second, goes on without the
+        // acknowledgement.
+        let isComplete =
+            seats[index].node?.isUp == true && bus.isConnected(index) && request.at >= seats[index].awayUntil
+            && now - request.at < 1_000
         model.add(
             ClusterModel.Subscription(
                 socket: socket, node: index, channel: channel, userID: request.userID, since: now, isComplete: isComplete),

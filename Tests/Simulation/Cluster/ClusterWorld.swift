@@ -145,19 +145,17 @@ struct ClusterWorld {
         bus.take(command, from: node, session: session, at: now, using: &dice) { payload, receiver in
             guard let oneIn else { return false }
             let isLost = dropDice.below(oneIn) == 0
-            switch ClusterMessage(payload)?.body {
-            case .event, .memberJoined, .memberLeft, .members, .membersQuestion, .share, .sharesBegin, .sharesEnd, .sharesDigest,
-                .sharesQuestion:
-                if isLost { lost.append((payload, receiver)) }
-                return isLost
-            case .heartbeat:
+            guard let body = ClusterMessage(payload)?.body else { return false }
+            if case .heartbeat = body {
                 guard isLost, dropped.insert([node, receiver]).inserted else {
                     dropped.remove([node, receiver])
                     return false
                 }
                 return true
-            default: return false
             }
+            guard isLost, body.mayBeLost else { return false }
+            lost.append((payload, receiver))
+            return true
         } _: {
             sent.append(($0, $1))
         }
@@ -297,5 +295,18 @@ struct ClusterWorld {
         model.remove(at: now) { $0.socket == socket }
         pending.removeAll { $0.socket == socket }
         mustClose[socket] = nil
+    }
+}
+
+extension ClusterMessage.Body {
+    /// Whether the nodes must bear the loss of a message, or the judge knows what it excuses.
+    fileprivate var mayBeLost: Bool {
+        switch self {
+        case .event, .memberJoined, .memberLeft, .members, .membersQuestion, .share, .sharesBegin, .sharesEnd, .sharesDigest,
+            .sharesQuestion:
+            true
+        case .several(let bodies): bodies.allSatisfy(\.mayBeLost)
+        default: false
+        }
     }
 }
