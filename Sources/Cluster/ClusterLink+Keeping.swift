@@ -75,18 +75,26 @@ extension ClusterLink {
     /// Hands over the facts of channels that have other keepers now.
     private mutating func handOver(from earlier: [Epoch], to present: [Epoch], died: Epoch?, _ outputs: inout [Output]) {
         let isAgreed = agreement.wasReached
-        for (key, newcomers, hasDied, resigns) in heirs(from: earlier, to: present, died: died) {
-            let facts = kept.handOver(key, at: now, died: hasDied, resigns: resigns, isAgreed: isAgreed)
+        for next in handovers(from: earlier, to: present, died: died) {
+            let facts = kept.handOver(next.key, at: now, died: next.hasDied, resigns: next.resigns, isAgreed: isAgreed)
             guard !facts.isEmpty else { continue }
-            for receiver in newcomers { publish(.handOver(key, facts), to: receiver) }
+            for receiver in next.receivers { publish(.handOver(next.key, facts), to: receiver) }
         }
     }
 
-    /// The channels that this node has to hand over, in order: those that it has kept, or keeps in the place of a node that
-    /// has died. To whom, whether the keeper has died, and whether this node keeps the channel no longer.
-    private func heirs(
-        from earlier: [Epoch], to present: [Epoch], died: Epoch?
-    ) -> [(key: ChannelKey, newcomers: [Epoch], hasDied: Bool, resigns: Bool)] {
+    /// A channel whose facts this node hands over.
+    private struct Handover {
+        let key: ChannelKey
+        /// The nodes that keep or follow the channel from now on.
+        let receivers: [Epoch]
+        /// Whether the keeper has died, and this node goes on in its place.
+        let hasDied: Bool
+        /// Whether another node is the keeper now.
+        let resigns: Bool
+    }
+
+    /// Lists, in order, the channels that this node has kept, or keeps in the place of a dead node, and that have new keepers.
+    private func handovers(from earlier: [Epoch], to present: [Epoch], died: Epoch?) -> [Handover] {
         let me = node.epoch
         return kept.keys.compactMap { key in
             let (before, after) = (Keepers(of: key, among: earlier), Keepers(of: key, among: present))
@@ -94,7 +102,8 @@ extension ClusterLink {
             guard before.first == me || hasDied else { return nil }
             let resigns = after.first != me
             let newcomers = after.all.filter { $0 != me && (!before.contains($0) || resigns) }
-            return hasDied || !newcomers.isEmpty ? (key, newcomers, hasDied, resigns) : nil
+            guard hasDied || !newcomers.isEmpty else { return nil }
+            return Handover(key: key, receivers: newcomers, hasDied: hasDied, resigns: resigns)
         }
     }
 

@@ -49,19 +49,25 @@ extension ClusterMessage.Body {
     /// Puts messages together, in their order.
     /// - Parameter bytes: the size of a bundle, about; a larger message is a bundle of its own.
     static func bundles(of bodies: [Self], bytes: Int) -> [Self] {
-        var bundles: [Self] = []
-        var (next, size): ([Self], Int) = ([], 0)
-        func end() {
-            if let only = next.first { bundles.append(next.count == 1 ? only : .several(next)) }
-            (next, size) = ([], 0)
+        bodies.chunked(bytes: bytes, sizeHint: \.sizeHint).map { $0.count == 1 ? $0[0] : .several($0) }
+    }
+}
+
+extension Array {
+    /// Divides the array into pieces of up to so many bytes, about. A larger element is a piece of its own.
+    func chunked(bytes: Int, sizeHint: (Element) -> Int) -> [[Element]] {
+        var chunks: [[Element]] = []
+        var size = 0
+        for element in self {
+            let more = sizeHint(element)
+            if chunks.isEmpty || size + more > bytes {
+                chunks.append([])
+                size = 0
+            }
+            chunks[chunks.count - 1].append(element)
+            size += more
         }
-        for body in bodies {
-            if size + body.sizeHint > bytes { end() }
-            next.append(body)
-            size += body.sizeHint
-        }
-        end()
-        return bundles
+        return chunks
     }
 }
 
@@ -74,48 +80,4 @@ extension ClusterMessage {
             return .part(of: number, index: start / size, isLast: end == bytes.count, bytes[start..<end])
         }
     }
-}
-
-/// Puts the parts of long messages together, by sender.
-struct ReceivedParts {
-    /// A longer message is discarded.
-    static let bytesMax = 1 << 26
-    /// A message is discarded if its next part has not come after so many milliseconds.
-    private static let patience: Int64 = 10_000
-
-    private struct Incomplete {
-        let number: UInt64
-        var count = 0
-        var bytes: [UInt8] = []
-        var at: Int64
-    }
-
-    private var incomplete: [Epoch: Incomplete] = [:]
-
-    /// - Parameters:
-    ///   - number: the message's, of which this is a part.
-    ///   - now: milliseconds.
-    /// - Returns: the whole message, with its last part; nil if a part is missing, or the message is too long.
-    mutating func receive(
-        _ part: ArraySlice<UInt8>, of number: UInt64, index: Int, isLast: Bool, from sender: Epoch, at now: Int64
-    ) -> [UInt8]? {
-        var message = incomplete.removeValue(forKey: sender)
-        if index == 0 { message = Incomplete(number: number, at: now) }
-        guard var message, message.number == number, message.count == index,
-            message.bytes.count + part.count <= Self.bytesMax
-        else { return nil }
-        message.bytes += part
-        (message.count, message.at) = (index + 1, now)
-        if isLast { return message.bytes }
-        incomplete[sender] = message
-        return nil
-    }
-
-    mutating func tick(at now: Int64) {
-        if !incomplete.isEmpty { incomplete = incomplete.filter { now - $0.value.at < Self.patience } }
-    }
-
-    mutating func forget(_ sender: Epoch) { incomplete[sender] = nil }
-
-    mutating func forgetAll() { incomplete = [:] }
 }

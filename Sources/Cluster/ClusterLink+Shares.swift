@@ -69,16 +69,17 @@ extension ClusterLink {
         publish(.sharesEnd(count), to: receiver)
     }
 
-    /// Reports the shares of channels to those that have not kept them before the set of nodes changed. If a node has died, nobody
-    /// may have told what has changed a moment ago: the dead one was silent for a while, and its follower may have lost it.
+    /// Reports the shares of channels to their new keepers and followers.
+    ///
+    /// What has changed shortly before a node's death is reported as untold: the keeper may have died before it told it, and its
+    /// follower may have lost the report.
     mutating func reportMoved(from earlier: [Epoch], to present: [Epoch], _ outputs: inout [Output]) {
         let hasDied = diedAt.map { now - $0 <= kept.memory } ?? false
-        for (key, receivers, changedAt) in localShares.move(from: earlier, to: present) {
-            let isUntold = hasDied && now - changedAt <= kept.memory
-            let keeper = Keepers(of: key, among: present).first
-            for receiver in receivers {
-                let kind: ShareReport = !isUntold ? .moved : receiver == keeper ? .toKeeper : .toFollower
-                report(localShares.whole(key), of: key, to: receiver, kind, &outputs)
+        for moved in localShares.move(from: earlier, to: present) {
+            let isUntold = hasDied && now - moved.changedAt <= kept.memory
+            for receiver in moved.receivers {
+                let kind: ShareReport = !isUntold ? .moved : receiver == moved.keepers.first ? .toKeeper : .toFollower
+                report(localShares.whole(moved.key), of: moved.key, to: receiver, kind, &outputs)
             }
         }
     }

@@ -229,16 +229,10 @@ package struct ClusterLink {
     mutating func sendHeartbeat(_ outputs: inout [Output]) {
         heartbeatAt = now
         // Thousands of presence channels may have changed, and a message takes a mebibyte at most.
-        var (named, size): ([PresenceVersion], Int) = ([], 0)
-        for version in localMembers.recentVersions(at: now) {
-            if size + version.sizeHint > Self.bundleBytes {
-                publish(.heartbeat(name: node.name, named), on: subjects.nodes, &outputs)
-                (named, size) = ([], 0)
-            }
-            named.append(version)
-            size += version.sizeHint
+        let named = localMembers.recentVersions(at: now).chunked(bytes: Self.bundleBytes, sizeHint: \.sizeHint)
+        for versions in named.isEmpty ? [[]] : named {
+            publish(.heartbeat(name: node.name, versions), on: subjects.nodes, &outputs)
         }
-        publish(.heartbeat(name: node.name, named), on: subjects.nodes, &outputs)
         sendDigests()
     }
 

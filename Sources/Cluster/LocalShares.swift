@@ -58,14 +58,21 @@ struct LocalShares {
         return result
     }
 
+    /// A channel whose keepers have changed.
+    struct Moved {
+        let key: ChannelKey
+        let keepers: Keepers
+        /// Those of them that were neither keeper nor follower before.
+        let receivers: [Epoch]
+        /// When this node's share has changed last, in milliseconds.
+        let changedAt: Int64
+    }
+
     /// The set of nodes has changed, and with it the keepers.
-    /// - Returns: the channels, in order, that other nodes keep or follow now who did not before; these nodes; and when the share
-    ///   has changed last.
-    mutating func move(
-        from earlier: [Epoch], to present: [Epoch]
-    ) -> [(key: ChannelKey, receivers: [Epoch], changedAt: Int64)] {
+    /// - Returns: the channels that have a new keeper or follower, in order.
+    mutating func move(from earlier: [Epoch], to present: [Epoch]) -> [Moved] {
         digests = [:]
-        var moved: [(key: ChannelKey, receivers: [Epoch], changedAt: Int64)] = []
+        var moved: [Moved] = []
         for (key, share) in shares {
             let (before, after) = (Keepers(of: key, among: earlier), Keepers(of: key, among: present))
             for keeper in after.all {
@@ -73,7 +80,9 @@ struct LocalShares {
                 for user in share.users { digests[keeper]?.add(user.text, of: key) }
             }
             let receivers = after.all.filter { !before.contains($0) }
-            if !receivers.isEmpty { moved.append((key, receivers, share.changedAt)) }
+            if !receivers.isEmpty {
+                moved.append(Moved(key: key, keepers: after, receivers: receivers, changedAt: share.changedAt))
+            }
         }
         return moved.sorted { ChannelKey.precedes($0.key, $1.key) }
     }

@@ -6,7 +6,7 @@ import Testing
 
 @Suite("The members of a presence channel")
 struct PresenceTests {
-    @Test("are listed in the order of joining, whoever has left and come back", arguments: 1...20)
+    @Test("stay in the order of joining while others leave and come back", arguments: 1...20)
     func order(seed: UInt64) {
         var dice = SplitMix(seed: seed)
         var (presence, model) = (Presence(), [String]())
