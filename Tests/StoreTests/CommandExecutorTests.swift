@@ -66,6 +66,15 @@ import Testing
         #expect(try executor.commit(command(.acceptJob("C"), by: driver("42"))).text == "Order done is cancelled")
     }
 
+    /// A backend that never ends its orders leaves ever more of them open.
+    @Test func listsTheNewestOpenJobsOfADriver() throws {
+        let executor = try store.executor()
+        let count = OrderTable.listedMax + 3
+        for number in 0..<count { _ = try executor.commit(assign("A\(number)", to: "42"), at: noon + Int64(number)) }
+        let listed = try OrderTable(database: executor.database).open(driverID: "42").map(\.order.code)
+        #expect(listed == (3..<count).map { "A\($0)" })
+    }
+
     @Test func prefersTheDriversOwnOrderOfABooking() throws {
         let executor = try store.executor()
         var changes = OrderChanges()

@@ -47,15 +47,21 @@ struct OrderTable {
     private static let selectOpen = SQL(
         "\(select) WHERE status NOT IN ('completed', 'cancelled') ORDER BY created_at, code")
 
-    /// A driver's open orders with their creation times, oldest first.
+    /// The most open orders of a driver that are listed. A backend that never ends its orders leaves ever more of them open.
+    static let listedMax = 500
+
+    /// A driver's open orders with their creation times, the newest ``listedMax``, oldest first.
     func open(driverID: String) throws(DatabaseError) -> [(order: Order, createdAt: Int64)] {
         try database.all(
-            Self.selectOpenByDriver, .string(driverID),
-            as: { row throws(DatabaseError) in (try Order(row: row), row.integer(26)) })
+            Self.selectOpenByDriver, .string(driverID), .integer(Self.listedMax),
+            as: { row throws(DatabaseError) in (try Order(row: row), row.integer(26)) }
+        ).reversed()
     }
 
     private static let selectOpenByDriver = SQL(
-        "\(select) WHERE driver_id = ? AND status NOT IN ('completed', 'cancelled') ORDER BY created_at, code")
+        """
+        \(select) WHERE driver_id = ? AND status NOT IN ('completed', 'cancelled') ORDER BY created_at DESC, code DESC LIMIT ?
+        """)
 
     /// The newest order with a reference, that is, the one that was changed last; nil if there is none.
     func newest(reference: String) throws(DatabaseError) -> Order? {

@@ -17,15 +17,18 @@ struct RouteTable {
 
     private static let selectByID = SQL("\(select) WHERE id = ?")
 
-    /// A driver's open routes with their creation times, oldest first.
+    /// A driver's open routes with their creation times, the newest ``OrderTable/listedMax``, oldest first.
     func open(driverID: String) throws(DatabaseError) -> [(route: Route, createdAt: Int64)] {
         try database.all(
-            Self.selectOpenByDriver, .string(driverID),
-            as: { row throws(DatabaseError) in (try Route(row: row), row.integer(9)) })
+            Self.selectOpenByDriver, .string(driverID), .integer(OrderTable.listedMax),
+            as: { row throws(DatabaseError) in (try Route(row: row), row.integer(9)) }
+        ).reversed()
     }
 
     private static let selectOpenByDriver = SQL(
-        "\(select) WHERE driver_id = ? AND status NOT IN ('completed', 'cancelled') ORDER BY created_at, id")
+        """
+        \(select) WHERE driver_id = ? AND status NOT IN ('completed', 'cancelled') ORDER BY created_at DESC, id DESC LIMIT ?
+        """)
 
     /// Inserts or updates a route.
     func store(_ route: Route, now: Int64) throws(DatabaseError) {
