@@ -86,7 +86,9 @@ final class FleetService: Sendable {
         let (activity, intake) = (activity, intake)
         let codes = CodeDispatch(SMSAdapter(settings.otp), log: log)
         self.codes = codes
-        let trips = SharedTrips(settings.trips, hub: hub, app: app, policy: policy, counters: counters)
+        let trips = SharedTrips(settings.trips, hub: hub, app: app, policy: policy, counters: counters) {
+            metrics.countLimited(.followedJobs)
+        }
         self.trips = trips
         let order = Lock(CommitOrder())
         let publisher = CommitPublisher(

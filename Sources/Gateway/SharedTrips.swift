@@ -25,8 +25,14 @@ final class SharedTrips: Sendable {
     private let counters: FleetCounters
     /// `admin-channel` and its mirror; none unless they are for admins only.
     private let adminChannels: [ChannelName]
+    private let onUnfollowed: @Sendable () -> Void
 
-    init(_ rules: TripRules, hub: SharedHub, app: AppIndex, policy: ChannelPolicy, counters: FleetCounters) {
+    /// - Parameter onUnfollowed: a job is followed no more, because its driver has too many.
+    init(
+        _ rules: TripRules, hub: SharedHub, app: AppIndex, policy: ChannelPolicy, counters: FleetCounters,
+        onUnfollowed: @escaping @Sendable () -> Void = {}
+    ) {
+        self.onUnfollowed = onUnfollowed
         state = Lock(State(trips: LiveTrips(rules)))
         self.hub = hub
         self.app = app
@@ -51,7 +57,7 @@ final class SharedTrips: Sendable {
             guard order != nil || result.card != nil || result.position != nil || isErased else { return publish() }
             if let order { state.trips.beginUpdate(order) }
             publish()
-            if let order { state.trips.update(order, card: result.card) }
+            if let order { follow(order, card: result.card, &state) }
             if let card = result.card { state.trips.update(card) }
             if let person = result.erased, isErased { state.trips.erase(driverID: person.id) }
             if let position = result.position, !isOwn {
@@ -77,11 +83,15 @@ final class SharedTrips: Sendable {
         for order in followed {
             guard let driver = order.assignment.driver?.id.text else { continue }
             let card = try executor.card(ofDriver: driver)
-            state.withLock { $0.trips.update(order, card: card) }
+            state.withLock { follow(order, card: card, &$0) }
         }
         try executor.eachDriverPosition { position in
             state.withLock { state in change(&state) { $0.restore(position, now: .now, &$1) } }
         }
+    }
+
+    private func follow(_ order: Order, card: DriverCard?, _ state: inout State) {
+        if state.trips.update(order, card: card) { onUnfollowed() }
     }
 
     // MARK: Positions

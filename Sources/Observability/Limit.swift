@@ -18,6 +18,8 @@ package enum Limit: String, CaseIterable, Sendable {
     /// Events `delivery-updated` that were not published, because a loop's mailbox was full.
     case deliveryUpdates = "delivery_updates"
     case connections
+    /// Jobs of one driver that are followed; the one that began first is followed no more.
+    case followedJobs = "followed_jobs"
     /// Queues of requests that are neither publishes nor commands.
     case storeReaderQueue = "store_reader_queue"
     case tokenKeysQueue = "token_keys_queue"

@@ -58,6 +58,10 @@ package struct LiveTrips {
         var shownAt: Int64?
     }
 
+    /// The most jobs of one driver, and of one booking, that are followed. An app that never reports `completed` leaves
+    /// every job followed, and each position is compared with all jobs of its driver.
+    package static let followedMax = 20
+
     let rules: TripRules
     /// By order code.
     var trips: [String: Trip] = [:]
@@ -99,10 +103,13 @@ package struct LiveTrips {
         }
     }
 
-    /// Follows an order, or changes what is known of it.
+    /// Follows an order, or changes what is known of it. Of more than ``followedMax`` jobs of one driver, those that began
+    /// last are followed.
     /// - Parameter card: the driver's; used if the driver has no other trip.
-    package mutating func update(_ order: Order, card: DriverCard?) {
-        guard order.isFollowed, let driver = order.assignment.driver?.id.text else { return }
+    /// - Returns: whether a job is followed no more, or not at all, because its driver has too many.
+    @discardableResult
+    package mutating func update(_ order: Order, card: DriverCard?) -> Bool {
+        guard order.isFollowed, let driver = order.assignment.driver?.id.text else { return false }
         let isNew = trips[order.code] == nil
         trips[order.code, default: Trip(order: order)].order = order
         let isWaiting = order.assignment.status == .arrived && order.trip.waitingToldAt == nil
@@ -116,7 +123,11 @@ package struct LiveTrips {
         if isNew { insert(into: &drivers[driver, default: Driver()].codes) }
         if bookings[order.reference]?.codes.contains(order.code) != true {
             insert(into: &bookings[order.reference, default: Booking()].codes)
+            if bookings[order.reference]!.codes.count > Self.followedMax { bookings[order.reference]!.codes.removeFirst() }
         }
+        guard let codes = drivers[driver]?.codes, codes.count > Self.followedMax else { return false }
+        if let oldest = trips[codes[0]]?.order { remove(oldest) }
+        return true
     }
 
     private mutating func remove(_ order: Order) {

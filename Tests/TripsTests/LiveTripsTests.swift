@@ -52,6 +52,36 @@ import Testing
         #expect(trips.takeUnsaved().isEmpty)
     }
 
+    /// An app that never reports `completed` leaves every job followed.
+    @Test mutating func followsTheLastTwentyJobsOfADriver() {
+        let codes = (0...1_000).map { "A\($0)" }
+        let refused = codes.enumerated().map { trips.update(order(.enRoute, $1, startedAt: Self.start + Int64($0)), card: nil) }
+        #expect(refused.firstIndex(of: true) == 20 && refused.filter { $0 }.count == 981)
+        #expect(trips.count == 20)
+        var effects: [LiveTrips.Effect] = []
+        let receipt = trips.report([position(5_000, at: 10)], ofDriver: driver, now: time(10), &effects)
+        #expect(receipt.sharing == codes.suffix(20))
+        // A change of an older job does not displace a newer one.
+        let isDisplaced = trips.update(order(.arrived, "A0", startedAt: Self.start), card: nil)
+        #expect(isDisplaced)
+        #expect(trips.view(reference: "A0", now: Self.start) == nil && trips.view(reference: "A1000", now: Self.start) != nil)
+        // When one ends, the next one is followed.
+        trips.beginUpdate(order(.completed, "A1000", startedAt: Self.start + 1_000))
+        let isFull = trips.update(order(.arrived, "A0", startedAt: Self.start), card: nil)
+        #expect(!isFull && trips.count == 20)
+    }
+
+    @Test mutating func showsTheLastOfManyJobsWithOneReference() {
+        for number in 0..<1_000 {
+            var job = order(.enRoute, "A\(number)", startedAt: Self.start + Int64(number))
+            job.bookingReference = "TEST"
+            job.assignment = Assignment(status: .enRoute, driver: .init(id: Identifier("\(number)")), version: 3)
+            trips.update(job, card: nil)
+        }
+        #expect(trips.count == 1_000)
+        #expect(trips.view(reference: "TEST", now: Self.start)?.order.code == "A999")
+    }
+
     @Test(arguments: [(99.0, true), (99.99, true), (100.01, false), (101, false)])
     mutating func arrivesWithinTheConfiguredDistance(_ metres: Double, _ arrives: Bool) {
         trips.update(order(), card: nil)
