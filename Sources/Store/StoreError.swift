@@ -28,12 +28,13 @@ package enum StoreError: Error, Equatable, Sendable, CustomStringConvertible {
     /// Maps a database error to the reason that the operator gets.
     package init(_ error: DatabaseError, _ address: StoreAddress) {
         self =
-            switch error.kind {
-            case .damaged: .damaged(address, detail: error.message)
-            case .busy: .inUse(address, by: nil)
-            case .unreachable, .forbidden: .unreachable(address, detail: error.message)
-            case .full: .full(address)
-            case .temporary, .other: .failed(address, error)
+            switch (error.kind, address) {
+            case (.damaged, _): .damaged(address, detail: error.message)
+            // Who has locked a file is another process that uses it; a server's locks have many reasons.
+            case (.inUse, _), (.busy, .file): .inUse(address, by: nil)
+            case (.unreachable, _), (.forbidden, _): .unreachable(address, detail: error.message)
+            case (.full, _): .full(address)
+            case (.busy, _), (.temporary, _), (.other, _): .failed(address, error)
             }
     }
 

@@ -52,7 +52,7 @@ final class TemporaryStore: Sendable {
     func executor(at now: Int64 = noon, _ change: (inout StoreWriter.Options) -> Void = { _ in }) throws -> CommandExecutor {
         var options = StoreWriter.Options(address, keys: testKeys("k1"), encode: FleetResponses.body(of:correlationID:))
         change(&options)
-        return try CommandExecutor(Database.open(address, durability: .normal, now: now), options)
+        return try CommandExecutor(Database.open(address, durability: .normal, now: now, as: options.member), options)
     }
 
     /// A connection to the store, which need not have a schema.

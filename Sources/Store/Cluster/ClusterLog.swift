@@ -23,8 +23,9 @@ final class ClusterLog {
     private let member: ClusterMember
     /// The row as the transaction that runs leaves it, or the last one has left it.
     private var head: ClusterHead?
-    /// The position behind which entries are to be read, unless the node has applied them meanwhile.
-    private var readPosition: Int64 = 0
+    /// The position behind which entries are to be read, unless the node has applied them meanwhile. Nil until the first
+    /// transaction has committed: it reads the tables, which have what all entries say, and the oldest ones are deleted.
+    private var readPosition: Int64?
     /// What ``take()`` has not taken, and how much of it is of earlier transactions than the one that runs.
     private var items: [LogItem] = []
     private var itemsOfEarlier = 0
@@ -82,6 +83,7 @@ final class ClusterLog {
 
     /// Reads what other nodes have committed, up to a position.
     private func read(upTo last: Int64) throws(DatabaseError) {
+        guard let readPosition else { return }
         let position = max(member.applied(), readPosition)
         guard position <= last else {
             throw DatabaseError(

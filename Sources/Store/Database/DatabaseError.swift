@@ -2,6 +2,8 @@
 package struct DatabaseError: Error, Equatable, Sendable, CustomStringConvertible {
     /// Classes of errors that callers treat differently. Each database driver maps its own codes to them.
     package enum Kind: Sendable {
+        /// Another gateway has the store: it holds the lock that admits one.
+        case inUse
         /// Another process or session has locked the database.
         case busy
         /// The disk or quota is full.
@@ -50,7 +52,7 @@ package struct DatabaseError: Error, Equatable, Sendable, CustomStringConvertibl
     /// lock.
     package var isTransient: Bool {
         switch kind {
-        case .busy, .full, .unreachable, .temporary: true
+        case .inUse, .busy, .full, .unreachable, .temporary: true
         case .damaged, .forbidden, .other: false
         }
     }

@@ -166,12 +166,11 @@ final class PostgresConnection: DatabaseConnection {
         // The server releases the lock of a process that was killed when it notices: here some milliseconds later, over a
         // network that is cut after the keepalives of `openSession`.
         for _ in 0..<20 {
-            let result = try session.query("SELECT CASE WHEN pg_try_advisory_lock(\(Self.lockKey)) THEN 'yes' ELSE 'no' END")
-            if result.string(0, 0) == "yes" { return }
+            if try tryToLock(session) { return }
             pause(milliseconds: 50)
         }
         throw DatabaseError(
-            .busy, code: "PostgreSQL error", message: "another gateway uses this database", doing: "locking the store")
+            .inUse, code: "PostgreSQL error", message: "another gateway uses this database", doing: "locking the store")
     }
 
     /// Takes the lock that nodes of a cluster share. The first session of a node that is alone has it exclusively until
@@ -181,24 +180,35 @@ final class PostgresConnection: DatabaseConnection {
             isFirstSession = false
             // The sessions of nodes that were killed have ended by then.
             for _ in 0..<16 {
-                let result = try session.query(
-                    "SELECT CASE WHEN pg_try_advisory_lock(\(Self.lockKey)) THEN 'yes' ELSE 'no' END")
-                isAlone = result.string(0, 0) == "yes"
+                isAlone = try tryToLock(session)
                 if isAlone { return }
                 pause(milliseconds: 50)
             }
         }
         // A node that is alone does not take long.
         for _ in 0..<200 {
-            let result = try session.query(
-                "SELECT CASE WHEN pg_try_advisory_lock_shared(\(Self.lockKey)) THEN 'yes' ELSE 'no' END")
-            if result.string(0, 0) == "yes" { return }
+            if try tryToLock(session, shared: true) { return }
             observer.onWait()
             pause(milliseconds: 50)
         }
         throw DatabaseError(
-            .busy, code: "PostgreSQL error",
+            .inUse, code: "PostgreSQL error",
             message: "a gateway without cluster.nats uses this database, or a node that starts", doing: "locking the store")
+    }
+
+    /// Takes the lock, if it is free.
+    private func tryToLock(_ session: PostgresSession, shared: Bool = false) throws(DatabaseError) -> Bool {
+        let function = shared ? "pg_try_advisory_lock_shared" : "pg_try_advisory_lock"
+        // Without a schema the lock has no number, and the function returns NULL.
+        let answer = try session.query(
+            "SELECT CASE WHEN current_schema() IS NULL THEN 'none' WHEN \(function)(\(Self.lockKey)) THEN 'yes' ELSE 'no' END"
+        ).string(0, 0)
+        guard answer != "none" else {
+            throw DatabaseError(
+                .unreachable, code: "PostgreSQL error",
+                message: "no schema of the search_path exists, or this user may not use it", doing: "locking the store")
+        }
+        return answer == "yes"
     }
 
     /// Lets writing transactions lock the cluster's row from now on.
