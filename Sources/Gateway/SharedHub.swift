@@ -210,13 +210,18 @@ final class SharedHub: Sendable {
 
     /// Posts a message that is not an effect of the hub. Any thread may call it.
     func post(_ message: LoopMessage, to loop: Int) {
-        if mailboxes[loop].append(message) { wakeups[loop].signal() }
+        if mailboxes[loop].append(message) { signal(loop) }
+    }
+
+    /// Wakes a loop, unless another thread has since it last drained its mailbox.
+    private func signal(_ loop: Int) {
+        if mailboxes[loop].takeWakeUp() { wakeups[loop].signal() }
     }
 
     /// Lets a loop begin a turn.
     func wake(loop: Int) { wakeups[loop].signal() }
 
-    /// The threads to wake after unlocking the hub: those whose queues were empty.
+    /// The threads to wake after unlocking the hub: those to which the caller owes a wake-up.
     struct ThreadsToWake {
         fileprivate var loops = LoopSet()
         fileprivate var webhookWorker = false
@@ -224,10 +229,10 @@ final class SharedHub: Sendable {
         mutating func insert(loop: Int) { loops.insert(loop) }
     }
 
-    /// Wakes threads that have got their first messages.
-    /// - Parameter own: the caller's own loop.
+    /// Wakes threads that have got messages and were not woken by another thread meanwhile.
+    /// - Parameter own: the caller's own loop, which drains its mailbox without being woken.
     func wake(_ woken: ThreadsToWake, except own: Int? = nil) {
-        for loop in woken.loops where loop != own { wakeups[loop].signal() }
+        for loop in woken.loops where loop != own { signal(loop) }
         if woken.webhookWorker { webhookInbox?.wake() }
     }
 

@@ -24,7 +24,7 @@ package final class WebhookInbox: Sendable {
     private static let clientEventCapacity = 1_024
 
     /// Queues an event, from any thread, or drops and counts it if the inbox is full.
-    /// - Returns: true if the inbox was empty; the caller must then ``wake()`` the reader.
+    /// - Returns: whether the caller must ``wake()`` the reader. False: it was woken, and has not drained the inbox since.
     package func append(_ event: AppWebhookEvent) -> Bool {
         guard mailbox.hasRoom, !event.isClientEvent || mailbox.depth < Self.clientEventCapacity else {
             refused.wrappingAdd(1, ordering: .relaxed)
@@ -34,7 +34,10 @@ package final class WebhookInbox: Sendable {
     }
 
     /// Wakes the reader, if ``connect(_:)`` was called.
-    package func wake() { reader.withLock { $0 }?.wake() }
+    package func wake() {
+        _ = mailbox.takeWakeUp()  // other senders need not wake it, too
+        reader.withLock { $0 }?.wake()
+    }
 
     /// The number of events dropped because the inbox was full.
     package var refusals: Int { refused.load(ordering: .relaxed) }

@@ -16,15 +16,39 @@ import Threads
         }
     }
 
-    @Test func onlyTheFirstMessageRequiresAWakeUp() {
+    @Test func oneWakeUpPerBatchIsOwed() {
         let mailbox = Mailbox<String>(highWater: 1)
         var batch: [String] = []
         for _ in 0..<3 {
             #expect(mailbox.append("first"))
-            #expect(!mailbox.append("second"))
-            #expect(!mailbox.append("third"))
+            #expect(mailbox.takeWakeUp())
+            #expect(!mailbox.append("second"), "the owner was woken")
+            #expect(!mailbox.takeWakeUp())
             mailbox.drain(into: &batch)
         }
+    }
+
+    /// A thread that is busy between its message and the wake-up does not hold back the messages of others.
+    @Test func senderThatIsDoneFirstWakesTheOwner() {
+        let mailbox = Mailbox<String>(highWater: 10)
+        #expect(mailbox.append("of a busy thread"))
+        #expect(mailbox.append("of another"), "nobody has woken the owner yet")
+        #expect(mailbox.takeWakeUp(), "the other is done first")
+        #expect(!mailbox.takeWakeUp(), "so the busy thread need not wake it")
+        var batch: [String] = []
+        mailbox.drain(into: &batch)
+        #expect(batch == ["of a busy thread", "of another"])
+    }
+
+    @Test func wakeUpThatFindsNothingIsForgotten() {
+        let mailbox = Mailbox<String>(highWater: 10)
+        var batch: [String] = []
+        #expect(mailbox.append("drained before the wake-up"))
+        mailbox.drain(into: &batch)
+        #expect(mailbox.takeWakeUp())
+        mailbox.drain(into: &batch)
+        #expect(batch == [])
+        #expect(mailbox.append("next") && mailbox.takeWakeUp())
     }
 
     @Test func acceptsMessagesAboveTheHighWaterMark() {
@@ -81,7 +105,9 @@ import Threads
         let threads = (0..<senders).map { sender in
             Thread(name: "sender-\(sender)") {
                 barrier.arriveAndWait()
-                for number in 0..<messagesEach where mailbox.append((sender, number)) { wakeUp() }
+                for number in 0..<messagesEach where mailbox.append((sender, number)) {
+                    if mailbox.takeWakeUp() { wakeUp() }
+                }
             }
         }
         for _ in 0..<senders { barrier.waitForArrival() }

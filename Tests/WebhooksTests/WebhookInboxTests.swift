@@ -11,6 +11,7 @@ import Testing
 
     @Test func keepsOrderAndRequestsAWakeOnce() {
         #expect(inbox.append(subscriptionCount(1)), "the caller must wake the worker")
+        inbox.wake()
         #expect(!inbox.append(subscriptionCount(2)))
         var batch = [subscriptionCount(9)]
         inbox.drain(into: &batch)
@@ -21,7 +22,7 @@ import Testing
     @Test func dropsNewEventsWhenFull() {
         for number in 1...WebhookInbox.capacity { _ = inbox.append(subscriptionCount(number)) }
         #expect(inbox.refusals == 0)
-        #expect(!inbox.append(subscriptionCount(0)) && !inbox.append(subscriptionCount(0)))
+        #expect(!inbox.append(subscriptionCount(0)) && !inbox.append(subscriptionCount(0)), "nothing to wake the worker for")
         #expect(inbox.refusals == 2 && inbox.depth == WebhookInbox.capacity)
         var batch: [AppWebhookEvent] = []
         inbox.drain(into: &batch)
