@@ -5,13 +5,12 @@ import PusherProtocol
 package enum MessageAction: Sendable {
     /// Send the frame to the client. The hub is not involved.
     case reply(Frame)
-    /// Apply the command (subscribe or unsubscribe) to the hub if the connection's limit of commands permits; otherwise
-    /// drop it and send error 4301.
+    /// Apply the command (subscribe or unsubscribe) to the hub.
     case apply(Hub.Input)
     /// Apply the client event if the connection's limit of client events permits; otherwise drop it and send error 4301
     /// (protocol point E9).
     case applyRateLimited(Hub.Input)
-    /// Store the user as the connection's signed-in user, then apply `.signin`. This is a command, too.
+    /// Store the user as the connection's signed-in user, then apply `.signin`.
     case signIn(SignedInUser)
     /// Record the time since the server's ping.
     case recordPong
@@ -21,15 +20,21 @@ package enum MessageAction: Sendable {
     ///   - text: one text message, as received.
     ///   - key: the key of the connection's application.
     ///   - user: the connection's signed-in user, if any.
+    ///   - permitsCommand: counts a command (subscribe, unsubscribe, sign in), and returns whether the connection's limit of
+    ///     commands permits it. Asked before a signature is verified, so that a refused command costs little.
     ///   - verify: returns whether `signature` is the hexadecimal HMAC-SHA256 of `stringToSign` with one of the
     ///     application's secrets.
     package init(
         to text: UnsafeRawBufferPointer, from socket: SocketID, key: String, rules: AppRules, user: SignedInUser?,
-        verify: (_ stringToSign: String, _ signature: Substring) -> Bool
+        permitsCommand: () -> Bool = { true }, verify: (_ stringToSign: String, _ signature: Substring) -> Bool
     ) {
         let limits = rules.limits
         do throws(ProtocolError) {
-            switch try ClientMessage(text) {
+            let message = try ClientMessage(text)
+            guard !message.isCommand || permitsCommand() else {
+                throw ProtocolError("Command rejected: more than the allowed number per second", code: 4301)
+            }
+            switch message {
             case .ping: self = .reply(ServerMessage.pong)
             case .pong: self = .recordPong
             case .subscribe(let request):
@@ -51,6 +56,16 @@ package enum MessageAction: Sendable {
             }
         } catch {
             self = .reply(ServerMessage.error(error))
+        }
+    }
+}
+
+extension ClientMessage {
+    /// Whether the message changes what the hub knows of the connection.
+    fileprivate var isCommand: Bool {
+        switch self {
+        case .subscribe, .unsubscribe, .signin: true
+        case .ping, .pong, .clientEvent: false
         }
     }
 }

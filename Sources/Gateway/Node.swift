@@ -144,9 +144,9 @@ final class Node: EventLoopDelegate {
     func received(_ text: UnsafeRawBufferPointer, from socket: SocketID) {
         guard mayGoOn(), let connection = connections[socket.slot] else { return }
         let app = connection.app
-        let action = MessageAction(to: text, from: socket, key: app.key, rules: app.rules, user: connection.user) {
-            app.verifies($1, of: $0)
-        }
+        let action = MessageAction(
+            to: text, from: socket, key: app.key, rules: app.rules, user: connection.user,
+            permitsCommand: { permitsCommand(of: socket) }, verify: { app.verifies($1, of: $0) })
         if case .recordPong = action { return recordPong(from: socket) }
         connections[socket.slot]?.recordActivity(at: now)
         switch action {
@@ -155,15 +155,12 @@ final class Node: EventLoopDelegate {
             drainMailbox()
             perform(.send(frame, to: socket))
         case .apply(.subscribe(_, let grant)):
-            guard permitsCommand(of: socket) else { return }
             requestSubscription(socket, grant, to: app)
         case .apply(.unsubscribe(_, let channel)) where waitingSubscriptions.cancel(socket, channel, app: app.index): break
         case .apply(.unsubscribe(_, let channel)) where delivery.cancelOpening(socket, channel): break
-        case .apply(let input):
-            if permitsCommand(of: socket) { apply(input) }
+        case .apply(let input): apply(input)
         case .applyRateLimited(let input): applyIfAllowed(input, of: socket)
         case .signIn(let user):
-            guard permitsCommand(of: socket) else { return }
             connections[socket.slot]?.user = user
             apply(.signin(socket, user))
         case .recordPong: break  // handled above
@@ -218,12 +215,10 @@ final class Node: EventLoopDelegate {
         return .rejected(code, reason: reason, frame: event)
     }
 
-    /// Counts a command; refuses it if it is over the limit.
+    /// Counts a command, or its refusal if it is over the limit.
     private func permitsCommand(of socket: SocketID) -> Bool {
         if connections[socket.slot]?.consumeCommand(now: Int64(Clock.monotonicNanoseconds())) == true { return true }
         metrics.countLimited(.commandsPerSecond)
-        let text = "Command rejected: more than the allowed number per second"
-        perform(.send(ServerMessage.error(ProtocolError(text, code: 4301)), to: socket))
         return false
     }
 

@@ -31,6 +31,39 @@ import Testing
         #expect(reply("no") == error("Invalid JSON at byte 0: expected an object"))
     }
 
+    @Test(arguments: [
+        #"{"event":"pusher:subscribe","data":{"channel":"private-a","auth":"key1:sig"}}"#,
+        #"{"event":"pusher:unsubscribe","data":{"channel":"a"}}"#,
+        #"{"event":"pusher:signin","data":{"auth":"key1:sig","user_data":"{\"id\":\"anna\"}"}}"#,
+    ])
+    func commandAboveTheRateIsRefusedBeforeItsSignatureIsVerified(text: String) {
+        var verifications = 0
+        let action = Array(text.utf8).withUnsafeBytes { text in
+            MessageAction(
+                to: text, from: anna, key: "key1", rules: AppRules(), user: nil, permitsCommand: { false },
+                verify: { _, _ in
+                    verifications += 1
+                    return true
+                })
+        }
+        let refusal = error("Command rejected: more than the allowed number per second", code: 4301)
+        if case .reply(let frame) = action { #expect(frame == refusal) } else { Issue.record("not refused") }
+        #expect(verifications == 0)
+    }
+
+    @Test func onlyCommandsCountAsCommands() {
+        for text in [#"{"event":"pusher:ping"}"#, #"{"event":"pusher:pong"}"#, #"{"event":"client-a","channel":"private-a"}"#, "no"] {
+            _ = Array(text.utf8).withUnsafeBytes { text in
+                MessageAction(
+                    to: text, from: anna, key: "key1", rules: AppRules(), user: nil,
+                    permitsCommand: {
+                        Issue.record("\(text) was counted")
+                        return true
+                    }, verify: { _, _ in true })
+            }
+        }
+    }
+
     @Test func s1AppliesASubscription() {
         guard case .apply(.subscribe(let socket, let grant)) = action(subscribe("private-a")) else {
             Issue.record("expected a subscription for the hub")
