@@ -41,8 +41,9 @@ package struct Limits: Equatable, Sendable {
     /// many as ``subscriptions`` may arrive at once, because a client that reconnects subscribes to all its channels.
     /// Over the limit: the command is refused, with error 4301.
     package var commandsPerSecond = 100
-    /// Messages and control frames of one connection per second, fragments counted singly (0–100,000); 0 means no limit.
-    /// As many as ``subscriptions`` more may arrive at once. Over the limit: the connection is not read for a while.
+    /// Messages and control frames of one connection per second, fragments counted singly, and each as one per started KiB
+    /// (0–100,000); 0 means no limit. As many as ``subscriptions`` more may arrive at once. Over the limit: the connection
+    /// is not read for a while.
     package var messagesPerSecond = 1_000
     /// Requests of one token's subject to `/pusher/auth` and `/pusher/user-auth` per second (0–100,000); 0 means no
     /// limit. As many as ``subscriptions`` may arrive at once. Over the limit: 429.

@@ -34,15 +34,15 @@ extension EventLoop {
         var decoder = takeDecoder(slot) ?? FrameDecoder(messageBytesMax: Int(connections[slot].messageBytesMax))
         if connections[slot].phase != .webSocket { decoder.stopDelivering() }
         var offset = 0
-        let frameCountMax = isReadingOver ? Self.framesPerTurnMax.later : Self.framesPerTurnMax.inTime
-        while let event = decoder.next(in: bytes, at: &offset, frameCountMax: frameCountMax) {
+        let costMax = isReadingOver ? Self.framesPerTurnMax.later : Self.framesPerTurnMax.inTime
+        while let event = decoder.next(in: bytes, at: &offset, costMax: costMax) {
             handle(event, slot)
             // After the server's close frame no message is delivered; the client's close frame is still read.
             if connections[slot].phase != .webSocket { decoder.stopDelivering() }
         }
         writePong(slot)
-        throttle(slot, decoder.frameCount)
-        decoder.frameCount = 0
+        throttle(slot, decoder.cost)
+        decoder.cost = 0
         keep(decoder, slot)
         guard offset < bytes.count, connections[slot].phase != .dropped else { return }
         keepUnread(UnsafeMutableRawBufferPointer(rebasing: bytes[offset...]), slot)
@@ -81,12 +81,12 @@ extension EventLoop {
 
     // MARK: Rate
 
-    /// Counts frames of a client, and stops reading it if they are more than its rate permits.
-    private func throttle(_ slot: Int, _ frameCount: Int) {
+    /// Charges what frames of a client cost, and stops reading it if that is more than its rate permits.
+    private func throttle(_ slot: Int, _ cost: Int) {
         guard connections[slot].phase == .webSocket, connections[slot].isAdmitted else { return }
         let now = Int64(Clock.monotonicNanoseconds())
         let rate = connections[slot].messageRate
-        connections[slot].messages.overdraw(frameCount, rate, now: now)
+        connections[slot].messages.overdraw(cost, rate, now: now)
         guard !connections[slot].messages.hasToken(rate, now: now) else { return }
         delegate.limitReached(.messagesPerSecond)
         connections[slot].isThrottled = true

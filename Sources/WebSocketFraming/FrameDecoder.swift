@@ -47,8 +47,9 @@ package struct FrameDecoder {
     /// The payload of the control frame in `frame`; otherwise what the last event handed out.
     private var control = KeptBytes()
 
-    /// The frames that have begun. The caller sets it to 0 when it has counted them.
-    package var frameCount = 0
+    /// What the frames cost that have begun: one each, and one more for each further started KiB, because what a message
+    /// costs grows with its size. The caller sets it to 0 when it has counted it.
+    package var cost = 0
 
     /// - Parameters:
     ///   - messageBytesMax: the bytes of a text message, all its fragments counted. Above it the connection fails with
@@ -76,20 +77,20 @@ package struct FrameDecoder {
     /// - Parameters:
     ///   - bytes: what was received. The decoder changes it.
     ///   - offset: where to go on in `bytes`: 0 at first. The decoder advances it.
-    ///   - frameCountMax: no further frame begins when ``frameCount`` is so large.
+    ///   - costMax: no further frame begins when ``cost`` is so large.
     /// - Returns: nil if more bytes are needed: `offset` is the end of `bytes` then, and the decoder keeps what it
-    ///   needs. Nil also before the first frame above `frameCountMax`, which begins at `offset`.
+    ///   needs. Nil also before the first frame above `costMax`, which begins at `offset`.
     package mutating func next(
-        in bytes: UnsafeMutableRawBufferPointer, at offset: inout Int, frameCountMax: Int = .max
+        in bytes: UnsafeMutableRawBufferPointer, at offset: inout Int, costMax: Int = .max
     ) -> Event? {
         freeDelivered()
         do throws(FramingError) {
             while mode != .ended {
                 if frame == nil {
-                    guard frameCount < frameCountMax else { return nil }
+                    guard cost < costMax else { return nil }
                     guard let header = try readHeader(in: bytes, at: &offset) else { return nil }
                     frame = IncomingFrame(header: header)
-                    frameCount += 1
+                    cost += 1 + max(0, header.length - 1) / 1_024
                     if let event = try begin(header) { return event }
                 }
                 if let event = try readPayload(in: bytes, at: &offset) { return event }

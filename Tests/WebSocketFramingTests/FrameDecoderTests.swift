@@ -32,14 +32,32 @@ private typealias Client = ClientFrame
         #expect(events(bytes + bytes) == expected + expected)
     }
 
-    @Test func countsFramesWhetherTheyCauseEventsOrNot() {
+    @Test func chargesFramesWhetherTheyCauseEventsOrNot() {
         var decoder = FrameDecoder(messageBytesMax: 100)
         let fragments = Client.text("a", isFinal: false) + Client.continuation("", isFinal: false)
         _ = decoder.events(of: fragments + Client.bytes(Client.ping) + Client.bytes(Client.continuation).dropLast())
-        #expect(decoder.frameCount == 3)
-        decoder.frameCount = 0
+        #expect(decoder.cost == 3)
+        decoder.cost = 0
         _ = decoder.events(of: Client.bytes(Client.continuation).suffix(1) + Client.text("b"))
-        #expect(decoder.frameCount == 2, "a frame counts when its header is complete")
+        #expect(decoder.cost == 2, "a frame counts when its header is complete")
+    }
+
+    @Test(arguments: [(0, 1), (1, 1), (1_024, 1), (1_025, 2), (2_048, 2), (65_536, 64)])
+    func chargesEachStartedKibibyte(length: Int, cost: Int) {
+        var decoder = FrameDecoder(messageBytesMax: 65_536)
+        _ = decoder.events(of: Client.text(String(repeating: "x", count: length)))
+        #expect(decoder.cost == cost)
+    }
+
+    @Test func chargesWhatAFrameAnnounces() {
+        var decoder = FrameDecoder(messageBytesMax: 65_536)
+        _ = decoder.events(of: Array(Client.text(String(repeating: "x", count: 65_536)).prefix(100)))
+        #expect(decoder.cost == 64)
+        // The longest length that a header can announce.
+        decoder = FrameDecoder(messageBytesMax: 65_536)
+        decoder.stopDelivering()
+        _ = decoder.events(of: [0x81, 0xFF, 0x7F] + [UInt8](repeating: 0xFF, count: 7) + [0, 0, 0, 0])
+        #expect(decoder.cost == 1 << 53)
     }
 
     @Test func beginsNoFrameAboveTheMaximum() {
@@ -49,11 +67,11 @@ private typealias Client = ClientFrame
         bytes.withUnsafeMutableBytes { bytes in
             var decoder = FrameDecoder(messageBytesMax: 100)
             var offset = 0
-            let event = decoder.next(in: bytes, at: &offset, frameCountMax: 2)
+            let event = decoder.next(in: bytes, at: &offset, costMax: 2)
             #expect(event.map { _ in true } == nil)
-            #expect(offset == thirdFrame && decoder.frameCount == 2)
-            decoder.frameCount = 0
-            guard case .text(let text) = decoder.next(in: bytes, at: &offset, frameCountMax: 2) else {
+            #expect(offset == thirdFrame && decoder.cost == 2)
+            decoder.cost = 0
+            guard case .text(let text) = decoder.next(in: bytes, at: &offset, costMax: 2) else {
                 Issue.record("no text")
                 return
             }
