@@ -234,6 +234,9 @@ final class PushService: Sendable {
             MetricFamily(
                 "\(prefix)_push_queue_oldest_seconds", .gauge, help: "Age of the oldest queued push in seconds.",
                 samples: queues.map { ($0.labels, String($0.seconds)) }),
+            MetricFamily(
+                "\(prefix)_push_lane_running", .gauge, help: "1 while a push lane sends, 0 while it is paused or stopped.",
+                samples: workers.map { ([("lane", $0.lane.rawValue)], $0.status.state == .running ? "1" : "0") }),
         ]
     }
 

@@ -22,6 +22,7 @@ extension JSONWriter {
             $0.member("state", status?.state.rawValue ?? "disabled")
             guard let status else { return }
             $0.member("since", time: status.since)
+            $0.member("pausedUntil", time: status.pausedUntil)
             $0.member("inFlight", status.inFlight)
             $0.member("depth", queue?.depth ?? 0)
             $0.member("oldestAt", time: queue?.oldestAt)

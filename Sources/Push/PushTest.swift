@@ -77,6 +77,7 @@ package enum PushTest {
         case .retry(let reason, _), .shutdown(let reason, _): "not accepted: \(reason). Try again later"
         case .deviceThrottled(let reason, _): "not accepted: too many pushes to this device: \(reason). Try again later"
         case .credentialExpired(let reason): "refused: \(reason): check the clock"
+        case .foreign(let reason): "not accepted: \(reason): check the address, and proxies on the way"
         case .configurationError(let reason, _): "refused: \(reason): check address, key, team and topic"
         case .tooManyTokens(let reason): "not accepted: too many provider tokens on the connection: \(reason). Try again later"
         case .goAway(let reason): "not accepted: the provider is closing the connection: \(reason). Try again"

@@ -119,7 +119,9 @@ package struct Screen {
                 push.text(lane + ".lane"), push.text(lane + ".state"), push[lane + ".depth"]?.grouped,
                 push[lane + ".inFlight"]?.grouped,
             ]
-            return Self.row(cells.map { $0 ?? "-" }, Self.laneWidths) + "  \(push.text(lane + ".lastError.reason") ?? "-")"
+            let until = push.text(lane + ".pausedUntil").map { "until \($0.timeOfDay): " } ?? ""
+            return Self.row(cells.map { $0 ?? "-" }, Self.laneWidths)
+                + "  \(until)\(push.text(lane + ".lastError.reason") ?? "-")"
         }
         return [header] + rows
     }
@@ -182,5 +184,14 @@ package struct Screen {
 
     private static func spread(_ left: String, _ right: String, _ width: Int) -> String {
         left + right.paddedLeft(to: max(right.count + 2, width - left.count))
+    }
+}
+
+extension String {
+    /// Of a time such as `2026-11-25T19:37:02.125Z` the part `19:37:02Z`; another text as it is.
+    fileprivate var timeOfDay: String {
+        let parts = split(separator: "T")
+        guard parts.count == 2, parts[1].count >= 8, last == "Z" else { return self }
+        return parts[1].prefix(8) + "Z"
     }
 }

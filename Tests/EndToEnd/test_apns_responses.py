@@ -273,13 +273,29 @@ def test_rejected_provider_token_stops_the_lane_and_keeps_the_queue(fleet, reaso
     fleet.wait_for_metric("push_queue_depth", 10, provider="apns")
 
 
-@pytest.mark.parametrize("response",
-                         [Respond(200, b"<html>Sign in</html>"), Respond(204), Respond(302)],
-                         ids=["200 page", "204", "302"])
-def test_non_apns_responses_stop_the_lane(fleet, response):
-    """A 200 of APNs has no body, and APNs never redirects."""
+# A 200 of APNs has no body, a 403 has a reason, and APNs never redirects.
+FOREIGN = pytest.mark.parametrize(
+    "response", [Respond(200, b"<html>Sign in</html>"), Respond(204), Respond(302), Respond(403, b"<html>")],
+    ids=["200 page", "204", "302", "403 page"])
+
+
+@FOREIGN
+def test_one_non_apns_response_delays_its_push_only(fleet, response):
     device = fleet.ios()
     fleet.apns.script(response, times=1)
+    notification = fleet.announce(device)
+    [step] = fleet.wait_for_accepted(notification)
+    assert step["detail"]["attempts"] == 2, step
+    assert fleet.lane("apns")["state"] == "running"
+    first, second = fleet.apns.requests
+    assert second.at - first.at >= 0.9
+    assert fleet.log_entries("stopped", "error") == []
+
+
+@FOREIGN
+def test_two_non_apns_responses_stop_the_lane(fleet, response):
+    device = fleet.ios()
+    fleet.apns.script(response, times=2)
     notification = fleet.announce(device)
     lane = fleet.wait_for_lane_state("apns", "stopped")
     assert lane["lastError"]["reason"] == f"HTTP {response.status}: not a response of the provider"

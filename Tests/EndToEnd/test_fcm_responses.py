@@ -3,6 +3,7 @@ reference of the FCM v1 API, "ErrorCode").
 """
 
 import time
+from datetime import datetime
 
 import pytest
 
@@ -134,6 +135,25 @@ def test_retry_after_date_is_respected(fleet):
     assert device.sent[-1].at - device.sent[-2].at >= 3
 
 
+@pytest.mark.parametrize("text", ["86400", "99999999999999999999", "Fri, 31 Dec 9999 23:59:59 GMT"])
+def test_retry_after_of_a_day_pauses_the_lane_for_ten_minutes(fleet, text):
+    """No provider silences a lane for longer, and no push expires before its end."""
+    devices = [fleet.android() for _ in range(4)]
+    fleet.warm_up(devices[0])
+    unavailable = error(503, "UNAVAILABLE", "UNAVAILABLE", headers={"retry-after": text})
+    fleet.fcm.script(unavailable, is_send_request)
+    ids = [fleet.announce(device) for device in devices]
+    lane = fleet.wait_for_lane_state("fcm", "paused")
+    until = datetime.fromisoformat(lane["pausedUntil"]).timestamp()
+    assert 500 < until - time.time() <= 600, lane
+    fleet.wait_for_log_entry("paused for 10 minutes", "error")
+    fleet.wait_for_metric("push_lane_running", 0, lane="fcm")
+    assert fleet.metric("push_lane_running", lane="apns") == 1
+    assert all(fleet.steps(notification)[-1]["step"] == "push_queued" for notification in ids)
+    assert fleet.metric("push_total", provider="fcm", outcome="expired") == 0
+    assert fleet.lane("apns")["pausedUntil"] is None
+
+
 def test_quota_error_without_retry_after_waits_a_minute(fleet):
     device, other = fleet.android(), fleet.android()
     fleet.warm_up(device, other)
@@ -228,12 +248,13 @@ def test_token_request_times_out_and_is_retried(providers, start_push_fleet):
             and fleet.fcm.token_requests[1].at - fleet.fcm.token_requests[0].at >= 9)
 
 
-@pytest.mark.parametrize("response, words", [
-    (error(403, "PERMISSION_DENIED"), "PERMISSION_DENIED"), (Respond(403, b"<html>"), "HTTP 403"),
-    # A response that is not FCM's: wrong address, or a proxy.
-    (Respond(200, b"<html>Sign in</html>"), "HTTP 200"), (error(200, "UNAVAILABLE"), "HTTP 200"), (Respond(302), "HTTP 302")],
+@pytest.mark.parametrize("response, words, sent", [
+    (error(403, "PERMISSION_DENIED"), "PERMISSION_DENIED", 1),
+    # A response that is not FCM's: wrong address, or a proxy. One may be an accident.
+    (Respond(403, b"<html>"), "HTTP 403", 2), (Respond(200, b"<html>Sign in</html>"), "HTTP 200", 2),
+    (error(200, "UNAVAILABLE"), "HTTP 200", 2), (Respond(302), "HTTP 302", 2)],
     ids=["PERMISSION_DENIED", "403", "200 page", "200 error", "302"])
-def test_forbidden_stops_the_lane_and_keeps_the_queue(fleet, response, words):
+def test_forbidden_stops_the_lane_and_keeps_the_queue(fleet, response, words, sent):
     devices, apple = [fleet.android() for _ in range(5)], fleet.ios()
     fleet.fcm.script(response, is_send_request)
     ids = [fleet.announce(device) for device in devices]
@@ -241,7 +262,7 @@ def test_forbidden_stops_the_lane_and_keeps_the_queue(fleet, response, words):
     fleet.wait_for_log_entry(words, "error")
     for _ in range(20):
         apple.next(fleet.announce(apple))
-    assert len(fleet.fcm.send_requests) == 1
+    assert len(fleet.fcm.send_requests) == sent
     assert (all(fleet.steps(notification)[-1]["step"] == "push_queued" for notification in ids)
             and all(map(registered_devices, devices)))
 

@@ -95,6 +95,21 @@ struct FCMAccessTokenTests {
         #expect(token.nextTurn == 30_010)
     }
 
+    /// A proxy's response, or that of a wrong address.
+    @Test func twoForeignResponsesInARowCountAsARefusal() {
+        var now: Int64 = 0
+        #expect(token.requestRenewal(after: -1, at: 0) == .requested)
+        for (response, result) in [
+            (.foreign(reason: "404"), .delayed(reason: "404")), (.delayed(reason: "503"), .delayed(reason: "503")),
+            (.foreign(reason: "404"), .delayed(reason: "404")), (.foreign(reason: "404"), .refused(reason: "404")),
+            (.foreign(reason: "404"), .refused(reason: "404")), (.granted("a", seconds: 100), .renewed),
+        ] as [(AccessTokenResponse, FCMAccessToken.FetchResult)] {
+            #expect(token.claimFetch(at: now))
+            #expect(token.handle(response, at: now) == result)
+            now = token.nextTurn ?? now
+        }
+    }
+
     @Test func refusedTokenIsRenewedOncePerMinute() {
         token.grant("a", at: 0)
         #expect(token.requestRenewal(after: 0, at: 1_000) == .requested)
@@ -128,7 +143,8 @@ struct FCMAccessTokenTests {
                 .refused(reason: "400 invalid_grant Invalid JWT")
             ),
             (400, #"{"error":"invalid_scope"}"#, .refused(reason: "400 invalid_scope")),
-            (401, "", .refused(reason: "401")), (403, "no", .refused(reason: "403")), (404, "", .refused(reason: "404")),
+            (401, #"{"error":"invalid_client"}"#, .refused(reason: "401 invalid_client")),
+            (401, "", .foreign(reason: "401")), (403, "<html>", .foreign(reason: "403")), (404, "{}", .foreign(reason: "404")),
             (302, "", .delayed(reason: "302")), (408, "", .delayed(reason: "408")), (429, "", .delayed(reason: "429")),
             (500, #"{"error":"internal_failure"}"#, .delayed(reason: "500 internal_failure")), (503, "", .delayed(reason: "503")),
         ] as [(Int, String, AccessTokenResponse)])

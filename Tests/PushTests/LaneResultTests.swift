@@ -56,38 +56,6 @@ struct LaneResultTests {
         }
     }
 
-    @Test func retryPastExpiryExpiresNotification() {
-        var fixture = LaneFixture()
-        fixture.performEffects()
-        let job = LaneFixture.job(1, expiresAt: fixture.now + 900)
-        fixture.supply([job])
-        fixture.respond(1, .retry(reason: "ServiceUnavailable", after: nil))
-        fixture.performEffects()
-        #expect(fixture.drainReport()?.outcomes == [PushOutcome(job, .expired, wasTried: true)])
-    }
-
-    /// A retry-after of hours is honoured. A notification that would expire before the retry expires at once; here its
-    /// lifetime is a day. `range`: milliseconds until the retry; nil: the notification expires.
-    @Test(
-        arguments: [
-            (.retry(reason: "UNAVAILABLE", after: 7_200_000), 7_200_000...7_230_000),
-            (.deviceThrottled(reason: "UNAVAILABLE", after: 7_200_000), 7_200_000...7_200_000),
-            (.retry(reason: "UNAVAILABLE", after: 86_400_000), nil), (.retry(reason: "UNAVAILABLE", after: .max), nil),
-            (.deviceThrottled(reason: "UNAVAILABLE", after: .max), nil),
-        ] as [(SendResult, ClosedRange<Int64>?)])
-    func longRetryAfterIsHonouredOrExpiresNotification(_ result: SendResult, _ range: ClosedRange<Int64>?) throws {
-        var fixture = LaneFixture()
-        fixture.performEffects()
-        let job = LaneFixture.job(1, expiresAt: fixture.now + 86_400_000)
-        fixture.supply([job])
-        fixture.respond(1, result)
-        fixture.performEffects()
-        switch try #require(fixture.drainReport()?.outcomes.first?.result) {
-        case .retry(let at, _): #expect(range?.contains(at - fixture.now) == true)
-        case let reported: #expect(reported == .expired && range == nil)
-        }
-    }
-
     @Test func deviceBackoffHonoursRetryAfter() {
         var fixture = LaneFixture()
         fixture.performEffects()
@@ -97,19 +65,6 @@ struct LaneResultTests {
         fixture.performEffects()
         let later = PushOutcome.Result.retry(at: fixture.now + 90_000, reason: "QUOTA_EXCEEDED")
         #expect(fixture.drainReport()?.outcomes == [PushOutcome(job, later, wasTried: true)])
-    }
-
-    /// The lane sends nothing during a pause, so a long one needs an operator's attention: the retry-after may come
-    /// from a proxy instead of the provider.
-    @Test(arguments: [(3_600_000, 0), (3_600_001, 1), (Int64.max, 1)] as [(Int64, Int)])
-    func onlyPausesOfMoreThanAnHourRaiseAnAlarm(_ retryAfter: Int64, _ alarmCount: Int) {
-        var fixture = LaneFixture()
-        fixture.warmUp(3)
-        fixture.supply(LaneFixture.jobs(1...3))
-        for number in 1...3 as ClosedRange<Int64> { fixture.respond(number, .retry(reason: "UNAVAILABLE", after: retryAfter)) }
-        fixture.performEffects()
-        #expect(fixture.lane.status.state == .paused)
-        #expect(fixture.drainEvents().count { if case .alarm = $0 { true } else { false } } == alarmCount)
     }
 
     @Test func withdrawnRequestIsReturnedWithoutSetback() {

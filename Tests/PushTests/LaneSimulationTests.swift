@@ -45,9 +45,9 @@ private struct LaneWorld {
         windowMax = seed.isMultiple(of: 2) ? 3 : 16
         rng = SplitMix(seed: seed)
         // Each world has its own mix of faults.
-        weights = (0..<16).map { _ in 0 }
+        weights = (0..<18).map { _ in 0 }
         weights[0] = 60
-        for index in 1..<16 where Bool.random(using: &rng) { weights[index] = Int.random(in: 1...12, using: &rng) }
+        for index in 1..<18 where Bool.random(using: &rng) { weights[index] = Int.random(in: 1...12, using: &rng) }
         var rules = LaneRules(windowMax: windowMax)
         rules.failuresMax = 4
         lane = Lane(.apns, rules, hasCredential: true, at: now)
@@ -133,6 +133,9 @@ private struct LaneWorld {
             expect(underway == nil, "two reports are under way")
             expect(report.capacity >= 0 && report.capacity <= windowMax, "a report has a capacity of \(report.capacity)")
             underway = report
+        case .emit(.expired(let job)): expect(job.notification.expiresAt <= now, "\(job.number) expires before its end")
+        case .emit(.paused(_, let milliseconds)):
+            expect(milliseconds ?? 0 <= 600_000, "the lane pauses for \(milliseconds ?? 0) ms")
         case .emit: break
         case .finished: isFinished = true
         }
@@ -144,6 +147,9 @@ private struct LaneWorld {
         expect(
             lane.status.inFlight == inFlight.count,
             "the status gives \(lane.status.inFlight) requests in flight instead of \(inFlight.count)")
+        expect(
+            (lane.status.state == .paused) == (lane.status.pausedUntil != nil) || lane.isCredentialMissing,
+            "the status is \(lane.status.state) until \(lane.status.pausedUntil ?? 0)")
     }
 
     // MARK: The store
@@ -155,6 +161,9 @@ private struct LaneWorld {
             return lane.handle(.refused, at: now, using: &rng)
         }
         for outcome in report.outcomes { record(outcome) }
+        for (number, state) in states where state != .leased && jobs[number]?.notification.expiresAt ?? .max <= now {
+            states[number] = nil
+        }
         var lease = PushLease(lane: .apns)
         // Due jobs, in order.
         let due = states.filter { if case .waiting(let at) = $0.value { at <= now } else { false } }.keys.sorted()
@@ -241,6 +250,8 @@ private struct LaneWorld {
         case 13: return .success(.doubtfulToken(DeviceRemoval(reason: "BadDeviceToken", ifSeenBefore: 1)))
         case 15: return .success(.shutdown(reason: "Shutdown", after: nil))
         case 14: return .success(.unknownAddress(reason: "BadTopic"))
+        case 16: return .success(.foreign(reason: "HTTP 302"))
+        case 17: return .success(.retry(reason: "503", after: 86_400_000))
         default: return .success(.accepted(messageID: nil))
         }
     }

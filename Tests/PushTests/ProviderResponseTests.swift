@@ -62,10 +62,11 @@ import Testing
     /// redirect.
     @Test(arguments: [
         (200, "<html>Sign in</html>"), (200, #"{"reason":"BadDeviceToken"}"#), (204, ""), (302, ""), (308, "x"),
+        (403, ""), (403, "<html>"), (403, "{}"),
     ])
-    func nonAPNsResponsesAreConfigurationErrors(_ status: Int, _ body: String) {
+    func nonAPNsResponsesAreForeign(_ status: Int, _ body: String) {
         let reason = "HTTP \(status): not a response of the provider"
-        #expect(Self.result(status, body) == .configurationError(reason: reason, newConnection: true))
+        #expect(Self.result(status, body) == .foreign(reason: reason))
     }
 
     /// The device is removed if it was last seen before APNs' timestamp, in milliseconds. If the timestamp is invalid,
@@ -93,6 +94,7 @@ import Testing
 
     @Test func readsRetryAfter() {
         #expect(Self.result(503, "", ["retry-after": "7"]) == .retry(reason: "HTTP 503", after: 7_000))
+        #expect(Self.result(429, "", ["retry-after": "7"]) == .deviceThrottled(reason: "HTTP 429", after: 7_000))
     }
 
     private static func result(_ status: Int, _ body: String, _ headers: [String: String] = [:]) -> SendResult {
@@ -162,11 +164,11 @@ import Testing
         arguments: [
             (200, ""), (200, "<html>Sign in</html>"), (200, "{}"), (200, #"{"name":7}"#), (200, #"["name"]"#),
             (200, #"{"error":{"status":"UNAVAILABLE"}}"#), (201, #"{"name":"projects/p/messages/1"}"#), (204, ""), (302, ""),
-            (304, #"{"error":{"status":"UNAVAILABLE"}}"#),
+            (304, #"{"error":{"status":"UNAVAILABLE"}}"#), (403, ""), (403, "<html>"), (403, "{}"),
         ])
-    func nonFCMResponsesAreConfigurationErrors(_ status: Int, _ body: String) {
+    func nonFCMResponsesAreForeign(_ status: Int, _ body: String) {
         let reason = "HTTP \(status): not a response of the provider"
-        #expect(Self.result(status, body) == .configurationError(reason: reason, newConnection: true))
+        #expect(Self.result(status, body) == .foreign(reason: reason))
     }
 
     /// If a BadRequest detail names fields, the token is invalid only if `message.token` is the only one. `rejected`:

@@ -44,6 +44,17 @@ import Top
         #expect(lines.count <= 24 && lines.allSatisfy { $0.count <= 80 })
     }
 
+    @Test func showsUntilWhenALaneIsPaused() throws {
+        let json = """
+            {"lanes":[{"lane":"fcm","state":"paused","depth":1,"inFlight":0,"pausedUntil":"2026-11-25T19:37:02.125Z",\
+            "lastError":{"reason":"UNAVAILABLE","at":"x"}},{"lane":"apns","state":"paused","pausedUntil":"soon"}]}
+            """
+        let sample = Sample(milliseconds: 1, stats: try #require(Self.stats(1)), push: Figures(json: Array(json.utf8)))
+        let lines = Screen(target: "h", time: "t", current: sample).lines(width: 80, height: 24)
+        #expect(lines.contains("fcm            paused               1          0  until 19:37:02Z: UNAVAILABLE"))
+        #expect(lines.contains { $0.hasPrefix("apns           paused") && $0.hasSuffix("  until soon: -") })
+    }
+
     @Test func fitsIntoASmallTerminal() throws {
         let lines = try screen().lines(width: 20, height: 5)
         #expect(lines.count == 5 && lines.allSatisfy { $0.count <= 20 })

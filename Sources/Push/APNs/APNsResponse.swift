@@ -11,7 +11,7 @@ extension SendResult {
         guard response.status >= 400 else {
             let isAPNs = response.status == 200 && response.body.isEmpty
             let id = response.headers["apns-id"].flatMap { $0.utf8.count <= 256 ? $0 : nil }
-            self = isAPNs ? .accepted(messageID: id) : .foreign(response)
+            self = isAPNs ? .accepted(messageID: id) : SendResult(foreign: response)
             return
         }
         let error = APNsErrorBody(response)
@@ -25,11 +25,14 @@ extension SendResult {
             case (400, "IdleTimeout"): .goAway(reason: reason)
             case (503, "Shutdown"): .shutdown(reason: reason, after: RetryAfter.milliseconds(of: response, now: now))
             case (403, "ExpiredProviderToken"): .credentialExpired(reason: reason)
+            // APNs gives a reason when it forbids something.
+            case (403, _) where !error.hasReason: SendResult(foreign: response)
             // Any other 403 concerns all requests.
             case (403, _): .configurationError(reason: reason, newConnection: reason == "UnrelatedKeyIdInToken")
             // Not `credentialExpired`: a new token would cause the same error again.
             case (429, "TooManyProviderTokenUpdates"): .tooManyTokens(reason: reason)
-            case (429, _): .deviceThrottled(reason: reason, after: nil)
+            case (429, _):
+                .deviceThrottled(reason: reason, after: RetryAfter.milliseconds(of: response, now: now))
             case (500..., _): .retry(reason: reason, after: RetryAfter.milliseconds(of: response, now: now))
             case (404, _), (405, _): .unknownAddress(reason: reason)  // a wrong path
             default: .rejected(reason: reason, alarm: false)
@@ -41,13 +44,15 @@ extension SendResult {
 private struct APNsErrorBody {
     /// APNs' reason; if there is none, the HTTP status.
     var reason: String
+    /// Whether `reason` is APNs'.
+    var hasReason = false
     /// When the token became invalid, if given: milliseconds since 1970.
     var timestamp: Int64?
 
     init(_ response: HTTPClientResponse) {
         reason = "HTTP \(response.status)"
         response.readMembers { key, value in
-            if key.equals("reason"), let code = value.reasonCode { reason = code }
+            if key.equals("reason"), let code = value.reasonCode { (reason, hasReason) = (code, true) }
             if key.equals("timestamp"), let time = value.integer, time > 0 { timestamp = Int64(time) }
         }
     }

@@ -7,6 +7,9 @@ enum AccessTokenResponse: Equatable {
     case granted(String, seconds: Int64)
     /// The key, the account or the clock is wrong.
     case refused(reason: String)
+    /// A refusal without the `error` that RFC 6749 section 5.2 requires: the address is wrong, or the response is a
+    /// proxy's.
+    case foreign(reason: String)
     /// Try again later.
     case delayed(reason: String)
 
@@ -42,6 +45,7 @@ enum AccessTokenResponse: Equatable {
             self = .granted(token, seconds: min(seconds, Self.secondsMax))
         case 200: self = .delayed(reason: "the response has no valid access token")
         case 408, 429, 500...: self = .delayed(reason: reason)
+        case 400... where error.isEmpty: self = .foreign(reason: reason)
         case 400...: self = .refused(reason: reason)
         default: self = .delayed(reason: reason)
         }

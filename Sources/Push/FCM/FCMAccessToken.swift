@@ -12,6 +12,8 @@ struct FCMAccessToken {
     static let forcedInterval: Int64 = 60_000
     /// Delay after a refused fetch: the same as between two attempts of a lane that a configuration error has stopped.
     static let refusedInterval: Int64 = 30_000
+    /// Responses in a row that are not the authorization server's and count as a refusal: one may be an accident.
+    static let foreignMax = 2
 
     /// The result of a fetch.
     enum FetchResult: Equatable {
@@ -46,6 +48,8 @@ struct FCMAccessToken {
     private var forcedAt: Int64?
     /// Delayed fetches since the last token.
     private var failures = 0
+    /// How many of the last responses in a row were not the authorization server's.
+    private var foreignInRow = 0
 
     /// The valid token; nil if there is none.
     func current(at now: Int64) -> IssuedCredential? { now < expiresAt ? issued : nil }
@@ -91,12 +95,11 @@ struct FCMAccessToken {
         _ response: AccessTokenResponse, at now: Int64, using rng: inout some RandomNumberGenerator
     ) -> FetchResult {
         isFetching = false
+        if case .foreign = response { foreignInRow += 1 } else { foreignInRow = 0 }
         switch response {
         case .granted(let text, let seconds):
             guard fetchStartedAt + seconds * 1_000 > now else {
-                fetchAt = now + RetrySchedule.delay(afterAttempts: failures, using: &rng)
-                failures += 1
-                return .delayed(reason: "the token had expired when it arrived")
+                return delay("the token had expired when it arrived", now, &rng)
             }
             generation += 1
             issued = IssuedCredential(authorization: "Bearer " + text, generation: generation)
@@ -107,13 +110,21 @@ struct FCMAccessToken {
             failures = 0
             isNeeded = false
             return .renewed
-        case .refused(let reason):
-            fetchAt = now + Self.refusedInterval
-            return .refused(reason: reason)
-        case .delayed(let reason):
-            fetchAt = now + RetrySchedule.delay(afterAttempts: failures, using: &rng)
-            failures += 1
-            return .delayed(reason: reason)
+        case .refused(let reason): return refuse(reason, now)
+        case .foreign(let reason):
+            return foreignInRow >= Self.foreignMax ? refuse(reason, now) : delay(reason, now, &rng)
+        case .delayed(let reason): return delay(reason, now, &rng)
         }
+    }
+
+    private mutating func refuse(_ reason: String, _ now: Int64) -> FetchResult {
+        fetchAt = now + Self.refusedInterval
+        return .refused(reason: reason)
+    }
+
+    private mutating func delay(_ reason: String, _ now: Int64, _ rng: inout some RandomNumberGenerator) -> FetchResult {
+        fetchAt = now + RetrySchedule.delay(afterAttempts: failures, using: &rng)
+        failures += 1
+        return .delayed(reason: reason)
     }
 }

@@ -10,10 +10,15 @@ extension SendResult {
     ///   - now: the present time: milliseconds since 1970.
     package init(fcm response: HTTPClientResponse, sentAt: Int64, now: Int64) {
         guard response.status >= 400 else {
-            self = FCMSuccessBody(response).map { .accepted(messageID: $0.messageID) } ?? .foreign(response)
+            self = FCMSuccessBody(response).map { .accepted(messageID: $0.messageID) } ?? SendResult(foreign: response)
             return
         }
         let error = FCMErrorBody(response)
+        // FCM gives a status name when it forbids something.
+        if response.status == 403, error.errorCode == nil, error.status == nil {
+            self = SendResult(foreign: response)
+            return
+        }
         let after = RetryAfter.milliseconds(of: response, now: now)
         self =
             error.errorCode.flatMap { Self.fcm(errorCode: $0, error, after, sentAt) }

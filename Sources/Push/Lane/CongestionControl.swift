@@ -21,6 +21,8 @@ struct CongestionControl {
         case overloaded(after: Int64?)
         /// As `overloaded`, and the next attempt needs a new connection.
         case shutdown(after: Int64?)
+        /// Something else than the provider responded, such as a proxy.
+        case foreign
         /// The provider will process no request until the configuration is fixed. `newConnection`: the next attempt
         /// needs a new connection.
         case forbidden(newConnection: Bool)
@@ -65,6 +67,7 @@ struct CongestionControl {
     private var timeOutsInRow = 0
     private var retryAftersInRow = 0
     private var tooManyTokensInRow = 0
+    private var foreignInRow = 0
     private var pausesInRow = 0
     /// When to close the connections, and why; nil if they stay open.
     private var retirement: (at: Int64, reason: String)?
@@ -102,6 +105,12 @@ struct CongestionControl {
         if epoch == self.epoch { inFlight -= 1 }
     }
 
+    /// When a paused lane may send a probe: milliseconds since 1970; nil if it is not paused.
+    var pausedUntil: Int64? { mode == .paused ? probeAt : nil }
+
+    /// Whether ``Signal/foreign`` of a request of `epoch` would stop the lane, or keep it stopped.
+    func stopsAtForeign(epoch: Int) -> Bool { epoch == self.epoch && foreignInRow + 1 >= rules.foreignResponsesMax }
+
     /// Whether the lane is running and `epoch` is the present epoch.
     func isRunning(epoch: Int) -> Bool { mode == .running && epoch == self.epoch }
 
@@ -137,6 +146,7 @@ struct CongestionControl {
             return .nothing
         case .overloaded(let after): return overloaded(after, now, &rng)
         case .shutdown(let after): return shutdown(after, now, &rng)
+        case .foreign: return foreign(now, &rng)
         case .forbidden(let newConnection):
             if newConnection { retireAfterDrain("the provider requires a new connection", now) }
             return stop(now)
@@ -162,6 +172,7 @@ struct CongestionControl {
         hasResponse = true
         lastResponseAt = now
         timeOutsInRow = 0
+        foreignInRow = 0
     }
 
     private mutating func succeed(_ now: Int64) -> Change {
@@ -192,8 +203,18 @@ struct CongestionControl {
         return change == .nothing ? setBack : change
     }
 
+    private mutating func foreign(_ now: Int64, _ rng: inout some RandomNumberGenerator) -> Change {
+        let count = foreignInRow + 1
+        recordResponse(now)
+        foreignInRow = count
+        guard count >= rules.foreignResponsesMax else { return mode == .running ? .nothing : backOff(now, &rng) }
+        retireAfterDrain("the responses are not the provider's", now)
+        return stop(now)
+    }
+
     private mutating func goAway(_ now: Int64, _ rng: inout some RandomNumberGenerator) -> Change {
         failuresInRow += 1
+        foreignInRow = 0
         retireAfterDrain("the provider is closing the connection", now)
         // If this is the first response of the epoch, the first one on the next connection would probably be the same,
         // so pause.

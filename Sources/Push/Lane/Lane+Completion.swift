@@ -86,20 +86,17 @@ extension Lane {
         case .tooManyTokens(let reason):
             retry(job, reason, after: nil, completion, at: now, using: &rng)
             return (.tooManyTokens, reason)
-        case .configurationError(let reason, let newConnection):
-            if congestion.isRunning(epoch: request.epoch), poisonJobs.recordRefusal(of: job.number) {
-                reject(job, reason, nil, seconds: completion.seconds, now)
-                alarm("a push has failed because the provider refuses it, although it accepts others: \(reason)", now)
-                return (.answered, reason)
+        case .foreign(let reason):
+            guard congestion.stopsAtForeign(epoch: request.epoch) else {
+                retry(job, reason, after: nil, completion, at: now, using: &rng)
+                return (.foreign, reason)
             }
-            recordError(reason, now)
-            // This does not count as an attempt, but the job loses its place in the queue, here and in the next case.
-            // If a job that the provider always refuses kept its place, the lane would try it again and again and send
-            // no other job.
-            postpone(job, until: now, reason, wasTried: false)
-            return (.forbidden(newConnection: newConnection), reason)
+            return (refuse(request, .foreign, reason, completion, now), reason)
+        case .configurationError(let reason, let newConnection):
+            return (refuse(request, .forbidden(newConnection: newConnection), reason, completion, now), reason)
         case .credentialExpired(let reason):
             recordError(reason, now)
+            // As for a job that stops the lane, the job loses its place.
             postpone(job, until: now, reason, wasTried: false)
             renewCredential(after: completion.credential)
             return (.answered, reason)
@@ -108,6 +105,24 @@ extension Lane {
             reports.add(PushOutcome(job, .returned, wasTried: false))
             return (.goAway, reason)
         }
+    }
+
+    /// Handles a job whose result stops the lane: returns it to the queue, or rejects it if it is a poison job.
+    /// - Returns: `signal`; for a poison job, that the provider responds.
+    private mutating func refuse(
+        _ request: InFlight, _ signal: CongestionControl.Signal, _ reason: String, _ completion: Completion, _ now: Int64
+    ) -> CongestionControl.Signal {
+        let job = request.job
+        if congestion.isRunning(epoch: request.epoch), poisonJobs.recordRefusal(of: job.number) {
+            reject(job, reason, nil, seconds: completion.seconds, now)
+            alarm("a push has failed because the provider refuses it, although it accepts others: \(reason)", now)
+            return .answered
+        }
+        recordError(reason, now)
+        // This does not count as an attempt, but the job loses its place in the queue. If a job that the provider always
+        // refuses kept its place, the lane would try it again and again and send no other job.
+        postpone(job, until: now, reason, wasTried: false)
+        return signal
     }
 
     // MARK: Outcomes
@@ -131,9 +146,9 @@ extension Lane {
         postpone(job, until: now + delay, reason, wasTried: true)
     }
 
-    /// Reports a retry at `until`, or an expiry if the notification has expired by then.
+    /// Reports a retry at `until`. If the notification ends before, the job waits nevertheless, and the store expires it
+    /// at its end: until then it is open, and a confirmation or a newer push may still cancel it.
     mutating func postpone(_ job: PushJob, until: Int64, _ reason: String, wasTried: Bool) {
-        guard until < job.notification.expiresAt else { return expire(job, wasTried: wasTried) }
         reports.add(PushOutcome(job, .retry(at: until, reason: reason), wasTried: wasTried))
     }
 

@@ -102,10 +102,6 @@ package struct Lane {
         case missing
     }
 
-    /// A pause of more than this many milliseconds raises an alarm: an operator should check that the retry-after is
-    /// the provider's and not a proxy's.
-    private static let longPause: Int64 = 3_600_000
-
     /// The lane's identity. The raw value is the lane's name in store, log and REST API.
     package let lane: PushLane
     let rules: LaneRules
@@ -200,9 +196,11 @@ package struct Lane {
         case .setBack: break
         case .paused(let milliseconds):
             emit(.paused(reason: reason, milliseconds: milliseconds))
-            if milliseconds > Self.longPause {
+            // An operator should check that the retry-after is the provider's and not a proxy's.
+            if milliseconds >= rules.retryAfterMax {
                 let minutes = milliseconds / 60_000
-                emit(.alarm("\(lane.rawValue): paused for \(minutes) minutes (the provider's retry-after): \(reason)"))
+                let advice = "the response asks for this long or longer with retry-after"
+                emit(.alarm("\(lane.rawValue): paused for \(minutes) minutes, because \(advice): \(reason)"))
             }
         case .stopped: emit(.alarm("\(lane.rawValue): stopped until a probe succeeds: \(reason)"))
         }

@@ -10,13 +10,17 @@ package struct LaneRules: Equatable, Sendable {
     package var tooManyTokensMax = 3
     /// Responses with `retry-after` in a row after which the whole lane pauses, for as long as the last one asks.
     package var retryAftersMax = 3
+    /// Responses in a row that are not the provider's after which the lane stops. One may be an accident: of a proxy that
+    /// restarts, for instance.
+    package var foreignResponsesMax = 2
     /// Time between two probes of a stopped lane.
     package var probeInterval: Int64 = 30_000
     /// How often the pause doubles if the lane pauses several times in a row: with 3, the pauses last 1, 2, 4, 8, 8 …
     /// s. A random part of up to half the pause is added to each.
     package var pauseDoublings = 3
-    /// Longest `retry-after` honoured: 28 days, FCM's longest lifetime of a message. Later, all jobs have expired.
-    package var retryAfterMax: Int64 = 2_419_200_000
+    /// Longest `retry-after` honoured, by jobs, devices and the lane; a longer one counts as this. Without this limit, a
+    /// few responses of the provider, or of a proxy, could silence the lane for longer than its pushes live.
+    package var retryAfterMax: Int64 = 600_000
     /// Time-out of a request. The pool uses the same time-out. So the duration of an unsent request shows the lane
     /// whether the request was queued until its time-out, or its connection failed before.
     package var requestTime: Int64 = 10_000

@@ -19,6 +19,8 @@ package struct LaneStatus: Equatable, Sendable {
     package var state = State.running
     /// When `state` began.
     package var since: Int64 = 0
+    /// When a paused lane sends its next request, as a probe. Nil if the lane is not paused, or waits for a credential.
+    package var pausedUntil: Int64?
     /// Requests in flight.
     package var inFlight = 0
     package var lastError: Failure?
@@ -38,6 +40,7 @@ extension Lane {
         case .stopped: status.state = .stopped
         }
         status.since = max(congestion.since, isCredentialMissing && congestion.mode == .running ? credentialSince : .min)
+        status.pausedUntil = congestion.pausedUntil
         status.inFlight = inFlight.count
         return status
     }

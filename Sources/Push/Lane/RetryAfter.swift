@@ -3,7 +3,7 @@ import HTTPClient
 /// The header `retry-after` (RFC 9110, 10.2.3).
 enum RetryAfter {
     /// Milliseconds from now, from 0 to 2,419,200,000 (28 days, FCM's longest lifetime of a message); nil if the header
-    /// is absent or invalid.
+    /// is absent, or is neither a number nor a date. How much of it is honoured says ``LaneRules/retryAfterMax``.
     static func milliseconds(of response: HTTPClientResponse, now: Int64) -> Int64? {
         guard let text = response.headers["retry-after"] else { return nil }
         if !text.isEmpty, text.utf8.allSatisfy({ $0 >= UInt8(ascii: "0") && $0 <= UInt8(ascii: "9") }) {

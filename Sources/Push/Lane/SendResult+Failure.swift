@@ -1,10 +1,10 @@
 import HTTPClient
 
 extension SendResult {
-    /// The result of a response that the provider never sends: the address is wrong, or the response is a proxy's. No
-    /// push gets to the provider until that is fixed, so the HTTP status does not matter.
-    static func foreign(_ response: HTTPClientResponse) -> SendResult {
-        .configurationError(reason: "HTTP \(response.status): not a response of the provider", newConnection: true)
+    /// The result of a response that the provider never sends: the address is wrong, or the response is a proxy's. The
+    /// HTTP status then says nothing about the push.
+    init(foreign response: HTTPClientResponse) {
+        self = .foreign(reason: "HTTP \(response.status): not a response of the provider")
     }
 
     /// The result of a request without a response: the job is tried again, even if the provider may have accepted it. A

@@ -27,6 +27,9 @@ package enum SendResult: Equatable, Sendable {
     /// Nothing can be sent until an operator fixes the configuration; the job goes back to the queue. `newConnection`:
     /// the next attempt needs a new connection.
     case configurationError(reason: String, newConnection: Bool)
+    /// The response is not the provider's. The job is tried again; if the next response is not the provider's either,
+    /// this counts as a `configurationError`, because no push gets to the provider until the cause is removed.
+    case foreign(reason: String)
     /// APNs got too many provider tokens over this connection: try again; if it persists, on another connection.
     case tooManyTokens(reason: String)
     /// The server is closing this connection: send again on another.
