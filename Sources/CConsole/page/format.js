@@ -50,6 +50,54 @@ export function clock(time, withMilliseconds = false) {
     + (withMilliseconds ? `.${pad(date.getMilliseconds(), 3)}` : "");
 }
 
+/// The beginning of a text; an ellipsis stands for the rest.
+export function clip(text, most) {
+  return text.length <= most ? text : `${text.slice(0, most).replace(/[\uD800-\uDBFF]$/, "")}…`;
+}
+
+const LONGEST_JSON = 1 << 20; // characters of a text that is read as JSON
+const LONGEST_TEXT = 1 << 16; // and of what is shown of it
+const DEEPEST = 20; // levels of indentation
+const TOKENS = /"[^"\\]*(?:\\.[^"\\]*)*"|[[\]{},:]|[^\s"[\]{},:]+/g;
+
+/// JSON with a line for each member; another text as it is; of both the beginning. Clients may send thousands of nested
+/// arrays: if each level were indented, their text would grow with the square of the depth.
+export function indented(text) {
+  if (!isJSON(text)) return clip(text, LONGEST_TEXT);
+  let result = "", depth = 0, isOpen = false;
+  const line = () => `\n${"  ".repeat(Math.min(depth, DEEPEST))}`;
+  for (const [token] of text.matchAll(TOKENS)) {
+    const isEnd = token === "]" || token === "}";
+    if (isEnd) depth -= 1;
+    result += isOpen === isEnd ? token : line() + token;
+    isOpen = token === "[" || token === "{";
+    if (isOpen) depth += 1;
+    if (token === ",") result += line();
+    if (token === ":") result += " ";
+    if (result.length > LONGEST_TEXT) return clip(result, LONGEST_TEXT);
+  }
+  return result;
+}
+
+function isJSON(text) {
+  if (text.length > LONGEST_JSON) return false;
+  try {
+    JSON.parse(text);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+/// A value as JSON on one line. The browser refuses values that are nested too deep.
+export function compact(value) {
+  try {
+    return JSON.stringify(value) ?? "";
+  } catch {
+    return "(nested too deep to be shown)";
+  }
+}
+
 /// What a close code of the gateway means.
 const CLOSES = {
   1000: "normal", 1001: "going away", 1002: "protocol error", 1003: "binary message", 1007: "invalid UTF-8",

@@ -1,7 +1,7 @@
 // The lists of connections and channels.
 
 import { age, bytes, clock, count } from "./format.js";
-import { element, field, Poll, setText, Table } from "./page.js";
+import { element, field, MOST_ROWS, Poll, setText, Table } from "./page.js";
 
 const PAGE = 100;
 const PERIOD = 5_000;
@@ -54,6 +54,7 @@ export class Connections extends Listing {
   #connections = [];
   #next; // where the next page begins; undefined at the end
   #isExtended = false; // with older pages: then the list stays as it is
+  #isCut = false; // without the newest ones, which have given way to older pages
 
   constructor({ gateway }) {
     const channel = element("input", { autocomplete: "off" }), user = element("input", { autocomplete: "off" });
@@ -66,7 +67,8 @@ export class Connections extends Listing {
         mark: ({ outboxBytes }) => outboxBytes > 65_536 && "warn" },
       { title: "Silent for", isNumber: true, text: ({ lastSeenAt }) => age(lastSeenAt), hint: ({ lastSeenAt }) => lastSeenAt },
       { title: "Open for", isNumber: true, text: ({ since }) => age(since), hint: ({ since }) => since },
-      { title: "Channels", text: ({ channels }) => some(channels), hint: ({ channels }) => channels.join("\n") },
+      { title: "Channels", text: ({ channels, channelCount }) => some(channels, channelCount ?? channels.length),
+        hint: ({ channels }) => channels.join("\n") },
       { title: "Address", text: ({ address }) => address ?? "" },
       { title: "App", text: ({ app }) => app },
       { title: "Node", isOptional: true, text: ({ node }) => node ?? "" },
@@ -93,7 +95,7 @@ export class Connections extends Listing {
   }
 
   refresh() {
-    this.#isExtended = false;
+    this.#isExtended = this.#isCut = false;
     super.refresh();
   }
 
@@ -120,7 +122,9 @@ export class Connections extends Listing {
     this.#isExtended = true;
     const answer = await this.#page(this.#next);
     if (!answer) return;
-    this.#connections = [...this.#connections, ...answer.connections];
+    const all = [...this.#connections, ...answer.connections];
+    this.#isCut ||= all.length > MOST_ROWS;
+    this.#connections = all.slice(-MOST_ROWS);
     this.#next = answer.next;
     this.#show();
   }
@@ -130,14 +134,15 @@ export class Connections extends Listing {
     this.table.show(isWrongFirst ? [...this.#connections].sort((a, b) =>
       b.outboxBytes - a.outboxBytes || Date.parse(a.lastSeenAt) - Date.parse(b.lastSeenAt)) : this.#connections);
     this.more.hidden = !this.#next;
-    setText(this.status, `${count(this.#connections.length)} connections${this.#next ? ", the newest ones" : ""}`
+    const which = this.#isCut ? ", older ones" : this.#next ? ", the newest ones" : "";
+    setText(this.status, `${count(this.#connections.length)} connections${which}`
       + (this.#isExtended ? `, as of ${clock(Date.now())}` : ""));
   }
 }
 
-/// The first names of a list, and the number of the others.
-function some(names) {
-  return names.length <= 3 ? names.join(", ") : `${names.slice(0, 3).join(", ")} and ${count(names.length - 3)} more`;
+/// The first names of a list, and the number of the others. `total`: the list may have been cut.
+function some(names, total) {
+  return total <= 3 ? names.join(", ") : `${names.slice(0, 3).join(", ")} and ${count(total - 3)} more`;
 }
 
 export class Channels extends Listing {

@@ -1,20 +1,23 @@
 // The live log: the events of one channel as they come.
 
-import { clock, count } from "./format.js";
+import { clip, clock, compact, count, indented } from "./format.js";
 import { element, field, setAttribute, setText } from "./page.js";
 
 const LENGTH = 300; // events that are kept
+const SIZE = 1 << 20; // and characters of their data
+const SUMMARY = 300; // characters of an event's data that are shown while it is closed
+const SEARCHED = 2_000; // and in which the filter searches
 
 export class Log {
   title = "Live log";
   #feed;
   #gateway;
   #leave = null;
-  #waiting = []; // events that came while the log was paused
+  #waiting = new Newest(); // events that came while the log was paused
+  #rows = new Newest(); // those that are shown
   #isPaused = false;
   #isScheduled = false;
   #received = 0;
-  #skipped = 0;
 
   constructor({ gateway, feed }) {
     this.#gateway = gateway;
@@ -76,18 +79,15 @@ export class Log {
         setText(this.state, kind === "live" ? `Follows ${name}` : `${name}: ${text}`);
         setAttribute(this.state, "class", kind === "refused" ? "refused" : "note");
       },
-      onEvent: (event, data, channel) => this.#receive({ event, data, channel, at: Date.now() }),
+      onEvent: (event, data, channel) => this.#receive(event, data, channel),
     });
   }
 
   /// Events of one frame are shown together, and no more than are kept.
-  #receive(event) {
+  #receive(event, data, channel) {
+    const text = typeof data === "string" ? data : compact(data);
     this.#received += 1;
-    this.#waiting.push(event);
-    if (this.#waiting.length > LENGTH) {
-      this.#waiting.shift();
-      this.#skipped += 1;
-    }
+    this.#waiting.add({ event, text, channel, at: Date.now() });
     if (this.#isScheduled) return;
     this.#isScheduled = true;
     setTimeout(() => {
@@ -98,30 +98,35 @@ export class Log {
 
   #display() {
     if (!this.#isPaused) {
-      this.events.prepend(...this.#waiting.reverse().map((event) => this.#row(event)));
-      this.#waiting = [];
-      while (this.events.childElementCount > LENGTH) this.events.lastElementChild.remove();
+      const rows = this.#waiting.take().map((event) => this.#row(event));
+      this.events.prepend(...rows.map(({ node }) => node).reverse());
+      for (const row of rows) for (const { node } of this.#rows.add(row)) node.remove();
     }
+    const { skipped, length } = this.#waiting;
     setText(this.number, `${count(this.#received)} events`
-      + (this.#isPaused ? `, ${count(this.#waiting.length)} wait` : "")
-      + (this.#skipped ? `, ${count(this.#skipped)} came too fast to show` : ""));
+      + (this.#isPaused ? `, ${count(length)} wait` : "")
+      + (skipped ? `, ${count(skipped)} came too fast to show` : ""));
   }
 
-  #row({ event, data, channel, at }) {
-    const text = typeof data === "string" ? data : JSON.stringify(data) ?? "";
-    const row = element("li", {}, element("time", { datetime: new Date(at).toISOString() }, clock(at, true)), " ",
-      element("strong", {}, event), " ", element("details", {}, element("summary", {}, text.slice(0, 300)),
-        element("pre", { title: channel }, pretty(text))));
-    row.hidden = !this.#matches(row);
+  /// The data is formatted only while it is open: it is the clients', and there may be a megabyte of it.
+  #row({ event, text, channel, at }) {
+    const data = element("pre", { title: channel });
+    const details = element("details", { toggle: () => setText(data, details.open ? indented(text) : "") },
+      element("summary", {}, clip(text, SUMMARY)), data);
+    const time = clock(at, true);
+    const node = element("li", {}, element("time", { datetime: new Date(at).toISOString() }, time), " ",
+      element("strong", {}, event), " ", details);
+    const row = { node, text, searched: `${time} ${event} ${text.slice(0, SEARCHED)}`.toLowerCase() };
+    node.hidden = !this.#matches(row);
     return row;
   }
 
-  #matches(row) {
-    return row.textContent.toLowerCase().includes(this.filter.value.trim().toLowerCase());
+  #matches({ searched }) {
+    return searched.includes(this.filter.value.trim().toLowerCase());
   }
 
   #applyFilter() {
-    for (const row of this.events.children) row.hidden = !this.#matches(row);
+    for (const row of this.#rows.items) row.node.hidden = !this.#matches(row);
   }
 
   togglePause() {
@@ -133,16 +138,39 @@ export class Log {
 
   #clear() {
     this.events.replaceChildren();
-    this.#waiting = [];
-    this.#received = this.#skipped = 0;
+    [this.#waiting, this.#rows] = [new Newest(), new Newest()];
+    this.#received = 0;
     this.#display();
   }
 }
 
-function pretty(text) {
-  try {
-    return JSON.stringify(JSON.parse(text), null, 2);
-  } catch {
-    return text;
+/// The newest events, up to a number and a length of their texts together. The newest one is kept in any case.
+class Newest {
+  items = [];
+  skipped = 0;
+  #size = 0;
+
+  get length() {
+    return this.items.length;
+  }
+
+  /// Returns the events that give way.
+  add(item) {
+    this.items.push(item);
+    this.#size += item.text.length;
+    const gone = [];
+    while (this.items.length > LENGTH || (this.#size > SIZE && this.items.length > 1)) {
+      gone.push(this.items.shift());
+      this.#size -= gone.at(-1).text.length;
+    }
+    this.skipped += gone.length;
+    return gone;
+  }
+
+  /// Removes all.
+  take() {
+    const { items } = this;
+    [this.items, this.#size] = [[], 0];
+    return items;
   }
 }

@@ -5,7 +5,7 @@ import { Tiles } from "./tiles.js";
 const [LOWEST, HIGHEST] = [1, 19]; // zoom levels; a world of level z is 256 × 2^z pixels wide
 const STEPS = [30, 10, 5, 2, 1, 0.5, 0.2, 0.1, 0.05, 0.02, 0.01, 0.005, 0.002, 0.001, 0.0005, 0.0002];
 const EARTH = 40_075_017; // metres around the equator
-const MOST_LABELS = 500; // drivers in sight above which only the chosen one has a label
+const MOST_MARKERS = 500; // drivers in sight above which they are dots, and only the chosen one has a label
 const REACH = 18; // pixels around a driver that a click hits
 
 /// The place of coordinates in a square world of side 1, as in all web maps.
@@ -25,11 +25,13 @@ export class MapCanvas {
   #pointers = new Map();
   #moved = 0;
   #frame = null;
+  #seen = ""; // the part of the world that was drawn last
   #tiles;
 
-  /// `onSelect(id)` is called when a driver is chosen, with null for none.
-  constructor(tileUrl, onSelect) {
-    this.onSelect = onSelect;
+  /// `onSelect(id)` is called when a driver is chosen, with null for none; `onMove()` when another part of the world is
+  /// drawn.
+  constructor(tileUrl, { onSelect, onMove }) {
+    Object.assign(this, { onSelect, onMove });
     this.#tiles = tileUrl ? new Tiles(tileUrl, () => this.#redraw()) : null;
     this.canvas = document.createElement("canvas");
     this.context = this.canvas.getContext("2d");
@@ -89,10 +91,12 @@ export class MapCanvas {
   /// Shows everything that has a position.
   fit() {
     const { drivers, places } = this.#content;
-    const points = [...drivers, ...places].map(({ latitude, longitude }) => project(latitude, longitude));
-    if (points.length === 0) return;
-    const xs = points.map(({ x }) => x), ys = points.map(({ y }) => y);
-    const [left, right, top, bottom] = [Math.min(...xs), Math.max(...xs), Math.min(...ys), Math.max(...ys)];
+    if (drivers.length + places.length === 0) return;
+    let [left, right, top, bottom] = [Infinity, -Infinity, Infinity, -Infinity];
+    for (const { latitude, longitude } of [...drivers, ...places]) {
+      const { x, y } = project(latitude, longitude);
+      [left, right, top, bottom] = [Math.min(left, x), Math.max(right, x), Math.min(top, y), Math.max(bottom, y)];
+    }
     this.#center = { x: (left + right) / 2, y: (top + bottom) / 2 };
     const room = (pixels, size) => Math.max(40, pixels - 96) / Math.max(size, 1e-7);
     const scale = Math.min(room(this.canvas.clientWidth, right - left), room(this.canvas.clientHeight, bottom - top));
@@ -127,9 +131,9 @@ export class MapCanvas {
 
   #release(event) {
     if (!this.#pointers.delete(event.pointerId) || this.#moved > 4 || this.#pointers.size > 0) return;
-    const { offsetX, offsetY } = event;
+    const { offsetX, offsetY } = event, pixel = this.#pixels();
     const distances = this.#content.drivers.map((driver) => {
-      const { x, y } = this.#pixel(driver);
+      const { x, y } = pixel(driver);
       return { driver, distance: Math.hypot(x - offsetX, y - offsetY) };
     }).filter(({ distance }) => distance <= REACH).sort((a, b) => a.distance - b.distance);
     this.onSelect(distances[0]?.driver.id ?? null);
@@ -161,11 +165,22 @@ export class MapCanvas {
     });
   }
 
-  /// The pixel of a place.
-  #pixel({ latitude, longitude }) {
-    const { x, y } = project(latitude, longitude), scale = this.#scale();
-    const { clientWidth, clientHeight } = this.canvas;
-    return { x: (x - this.#center.x) * scale + clientWidth / 2, y: (y - this.#center.y) * scale + clientHeight / 2 };
+  /// A function that gives the pixel of a place, until the map is moved. The canvas is measured once: that is slow.
+  #pixels() {
+    const { clientWidth: width, clientHeight: height } = this.canvas, scale = this.#scale(), center = this.#center;
+    return ({ latitude, longitude }) => {
+      const { x, y } = project(latitude, longitude);
+      return { x: (x - center.x) * scale + width / 2, y: (y - center.y) * scale + height / 2 };
+    };
+  }
+
+  /// A function that tells whether a place is in sight, until the map is moved.
+  get sight() {
+    const { clientWidth: width, clientHeight: height } = this.canvas, pixel = this.#pixels();
+    return (place) => {
+      const { x, y } = pixel(place);
+      return x >= 0 && x <= width && y >= 0 && y <= height;
+    };
   }
 
   #draw() {
@@ -173,8 +188,9 @@ export class MapCanvas {
     if (width === 0 || height === 0) return;
     [canvas.width, canvas.height] = [Math.round(width * ratio), Math.round(height * ratio)];
     context.setTransform(ratio, 0, 0, ratio, 0, 0);
-    const style = getComputedStyle(canvas);
-    this.colour = (name) => style.getPropertyValue(`--${name}`);
+    const style = getComputedStyle(canvas), colours = {};
+    this.colour = (name) => colours[name] ??= style.getPropertyValue(`--${name}`);
+    this.pixel = this.#pixels();
     this.font = (size, weight = 400) => `${weight} ${size}px ${style.fontFamily}`;
     context.fillStyle = this.colour("map");
     context.fillRect(0, 0, width, height);
@@ -183,6 +199,9 @@ export class MapCanvas {
     this.#drawPlaces();
     this.#drawDrivers(width, height);
     this.#drawScale(width, height);
+    const seen = [this.#center.x, this.#center.y, this.#zoom, width, height].join();
+    if (seen !== this.#seen) this.onMove();
+    this.#seen = seen;
   }
 
   #drawGraticule(width, height) {
@@ -201,12 +220,12 @@ export class MapCanvas {
       for (let index = Math.ceil(from / step); index * step <= to; index += 1) draw(index * step);
     };
     lines(Math.max(-180, first.longitude), Math.min(180, last.longitude), (longitude) => {
-      const x = Math.round(this.#pixel({ latitude: 0, longitude }).x) + 0.5;
+      const x = Math.round(this.pixel({ latitude: 0, longitude }).x) + 0.5;
       this.#line([[x, 0], [x, height]]);
       context.fillText(text(longitude, "EW"), x + 4, 14);
     });
     lines(Math.max(-85, last.latitude), Math.min(85, first.latitude), (latitude) => {
-      const y = Math.round(this.#pixel({ latitude, longitude: 0 }).y) + 0.5;
+      const y = Math.round(this.pixel({ latitude, longitude: 0 }).y) + 0.5;
       this.#line([[0, y], [width, y]]);
       if (y > 30) context.fillText(text(latitude, "NS"), 4, y - 4);
     });
@@ -219,7 +238,7 @@ export class MapCanvas {
   }
 
   #drawPlaces() {
-    const { context } = this, points = this.#content.places.map((place) => ({ ...place, ...this.#pixel(place) }));
+    const { context } = this, points = this.#content.places.map((place) => ({ ...place, ...this.pixel(place) }));
     context.strokeStyle = this.colour("ink");
     context.lineWidth = 1.5;
     context.setLineDash([5, 5]);
@@ -237,27 +256,36 @@ export class MapCanvas {
 
   #drawDrivers(width, height) {
     const { context } = this, { drivers, selected } = this.#content;
-    const points = drivers.map((driver) => ({ driver, ...this.#pixel(driver) }))
+    const points = drivers.map((driver) => ({ driver, ...this.pixel(driver) }))
       .filter(({ x, y }) => x > -50 && x < width + 50 && y > -50 && y < height + 50);
+    const isSelected = ({ driver }) => driver.id === selected;
+    const marked = points.length > MOST_MARKERS ? points.filter(isSelected) : points;
+    if (marked !== points) this.#dots(points);
     context.lineWidth = 1.5;
-    for (const { driver, x, y } of points) {
+    for (const { driver, x, y } of marked) {
       const colour = this.colour(driver.isStale ? "faint" : "accent");
       context.strokeStyle = colour;
       context.globalAlpha = 0.5;
-      this.#line([...driver.trail.map((place) => Object.values(this.#pixel(place))), [x, y]]);
+      this.#line([...driver.trail.map((place) => Object.values(this.pixel(place))), [x, y]]);
       context.globalAlpha = 1;
       this.#marker(x, y, driver, colour, driver.id === selected);
     }
     // Labels where there is room; the chosen driver's in any case, and first.
-    const taken = points.map(({ x, y }) => ({ x: x - 7, y: y - 7, width: 14, height: 14 }));
-    const isSelected = ({ driver }) => driver.id === selected;
-    const named = points.length > MOST_LABELS ? points.filter(isSelected)
-      : points.sort((a, b) => isSelected(b) - isSelected(a));
-    for (const { driver, x, y } of named) {
+    const taken = marked.map(({ x, y }) => ({ x: x - 7, y: y - 7, width: 14, height: 14 }));
+    for (const { driver, x, y } of marked.sort((a, b) => isSelected(b) - isSelected(a))) {
       const box = { x: x + (driver.id === selected ? 20 : 15), y: y - 7, width: 7 * driver.label.length, height: 15 };
       if (driver.id !== selected && taken.some((other) => overlap(box, other))) continue;
       taken.push(box);
       this.#label(driver.label, box.x, y + 4, driver.id === selected ? 700 : 400);
+    }
+  }
+
+  /// Drivers as squares, which are drawn fast.
+  #dots(points) {
+    const { context } = this;
+    for (const isStale of [true, false]) {
+      context.fillStyle = this.colour(isStale ? "faint" : "accent");
+      for (const { driver, x, y } of points) if (driver.isStale === isStale) context.fillRect(x - 2, y - 2, 4, 4);
     }
   }
 

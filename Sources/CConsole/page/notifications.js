@@ -1,10 +1,11 @@
 // Notifications: those that are unconfirmed, a search, and the timeline of one.
 
-import { age, clock, count, span } from "./format.js";
-import { element, field, List, Poll, setAttribute, setText, Table } from "./page.js";
+import { age, clip, clock, compact, count, indented, span } from "./format.js";
+import { element, field, List, MOST_ROWS, Poll, setAttribute, setText, Table } from "./page.js";
 
 const PAGE = 50;
 const PERIOD = 5_000;
+const LONGEST = 2_000; // characters of what a step says
 const STATES = ["unconfirmed", "created", "written", "confirmed", "acknowledged", "expired", "all"];
 const MARKS = { confirmed: "good", acknowledged: "good", expired: "none" };
 const BAD_STEPS = new Set(["push_failed", "push_rejected", "push_expired"]);
@@ -136,11 +137,14 @@ export class Notifications {
     if (answer) this.#display([...this.shown, ...answer.notifications], answer.notifications.length === PAGE);
   }
 
+  /// The newest ones give way to older pages.
   #display(notifications, mayHaveMore = false) {
-    this.shown = notifications;
-    this.table.show(notifications);
+    this.isCut = this.isExtended && (this.isCut || notifications.length > MOST_ROWS);
+    this.shown = notifications.slice(-MOST_ROWS);
+    this.table.show(this.shown);
     this.more.hidden = !mayHaveMore;
-    setText(this.status, `${count(notifications.length)} notifications${mayHaveMore ? ", the newest ones" : ""}`);
+    const which = this.isCut ? ", older ones" : mayHaveMore ? ", the newest ones" : "";
+    setText(this.status, `${count(this.shown.length)} notifications${which}`);
   }
 
   #showTimeline(id) {
@@ -179,12 +183,13 @@ class Timeline {
   }
 
   show({ notification, steps }) {
-    const text = JSON.stringify(notification);
+    const text = compact(notification);
     if (text !== this.shown) this.#showFacts(notification);
     this.shown = text;
-    setText(this.none, steps.length === 0 ? "The gateway knows no step of this id" : "");
+    setText(this.none, steps.length === 0 ? "The gateway knows no step of this id"
+      : steps.length > MOST_ROWS ? `The first ${MOST_ROWS} of ${count(steps.length)} steps` : "");
     const start = steps.length ? Date.parse(steps[0].at) : 0;
-    this.list.show(steps.map((step, index) => ({
+    this.list.show(steps.slice(0, MOST_ROWS).map((step, index) => ({
       ...step, key: index, sinceStart: Date.parse(step.at) - start,
       sinceBefore: index === 0 ? null : Date.parse(step.at) - Date.parse(steps[index - 1].at),
     })));
@@ -205,7 +210,7 @@ class Timeline {
       "Collapse key": collapseKey, "Correlation id": correlationId,
     }).filter(([, value]) => value).map(([name, value]) => element("div", {}, element("dt", {}, name),
       element("dd", { class: name === "State" && MARKS[state] }, value))));
-    setText(this.data, JSON.stringify(notification.data, null, 2));
+    setText(this.data, indented(compact(notification.data)));
   }
 }
 
@@ -226,7 +231,8 @@ class Step {
     setText(this.after, sinceBefore === null ? "0" : `+${span(sinceBefore)}`);
     setAttribute(this.after, "title", `${span(sinceStart)} after the first step`);
     const details = Object.entries(detail ?? {}).map(([name, value]) =>
-      `${name} ${typeof value === "object" ? JSON.stringify(value) : value}`);
-    setText(this.more, [by, device && `device ${device}`, toldAt && `told ${toldAt}`, ...details].filter(Boolean).join(" · "));
+      `${name} ${typeof value === "object" ? compact(value) : value}`);
+    const more = [by, device && `device ${device}`, toldAt && `told ${toldAt}`, ...details].filter(Boolean).join(" · ");
+    setText(this.more, clip(more, LONGEST));
   }
 }

@@ -178,6 +178,7 @@ export class Overview {
       { title: "Lane", text: ({ lane }) => lane },
       { title: "State", text: ({ state }) => state,
         mark: ({ state }) => ({ running: "good", paused: "warn", stopped: "bad" })[state] },
+      { title: "Paused until", isOptional: true, text: ({ pausedUntil }) => pausedUntil ? clock(pausedUntil) : "" },
       number("Queued", "depth"), number("In flight", "inFlight"),
       { title: "Oldest", isNumber: true, text: ({ oldestAt }) => oldestAt ? age(oldestAt) : "" },
       { title: "Last accepted", isNumber: true, text: ({ lastAcceptedAt }) => lastAcceptedAt ? clock(lastAcceptedAt) : "" },

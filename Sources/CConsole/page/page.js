@@ -1,6 +1,12 @@
 // Builds and changes the page. Texts go in as text nodes only, so nothing that the gateway sends is parsed as HTML.
 
+import { clip, count } from "./format.js";
+
 const SVG = "http://www.w3.org/2000/svg";
+
+/// The most items that a list shows: nobody reads more, and a browser needs seconds to lay out thousands.
+export const MOST_ROWS = 200;
+const [LONGEST_CELL, LONGEST_HINT] = [500, 2_000]; // characters
 
 /// Makes an element. A function is a listener of that event; false, null and undefined leave an attribute out.
 export function element(name, attributes, ...children) {
@@ -37,9 +43,11 @@ export function field(label, control) {
   return element("label", { class: "field" }, element("span", {}, label), control);
 }
 
-/// Lets a parent have one child per item, in the items' order. Children of items with the same key are kept.
+/// Lets a parent have one child per item, in the items' order, for the first `MOST_ROWS` items. Children of items with the
+/// same key are kept.
 export class List {
   #rows = new Map();
+  #items = new Map();
 
   /// `create(item)` returns `{node, update(item)}`.
   constructor(parent, keyOf, create) {
@@ -47,10 +55,11 @@ export class List {
   }
 
   show(items) {
-    const rows = new Map(items.map((item) => [this.keyOf(item), item]));
-    for (const [key, row] of this.#rows) if (!rows.has(key)) row.node.remove();
+    this.#items = new Map(items.slice(0, MOST_ROWS).map((item) => [this.keyOf(item), item]));
+    for (const [key, row] of this.#rows) if (!this.#items.has(key)) row.node.remove();
     let next = this.parent.firstChild;
-    for (const [key, item] of rows) {
+    const rows = new Map();
+    for (const [key, item] of this.#items) {
       const row = this.#rows.get(key) ?? this.create(item);
       rows.set(key, row);
       row.update(item);
@@ -58,6 +67,11 @@ export class List {
       else this.#place(row.node, next);
     }
     this.#rows = rows;
+  }
+
+  /// Shows the same items again: their ages have changed.
+  refresh() {
+    for (const [key, item] of this.#items) this.#rows.get(key).update(item);
   }
 
   /// A move in one step keeps the focus, where the browser has it.
@@ -69,29 +83,38 @@ export class List {
 
 /// A table. A column has a `title` and `text(item)`, and may have `mark(item)` (a class), `hint(item)`, `link(item)`
 /// or `act(item)` (makes the text a button), `isNumber`, and `isOptional` (it is hidden while all its texts are empty). On
-/// narrow screens each row is a card, with the titles beside the texts.
+/// narrow screens each row is a card, with the titles beside the texts. Above `MOST_ROWS` items, a note tells how many
+/// there are.
 export class Table {
   constructor(caption, columns, keyOf, empty = "None") {
     const body = element("tbody");
     this.list = new List(body, keyOf, () => new Row(columns));
     this.columns = columns;
     this.empty = element("p", { class: "empty" }, empty);
+    this.rest = element("p", { class: "note", hidden: true });
     this.table = element("table", {},
       element("caption", {}, caption),
       element("thead", {}, element("tr", {}, columns.map((column) =>
         element("th", { scope: "col", class: column.isNumber && "number" }, column.title)))),
       body);
-    this.element = element("div", { class: "table" }, this.table, this.empty);
+    this.element = element("div", { class: "table" }, this.table, this.empty, this.rest);
   }
 
   show(items) {
+    const shown = items.slice(0, MOST_ROWS);
     for (const [index, column] of this.columns.entries()) {
-      column.isHidden = Boolean(column.isOptional) && items.every((item) => column.text(item) === "");
+      column.isHidden = Boolean(column.isOptional) && shown.every((item) => column.text(item) === "");
       this.table.tHead.rows[0].cells[index].hidden = column.isHidden;
     }
-    this.list.show(items);
+    this.list.show(shown);
     this.table.tHead.hidden = items.length === 0;
     this.empty.hidden = items.length > 0;
+    this.rest.hidden = items.length === shown.length;
+    setText(this.rest, `${count(shown.length)} of ${count(items.length)}`);
+  }
+
+  refresh() {
+    this.list.refresh();
   }
 }
 
@@ -117,11 +140,12 @@ class Cell {
   update(item) {
     this.item = item;
     const { column } = this;
-    const text = column.text(item);
+    const text = clip(String(column.text(item)), LONGEST_CELL);
     setText(this.text, text);
     this.node.hidden = column.isHidden;
     if (column.link) setAttribute(this.text, "href", column.link(item));
-    setAttribute(this.node, "title", column.hint?.(item));
+    const hint = column.hint?.(item);
+    setAttribute(this.node, "title", typeof hint === "string" ? clip(hint, LONGEST_HINT) : hint);
     setAttribute(this.node, "class",
       [column.isNumber && "number", column.mark?.(item), text === "" && "none"].filter(Boolean).join(" ") || null);
   }

@@ -1,6 +1,6 @@
 // The statistics of the last five minutes, and what is wrong in them.
 
-import { closeMeaning, count, share, span } from "./format.js";
+import { clock, closeMeaning, count, share, span } from "./format.js";
 
 export const WINDOW = 300_000; // milliseconds
 
@@ -66,7 +66,8 @@ export function problems(history, lanes = [], delivery = null, isNodeSilent = fa
   for (const lane of lanes) {
     const why = lane.lastError ? `: ${lane.lastError.reason}` : "";
     add(lane.state === "stopped", true, `lane ${lane.lane}`, `Push lane ${lane.lane} is stopped${why}`);
-    add(lane.state === "paused", false, `lane ${lane.lane}`, `Push lane ${lane.lane} is paused${why}`);
+    const until = lane.pausedUntil ? ` until ${clock(lane.pausedUntil)}` : "";
+    add(lane.state === "paused", false, `lane ${lane.lane}`, `Push lane ${lane.lane} is paused${until}${why}`);
     const wait = lane.oldestAt ? Date.now() - Date.parse(lane.oldestAt) : 0;
     add(lane.state === "running" && wait > 60_000, false, `queue ${lane.lane}`,
       `Pushes waiting in lane ${lane.lane}: ${count(lane.depth)}, the oldest for ${span(wait)}`);
