@@ -117,7 +117,7 @@ import Testing
     }
 
     /// Each argument is one grapheme cluster, so a cut text contains it completely or not at all.
-    @Test(arguments: ["👩‍👩‍👧‍👦", "🇬🇧", "👍🏽", "e\u{301}\u{323}", "漢", "한", "กำ", "नि", "\r\n", "\"", "\u{1}", "\\"])
+    @Test(arguments: ["👩‍👩‍👧‍👦", "👩🏽‍❤️‍💋‍👨🏽", "🏴󠁧󠁢󠁥󠁮󠁧󠁿", "🇬🇧", "👍🏽", "e\u{301}\u{323}", "漢", "한", "กำ", "नि", "\r\n", "\"", "\u{1}", "\\"])
     func cutsBetweenGraphemeClusters(_ character: String) throws {
         var message = try message()
         let whole = text(character, 6_000 / character.utf8.count)
@@ -134,13 +134,30 @@ import Testing
         }
     }
 
-    /// A letter with very many accents is one grapheme cluster. If it does not fit, it is dropped, not cut.
-    @Test func dropsAClusterThatDoesNotFit() throws {
+    /// A letter with very many accents is one grapheme cluster, which may be the whole text. It is cut between two
+    /// accents.
+    @Test(arguments: ["", "a", "abc", "👩‍👩‍👧‍👦"]) func cutsAClusterThatIsNoCharacter(_ start: String) throws {
         var message = try message()
-        message.eventFields = [PushMessage.Field("note", "a" + text("\u{301}", 4_000))]
+        let whole = start + text("\u{301}", 4_000)
+        message.eventFields = [PushMessage.Field("note", whole)]
+        message.body = whole
+        for object in [try ReadObject(payload(message)), try ReadObject(fcm(message)).object("message.data")] {
+            let (note, body) = (try #require(object["note"]), try #require(object["message"]))
+            #expect(note.utf8.count > 20 - 2 && body.utf8.count > 1_500)
+            for value in [note, body] {
+                #expect(value.unicodeScalars.last == "…")
+                #expect(whole.unicodeScalars.starts(with: value.unicodeScalars.dropLast()))
+            }
+        }
+        #expect(payload(message).count > 4_090)
+    }
+
+    /// A value of 24 bytes has no room for the longest emoji, which is dropped: a part of it would be another emoji.
+    @Test func dropsAnEmojiThatDoesNotFit() throws {
+        var message = try message()
+        message.body = text("b", 5_000)
+        message.eventFields = [PushMessage.Field("note", text("👩🏽‍❤️‍💋‍👨🏽", 100))]
         #expect(try ReadObject(payload(message))["note"] == "…")
-        message.eventFields = [PushMessage.Field("note", "ab" + text("\u{301}", 4_000))]
-        #expect(try ReadObject(payload(message))["note"] == "a…")
     }
 
     /// Random messages fit, are JSON and UTF-8 (``ReadObject`` checks both), and each text is whole or a prefix with an

@@ -5,7 +5,7 @@ extension PushMessage {
     private static let textBytesMin = 64
 
     /// Truncates the message until it fits: cuts first the longest event fields, then the body, then the title, always
-    /// between grapheme clusters; then drops event fields. Required fields are not affected, unless they alone are too
+    /// between characters (``Swift/String/characterBytesMax``); then drops event fields. Required fields are not affected, unless they alone are too
     /// long: then the longest of them are dropped. They are never cut: half an id would be another id. If all this is
     /// not enough, sound, category and thread are removed.
     /// - Parameters:
@@ -86,18 +86,40 @@ extension String {
     fileprivate func cut(by excess: Int, keeping least: Int) -> String { cut(toJSONBytes: max(least, jsonBytes - excess)) }
 
     /// The string if it fits; else as many of its first characters as fit, followed by an ellipsis. Characters are
-    /// grapheme clusters: an emoji with its skin tone, a letter with its accents.
+    /// grapheme clusters: an emoji with its skin tone, a letter with its accents. A cluster of more than
+    /// ``characterBytesMax`` is cut between Unicode scalars.
     fileprivate func cut(toJSONBytes bytesMax: Int) -> String {
         guard jsonBytes > bytesMax else { return self }
         var left = bytesMax - Self.ellipsis.utf8.count
         var end = startIndex
         while true {
             let next = index(after: end)
-            left -= utf8[end..<next].reduce(0) { $0 + Self.jsonBytes($1) }
-            guard left >= 0 else { return self[..<end] + Self.ellipsis }
+            let bytes = utf8[end..<next].reduce(0) { $0 + Self.jsonBytes($1) }
+            guard bytes <= left else {
+                if bytes > Self.characterBytesMax { end = endOfScalars(from: end, jsonBytes: left) }
+                return self[..<end] + Self.ellipsis
+            }
+            left -= bytes
             end = next
         }
     }
+
+    /// The end of as many scalars as fit.
+    private func endOfScalars(from start: Index, jsonBytes bytesMax: Int) -> Index {
+        var left = bytesMax
+        var end = start
+        while end < endIndex {
+            let next = unicodeScalars.index(after: end)
+            left -= utf8[end..<next].reduce(0) { $0 + Self.jsonBytes($1) }
+            guard left >= 0 else { break }
+            end = next
+        }
+        return end
+    }
+
+    /// A grapheme cluster with more bytes is none of a script or an emoji (the longest emoji has 35), but a letter with
+    /// very many accents. It would never fit, and if it stands at the beginning, nothing of the text would be left.
+    private static let characterBytesMax = 64
 
     private static let ellipsis = "…"
 }
