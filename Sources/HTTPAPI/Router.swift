@@ -130,16 +130,16 @@ package struct Router {
         }
     }
 
-    /// Permits requests with the metrics token, or with a JWT of role admin or ops. If no metrics token is configured,
-    /// also permits requests from this machine.
+    /// Permits requests with the metrics token, or with a JWT or session cookie of role admin or ops. If no metrics token
+    /// is configured, also permits requests from this machine.
     private func metrics(_ request: HTTPRequest, _ now: Int64) throws(APIError) -> Routing {
         if metricsToken.isEmpty, request.isLoopback { return .route(RoutedRequest(.metrics)) }
-        if let authorization = request.authorization {
-            if !metricsToken.isEmpty, ConstantTime.equal(authorization, "Bearer " + metricsToken) {
-                return .route(RoutedRequest(.metrics))
-            }
-            if let routing = try fleet.metrics(request, now: now) { return routing }
+        if let authorization = request.authorization, !metricsToken.isEmpty,
+            ConstantTime.equal(authorization, "Bearer " + metricsToken)
+        {
+            return .route(RoutedRequest(.metrics))
         }
+        if let routing = try fleet.metrics(request, now: now) { return routing }
         guard !metricsToken.isEmpty else {
             throw APIError(403, "Metrics require a JWT of role admin or ops, or metrics.token to be set")
         }

@@ -4,7 +4,7 @@ import time
 
 import pytest
 
-from harness.fleet import JWT, unique_id
+from harness.fleet import JWT, Caller, unique_id
 from harness.sessions import CBC, GCM, session_claims, session_cookie
 
 SECRET, OLD = "the-secret-of-the-dashboard-32-bytes", "the-secret-before-it-was-changed-32b"
@@ -152,3 +152,16 @@ def test_without_a_secret_the_cookie_is_not_read(start_gateway, closing):
 def test_the_secret_is_in_no_log_line_and_no_report(fleet, order):
     unassign(fleet, order, f"{NAME}={v4_cookie()}")
     assert SECRET not in fleet.gateway.log() and OLD not in fleet.gateway.log()
+
+
+def test_metrics_are_open_to_the_same_cookies_as_the_operators_endpoints(start_gateway, closing):
+    gateway = start_gateway(sections=SETTINGS["sections"] | {"metrics": {"token": "the-token"}})
+    caller = closing(Caller(gateway))
+    for claims, status in ((session_claims(), 200), (session_claims(role="Support"), 200), (session_claims(role="USER"), 403)):
+        headers = {"Cookie": f"{NAME}={v4_cookie(claims)}"}
+        for path in ("/metrics", "/api/ops/stats"):
+            assert caller.request("GET", path, headers=headers).status == status, (claims, path)
+    crossing = {"Cookie": f"{NAME}={v4_cookie()}", "Origin": "https://evil.example"}
+    for path in ("/metrics", "/api/ops/stats"):
+        assert caller.request("GET", path, headers=crossing).status == 401
+        assert caller.request("GET", path, headers={"Cookie": f"{NAME}=x"}).status == 401

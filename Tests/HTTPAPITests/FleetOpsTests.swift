@@ -194,4 +194,20 @@ import Testing
             #expect(call.status(FleetCall.router(metricsToken: metricsToken)) == 403)
         }
     }
+
+    /// The same cookies as for `/api/ops/*`, from the same pages.
+    @Test(arguments: ["/metrics", "/api/ops/stats"]) func acceptsCookiesOfAdminsAndOps(path: String) {
+        let router = FleetCall.router(metricsToken: "t0ken", origins: ["https://ops.example"])
+        func status(_ role: Role, _ fields: [HTTPRequest.Field: String] = [:]) -> Int? {
+            let cookie = "session=" + FleetCall.token(for: FleetCall.identity(role))
+            return call(path, fields.merging([.cookie: cookie]) { $1 }, isLoopback: false).status(router)
+        }
+        #expect([.admin, .ops].map { status($0) } == [nil, nil])
+        #expect([.driver, .customer].map { status($0) } == [403, 403])
+        #expect(status(.ops, [.origin: "https://ops.example"]) == nil)
+        #expect(status(.ops, [.origin: "https://evil.example"]) == 401)
+        #expect(status(.ops, [.secFetchSite: "cross-site"]) == 401)
+        #expect(status(.ops, [.authorization: "Bearer x"]) == 401, "a header that is invalid takes precedence")
+        #expect(call(path, [.cookie: "session=x"], isLoopback: false).status(router) == 401)
+    }
 }

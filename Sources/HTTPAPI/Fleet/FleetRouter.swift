@@ -227,10 +227,17 @@ package struct FleetRouter {
 
     // MARK: Ops
 
-    /// Permits `/metrics` if the request's JWT may read `/api/ops/*`. Nil if the request has no valid JWT.
-    /// - Throws: ``APIError`` with 403 if the JWT has another role.
+    /// Permits `/metrics` if the request's JWT or cookie may read `/api/ops/*`. Nil if the request has neither, or it is
+    /// invalid.
+    /// - Throws: ``APIError`` with 403 if the sender has another role, or none.
     func metrics(_ request: HTTPRequest, now: Int64) throws(APIError) -> Routing? {
-        guard let result = try? authenticator.authenticate(on: request, now: now) else { return nil }
+        let result: Authenticator.Result
+        do throws(APIError) {
+            result = try authenticator.authenticate(on: request, now: now)
+        } catch {
+            guard error.status == 403 else { return nil }
+            throw error
+        }
         switch result {
         case .needsKey(let key): return .needsKey(key)
         case .identity(let identity):
