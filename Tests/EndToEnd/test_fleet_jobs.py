@@ -372,3 +372,30 @@ def test_driver_catches_up_after_a_gap(admin, driver, fleet):
     assert [job["code"] for job in jobs] == [code]
     removal = without_ids(notifications(driver)[1]["data"])
     assert removal["message"] == "You have been removed from this job"
+
+
+def test_a_former_driver_does_not_see_the_customer(admin, driver, fleet, code):
+    """The list leaves out who the customer is and where; what the device missed is replayed as it was sent."""
+    private = {name: ORDER_FIELDS[name] for name in ("customerName", "pickupAddress", "dropoffAddress")}
+
+    def listed(person) -> list[dict]:
+        return [{name: each["data"][name] for name in private} for each in notifications(person)
+                if each["event"] == "job-assigned"]
+
+    other, hidden = fleet.driver(), dict.fromkeys(private)
+    admin.assign(code, driver.subject, **private)
+    assert listed(driver) == [private]
+    admin.assign(code, other.subject)
+    assert (listed(driver), listed(other)) == ([hidden], [private])
+    client = fleet.listen(driver, f"driver-{driver.subject}")
+    assert private.items() <= client.expect_data("job-assigned").items()
+    admin.assign(code, driver.subject)
+    assert (listed(driver), listed(other)) == ([private] * 2, [hidden])
+    driver.accept(code)
+    for step in STEPS:
+        driver.progress(code, step)
+    assert listed(driver) == [private] * 2, "the driver has completed the job"
+    cancelled = unique_id("O")
+    admin.assign(cancelled, other.subject, **private)
+    admin.order(cancelled, "cancel-enhanced")
+    assert listed(other) == [hidden] * 2

@@ -143,12 +143,16 @@ final class QueryExecutor {
     private static let pageMax = 200
 
     /// A page of a person's notifications, newest first: those on the person's own channel, and a customer's inbox
-    /// entries, which are on other channels.
+    /// entries, which are on other channels. A driver's are without what concerns customers of former jobs.
     /// - Parameter before: as for ``page(_:_:_:)``.
     private func inboxPage(
         _ person: Identity, _ before: String?, _ limit: Int
     ) throws(DatabaseError) -> Result<[LoggedNotification], RuleError> {
-        guard person.role == .customer else { return try page(person.channel, before, limit) }
+        guard person.role == .customer else {
+            let result = try page(person.channel, before, limit)
+            guard person.role == .driver, case .success(let page) = result else { return result }
+            return .success(try FormerJobs(orders: orders).withheld(from: page, to: person))
+        }
         let limit = Self.clamped(limit)
         let own: [LoggedNotification]
         if let before, let sequence = try inbox.afterSequence(of: before, for: person.key) {
