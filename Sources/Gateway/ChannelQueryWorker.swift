@@ -5,8 +5,9 @@ import PusherProtocol
 import Server
 import Threads
 
-/// Looks up the channels, users or connections that a query lists, and encodes the response, on a separate thread. For ten
-/// thousand names this takes tens of milliseconds, and a loop that did it would not serve its other connections meanwhile.
+/// Looks up the channels, users, connections or drivers that a query lists, and encodes the response, on a separate thread.
+/// For ten thousand of them this takes tens of milliseconds, and a loop that did it would not serve its other connections
+/// meanwhile.
 final class ChannelQueryWorker: Sendable {
     /// The largest number of waiting queries; further ones get 503.
     private static let capacity = 256
@@ -16,6 +17,8 @@ final class ChannelQueryWorker: Sendable {
         /// Of Pusher's HTTP API.
         case channels(ChannelQuery, app: AppIndex)
         case ops(OpsQuery)
+        /// The positions of all drivers with a trip.
+        case positions(SharedTrips)
     }
 
     private enum Item: Sendable {
@@ -52,6 +55,7 @@ final class ChannelQueryWorker: Sendable {
         let respond = { @Sendable (response: HTTPResponse) in hub.post(.response(response, to: request), to: loop) }
         switch query {
         case .channels(let query, let app): respond(query.lookUp(app: app) { hub.read($0) }.response)
+        case .positions(let trips): respond(.json(200, FleetResponses.body(of: trips.views())))
         case .ops(.channels(let prefix, let limit)):
             respond(ChannelReport(Hub.busiestChannels(prefix: prefix, limit: limit) { hub.read($0) }, apps: apps).response)
         case .ops(.connections(let filter, let before, let limit, ofCluster: _)):

@@ -139,7 +139,7 @@ extension Node {
             drainMailbox()
             return .json(200, FleetResponses.body(of: receipt))
         case .tripStatus(let reference, let identity): return tripStatus(reference, identity, pending, id)
-        case .driverPositions: return .json(200, FleetResponses.body(of: fleet.trips.views()))
+        case .driverPositions: return look(up: .positions(fleet.trips), pending, id)
         case .authorize(let authorization): return authorize(authorization, pending, id)
         case .authenticate(let user): return authenticate(user, pending, id)
         case .stats(let ofCluster): return ofCluster ? statsOfCluster(pending, id) : .json(200, stats)

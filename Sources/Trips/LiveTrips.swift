@@ -179,10 +179,14 @@ package struct LiveTrips {
         bookings[reference]?.codes.last.flatMap { view(code: $0, now: now) }
     }
 
-    /// The position of every driver that has one, by the driver's id, with the job that is followed last.
-    package func views(now: Int64) -> [TripView] {
-        drivers.sorted { $0.key < $1.key }.compactMap { _, driver in
-            driver.track.newest == nil ? nil : driver.codes.last.flatMap { view(code: $0, now: now) }
+    /// The ids of the drivers with a trip, in no order.
+    package var driverIDs: [String] { Array(drivers.keys) }
+
+    /// The position of each of these drivers that has one, with the job that is followed last.
+    package func views(ofDrivers ids: some Sequence<String>, now: Int64) -> [TripView] {
+        ids.compactMap { id in
+            guard let driver = drivers[id], driver.track.newest != nil else { return nil }
+            return driver.codes.last.flatMap { view(code: $0, now: now) }
         }
     }
 
