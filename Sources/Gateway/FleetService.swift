@@ -112,6 +112,7 @@ final class FleetService: Sendable {
                     publisher.publish(commit)
                     if commit.droppedReceipts > 0 { metrics.countLimited(.receipts, commit.droppedReceipts) }
                     metrics.countLimited(.idempotencyKeys, commit.counts.evictedResponses)
+                    metrics.countLimited(.devices, commit.counts.forgottenCursors)
                 },
                 takePublished: { hub.takePublished() }, onEvent: { log.report($0) })
         } catch {

@@ -13,6 +13,8 @@ package enum Limit: String, CaseIterable, Sendable {
     case fleetCommandsWaiting = "fleet_commands_waiting"
     /// Stored responses of a subject; the oldest are deleted.
     case idempotencyKeys = "idempotency_keys"
+    /// Devices of an owner whose place in a channel is remembered; the one used longest ago is forgotten.
+    case devices
     /// Confirmations of notifications that wait for the store. The oldest are dropped, which costs repetitions.
     case receipts
     /// Events `delivery-updated` that were not published, because a loop's mailbox was full.

@@ -117,4 +117,89 @@ import Testing
         _ = try executor.subscribe(phone(), at: noon + hour)
         #expect(try usedAt() == ["\(noon + hour)"])
     }
+
+    // MARK: Many devices
+
+    private func devices(_ executor: CommandExecutor) throws -> [String] {
+        try executor.database.dump("SELECT device FROM cursors ORDER BY 1")
+    }
+
+    private static let names = (1...20).map { "d\(100 + $0)" }
+
+    /// Subscribes twenty devices, an hour after each other.
+    private func subscribeTwenty(_ executor: CommandExecutor, on channel: String? = nil) throws {
+        for (number, name) in Self.names.enumerated() {
+            _ = try executor.subscribe(phone(name, on: channel), at: noon + Int64(number) * hour)
+        }
+    }
+
+    @Test(arguments: [nil, "drivers-channel"]) func theDeviceUsedLongestAgoIsForgotten(channel: String?) throws {
+        let executor = try store.executor()
+        try subscribeTwenty(executor, on: channel)
+        _ = try executor.subscribe(phone("d101", on: channel), at: noon + 20 * hour)
+        #expect(try devices(executor) == Self.names && executor.counter.drain().forgottenCursors == 0)
+        _ = try executor.subscribe(phone("new", on: channel), at: noon + 20 * hour)
+        #expect(try devices(executor) == Self.names.filter { $0 != "d102" } + ["new"])
+        #expect(executor.counter.drain().forgottenCursors == 1)
+        _ = try executor.subscribe(phone(of: "43", on: channel), at: noon + 20 * hour)
+        #expect(try devices(executor).count == 21, "of another owner")
+    }
+
+    @Test func anyNumberOfNewDevicesLeavesTwentyCursors() throws {
+        let executor = try store.executor()
+        for number in 0..<200 { _ = try executor.subscribe(phone("x\(number)")) }
+        #expect(try devices(executor).count == 20 && executor.counter.drain().forgottenCursors == 180)
+    }
+
+    /// Nobody knows whether it is new.
+    @Test func aForgottenDeviceGetsTheBacklogAgain() throws {
+        let executor = try store.executor()
+        try announce(2, executor, at: noon - 48 * hour)
+        try announce(3, executor)
+        _ = try executor.subscribe(phone("old"))
+        try executor.commit(confirmed(phone("old"), after: 2, upTo: 4))
+        try subscribeTwenty(executor)
+        for name in Self.names { try executor.commit(confirmed(phone(name), after: 2, upTo: 5)) }
+        let now = noon + 20 * hour
+        #expect(try executor.subscribe(phone("old"), at: now).cursor == 2, "what is younger than 48 hours")
+        #expect(try executor.subscribe(phone("old"), at: now).cursor == 2)
+        try executor.commit(confirmed(phone("old"), after: 2, upTo: 5), at: now)
+        #expect(try executor.subscribe(phone("old"), at: now).cursor == 5)
+    }
+
+    @Test func aForgottenDeviceOfADriverGetsWhatWasForAllAgain() throws {
+        let (executor, channel) = (try store.executor(), "drivers-channel")
+        let old = phone("old", on: channel)
+        _ = try executor.subscribe(old)
+        for _ in 0..<3 { _ = try executor.commit(announceToAll) }
+        try subscribeTwenty(executor, on: channel)
+        #expect(try executor.subscribe(old, at: noon + 20 * hour).cursor == 0)
+    }
+
+    /// It stays connected. Its confirmations count, and its next subscription gets the backlog.
+    @Test(arguments: [nil, "drivers-channel"]) func aDeviceMayBeForgottenWhileItIsConnected(channel: String?) throws {
+        let executor = try store.executor()
+        let key = phone("connected", on: channel)
+        _ = try executor.subscribe(key, at: noon - 1)
+        try subscribeTwenty(executor, on: channel)
+        _ = try executor.commit(channel == nil ? StoreTests.announce(to: "42") : announceToAll)
+        _ = executor.arrivals()
+        #expect(try executor.commit(confirmed(key, upTo: 1)).count == 1)
+        #expect(executor.arrivals().count == 2)
+        #expect(try devices(executor) == Self.names)
+        #expect(try executor.subscribe(key, at: noon + 20 * hour).cursor == 0)
+    }
+
+    /// A pong that comes after the erasure of the driver leaves nothing.
+    @Test func theConfirmationOfAnErasedDriverIsStillDropped() throws {
+        let executor = try store.executor()
+        let key = phone(on: "drivers-channel")
+        _ = try executor.subscribe(key)
+        _ = try executor.commit(announceToAll)
+        try executor.transaction { () throws(DatabaseError) in
+            try executor.cursors.remove(of: key.owner, channel: key.channel)
+        }
+        #expect(try executor.commit(confirmed(key, upTo: 1)) == [])
+        #expect(try executor.count("deliveries") == 0 && executor.count("cursors") == 0)
+    }
 }

@@ -238,4 +238,19 @@ import Trips
             }
         }
     }
+
+    /// Before version 19, a client could name ever new devices.
+    @Test func keepsTheTwentyCursorsUsedLast() throws {
+        do {
+            let database = try open(Migrations(Schema.migrations.filter { $0.version <= 17 }))
+            for (owner, count) in [("driver:1", 25), ("driver:2", 3)] {
+                for number in 0..<count {
+                    try database.run(
+                        "INSERT INTO cursors VALUES ('drivers-channel', '\(owner)', 'd\(number)', 1, 0, \(number))")
+                }
+            }
+        }
+        let left = try open().dump("SELECT owner, COUNT(*), MIN(updated_at) FROM cursors GROUP BY owner ORDER BY owner")
+        #expect(left == ["driver:1|20|5", "driver:2|3|0"])
+    }
 }

@@ -157,7 +157,11 @@ import Testing
                 "SEARCH deliveries USING COVERING INDEX sqlite_autoindex_deliveries_1 (channel=? AND sequence=?)"
             ),
             ("FROM deliveries WHERE channel = ? AND sequence = ? ORDER BY owner, device", "(channel=? AND sequence=?)"),
-            ("SELECT MAX(sequence) FROM cursors", "USING INDEX sqlite_autoindex_cursors_1 (channel=? AND owner=?)"),
+            ("SELECT COUNT(*), MAX(sequence) FROM cursors", "USING INDEX sqlite_autoindex_cursors_1 (channel=? AND owner=?)"),
+            ("DELETE FROM cursors WHERE channel = ? AND owner = ? AND device NOT IN", "(channel=? AND owner=?)"),
+            ("INSERT INTO cursors", "USING COVERING INDEX sqlite_autoindex_cursors_1 (channel=? AND owner=?)"),
+            ("SELECT MAX(sequence) FROM notifications", "USING COVERING INDEX sqlite_autoindex_notifications_2 (channel=?)"),
+            ("SELECT sequence, id FROM notifications", "USING INDEX sqlite_autoindex_notifications_2 (channel=? AND sequence>?)"),
             ("DELETE FROM cursors WHERE (channel", "USING INDEX cursors_by_age (updated_at<?)"),
             (
                 "step.subject = ?) ORDER BY sequence LIMIT",
@@ -372,6 +376,7 @@ import Testing
         _ = try notifications.following(Self.logged)
         _ = try notifications.expired(after: 0, upTo: noon)
         _ = try notifications.newest(channel: "driver-42", before: nil, limit: 1)
+        _ = try notifications.sequence(of: "driver-42", before: "~")
         _ = try notifications.report(id: "N", now: noon)
         for filter in [NotificationFilter(), .init(channel: "driver-42"), .init(state: .unconfirmed)] {
             _ = try notifications.reports(filter, before: .end, limit: 1, now: noon)
@@ -460,6 +465,7 @@ import Testing
         try executor.outbox.cancelNeedless(of: key.owner, reason: "confirmed", now: noon)
         _ = try executor.cursors.cursor(of: key)
         _ = try executor.cursors.furthest(of: key.owner, channel: key.channel)
+        _ = try executor.cursors.removeLeastUsed(of: key.owner, channel: key.channel, keeping: 20)
         try executor.cursors.touch(key, now: noon)
         try executor.cursors.remove(of: key.owner, channel: key.channel)
         _ = try executor.cursors.deleteUnused(since: 0, most: 1)

@@ -85,6 +85,34 @@ import Threads
                 == #"{"success":true,"data":{"notifications":[]}}"#)
     }
 
+    /// Somebody scrolls through a list while retention deletes its end.
+    @Test func aDeletedNotificationCountsAsItsTime() throws {
+        let executor = try store.executor()
+        let ids = try (0..<6).map { number in
+            try executor.commit(assign("A\(number)", to: "42"), at: noon + Int64(number)).notifications[0].id
+        }
+        for deleted in [0, 1, 3] { try executor.database.run("DELETE FROM notifications WHERE id = '\(ids[deleted])'") }
+        func positions(_ query: Query) throws -> [Int?] {
+            try execute(query).get().matches(of: /"id":"([^"]*)"/).map { match in ids.firstIndex { $0 == match.1 } }
+        }
+        let person = Identity(role: .driver, id: "42")
+        for (before, expected) in [(0, []), (1, []), (2, []), (3, [2]), (4, [2]), (5, [4, 2])] as [(Int, [Int])] {
+            #expect(try positions(.notifications(of: person, before: ids[before], limit: 9)) == expected, "\(before)")
+            let listing = NotificationListing(channel: "driver-42")
+            #expect(try positions(.notificationLog(listing, before: ids[before], limit: 9)) == expected, "\(before)")
+            let all = try positions(.notificationLog(NotificationListing(), before: ids[before], limit: 99)).compactMap(\.self)
+            #expect(all == expected, "\(before)")
+        }
+        for (time, expected) in [(noon - 1, []), (noon + day, [5, 4, 2])] as [(Int64, [Int])] {
+            #expect(try positions(.notifications(of: person, before: ULID.least(at: time), limit: 9)) == expected)
+        }
+        let customer = Identity(role: .customer, id: "7")
+        #expect(try positions(.notifications(of: customer, before: ids[0], limit: 9)) == [])
+        for before in ["unknown", ids[0].lowercased(), ids[0] + "0"] {
+            #expect(throws: RuleError.self) { try positions(.notifications(of: person, before: before, limit: 9)) }
+        }
+    }
+
     @Test func returnsTheHistoryOfANotification() throws {
         let executor = try store.executor()
         let notification = try executor.commit(assign("A", to: "42")).notifications[0]

@@ -73,6 +73,8 @@ package struct DeliveryCounts: Equatable, Sendable {
     package var droppedSteps = 0
     /// Stored responses that were deleted before their time, because their users have too many.
     package var evictedResponses = 0
+    /// Cursors of devices that were deleted because their owner has too many.
+    package var forgottenCursors = 0
 
     package var occurrences = DeliveryOccurrences()
 
@@ -100,6 +102,7 @@ package struct DeliveryCounts: Equatable, Sendable {
         repeatedSteps += other.repeatedSteps
         droppedSteps += other.droppedSteps
         evictedResponses += other.evictedResponses
+        forgottenCursors += other.forgottenCursors
         occurrences.add(other.occurrences)
     }
 }

@@ -202,14 +202,20 @@ final class QueryExecutor {
 
     private static func clamped(_ limit: Int) -> Int { min(max(limit, 1), pageMax) }
 
-    /// The position of the notification with the id `before`, behind the newest if that is nil. Nil if there is no such
-    /// notification, or it is on another channel.
+    /// The position of the notification with the id `before`, behind the newest if that is nil. One that has been deleted
+    /// meanwhile counts as its time, which its id begins with: a list that somebody scrolls through does not end with an
+    /// error. Nil if there is no such id, or the notification is on another channel.
     private func position(_ before: String?, on channel: String?) throws(DatabaseError) -> NotificationTable.Position? {
         guard let before else { return .end }
-        guard let last = try notifications.notification(id: before),
-            channel.map({ last.notification.channel.isSame(as: $0) }) ?? true
-        else { return nil }
-        return NotificationTable.Position(id: before, sequence: last.sequence)
+        if let last = try notifications.notification(id: before) {
+            guard channel.map({ last.notification.channel.isSame(as: $0) }) ?? true else { return nil }
+            return NotificationTable.Position(id: before, sequence: last.sequence)
+        }
+        guard ULID.isWellFormed(before) else { return nil }
+        let sequence = try channel.map { channel throws(DatabaseError) in
+            try notifications.sequence(of: channel, before: before).map { $0 + 1 } ?? 0
+        }
+        return NotificationTable.Position(id: before, sequence: sequence ?? .max)
     }
 
     /// The most push jobs, and the most devices to which the notification was written, in a history. A broadcast to all

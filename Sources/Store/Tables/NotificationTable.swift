@@ -61,6 +61,30 @@ struct NotificationTable {
 
     private static let selectByChannel = SQL("\(select) WHERE channel = ? AND sequence < ? ORDER BY sequence DESC LIMIT ?")
 
+    /// The sequence number of a channel's last notification whose id is less than `id`, which need not be that of a
+    /// notification; nil if there is none. Ids increase with the sequence numbers, so it is found by bisection: the channel
+    /// may have very many notifications on both sides.
+    func sequence(of channel: String, before id: String) throws(DatabaseError) -> Int64? {
+        let last = try database.first(
+            "SELECT MAX(sequence) FROM notifications WHERE channel = ?", .string(channel), as: { $0.optionalInteger(0) })
+        guard var high = last ?? nil else { return nil }
+        var (low, found) = (Int64(1), Int64?.none)
+        while low <= high {
+            let middle = low + (high - low) / 2
+            // Retention has deleted the first ones.
+            let next = try database.first(
+                "SELECT sequence, id FROM notifications WHERE channel = ? AND sequence > ? ORDER BY sequence LIMIT 1",
+                .string(channel), .integer(middle - 1), as: { (sequence: $0.integer(0), id: $0.string(1)) })
+            if let next, next.id < id {
+                found = next.sequence
+                low = next.sequence + 1
+            } else {
+                high = middle - 1
+            }
+        }
+        return found
+    }
+
     /// The notifications of a channel from this one on, in the order of the channel.
     func following(_ first: LoggedNotification) throws(DatabaseError) -> [LoggedNotification] {
         try database.all(

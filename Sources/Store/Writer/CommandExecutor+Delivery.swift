@@ -1,6 +1,7 @@
 import Access
 import FleetRules
 import JSON
+import Primitives
 
 /// Records which notifications reached which devices, and where the replay of a subscription begins.
 extension CommandExecutor {
@@ -33,8 +34,12 @@ extension CommandExecutor {
     /// Whether the owner was erased after the notifications of a receipt were written. A pong may come later; the owner
     /// then has no devices here.
     private func isErased(_ receipt: Receipt) throws(DatabaseError) -> Bool {
-        // A subscription stores its cursor before it gets anything, and an erasure deletes the cursor.
-        if receipt.key.isForEveryDriver { return try cursors.cursor(of: receipt.key) == nil }
+        // A subscription stores its cursor before it gets anything, and an erasure deletes the cursors. That of a device that
+        // is one of too many has gone, too.
+        if receipt.key.isForEveryDriver {
+            guard try cursors.cursor(of: receipt.key) == nil else { return false }
+            return try cursors.furthest(of: receipt.key.owner, channel: receipt.key.channel).count < CursorTable.devicesMax
+        }
         let erasedTo = try sequences.end(of: receipt.key.channel).erasedTo
         return receipt.upTo > 0 && receipt.upTo <= erasedTo
     }
@@ -103,6 +108,9 @@ extension CommandExecutor {
 
     /// Finds a device's cursor. A new device starts where its owner's furthest device is, and a new owner at the
     /// beginning of the backlog; on `drivers-channel` at the present.
+    ///
+    /// If the owner has as many devices as are remembered, the one used longest ago is forgotten. Whoever comes then may be
+    /// such a device: it starts at the beginning of the backlog, because a repetition is better than a loss.
     package func subscribe(_ request: CursorRequest, now: Int64) throws(DatabaseError) -> CursorReply {
         let key = request.key
         let (last, erasedTo) = try sequences.end(of: key.channel)
@@ -111,7 +119,12 @@ extension CommandExecutor {
             cursor = stored.sequence
             if now - stored.usedAt >= Self.cursorUseInterval { try cursors.touch(key, now: now) }
         } else {
-            if let furthest = try cursors.furthest(of: key.owner, channel: key.channel) {
+            let (count, furthest) = try cursors.furthest(of: key.owner, channel: key.channel)
+            if count >= CursorTable.devicesMax {
+                counter.counts.forgottenCursors += try cursors.removeLeastUsed(
+                    of: key.owner, channel: key.channel, keeping: CursorTable.devicesMax - 1)
+                cursor = try notifications.sequence(of: key.channel, before: ULID.least(at: now - clockLead - backlog)) ?? 0
+            } else if let furthest {
                 cursor = furthest
             } else if key.isForEveryDriver {
                 cursor = last
