@@ -139,7 +139,10 @@ final class FleetService: Sendable {
                 onReplays: { publisher.publish($0) },
                 onExpired: { counters.count($0) }, onPushQueues: { pushService.record($0) },
                 onUnconfirmed: { counters.record(unconfirmed: $0) },
-                onError: { error in unreadableStore.write { ["reason": .text("\(error)")] } })
+                onError: { error in
+                    if error.kind == .damaged { writer.report(damage: error) }
+                    unreadableStore.write { ["reason": .text("\(error)")] }
+                })
         } catch {
             codes.stop()
             writer.stop()
@@ -261,8 +264,18 @@ final class FleetService: Sendable {
     var confirmSeconds: Int { settings.delivery.confirmSeconds }
 
     var statistics: StoreStatistics { writer.statistics }
-    /// Whether the store can be written.
-    var isStoreAvailable: Bool { !writer.statistics.isUnavailable }
+    /// Why the store cannot be written, for operators; nil: it can.
+    var storeProblem: String? {
+        let statistics = writer.statistics
+        switch statistics.failure {
+        case .lost: return "a file of the store was moved, replaced or deleted: see store_lost in the log"
+        case .damaged: return "the store is damaged: see store_damaged in the log"
+        case nil: return statistics.isUnavailable ? "the store cannot be written: see store_unavailable in the log" : nil
+        }
+    }
+
+    /// Whether all that was answered with 200 is in the store that the next start opens.
+    var isStoreIntact: Bool { writer.statistics.failure == nil }
     var readerDepth: Int { reader.queueDepth }
     /// Whether the other nodes of the cluster cannot be reached.
     var isDegraded: Bool { cluster?.isUp == false }
@@ -308,6 +321,10 @@ final class FleetService: Sendable {
                     samples: [
                         ([("thread", "writer")], String(store.queueDepth)), ([("thread", "reader")], String(readerDepth)),
                     ]),
+                MetricFamily(
+                    "\(prefix)_store_outage", .gauge,
+                    help: "1 while the store cannot be written: for a time (unavailable), or until a restart (lost, damaged).",
+                    samples: store.outages.map { ([("reason", $0.reason)], $0.isOn ? "1" : "0") }),
             ] + storeFamilies(prefix: prefix) + (cluster?.families(prefix: prefix) ?? [])
     }
 
@@ -320,10 +337,28 @@ final class FleetService: Sendable {
                     help: "Reads that wait for one of the store.pool connections to the database.", value: readerDepth)
             ]
         }
+        // Infinity compares with a threshold as the age of a very old backup does.
+        let backupAge = Backup.lastTime(of: settings.store.path).map { (Clock.unixMilliseconds() - $0) / 1_000 }
         return [
+            MetricFamily(
+                "\(prefix)_store_backup_age_seconds", .gauge, help: "Age of the last good backup; +Inf: none is known.",
+                samples: [([], backupAge.map { String(max(0, $0)) } ?? "+Inf")]),
             MetricFamily("\(prefix)_store_file_bytes", .gauge, help: "Size of the database file.", value: sizes.file),
             MetricFamily("\(prefix)_store_wal_bytes", .gauge, help: "Size of the write-ahead log's file.", value: sizes.log),
         ]
+    }
+}
+
+extension StoreStatistics {
+    /// The reasons for which the store cannot be written.
+    fileprivate var outages: [(reason: String, isOn: Bool)] {
+        let (isLost, isDamaged) =
+            switch failure {
+            case .lost: (true, false)
+            case .damaged: (false, true)
+            case nil: (false, false)
+            }
+        return [("unavailable", isUnavailable && failure == nil), ("lost", isLost), ("damaged", isDamaged)]
     }
 }
 
@@ -403,37 +438,5 @@ extension WebhookEvent {
     fileprivate static func deviceRemoved(_ device: RemovedDevice) -> WebhookEvent {
         .deviceRemoved(
             userID: device.owner, provider: device.provider.rawValue, token: device.maskedToken, reason: device.reason)
-    }
-}
-
-extension Log {
-    fileprivate func report(_ event: StoreEvent) {
-        switch event {
-        case .unavailable(let error): self.error("store_unavailable", ["reason": .text("\(error)")])
-        case .recovered(let refused): info("store_recovered", ["refused": .number(refused)])
-        case .failed(let error, let correlationID):
-            self.error("command_failed", ["reason": .text("\(error)"), "correlation_id": .text(correlationID)])
-        case .unreadable(let what): self.error("store_unreadable_row", ["reason": .text("cannot read \(what)")])
-        case .clock(.jumped(let ahead)):
-            self.error(
-                "clock_jumped",
-                [
-                    "ahead_seconds": .number(Int(ahead / 1000)),
-                    "hint": .text(
-                        "nothing is deleted by age until the clock is right again, has run evenly for 24 hours, or is "
-                            + "confirmed: fleetwire trust-clock"),
-                ])
-        case .clock(.trusted(let reason)): info("clock_trusted", ["reason": .text(reason.rawValue)])
-        case .backgroundTaskFailed(let error, let kind):
-            warning("background_task_failed", ["kind": .text(kind), "reason": .text("\(error)")])
-        case .checkpointFailed(let error): warning("checkpoint_failed", ["reason": .text("\(error)")])
-        case .logGrows(let bytes):
-            warning(
-                "store_log_grows",
-                [
-                    "bytes": .number(bytes),
-                    "hint": "another program reads the store: end its transaction; otherwise the disk is too slow",
-                ])
-        }
     }
 }

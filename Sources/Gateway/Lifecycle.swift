@@ -93,7 +93,8 @@ package struct Lifecycle {
     ///
     /// A second signal aborts the drain. A third one exits even if the store has not finished. SIGHUP reloads the
     /// notification catalogue, the certificates, and the settings of push providers.
-    package func runUntilSignalled() {
+    /// - Returns: whether all that was answered with 200 is in the store that the next start opens.
+    package func runUntilSignalled() -> Bool {
         var signal = signals.wait()
         while signal == SIGHUP {
             reload()
@@ -117,6 +118,7 @@ package struct Lifecycle {
         kill(getpid(), SIGTERM)  // ends the forced-exit thread's wait
         forcedExit.join()
         assembly.log.info("stopped")
+        return assembly.fleet.isStoreIntact
     }
 
     /// Starts the thread that waits for the second and third signal of a drain.

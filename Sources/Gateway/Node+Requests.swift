@@ -149,8 +149,7 @@ extension Node {
         case .readiness:
             if fleet.cluster?.life.isOver == true { return Self.notAlive }
             if !readiness.isReady { return .text(503, "draining", headers: ["Retry-After": "5"]) }
-            let text = "the store cannot be written: see store_unavailable in the log"
-            guard fleet.isStoreAvailable else { return .text(503, text, headers: ["Retry-After": "5"]) }
+            if let problem = fleet.storeProblem { return .text(503, problem, headers: ["Retry-After": "5"]) }
             return fleet.isDegraded ? .json(200, Array(#"{"status":"ready","degraded":["nats"]}"#.utf8)) : .text(200, "ready")
         case .metrics:
             let threads = fleet.queues + [("webhooks", webhooks.inbox.depth), ("channel-queries", channelQueries.depth)]

@@ -29,7 +29,7 @@ package enum StoreError: Error, Equatable, Sendable, CustomStringConvertible {
     package init(_ error: DatabaseError, _ address: StoreAddress) {
         self =
             switch (error.kind, address) {
-            case (.damaged, _): .damaged(address, detail: error.message)
+            case (.damaged, _), (.unreadable, _): .damaged(address, detail: error.message)
             // Who has locked a file is another process that uses it; a server's locks have many reasons.
             case (.inUse, _), (.busy, .file): .inUse(address, by: nil)
             case (.unreachable, _), (.forbidden, _): .unreachable(address, detail: error.message)

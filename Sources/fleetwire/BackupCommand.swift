@@ -1,6 +1,7 @@
 import ArgumentParser
 import Configuration
 import Store
+import Threads
 
 /// `fleetwire backup FILE`: copies the store while the gateway runs.
 struct BackupCommand: ParsableCommand {
@@ -24,8 +25,12 @@ struct BackupCommand: ParsableCommand {
             throw ExitCode.failure
         }
         do throws(BackupError) {
-            let bytes = try Backup.copy(settings.store.path, to: file)
-            print("Copied \(settings.store.path) to \(file): \(bytes) bytes, checked")
+            let copy = try Backup.copy(settings.store.path, to: file, at: Clock.unixMilliseconds())
+            print("Copied \(settings.store.path) to \(file): \(copy.bytes) bytes, checked")
+            if !copy.isNoted {
+                StandardError.print(
+                    "fleetwire: cannot write \(settings.store.path).backed-up: /metrics does not show the age of this backup")
+            }
         } catch {
             StandardError.print("fleetwire: cannot \(error)")
             throw ExitCode.failure

@@ -32,7 +32,8 @@ struct Serve: ParsableCommand {
         }
         print("Fleetwire \(Fleetwire.version) listening on \(settings.server.urlHost):\(service.port)")
         fflush(nil)  // If standard output is a pipe, it is buffered.
-        service.runUntilSignalled()
+        // The log has store_lost or store_damaged.
+        guard service.runUntilSignalled() else { throw ExitCode.failure }
     }
 }
 

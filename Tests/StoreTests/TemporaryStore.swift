@@ -41,7 +41,7 @@ final class TemporaryStore: Sendable {
 
     deinit {
         administer("DROP SCHEMA \(schema) CASCADE")
-        for name in ["", ".lock", ".key", "-wal", "-shm", "-journal"] { unlink(path + name) }
+        for name in ["", ".lock", ".key", ".backed-up", "-wal", "-shm", "-journal"] { unlink(path + name) }
         chmod(directory + "/var", 0o700)
         rmdir(directory + "/var")
         rmdir(directory)

@@ -80,6 +80,8 @@ final class WriterHarness: Sendable {
 
     func use(_ rules: NotificationRules) { writer.use(rules) }
 
+    func report(damage error: DatabaseError) { writer.report(damage: error) }
+
     func stop() { writer.stop() }
 
     /// The next replies; fewer if they do not arrive in ten seconds.

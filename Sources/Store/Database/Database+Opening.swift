@@ -38,6 +38,9 @@ extension Database {
             try migrations.checkBeforeWriting(database)
             try attempt(address) { () throws(DatabaseError) in try connection.setUpWriting(durability) }
             try migrations.apply(to: database, now: now)
+            try file.watchLog()
+            // It was opened by its name, after the file was locked.
+            if let loss = file.loss { throw .unreachable(address, detail: "\(loss)") }
             // Only programs other than Fleetwire lock the file now. A batch must not wait long for one: it gets 503.
             connection.busyTimeout = 50
             return database

@@ -8,8 +8,10 @@ package struct DatabaseError: Error, Equatable, Sendable, CustomStringConvertibl
         case busy
         /// The disk or quota is full.
         case full
-        /// The file is not a database, is corrupt, or contains a value that Fleetwire does not write.
+        /// The file is not a database, or pages of it are damaged.
         case damaged
+        /// A row contains a value that Fleetwire does not write.
+        case unreadable
         /// The database cannot be opened or written at the moment.
         case unreachable
         /// The process lacks a permission.
@@ -40,7 +42,7 @@ package struct DatabaseError: Error, Equatable, Sendable, CustomStringConvertibl
     /// The error for a row that contains a value that Fleetwire does not write.
     /// - Parameter value: a name for the value, such as `the status 'lost'`.
     static func unreadable(_ value: String, doing: String) -> DatabaseError {
-        DatabaseError(.damaged, code: "Database error", message: "cannot read \(value)", doing: doing)
+        DatabaseError(.unreadable, code: "Database error", message: "cannot read \(value)", doing: doing)
     }
 
     package var description: String { "\(code) (\(message)) while \(doing)" }
@@ -53,7 +55,7 @@ package struct DatabaseError: Error, Equatable, Sendable, CustomStringConvertibl
     package var isTransient: Bool {
         switch kind {
         case .inUse, .busy, .full, .unreachable, .temporary: true
-        case .damaged, .forbidden, .other: false
+        case .damaged, .unreadable, .forbidden, .other: false
         }
     }
 }

@@ -84,6 +84,8 @@ extension DatabaseError {
         // A server that became read-only is a standby: another one is to be found at the address.
         case "25006": return .unreachable
         case "42501": return .forbidden
+        // data_corrupted, index_corrupted. Other internal errors have many causes.
+        case "XX001", "XX002": return .damaged
         // Statement timeout; serialization failure; deadlock.
         case "57014", "40001", "40P01", "58030": return .temporary
         default: break
@@ -92,7 +94,6 @@ extension DatabaseError {
         case "08", "57": return .unreachable
         case "28": return .forbidden
         case "25", "53": return .temporary
-        case "XX": return .damaged
         default: return .other
         }
     }

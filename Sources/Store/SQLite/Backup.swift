@@ -8,14 +8,41 @@ package enum Backup {
     /// `.part`; an interrupted backup leaves it, and the next one replaces it.
     ///
     /// The copy is one long read: commits continue, and the write-ahead log grows meanwhile.
-    /// - Returns: the size of the copy in bytes.
+    /// - Parameter now: milliseconds since 1970.
+    /// - Returns: the size of the copy in bytes, and whether the gateway can learn of it by ``lastTime(of:)``.
     /// - Throws: ``BackupError``
-    package static func copy(_ path: String, to file: String) throws(BackupError) -> Int {
+    package static func copy(_ path: String, to file: String, at now: Int64) throws(BackupError) -> (bytes: Int, isNoted: Bool) {
         guard access(file, F_OK) != 0 else { throw .exists(file) }
         try write(path, to: file, by: file + ".part")
         try sync(directory(of: file))
         var status = stat()
-        return stat(file, &status) == 0 ? Int(status.st_size) : 0
+        return (stat(file, &status) == 0 ? Int(status.st_size) : 0, note(now, of: path))
+    }
+
+    // MARK: The last backup
+
+    /// The file beside the store that has the time of the last backup: a backup is another process, and the store may be
+    /// too damaged to tell.
+    private static func noteFile(of path: String) -> String { path + ".backed-up" }
+
+    /// Notes that a backup that began at this time is complete and checked. The content, some digits, is written at once.
+    private static func note(_ time: Int64, of path: String) -> Bool {
+        let descriptor = open(noteFile(of: path), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0o644)
+        guard descriptor >= 0 else { return false }
+        defer { close(descriptor) }
+        let digits = Array("\(time)".utf8)
+        return Glibc.write(descriptor, digits, digits.count) == digits.count
+    }
+
+    /// When the state that the last good backup of a store contains was read, in milliseconds since 1970; nil: unknown, or
+    /// there is none.
+    package static func lastTime(of path: String) -> Int64? {
+        let descriptor = open(noteFile(of: path), O_RDONLY | O_CLOEXEC | O_NONBLOCK)
+        guard descriptor >= 0 else { return nil }
+        defer { close(descriptor) }
+        var digits = [UInt8](repeating: 0, count: 20)
+        let count = read(descriptor, &digits, digits.count)
+        return count > 0 ? Int64(String(decoding: digits[..<count], as: UTF8.self)) : nil
     }
 
     /// Writes the copy under the name `part`, and then gives it its own.

@@ -13,9 +13,9 @@ final class SQLiteConnection: DatabaseConnection {
     /// The pages in the write-ahead log after this connection's last commit, since it reports them
     /// (``setUpWriting(_:)``).
     private(set) var logPages = 0
-    /// The lock that keeps other gateways from writing; nil for a connection without it. It is released only after the
+    /// The locks that keep other gateways from writing; nil for a connection without them. They are released only after the
     /// connection is closed.
-    private let file: StoreFile?
+    let file: StoreFile?
 
     /// Opens an existing file.
     init(path: String, _ access: Access, file: StoreFile? = nil) throws(DatabaseError) {
@@ -124,6 +124,10 @@ final class SQLiteConnection: DatabaseConnection {
             sqlite3_wal_checkpoint_v2(handle, nil, SQLITE_CHECKPOINT_PASSIVE, &pages, &copied), doing: "copying the log")
         return (Int(pages), Int(copied))
     }
+
+    /// Lets the end of the connection neither copy the write-ahead log nor delete it: the file of that name belongs to
+    /// another process.
+    func leaveLog() { csqlite_leave_log(handle) }
 
     /// Throws an error unless the result is `SQLITE_OK`.
     func check(_ result: Int32, doing: String) throws(DatabaseError) {

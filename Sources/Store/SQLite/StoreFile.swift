@@ -1,9 +1,17 @@
 import Glibc
 
-/// The database file, its directory, and a lock that admits one writing gateway.
+/// The database file, its directory, and the locks that admit one writing gateway.
+///
+/// There are two locks. That of the side file (`.lock`) names its holder. That of the database file itself holds if the side
+/// file is deleted, and whatever the path through which another process opens the file.
 final class StoreFile {
     let path: String
     private let lock: Int32
+    /// The database file, with its lock.
+    private let database: Int32
+    private let identity: FileIdentity?
+    /// The write-ahead log's file; nil until ``watchLog()``.
+    private var log: (descriptor: Int32, identity: FileIdentity?)?
 
     /// Creates the directory (mode 0700) and the file (mode 0600; SQLite gives its log the same mode) if they are
     /// missing, and locks the store.
@@ -12,21 +20,53 @@ final class StoreFile {
         self.path = path
         lock = try Self.takeLock(path)
         do throws(StoreError) {
-            // Creates the file and closes the descriptor before SQLite opens the file. Closing any descriptor of the
-            // file while SQLite has it open would release SQLite's POSIX locks on it.
-            close(try Self.open(path, of: path))
+            database = try Self.openLocked(path)
         } catch {
             close(lock)
             throw error
         }
+        identity = FileIdentity(descriptor: database)
+        Self.writeHolder(lock)
     }
 
-    /// Releases the lock before it closes the descriptor: a child process, between its fork and its exec, has a copy of
-    /// the descriptor, and would keep the lock until then. The lock file is not deleted: another gateway may have opened
+    /// Releases the locks before it closes the descriptors: a child process, between its fork and its exec, has copies of
+    /// the descriptors, and would keep the locks until then. The lock file is not deleted: another gateway may have opened
     /// it already, and a third one would then create and lock a second file.
+    ///
+    /// The database's descriptor is not closed before, because closing any descriptor of a file releases all POSIX locks that
+    /// the process has on it, and SQLite's are such locks. All connections of a gateway are closed by now.
     deinit {
+        if let log { close(log.descriptor) }
+        Self.setLock(of: database, Int16(F_UNLCK))
+        close(database)
         flock(lock, LOCK_UN)
         close(lock)
+    }
+
+    // MARK: Locks
+
+    /// The locked byte of the database file: far behind those that SQLite locks (at 1 GiB), and behind any content.
+    private static let lockedByte: off_t = 1 << 62
+    /// F_OFD_SETLK, which Swift does not import; the same on all of Linux's architectures.
+    private static let setOpenFileLock: Int32 = 37
+
+    /// Opens the database file, creates it if it is missing, and locks it with a lock of the open file description (fcntl(2)),
+    /// which unlike POSIX locks does not go when the process closes another descriptor of the file.
+    private static func openLocked(_ path: String) throws(StoreError) -> Int32 {
+        let descriptor = try open(path, of: path)
+        guard setLock(of: descriptor, Int16(F_WRLCK)) else {
+            let code = errno
+            close(descriptor)
+            guard code == EAGAIN || code == EACCES else { throw .unreachable(.file(path), detail: "\(path): \(text(code))") }
+            throw .inUse(.file(path), by: nil)
+        }
+        return descriptor
+    }
+
+    @discardableResult private static func setLock(of descriptor: Int32, _ type: Int16) -> Bool {
+        var lock = flock()
+        (lock.l_type, lock.l_whence, lock.l_start, lock.l_len) = (type, Int16(SEEK_SET), lockedByte, 1)
+        return fcntl(descriptor, setOpenFileLock, &lock) == 0
     }
 
     private static func takeLock(_ path: String) throws(StoreError) -> Int32 {
@@ -38,9 +78,34 @@ final class StoreFile {
             guard code == EWOULDBLOCK else { throw .unreachable(.file(path), detail: "\(path).lock: \(text(code))") }
             throw .inUse(.file(path), by: holder)
         }
-        writeHolder(descriptor)
         return descriptor
     }
+
+    // MARK: What has become of the files
+
+    /// Keeps the write-ahead log's file in sight, too. Call it once SQLite has created that. It stays the same file as long as
+    /// SQLite has the store open.
+    func watchLog() throws(StoreError) {
+        let descriptor = Glibc.open(path + "-wal", O_RDONLY | O_CLOEXEC)
+        guard descriptor >= 0 else { throw .unreachable(.file(path), detail: "\(path)-wal: \(Self.text(errno))") }
+        log = (descriptor, FileIdentity(descriptor: descriptor))
+    }
+
+    /// Which of the files is no longer at its path. Nil: both are. Then each has a link at least, because it is found by its
+    /// name.
+    var loss: StoreLoss? {
+        StoreLoss(.database, path, expected: identity) ?? logLoss
+    }
+
+    /// Gives the write-ahead log another name, because another database has its place: SQLite would take the log for that
+    /// one's. Nothing is deleted.
+    func setLogAside() {
+        guard logLoss == nil else { return }
+        rename(path + "-wal", path + "-wal.replaced")
+    }
+
+    /// The same of the write-ahead log alone.
+    var logLoss: StoreLoss? { log.flatMap { StoreLoss(.log, path + "-wal", expected: $0.identity) } }
 
     /// Opens a file for reading and writing, and creates it if it is missing.
     /// - Parameter path: the database's path, for the error message.

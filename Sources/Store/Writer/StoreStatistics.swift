@@ -25,6 +25,8 @@ package struct StoreStatistics: Equatable, Sendable {
     package internal(set) var unavailable = 0
     /// Whether the store could not be written when it was last tried; it is tried again once a second.
     package internal(set) var isUnavailable = false
+    /// Why the store is written no more; nil: it is.
+    package internal(set) var failure: StoreFailure?
     /// Commands and reports that caused an error although each had a transaction of its own. Each is a bug.
     package internal(set) var failed = 0
     /// Rows that retention deleted, and push jobs of lanes that are not enabled or unknown, which retention ended.

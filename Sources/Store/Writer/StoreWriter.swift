@@ -95,6 +95,7 @@ package final class StoreWriter: Sendable {
     /// Rules to use from the next batch on. The writer's thread reads them and sets this to nil.
     private let newRules: Lock<NotificationRules?>
     private let counts: Lock<StoreStatistics>
+    private let onEvent: @Sendable (StoreEvent) -> Void
     private let thread: Thread
 
     /// Opens the store and starts the thread. All closures are called on that thread.
@@ -115,6 +116,11 @@ package final class StoreWriter: Sendable {
         let newRules = Lock<NotificationRules?>(nil)
         let counts = Lock(StoreStatistics())
         let heartbeat = heartbeat
+        let report = { @Sendable (event: StoreEvent) in
+            if let failure = event.failure { counts.fail(failure, onEvent: onEvent) }
+            onEvent(event)
+        }
+        self.onEvent = onEvent
         address = options.address
         self.queue = queue
         self.newRules = newRules
@@ -131,15 +137,15 @@ package final class StoreWriter: Sendable {
                             defer { counts.isUnavailable = true }
                             return counts.isUnavailable
                         }
-                        if !wasUnavailable || error.message != reported { onEvent(.unavailable(error)) }
+                        if !wasUnavailable || error.message != reported { report(.unavailable(error)) }
                         reported = error.message
                         return !queue.isClosed
                     })
                 let (executor, clock) = try Self.open(options, observer, onOpen)
-                let checkpointer = try Checkpointer(options.address, onEvent: onEvent)
+                let checkpointer = try Checkpointer(options.address, onEvent: report)
                 return WriterLoop(
                     executor, clock, options, queue, checkpointer, newRules, counts, heartbeat, onCommit: onCommit,
-                    takePublished: takePublished, onEvent: onEvent)
+                    takePublished: takePublished, onEvent: report)
             },
             run: { loop in loop.run() })
     }
@@ -170,6 +176,9 @@ package final class StoreWriter: Sendable {
     /// Whether this process still does what must not be done twice. False for a node of a cluster that was frozen, or cut
     /// off from the database, for so long that another leads.
     package var leads: Bool { counts.withLock { $0.leadsUntil } > Clock.monotonicMilliseconds() }
+
+    /// Records that a reader has found damage: what is written no more need not be repaired.
+    package func report(damage error: DatabaseError) { counts.fail(.damaged(error), onEvent: onEvent) }
 
     /// The counts since the start, and the current queue depth.
     package var statistics: StoreStatistics {

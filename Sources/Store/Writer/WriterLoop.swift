@@ -2,32 +2,33 @@ import FleetRules
 import Threads
 
 /// The writer thread's state and its loop: take queued requests, execute them in a transaction, commit, publish, then
-/// run one slice of a background task. `+Tasks` has what it does besides requests.
+/// run one slice of a background task. `+Tasks` has what it does besides requests, `+Failures` what it does once the store
+/// cannot be trusted.
 struct WriterLoop {
     /// Under load, a slice of retention runs once per this many batches.
     private static let batchesPerRetention = 4
     /// The longest time to wait for a request, in milliseconds. After it, the loop checks whether retention or a
     /// background task is due.
-    private static let waitMax: Int64 = 1000
+    static let waitMax: Int64 = 1000
     /// The same while the last commits are not recorded as published: soon after a burst of commands they are.
     private static let unpublishedWaitMax: Int64 = 100
     /// After an error, the loop tries once per this time whether the store can be written again, in nanoseconds.
     private static let probeInterval: UInt64 = 1_000_000_000
 
     let executor: CommandExecutor
-    private let queue: RequestQueue
+    let queue: RequestQueue
     /// Nil if the store is on a PostgreSQL server.
-    private let checkpointer: Checkpointer?
+    let checkpointer: Checkpointer?
     private let newRules: Lock<NotificationRules?>
     let counts: Lock<StoreStatistics>
-    private let heartbeat: Heartbeat
+    let heartbeat: Heartbeat
     let readClock: @Sendable () -> ClockReading
     private let onCommit: @Sendable (Commit) -> Void
-    private let takePublished: @Sendable () -> Published
+    let takePublished: @Sendable () -> Published
     let onEvent: @Sendable (StoreEvent) -> Void
     let takePositions: @Sendable () -> [DriverPosition]
     let returnPositions: @Sendable ([DriverPosition]) -> Void
-    private var batchSize: BatchSize
+    var batchSize: BatchSize
     /// Nil: the gateway does nothing itself.
     let admitsOwnCommand: (@Sendable () -> Bool)?
     var clock: ClockKeeper
@@ -87,6 +88,7 @@ struct WriterLoop {
         var batchesSinceRetention = 0
         while true {
             heartbeat.beat()
+            if counts.failure != nil { return refuseUntilClosed() }
             restartLogIfDue()
             probeIfUnavailable()
             let now = observeClock()
@@ -95,7 +97,13 @@ struct WriterLoop {
                 isRetentionDue && executor.isLeader || nextBackgroundTask(now) != nil || canWriteRefusedReceipts
             var waitMax = unpublished == nil ? Self.waitMax : Self.unpublishedWaitMax
             if admitsOwnCommand != nil { waitMax = min(waitMax, dueCommands.wait(at: Clock.monotonicMilliseconds())) }
-            switch queue.take(into: &batch, most: batchSize.value, waiting: isBusy ? 0 : waitMax) {
+            let taken = queue.take(into: &batch, most: batchSize.value, waiting: isBusy ? 0 : waitMax)
+            guard isUsable() else {
+                publish(refuse(batch))
+                if taken == .closed { return closeFailed() }
+                continue
+            }
+            switch taken {
             case .closed:
                 heartbeat.end()
                 close()
@@ -115,6 +123,7 @@ struct WriterLoop {
                 reportUnreadableRows()
                 batchesSinceRetention += 1
             }
+            guard counts.failure == nil else { continue }
             lookAtLogIfDue()
             saveClock()
             checkConfirmations()
@@ -202,7 +211,9 @@ struct WriterLoop {
             if executor.database.totalChangedRows != changesBefore { endOutage() }
             return commit
         } catch {
-            if error.isTransient { return refuse(batch, error) }
+            if error.kind == .damaged { counts.fail(.damaged(error), onEvent: onEvent) }
+            if error.isTransient { beginOutage(error) }
+            if error.isTransient || error.kind == .damaged { return refuse(batch) }
             // Receipts that have waited may be the cause. From now on they are a request as any other.
             let waiting = Array(receiptsToWrite(with: batch))
             refusedReceipts.removeFirst(waiting.count)
@@ -289,15 +300,14 @@ struct WriterLoop {
     // MARK: Outages
 
     /// The reply if the store cannot be written now: commands get 503, receipts wait, other requests are sent again.
-    private mutating func refuse(_ batch: [StoreWriter.Request], _ error: DatabaseError) -> Commit {
+    mutating func refuse(_ batch: [StoreWriter.Request]) -> Commit {
         var commit = Commit(notExecuted: batch, reply: .unavailable("The store cannot write now"))
         for case .receipts(let receipts) in batch { refusedReceipts += receipts }
         commit.droppedReceipts = max(0, refusedReceipts.count - Self.refusedReceiptsMax)
         refusedReceipts.removeFirst(commit.droppedReceipts)
         let count = commit.replies.count
         counts.withLock { $0.unavailable += count }
-        beginOutage(error)
-        refusedInOutage = (refusedInOutage ?? 0) + count
+        if let refused = refusedInOutage { refusedInOutage = refused + count }
         return commit
     }
 

@@ -273,14 +273,14 @@ class Gateway:
             process.wait()
             process.stdout.close()
 
-    def wait(self) -> None:
-        """Waits for an orderly exit: exit code 0, and nothing but JSON on stderr."""
+    def wait(self, expected: int = 0) -> None:
+        """Waits for an orderly exit: with this exit code, and nothing but JSON on stderr."""
         self.stopped = True
         for process in self.processes:
-            self._wait(process)
+            self._wait(process, expected)
         check_log(self.log())
 
-    def _wait(self, process: subprocess.Popen) -> None:
+    def _wait(self, process: subprocess.Popen, expected: int) -> None:
         try:
             code = process.wait(TIMEOUT)
         except subprocess.TimeoutExpired:
@@ -288,7 +288,7 @@ class Gateway:
             process.wait()
             raise AssertionError(
                 f"still running {TIMEOUT} s after SIGTERM; stderr:\n{self.log()[-3000:]}") from None
-        assert code == 0, f"exit code {code}; stderr:\n{self.log()[-3000:]}"
+        assert code == expected, f"exit code {code}; stderr:\n{self.log()[-3000:]}"
         more = process.stdout.read().decode()
         assert more == "", f"stdout contains more than the banner: {more!r}"
 
