@@ -4,17 +4,7 @@
 /// signature covers both, so two readers could take different values from one signed object. Other members are
 /// validated as JSON and ignored.
 package struct JSONMembers<Name: CaseIterable & Hashable & RawRepresentable<String>> {
-    /// A member's value.
-    package enum Value: Equatable {
-        case text(String)
-        /// A number, as written.
-        case number(String)
-        /// An array that contains only strings.
-        case texts([String])
-        case null
-        /// A boolean, an object, or an array with other elements.
-        case other
-    }
+    package typealias Value = JSONMemberValue
 
     private var values: [Name: Value] = [:]
 
@@ -23,6 +13,37 @@ package struct JSONMembers<Name: CaseIterable & Hashable & RawRepresentable<Stri
 
     /// - Throws: ``JSONMembersError`` if `object` is not a JSON object, or contains a listed member twice.
     package init(of object: [UInt8]) throws(JSONMembersError) {
+        let names = Array(Name.allCases)
+        let members = try ListedMembers(names.map(\.rawValue), of: object)
+        for (name, value) in zip(names, members.values) { if let value { values[name] = value } }
+    }
+}
+
+/// A member's value, copied.
+package enum JSONMemberValue: Equatable {
+    case text(String)
+    /// A number, as written.
+    case number(String)
+    /// An array that contains only strings.
+    case texts([String])
+    case null
+    /// A boolean, an object, or an array with other elements.
+    case other
+}
+
+/// The values of those members that have one of some names. Not generic, because the compiler would not specialise it for
+/// the names of other modules: members that nobody asks for would cost the most.
+private struct ListedMembers {
+    /// In the order of the names; nil if the object does not contain the member.
+    private(set) var values: [JSONMemberValue?]
+    private let names: [String]
+    /// A bit for each length that a name has. A member of another length is not looked up.
+    private let lengths: UInt64
+
+    init(_ names: [String], of object: [UInt8]) throws(JSONMembersError) {
+        self.names = names
+        values = Array(repeating: nil, count: names.count)
+        lengths = names.reduce(0) { $0 | 1 << UInt64($1.utf8.count) }
         do {
             try object.withUnsafeBytes { bytes in
                 try JSONReader.object(bytes) { key, value in try add(key, value) }
@@ -34,14 +55,17 @@ package struct JSONMembers<Name: CaseIterable & Hashable & RawRepresentable<Stri
 
     private mutating func add(_ key: JSONSlice, _ value: JSONSlice) throws {
         // Compares names as bytes, after decoding escapes.
-        guard let text = key.string, let name = Name.allCases.first(where: { $0.rawValue.utf8.elementsEqual(text.utf8) })
-        else { return }
-        guard values.updateValue(Self.value(value), forKey: name) == nil else {
-            throw JSONMembersError(problem: "\(name.rawValue) is given twice")
-        }
+        guard mayBeListed(key), let index = names.firstIndex(where: { key.equals(text: $0) }) else { return }
+        guard values[index] == nil else { throw JSONMembersError(problem: "\(names[index]) is given twice") }
+        values[index] = Self.value(value)
     }
 
-    private static func value(_ slice: JSONSlice) -> Value {
+    private func mayBeListed(_ key: JSONSlice) -> Bool {
+        // A shift by more than the width gives 0.
+        key.hasText(upTo: UInt64.bitWidth) == true && lengths >> UInt64(key.stringByteCount ?? 0) & 1 == 1
+    }
+
+    private static func value(_ slice: JSONSlice) -> JSONMemberValue {
         switch slice.kind {
         case .string: return .text(slice.string ?? "")
         case .number: return .number(String(decoding: slice.raw, as: UTF8.self))

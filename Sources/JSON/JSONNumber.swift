@@ -1,3 +1,5 @@
+import Primitives
+
 /// A JSON number, kept as written: it is sent exactly as it was received.
 package struct JSONNumber: Equatable, Sendable {
     /// A valid JSON number.
@@ -6,7 +8,18 @@ package struct JSONNumber: Equatable, Sendable {
     package init(text: String) { self.text = text }
 
     /// Whether the number fits into a double. If one did not, apps' decoders would reject the whole event.
-    package var isFinite: Bool { Double(text)?.isFinite == true }
+    package var isFinite: Bool { text.withBytes(Self.isSmall) || Double(text)?.isFinite == true }
+
+    /// Whether a number is below 10^308, as its digits and its exponent show: so most numbers need not be converted.
+    private static func isSmall(_ number: UnsafeRawBufferPointer) -> Bool {
+        guard let end = number.firstIndex(where: { $0 | 0x20 == UInt8(ascii: "e") }) else { return number.count <= 308 }
+        guard number.count - end <= 5 else { return false }
+        var exponent = 0
+        for byte in number[(end + 1)...] where byte >= UInt8(ascii: "0") {
+            exponent = exponent * 10 + Int(byte - UInt8(ascii: "0"))
+        }
+        return end + exponent <= 308
+    }
 
     /// The first number, at any depth, that does not fit into a double. Nil if there is none.
     /// - Parameter json: valid JSON.
@@ -17,6 +30,10 @@ package struct JSONNumber: Equatable, Sendable {
             case UInt8(ascii: "\""): rest = rest.dropFirst(stringLength(rest))
             case UInt8(ascii: "-"), UInt8(ascii: "0")...UInt8(ascii: "9"):
                 let digits = rest.prefix { isPart($0) }
+                guard !isSmall(UnsafeRawBufferPointer(rebasing: digits)) else {
+                    rest = rest[digits.endIndex...]
+                    continue
+                }
                 let number = JSONNumber(text: String(decoding: digits, as: UTF8.self))
                 guard number.isFinite else { return number }
                 rest = rest[digits.endIndex...]

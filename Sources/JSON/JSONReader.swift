@@ -6,49 +6,13 @@ package struct JSONError: Error, Equatable {
     package let offset: Int
 }
 
-/// A validated JSON value: its kind and a slice of the text, without copying.
-///
-/// Borrows the text that it was read from and must not outlive it.
-package struct JSONSlice {
-    package enum Kind: Equatable, Sendable { case string, number, object, array, boolean, null }
-
-    package let kind: Kind
-    /// The bytes as written, including a string's quotes.
-    package let raw: UnsafeRawBufferPointer
-    /// Whether this is a string that contains escapes.
-    fileprivate let escaped: Bool
-
-    /// The bytes between a string's quotes, still escaped. Nil for other kinds.
-    package var stringContent: UnsafeRawBufferPointer? {
-        kind == .string ? UnsafeRawBufferPointer(rebasing: raw[1..<(raw.count - 1)]) : nil
-    }
-
-    /// A string's text. A lone surrogate, which JSON's grammar allows, becomes U+FFFD. Nil for other kinds.
-    package var string: String? {
-        guard let content = stringContent else { return nil }
-        return escaped ? JSONEscapes.decode(content) : String(decoding: content, as: UTF8.self)
-    }
-
-    /// The number of UTF-8 bytes in a string's text, after decoding escapes. Nil for other kinds.
-    package var stringByteCount: Int? {
-        guard let content = stringContent else { return nil }
-        return escaped ? JSONEscapes.decode(content).utf8.count : content.count
-    }
-
-    /// A boolean's value. Nil for other kinds.
-    package var boolean: Bool? { kind == .boolean ? raw.first == UInt8(ascii: "t") : nil }
-
-    /// The value of a number that is written as an integer. Nil for a number with a fraction or exponent, on overflow,
-    /// and for other kinds.
-    package var integer: Int? { kind == .number ? Int(String(decoding: raw, as: UTF8.self)) : nil }
-
-    /// Whether this is the string `text`, with or without escapes.
-    package func equals(_ text: StaticString) -> Bool {
-        guard let content = stringContent else { return false }
-        // Compares bytes: Swift's == compares strings by canonical equivalence, so the Kelvin sign would equal K.
-        if escaped { return JSONEscapes.decode(content).utf8.elementsEqual(text.description.utf8) }
-        return content.hasSameBytes(as: text)
-    }
+/// A part of a JSON text, in the order written.
+package enum JSONToken {
+    case objectStart, objectEnd, arrayStart, arrayEnd
+    /// The name of a member, whose value follows.
+    case name(JSONSlice)
+    /// A value that is neither an object nor an array.
+    case scalar(JSONSlice)
 }
 
 /// Parses JSON (RFC 8259) without copying: one pass that validates everything, including UTF-8, and yields slices. It
@@ -95,9 +59,34 @@ package struct JSONReader {
         return value
     }
 
+    /// Parses a text that must be one value of any kind. Calls `token` for each of its parts, at any depth: so each byte is
+    /// read once, however deep it is nested.
+    /// - Throws: ``JSONError``; rethrows errors of `token`.
+    package static func tokens(_ bytes: UnsafeRawBufferPointer, _ token: (JSONToken) throws -> Void) throws {
+        var reader = JSONReader(bytes)
+        reader.skipSpace()
+        try reader.walk(depth: 1, token)
+        try reader.end()
+    }
+
     // MARK: The grammar
 
-    private mutating func value(depth: Int) throws -> JSONSlice {
+    private mutating func value(depth: Int) throws(JSONError) -> JSONSlice {
+        let start = position
+        switch peek {
+        case UInt8(ascii: "{"):
+            try skipContainer(depth: depth + 1)
+            return JSONSlice(kind: .object, raw: slice(from: start), escaped: false)
+        case UInt8(ascii: "["):
+            try skipContainer(depth: depth + 1)
+            return JSONSlice(kind: .array, raw: slice(from: start), escaped: false)
+        default: return try scalar()
+        }
+    }
+
+    /// A value that is neither an object nor an array.
+    @inline(__always)
+    private mutating func scalar() throws(JSONError) -> JSONSlice {
         let start = position
         var escaped = false
         let kind: JSONSlice.Kind
@@ -105,12 +94,6 @@ package struct JSONReader {
         case UInt8(ascii: "\""):
             escaped = try string()
             kind = .string
-        case UInt8(ascii: "{"):
-            try members(depth: depth + 1) { _, _ in }
-            kind = .object
-        case UInt8(ascii: "["):
-            try elements(depth: depth + 1) { _ in }
-            kind = .array
         case UInt8(ascii: "t"):
             try literal("true")
             kind = .boolean
@@ -127,23 +110,82 @@ package struct JSONReader {
         return JSONSlice(kind: kind, raw: slice(from: start), escaped: escaped)
     }
 
+    /// Skips an object or array with all that it contains.
+    private mutating func skipContainer(depth: Int) throws(JSONError) {
+        do {
+            try walk(depth: depth) { _ in }
+        } catch {
+            throw error as? JSONError ?? self.error("\(error)")
+        }
+    }
+
+    /// Reads a value with all that it contains, in one loop: a recursion would cost more than the brackets of a text that
+    /// consists of them.
+    @inline(__always)
+    private mutating func walk(depth: Int, _ token: (JSONToken) throws -> Void) throws {
+        // One bit for each open container, the innermost lowest: whether it is an object.
+        var objects: UInt64 = 0
+        var open = 0
+        repeat {
+            var isComplete = true
+            switch peek {
+            case UInt8(ascii: "{"):
+                try enter(depth + open)
+                (open, objects) = (open + 1, objects << 1 | 1)
+                try token(.objectStart)
+                skipSpace()
+                isComplete = peek == UInt8(ascii: "}")
+                if !isComplete { try token(.name(name())) }
+            case UInt8(ascii: "["):
+                try enter(depth + open)
+                (open, objects) = (open + 1, objects << 1)
+                try token(.arrayStart)
+                skipSpace()
+                isComplete = peek == UInt8(ascii: "]")
+            default: try token(.scalar(scalar()))
+            }
+            while isComplete, open > 0 {
+                skipSpace()
+                let isObject = objects & 1 == 1
+                if accept(",") {
+                    skipSpace()
+                    if isObject { try token(.name(name())) }
+                    isComplete = false
+                } else {
+                    guard isObject ? accept("}") : accept("]") else {
+                        throw error(isObject ? "expected ',' or '}'" : "expected ',' or ']'")
+                    }
+                    (open, objects) = (open - 1, objects >> 1)
+                    try token(isObject ? .objectEnd : .arrayEnd)
+                }
+            }
+        } while open > 0
+    }
+
     private mutating func members(depth: Int, _ member: (JSONSlice, JSONSlice) throws -> Void) throws {
         try enter(depth)  // {
         skipSpace()
         if accept("}") { return }
         repeat {
             skipSpace()
-            let start = position
-            guard peek == UInt8(ascii: "\"") else { throw error("expected a member's name") }
-            let escaped = try string()
-            let key = JSONSlice(kind: .string, raw: slice(from: start), escaped: escaped)
-            skipSpace()
-            guard accept(":") else { throw error("expected ':'") }
-            skipSpace()
+            let key = try name()
             try member(key, value(depth: depth))
             skipSpace()
         } while accept(",")
         guard accept("}") else { throw error("expected ',' or '}'") }
+    }
+
+    /// A member's name, and the colon and the white space behind it, which it skips.
+    @inline(__always)
+    private mutating func name() throws(JSONError) -> JSONSlice {
+        let start = position
+        guard peek == UInt8(ascii: "\"") else { throw error("expected a member's name") }
+        let escaped = try string()
+        let key = JSONSlice(kind: .string, raw: slice(from: start), escaped: escaped)
+        skipSpace()
+        guard accept(":") else { throw error("expected ':'") }
+        skipSpace()
+        return key
     }
 
     private mutating func elements(depth: Int, _ element: (JSONSlice) throws -> Void) throws {
@@ -158,32 +200,35 @@ package struct JSONReader {
         guard accept("]") else { throw error("expected ',' or ']'") }
     }
 
-    private mutating func enter(_ depth: Int) throws {
+    @inline(__always)
+    private mutating func enter(_ depth: Int) throws(JSONError) {
         guard depth <= Self.depthMax else { throw error("nested deeper than \(Self.depthMax) levels") }
         position += 1
     }
 
     /// Skips a string. Returns whether it contains escapes.
-    private mutating func string() throws -> Bool {
+    private mutating func string() throws(JSONError) -> Bool {
         position += 1  // "
         var escaped = false
         while true {
             skipPlainText()
-            switch peek {
-            case UInt8(ascii: "\""):
-                position += 1
-                return escaped
-            case UInt8(ascii: "\\"):
-                escaped = true
-                try escape()
-            case .some(let byte) where byte >= 0x80:
-                try multibyteScalar()
-            case .some(let byte) where byte < 0x20:
-                throw error("control character in a string")
-            case .some:
-                position += 1
-            case nil:
-                throw error("unterminated string")
+            // Looks for plain text again only after a plain byte: in a text of escapes there is none.
+            while true {
+                guard let byte = peek else { throw error("unterminated string") }
+                if byte == UInt8(ascii: "\\") {
+                    escaped = true
+                    try escape()
+                } else if byte >= 0x80 {
+                    try multibyteScalar(byte)
+                } else if byte == UInt8(ascii: "\"") {
+                    position += 1
+                    return escaped
+                } else if byte < 0x20 {
+                    throw error("control character in a string")
+                } else {
+                    position += 1
+                    break
+                }
             }
         }
     }
@@ -212,7 +257,8 @@ package struct JSONReader {
         }
     }
 
-    private mutating func escape() throws {
+    @inline(__always)
+    private mutating func escape() throws(JSONError) {
         position += 1  // backslash
         switch peek {
         case .some(let byte) where JSONEscapes.simple(byte) != nil:
@@ -230,28 +276,39 @@ package struct JSONReader {
 
     /// Skips one scalar of two to four bytes. Accepts what Unicode's table 3-7 allows: no overlong form, no surrogate,
     /// and no value above U+10FFFF.
-    private mutating func multibyteScalar() throws {
-        let lead = bytes[position]
-        let (count, second): (Int, ClosedRange<UInt8>)
-        switch lead {
-        case 0xC2...0xDF: (count, second) = (2, 0x80...0xBF)
-        case 0xE0: (count, second) = (3, 0xA0...0xBF)
-        case 0xED: (count, second) = (3, 0x80...0x9F)
-        case 0xE1...0xEF: (count, second) = (3, 0x80...0xBF)
-        case 0xF0: (count, second) = (4, 0x90...0xBF)
-        case 0xF1...0xF3: (count, second) = (4, 0x80...0xBF)
-        case 0xF4: (count, second) = (4, 0x80...0x8F)
-        default: throw error("invalid UTF-8")
+    @inline(__always)
+    private mutating func multibyteScalar(_ lead: UInt8) throws(JSONError) {
+        let count = lead < 0xE0 ? 2 : lead < 0xF0 ? 3 : 4
+        guard lead >= 0xC2, lead <= 0xF4, position + count <= bytes.count else { throw error("invalid UTF-8") }
+        let second = bytes[position + 1]
+        var isValid = second & 0xC0 == 0x80
+        if count > 2 {
+            isValid = isValid && bytes[position + 2] & 0xC0 == 0x80
+            if count > 3 { isValid = isValid && bytes[position + 3] & 0xC0 == 0x80 }
+            // After these four, the second byte has a narrower range.
+            switch lead {
+            case 0xE0: isValid = isValid && second >= 0xA0
+            case 0xED: isValid = isValid && second < 0xA0
+            case 0xF0: isValid = isValid && second >= 0x90
+            case 0xF4: isValid = isValid && second < 0x90
+            default: break
+            }
         }
-        guard position + count <= bytes.count, second.contains(bytes[position + 1]) else { throw error("invalid UTF-8") }
-        for offset in 2..<max(count, 2) where bytes[position + offset] & 0xC0 != 0x80 { throw error("invalid UTF-8") }
+        guard isValid else { throw error("invalid UTF-8") }
         position += count
     }
 
-    private mutating func number() throws {
+    @inline(__always)
+    private mutating func number() throws(JSONError) {
         let start = position
-        _ = accept("-")
-        if !accept("0") { guard digits() else { throw error("expected a value", at: start) } }
+        if peek == UInt8(ascii: "-") { position &+= 1 }
+        if peek == UInt8(ascii: "0") {
+            position &+= 1
+        } else {
+            guard digits() else { throw error("expected a value", at: start) }
+        }
+        // Most numbers end here.
+        guard let next = peek, next == UInt8(ascii: ".") || next | 0x20 == UInt8(ascii: "e") else { return }
         if accept(".") { guard digits() else { throw error("expected digits after '.'") } }
         if accept("e") || accept("E") {
             if !accept("+") { _ = accept("-") }
@@ -259,13 +316,14 @@ package struct JSONReader {
         }
     }
 
+    @inline(__always)
     private mutating func digits() -> Bool {
         let start = position
-        while let byte = peek, byte >= UInt8(ascii: "0"), byte <= UInt8(ascii: "9") { position += 1 }
+        while position < bytes.count, bytes[position] &- UInt8(ascii: "0") < 10 { position &+= 1 }
         return position > start
     }
 
-    private mutating func literal(_ text: StaticString) throws {
+    private mutating func literal(_ text: StaticString) throws(JSONError) {
         let end = position + text.utf8CodeUnitCount
         guard end <= bytes.count, text.withUTF8Buffer({ bytes[position..<end].elementsEqual($0) }) else {
             throw error("expected a value")
@@ -275,82 +333,31 @@ package struct JSONReader {
 
     // MARK: The bytes
 
+    @inline(__always)
     private var peek: UInt8? { position < bytes.count ? bytes[position] : nil }
 
     private func slice(from start: Int) -> UnsafeRawBufferPointer {
         UnsafeRawBufferPointer(rebasing: bytes[start..<position])
     }
 
+    @inline(__always)
     private mutating func accept(_ character: Unicode.Scalar) -> Bool {
         guard peek == UInt8(ascii: character) else { return false }
         position += 1
         return true
     }
 
+    @inline(__always)
     private mutating func skipSpace() {
-        while let byte = peek, byte == 0x20 || byte == 0x0A || byte == 0x0D || byte == 0x09 { position += 1 }
+        while let byte = peek, byte <= 0x20, byte == 0x20 || byte == 0x0A || byte == 0x0D || byte == 0x09 { position &+= 1 }
     }
 
-    private mutating func end() throws {
+    private mutating func end() throws(JSONError) {
         skipSpace()
         guard position == bytes.count else { throw error("unexpected text after the value") }
     }
 
     private func error(_ problem: String, at offset: Int? = nil) -> JSONError {
         JSONError(problem: problem, offset: offset ?? position)
-    }
-}
-
-/// Decodes the escapes of JSON strings.
-enum JSONEscapes {
-    /// The byte that a backslash and `byte` represent. Nil for `u` and for unknown escapes.
-    static func simple(_ byte: UInt8) -> UInt8? {
-        switch byte {
-        case UInt8(ascii: "\""), UInt8(ascii: "\\"), UInt8(ascii: "/"): byte
-        case UInt8(ascii: "b"): 0x08
-        case UInt8(ascii: "f"): 0x0C
-        case UInt8(ascii: "n"): 0x0A
-        case UInt8(ascii: "r"): 0x0D
-        case UInt8(ascii: "t"): 0x09
-        default: nil
-        }
-    }
-
-    /// The value of a hexadecimal digit (0–15). Nil for other bytes.
-    static func hex(_ byte: UInt8) -> UInt16? {
-        switch byte {
-        case UInt8(ascii: "0")...UInt8(ascii: "9"): UInt16(byte - UInt8(ascii: "0"))
-        case UInt8(ascii: "a")...UInt8(ascii: "f"): UInt16(byte - UInt8(ascii: "a") + 10)
-        case UInt8(ascii: "A")...UInt8(ascii: "F"): UInt16(byte - UInt8(ascii: "A") + 10)
-        default: nil
-        }
-    }
-
-    /// Decodes the content of a string, which ``JSONReader`` has validated.
-    static func decode(_ content: UnsafeRawBufferPointer) -> String {
-        var units: [UInt16] = []  // UTF-16 units of consecutive \u escapes: two of them may encode one scalar.
-        var text = ""
-        var plain = 0
-        var index = 0
-        while index < content.count {
-            guard content[index] == UInt8(ascii: "\\") else {
-                index += 1
-                continue
-            }
-            text += String(decoding: content[plain..<index], as: UTF8.self)
-            if content[index + 1] == UInt8(ascii: "u") {
-                units.removeAll(keepingCapacity: true)
-                while index + 5 < content.count, content[index] == UInt8(ascii: "\\"), content[index + 1] == UInt8(ascii: "u") {
-                    units.append(content[(index + 2)..<(index + 6)].reduce(0) { $0 << 4 | (hex($1) ?? 0) })
-                    index += 6
-                }
-                text += String(decoding: units, as: UTF16.self)
-            } else {
-                text.unicodeScalars.append(Unicode.Scalar(simple(content[index + 1]) ?? 0))
-                index += 2
-            }
-            plain = index
-        }
-        return text + String(decoding: content[plain..<content.count], as: UTF8.self)
     }
 }

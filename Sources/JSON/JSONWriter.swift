@@ -11,6 +11,12 @@ package struct JSONWriter {
     /// Appends JSON unchanged: punctuation, literals, or a value that another writer wrote. It is not validated.
     package mutating func raw(_ json: StaticString) { json.withUTF8Buffer { bytes.append(contentsOf: $0) } }
 
+    @inline(__always)
+    mutating func raw(byte: Unicode.Scalar) { bytes.append(UInt8(ascii: byte)) }
+
+    /// Removes the last bytes, which the caller has copied to write them in another order.
+    mutating func removeLast(_ count: Int) { bytes.removeLast(count) }
+
     package mutating func raw(_ json: [UInt8]) { bytes.append(contentsOf: json) }
 
     package mutating func raw(_ json: UnsafeRawBufferPointer) { bytes.append(contentsOf: json) }

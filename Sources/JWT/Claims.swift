@@ -156,7 +156,7 @@ struct Claims {
         var values: [String] = []
         try? payload.withUnsafeBytes { bytes in
             try JSONReader.object(bytes) { name, value in
-                guard name.string?.utf8.elementsEqual(claim.utf8) == true else { return }
+                guard name.equals(text: claim) else { return }
                 values.append(String(decoding: value.raw, as: UTF8.self))
             }
         }

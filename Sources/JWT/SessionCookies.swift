@@ -123,7 +123,7 @@ private struct SessionClaims {
         var values: [String?] = []
         try? content.withUnsafeBytes { bytes in
             try JSONReader.object(bytes) { name, value in
-                if name.string?.utf8.elementsEqual(roles.claim.utf8) == true { values.append(value.string) }
+                if name.equals(text: roles.claim) { values.append(value.string) }
             }
         }
         guard values.count == 1, let value = values[0].map(Self.folded) else { return nil }

@@ -145,6 +145,41 @@ import Testing
         #expect(seen == 2)
     }
 
+    // MARK: Tokens
+
+    /// The parts of a text, one word each.
+    private func tokens(_ json: String) throws -> [String] {
+        var parts: [String] = []
+        try Array(json.utf8).withUnsafeBytes { bytes in
+            try JSONReader.tokens(bytes) { token in
+                switch token {
+                case .objectStart: parts.append("{")
+                case .objectEnd: parts.append("}")
+                case .arrayStart: parts.append("[")
+                case .arrayEnd: parts.append("]")
+                case .name(let name): parts.append(String(decoding: name.raw, as: UTF8.self) + ":")
+                case .scalar(let value): parts.append(String(decoding: value.raw, as: UTF8.self))
+                }
+            }
+        }
+        return parts
+    }
+
+    @Test func yieldsTokensInOrder() throws {
+        #expect(
+            try tokens(#" {"a" : [1, {"b":null}, [] ], "c":{ }, "\n":"d"} "#) == [
+                "{", #""a":"#, "[", "1", "{", #""b":"#, "null", "}", "[", "]", "]", #""c":"#, "{", "}", #""\n":"#, #""d""#, "}",
+            ])
+        #expect(try tokens("1.5e3") == ["1.5e3"] && tokens(#""a""#) == [#""a""#] && tokens("[]") == ["[", "]"])
+    }
+
+    @Test(arguments: [
+        "", "[", "[1", "[1,", "[,1]", "{,}", #"{"a"}"#, #"{"a":}"#, #"{"a":1,}"#, "[1}", #"{"a":1]"#, "[] []", "[1 2]", "{1:2}",
+    ])
+    func rejectsInvalidTokens(json: String) {
+        #expect(throws: JSONError.self) { try tokens(json) }
+    }
+
     // MARK: Depth
 
     /// `depth` nested containers, with `inside` in the innermost.

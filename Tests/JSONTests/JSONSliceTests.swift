@@ -1,3 +1,4 @@
+import TestSupport
 import Testing
 
 @testable import JSON
@@ -53,6 +54,42 @@ import Testing
         }
         #expect(try read(#""a\/\"\n""#) { $0.equals("a/\"\n") })
         #expect(try read(#""""#) { $0.equals("") })
+    }
+
+    @Test func equalsTextOfSeveralBytes() throws {
+        for json in [#""é€🚚""#, #""\u00e9\u20AC\ud83d\ude9a""#, #""é\u20ac🚚""#] {
+            #expect(try read(json) { $0.equals("é€🚚") && $0.equals(text: "é€🚚") }, "\(json)")
+            #expect(try !read(json) { $0.equals("é€🚛") || $0.equals("é€") || $0.equals("é€🚚!") }, "\(json)")
+        }
+        // A lone surrogate is U+FFFD. The Kelvin sign is not K.
+        #expect(try read(#""\ud83d""#) { $0.equals("\u{FFFD}") } && !read(#""\u212a""#) { $0.equals("K") })
+    }
+
+    /// A text that is cut is a beginning of the whole one, and exceeds the limit by less than one character.
+    @Test(arguments: UInt64(1)...20) func cutsLongTextsAboveALimit(seed: UInt64) throws {
+        var random = SplitMix(seed: seed)
+        let pieces = [
+            "a", "bcdefghijk", "é", "€", "🚚", #"\n"#, #"\""#, #"\u0061"#, #"\u00e9"#, #"\ud83d\ude9a"#, #"\ud83d"#, #"\udE00"#,
+        ]
+        for _ in 0..<50 {
+            let json = "\"" + (0..<random.below(30)).map { _ in pieces[random.below(pieces.count)] }.joined() + "\""
+            let whole = try #require(try read(json) { $0.string })
+            let count = whole.utf8.count
+            #expect(try read(json) { $0.stringByteCount } == count, "\(json)")
+            for limit in 0...(count + 2) {
+                let cut = try #require(try read(json) { $0.string(cutAbove: limit) })
+                #expect(whole.utf8.starts(with: cut.utf8), "\(json) cut at \(limit)")
+                #expect(
+                    count <= limit ? cut == whole : (limit + 1...limit + 4).contains(cut.utf8.count), "\(json) cut at \(limit)")
+                #expect(try read(json) { $0.hasText(upTo: limit) } == (count <= limit), "\(json), \(limit)")
+            }
+        }
+    }
+
+    @Test func countsWhatEscapesRepresent() {
+        for (json, count) in [(#"{"a":"\n\""}"#, 10), (#"["\ud83d\ude9a",1]"#, 10), (#""\ud83d\u0041""#, 6), ("12", 2)] {
+            #expect(Array(json.utf8).withUnsafeBytes(JSONEscapes.decodedCount) == count, "\(json)")
+        }
     }
 
     @Test func equalsNoOtherText() throws {
