@@ -10,6 +10,8 @@ package struct Identifier: Hashable, Sendable {
     package init(_ text: String) { self.text = text }
 
     /// Whether the ids have the same bytes.
-    // Strings with the same bytes are equal, so the synthesized hash of `text` is consistent with this comparison.
     package static func == (one: Identifier, other: Identifier) -> Bool { one.text.hasSameBytes(as: other.text) }
+
+    // Hashes bytes, too: the hash of a string normalises it, which takes long for a text of combining marks.
+    package func hash(into hasher: inout Hasher) { text.withBytes { hasher.combine(bytes: $0) } }
 }

@@ -63,6 +63,9 @@ package struct ChannelName: Hashable, Sendable {
     /// letter K, but ids that differ only in this belong to two users, each with a channel.
     package static func == (one: ChannelName, other: ChannelName) -> Bool { one.text.hasSameBytes(as: other.text) }
 
+    // Hashes bytes, too: the hash of a string normalises it, which takes long for a user's id of combining marks.
+    package func hash(into hasher: inout Hasher) { text.withBytes { hasher.combine(bytes: $0) } }
+
     /// What a subscription to this channel requires.
     package var access: Access {
         switch text.utf8.first {

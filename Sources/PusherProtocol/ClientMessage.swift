@@ -28,15 +28,18 @@ package enum ClientMessage: Equatable, Sendable {
             let data = try envelope.members()
             self = .subscribe(
                 SubscriptionRequest(
-                    channel: try data.text(data.channel, "channel"), auth: try data.optionalText(data.auth, "auth"),
+                    channel: try data.text(data.channel, "channel", cutAbove: Limits.nameBytesMax),
+                    auth: try data.optionalText(data.auth, "auth", cutAbove: Limits.authBytesMax),
                     channelData: try data.optionalText(data.channelData, "channel_data")))
         case "pusher:unsubscribe":
             let data = try envelope.members()
-            self = .unsubscribe(channel: try data.text(data.channel, "channel"))
+            self = .unsubscribe(channel: try data.text(data.channel, "channel", cutAbove: Limits.nameBytesMax))
         case "pusher:signin":
             let data = try envelope.members(code: 4009)
             self = .signin(
-                SigninRequest(auth: try data.text(data.auth, "auth"), userData: try data.text(data.userData, "user_data")))
+                SigninRequest(
+                    auth: try data.text(data.auth, "auth", cutAbove: Limits.authBytesMax),
+                    userData: try data.text(data.userData, "user_data")))
         case _ where envelope.event.utf8.starts(with: "client-".utf8):
             let event = envelope.event
             guard let channel = envelope.channel else { throw ProtocolError("\(event.clipped): expected channel to be a string") }
@@ -57,19 +60,20 @@ private struct Envelope {
     private var data: JSONSlice?
 
     init(_ text: UnsafeRawBufferPointer) throws {
-        var name: String?
+        var (name, channel): (JSONSlice?, JSONSlice?) = (nil, nil)
         try JSONReader.object(text) { key, value in
             if key.equals("event") {
-                guard let text = value.string else { throw ProtocolError("Expected event to be a string") }
-                name = text
+                guard value.kind == .string else { throw ProtocolError("Expected event to be a string") }
+                name = value
             } else if key.equals("channel") {
-                channel = value.string
+                channel = value
             } else if key.equals("data") {
                 data = value
             }
         }
-        guard let name else { throw ProtocolError("Expected an event") }
+        guard let name = name?.string(cutAbove: Limits.nameBytesMax) else { throw ProtocolError("Expected an event") }
         event = name
+        self.channel = channel?.string(cutAbove: Limits.nameBytesMax)
     }
 
     /// The data of a client event as a JSON string. Data of another type becomes a string that contains its JSON (E4).
@@ -120,16 +124,20 @@ private struct DataMembers {
     }
 
     /// A string member.
-    /// - Parameter name: as in the message, for the error.
-    func text(_ member: JSONSlice?, _ name: String) throws(ProtocolError) -> String {
-        guard let text = try optionalText(member, name) else { throw wrongKind(name) }
+    /// - Parameters:
+    ///   - name: as in the message, for the error.
+    ///   - bytesMax: see ``JSONSlice/string(cutAbove:)``.
+    func text(_ member: JSONSlice?, _ name: String, cutAbove bytesMax: Int = .max) throws(ProtocolError) -> String {
+        guard let text = try optionalText(member, name, cutAbove: bytesMax) else { throw wrongKind(name) }
         return text
     }
 
     /// A string member. Nil if it is absent or null.
-    func optionalText(_ member: JSONSlice?, _ name: String) throws(ProtocolError) -> String? {
+    func optionalText(
+        _ member: JSONSlice?, _ name: String, cutAbove bytesMax: Int = .max
+    ) throws(ProtocolError) -> String? {
         guard let value = member, value.kind != .null else { return nil }
-        guard let text = value.string else { throw wrongKind(name) }
+        guard let text = value.string(cutAbove: bytesMax) else { throw wrongKind(name) }
         return text
     }
 
@@ -145,5 +153,17 @@ extension String {
 
     /// The text as quoted in errors: if it exceeds 200 bytes, only its first 100 Unicode scalars and `…`. Scalars are
     /// counted, not characters, because one character may be arbitrarily long.
-    package var clipped: String { utf8.count <= 200 ? self : String(String.UnicodeScalarView(unicodeScalars.prefix(100))) + "…" }
+    package var clipped: String {
+        guard utf8.count > 200 else { return self }
+        // 100 scalars have at most 400 bytes. Bytes are counted, because the views of scalars are slow.
+        return withBytes { bytes in
+            var (end, scalars) = (0, 0)
+            while end < bytes.count {
+                if bytes[end] & 0xC0 != 0x80 { scalars += 1 }
+                if scalars > 100 { break }
+                end += 1
+            }
+            return String(decoding: UnsafeRawBufferPointer(rebasing: bytes[..<end]), as: UTF8.self) + "…"
+        }
+    }
 }

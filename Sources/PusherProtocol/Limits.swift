@@ -32,7 +32,7 @@ package struct Limits: Equatable, Sendable {
     package var batchEvents = 10
     /// Members of one presence channel (1–100,000), counted by user, not by connection (R9).
     package var presenceMembers = 100
-    /// Bytes of one member's `user_info`, as JSON (0–65,536).
+    /// Bytes of one member's `user_info`, as JSON with its escapes decoded (0–65,536).
     package var presenceInfoBytes = 1_024
     /// Client events of one connection per second (1–1,000). Over the limit: the event is dropped, with error 4301
     /// (E9).
@@ -56,6 +56,11 @@ package struct Limits: Equatable, Sendable {
     /// Bytes of all cached events of an application (0–1,073,741,824). Over the limit: the oldest events are evicted.
     package var cacheBytes = 67_108_864
 
+    /// More bytes than any name within the limits has: one of 200 characters, or `#server-to-user-` and a user's id. A text
+    /// that is longer is not read further, because it is refused whatever follows.
+    package static let nameBytesMax = 800
+    /// More bytes than `KEY:SIGNATURE` has: clients name the key in a URL, which is no longer.
+    static let authBytesMax = 8_192
     /// Characters (Unicode scalars) of a `user_id` (U2).
     package static let userIDLength = 128
     /// Users in one watchlist (W3).

@@ -39,60 +39,77 @@ package final class SignedInUser: Equatable, Sendable {
     let userData: String
 
     fileprivate init(userData: String, limits: Limits) throws(ProtocolError) {
-        let fields = try Fields(userData)
+        let fields = try userData.withBytes { bytes in
+            Result { () throws(ProtocolError) in try Fields(bytes, limits) }
+        }.get()
         guard let id = fields.id, !id.isEmpty else {
             throw ProtocolError("Invalid user_data: expected id to be a string that is not empty", code: 4009)
         }
         guard id.unicodeScalars.count <= Limits.userIDLength else {
             throw ProtocolError("The user's id exceeds the allowed maximum (\(Limits.userIDLength) characters)", code: 4009)
         }
-        guard (fields.info?.count ?? 0) <= limits.presenceInfoBytes else {
+        guard !fields.isInfoTooLarge else {
             throw ProtocolError("user_info exceeds the allowed maximum (\(limits.presenceInfoBytes) bytes)", code: 4009)
         }
         self.id = id
         self.userData = userData
         bookings = fields.bookings
         member = PresenceMember(id: id, info: fields.info)
-        isWatchlistTruncated = fields.watchlist.count > Limits.watchlistLength
+        isWatchlistTruncated = fields.isWatchlistTruncated
         var seen = Set<Identifier>()
-        watchlist = fields.watchlist.prefix(Limits.watchlistLength).filter { seen.insert(Identifier($0)).inserted }
+        watchlist = fields.watchlist.filter { seen.insert(Identifier($0)).inserted }
     }
 
     package static func == (one: SignedInUser, other: SignedInUser) -> Bool { one.userData == other.userData }
 
+    /// The fields of `user_data`.
     private struct Fields {
-        var id: String?
-        var info: [UInt8]?
-        var watchlist: [String] = []
-        var bookings: [String] = []
+        /// Cut if it is too long: see ``JSONSlice/string(cutAbove:)``.
+        let id: String?
+        /// Nil also if it is too large.
+        let info: [UInt8]?
+        let isInfoTooLarge: Bool
+        /// The first ``Limits/watchlistLength`` ids.
+        let watchlist: [String]
+        let isWatchlistTruncated: Bool
+        let bookings: [String]
 
-        init(_ userData: String) throws(ProtocolError) {
-            var text = userData
-            var (id, info, watchlist, bookings): (String?, [UInt8]?, [String], [String]) = (nil, nil, [], [])
+        init(_ userData: UnsafeRawBufferPointer, _ limits: Limits) throws(ProtocolError) {
+            var (id, info): (JSONSlice?, JSONSlice?) = (nil, nil)
+            var watchlist: (ids: [String], count: Int) = ([], 0)
+            var bookings: [String] = []
             do {
-                try text.withUTF8 { bytes in
-                    try JSONReader.object(UnsafeRawBufferPointer(bytes)) { key, value in
-                        if key.equals("id") {
-                            id = value.string
-                        } else if key.equals("user_info") {
-                            info = Array(value.raw)
-                        } else if key.equals("watchlist"), value.kind != .null {
-                            watchlist = []
-                            try JSONReader.array(value.raw) { element in
-                                guard let id = element.string else { throw ProtocolError("Expected strings") }
-                                watchlist.append(id)
-                            }
-                        } else if key.equals("bookings"), value.kind == .array {
-                            bookings = []
-                            try JSONReader.array(value.raw) { if let reference = $0.string { bookings.append(reference) } }
-                        }
+                try JSONReader.object(userData) { key, value in
+                    if key.equals("id") {
+                        id = value
+                    } else if key.equals("user_info") {
+                        info = value
+                    } else if key.equals("watchlist"), value.kind != .null {
+                        watchlist = try Self.ids(in: value.raw)
+                    } else if key.equals("bookings"), value.kind == .array {
+                        bookings = []
+                        try JSONReader.array(value.raw) { if let reference = $0.string { bookings.append(reference) } }
                     }
                 }
             } catch {
                 throw ProtocolError(
                     "Invalid user_data: expected a JSON object; its watchlist, if any, must be an array of strings", code: 4009)
             }
-            (self.id, self.info, self.watchlist, self.bookings) = (id, info, watchlist, bookings)
+            self.id = id?.string(cutAbove: Limits.nameBytesMax)
+            isInfoTooLarge = info.map { !$0.isWithin(limits.presenceInfoBytes) } ?? false
+            self.info = isInfoTooLarge ? nil : info.map { Array($0.raw) }
+            (self.watchlist, isWatchlistTruncated) = (watchlist.ids, watchlist.count > Limits.watchlistLength)
+            self.bookings = bookings
+        }
+
+        private static func ids(in watchlist: UnsafeRawBufferPointer) throws -> (ids: [String], count: Int) {
+            var (ids, count): ([String], Int) = ([], 0)
+            try JSONReader.array(watchlist) { element in
+                guard element.kind == .string else { throw ProtocolError("Expected strings") }
+                count += 1
+                if count <= Limits.watchlistLength, let id = element.string { ids.append(id) }
+            }
+            return (ids, count)
         }
     }
 }

@@ -23,7 +23,8 @@ import Testing
                 Issue.record("\(message)")
                 continue
             }
-            #expect(event.name.utf8.count == 7 + mark.utf8.count)
+            // Of a name that is too long in any case, only the beginning is read.
+            #expect(event.name.utf8.count == min(7 + mark.utf8.count, Limits.nameBytesMax + 1))
         }
     }
 

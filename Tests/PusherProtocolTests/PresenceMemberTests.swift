@@ -55,6 +55,14 @@ import Testing
         #expect(throws: ProtocolError(message, code: 4009)) { try read(data) }
     }
 
+    @Test(arguments: ["😀", #"\ud83d\ude00"#]) func r9MeasuresTheUserInfoDecoded(emoji: String) throws {
+        // With the quotes, 255 emoji have 1,022 bytes.
+        let info = { (count: Int) in "\"" + String(repeating: emoji, count: count) + "\"" }
+        #expect(try read(#"{"user_id":"1","user_info":\#(info(255))}"#).info == Array(info(255).utf8))
+        let error = ProtocolError("user_info exceeds the allowed maximum (1024 bytes)", code: 4009)
+        #expect(throws: error) { try read(#"{"user_id":"1","user_info":\#(info(256))}"#) }
+    }
+
     @Test(arguments: ["a", "é", "😀", "e\u{301}"]) func r9LimitsTheUserId(piece: String) throws {
         let scalars = piece.unicodeScalars.count
         let longest = String(repeating: piece, count: 128 / scalars)

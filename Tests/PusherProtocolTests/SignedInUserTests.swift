@@ -35,6 +35,13 @@ import Testing
         #expect(try JSONValue.members(of: inner).map(\.text) == [data])
     }
 
+    @Test(arguments: ["😀", #"\ud83d\ude00"#]) func u2MeasuresTheUserInfoDecoded(emoji: String) throws {
+        let data = { (count: Int) in #"{"id":"a","user_info":"\#(String(repeating: emoji, count: count))"}"# }
+        #expect(try user(data(255)).member.info?.count == 255 * emoji.utf8.count + 2)
+        let error = ProtocolError("user_info exceeds the allowed maximum (1024 bytes)", code: 4009)
+        #expect(throws: error) { try user(data(256)) }
+    }
+
     @Test(arguments: ["", "sig", "key2:sig", "key1:wrong", "key1:", "KEY1:sig"])
     func u2ChecksTheSignatureBeforeDecoding(auth: String) throws {
         let error = try #require(throws: ProtocolError.self) { try user("nonsense", auth: auth) }
