@@ -34,6 +34,32 @@ import Testing
         }
     }
 
+    /// Few channels are compared with each other, many by a set.
+    @Test(arguments: [2, 8, 9, 100]) func eachOfManyChannelsGetsOneFrameInOrder(count: Int) throws {
+        let names = (0..<count).map { "c\($0 / 2)" }
+        let list = names.map { "\"\($0)\"" }.joined(separator: ",")
+        let decoded = try decode(#"{"name":"e","data":"d","channels":[\#(list)]}"#)
+        #expect(decoded.channels == (0..<(count + 1) / 2).map { "c\($0)" })
+    }
+
+    @Test func countsTheChannelsAboveTheLimit() {
+        let list = (0..<2_345).map { "\"c\($0)\"" }.joined(separator: ",")
+        let refusal = refusal(#"{"name":"e","data":"d","channels":[1],"channels":[\#(list)]}"#)
+        #expect(refusal == APIError(400, "Expected at most 100 channels, found 2345"))
+    }
+
+    @Test(arguments: [#"\u0061"#, #"\ud83d\ude00"#]) func measuresTheDataDecoded(escape: String) throws {
+        let bytes = escape.utf8.count == 6 ? 1 : 4
+        var limits = Limits()
+        limits.eventBytes = 100 * bytes
+        let data = { (count: Int) in "\"" + String(repeating: escape, count: count) + "\"" }
+        #expect(try decode(self.body(data: data(100)), limits: limits).frames.count == 1)
+        #expect(refusal(self.body(data: data(101)), limits: limits)?.status == 413)
+        limits.nameLength = 100
+        #expect(try decode(self.body(name: data(100)), limits: limits).frames.count == 1)
+        #expect(refusal(self.body(name: data(101)), limits: limits)?.status == 400)
+    }
+
     /// A body; the arguments are the JSON of its members.
     func body(name: String = #""e""#, channel: String = #""c""#, data: String = #""d""#, more: String = "") -> String {
         #"{"name":\#(name),"channel":\#(channel),"data":\#(data)\#(more)}"#

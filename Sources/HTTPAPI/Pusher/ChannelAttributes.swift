@@ -15,14 +15,28 @@ package struct ChannelAttributes: OptionSet, Sendable {
     /// Parses a list such as `user_count,subscription_count`.
     /// - Throws: ``APIError`` with 400 for an attribute that is unknown or not in `allowed`.
     init(_ text: String, allowed: ChannelAttributes) throws(APIError) {
-        self = []
-        for name in text.utf8.split(separator: UInt8(ascii: ",")) {
-            let attribute = Self.named(name.filter { $0 != UInt8(ascii: " ") })
-            guard let attribute, allowed.contains(attribute) else {
-                throw APIError(400, "Unknown info attribute \(String(Substring(name)).clipped)")
+        let (attributes, unknown) = text.withBytes { Self.read($0, allowed) }
+        if let unknown { throw APIError(400, "Unknown info attribute \(unknown.clipped)") }
+        self = attributes
+    }
+
+    /// - Returns: the attributes before the first that is unknown or not allowed, and its name.
+    private static func read(
+        _ list: UnsafeRawBufferPointer, _ allowed: ChannelAttributes
+    ) -> (attributes: ChannelAttributes, unknown: String?) {
+        var attributes: ChannelAttributes = []
+        var start = 0
+        while start < list.count {
+            let rest = UnsafeRawBufferPointer(rebasing: list[start...])
+            let name = UnsafeRawBufferPointer(rebasing: rest[..<(rest.firstIndex(of: UInt8(ascii: ",")) ?? rest.count)])
+            start += name.count + 1
+            guard !name.isEmpty else { continue }
+            guard let attribute = named(name), allowed.contains(attribute) else {
+                return (attributes, String(decoding: name, as: UTF8.self))
             }
-            insert(attribute)
+            attributes.insert(attribute)
         }
+        return (attributes, nil)
     }
 
     /// Parses the body's member `info`. If it is absent or null, no attributes are requested.
@@ -39,8 +53,12 @@ package struct ChannelAttributes: OptionSet, Sendable {
         ("user_count", .userCount), ("subscription_count", .subscriptionCount), ("cache", .cache),
     ]
 
-    private static func named(_ name: [UInt8]) -> ChannelAttributes? {
-        name.withUnsafeBytes { bytes in names.first { bytes.hasSameBytes(as: $0.name) }?.attribute }
+    private static func named(_ name: UnsafeRawBufferPointer) -> ChannelAttributes? {
+        if let known = names.first(where: { name.hasSameBytes(as: $0.name) }) { return known.attribute }
+        // Spaces do not count.
+        guard name.contains(UInt8(ascii: " ")) else { return nil }
+        let rest = name.filter { $0 != UInt8(ascii: " ") }
+        return rest.withUnsafeBytes { bytes in names.first { bytes.hasSameBytes(as: $0.name) }?.attribute }
     }
 }
 

@@ -9,10 +9,10 @@ package struct BatchRequest {
     /// - Throws: ``APIError`` with 400 or 413. If one event is invalid, the whole batch is rejected.
     package init(_ body: UnsafeRawBufferPointer, rules: AppRules) throws(APIError) {
         let limits = rules.limits
-        let slices = try APIError.mappingJSONErrors { try Self.slices(body) }
-        guard let slices, !slices.isEmpty else { throw APIError(400, "Expected batch parameter to be an array of events") }
-        guard slices.count <= limits.batchEvents else {
-            throw APIError(400, "Expected at most \(limits.batchEvents) events in a batch, found \(slices.count)")
+        let (slices, count) = try APIError.mappingJSONErrors { try Self.slices(body, max: limits.batchEvents) }
+        guard count > 0 else { throw APIError(400, "Expected batch parameter to be an array of events") }
+        guard count <= limits.batchEvents else {
+            throw APIError(400, "Expected at most \(limits.batchEvents) events in a batch, found \(count)")
         }
         var events: [EventRequest] = []
         for slice in slices {
@@ -26,14 +26,16 @@ package struct BatchRequest {
         self.events = events
     }
 
-    private static func slices(_ body: UnsafeRawBufferPointer) throws -> [JSONSlice]? {
-        var slices: [JSONSlice]?
-        try JSONReader.object(body) { key, value in
-            guard key.equals("batch"), value.kind == .array else { return }
-            var elements: [JSONSlice] = []
-            try JSONReader.array(value.raw) { elements.append($0) }
-            slices = elements
+    /// - Returns: the events up to the limit, and the number of all.
+    private static func slices(_ body: UnsafeRawBufferPointer, max: Int) throws -> (slices: [JSONSlice], count: Int) {
+        var batch: JSONSlice?
+        try JSONReader.object(body) { key, value in if key.equals("batch"), value.kind == .array { batch = value } }
+        var (slices, count): ([JSONSlice], Int) = ([], 0)
+        guard let batch else { return (slices, count) }
+        try JSONReader.array(batch.raw) { slice in
+            count += 1
+            if count <= max { slices.append(slice) }
         }
-        return slices
+        return (slices, count)
     }
 }

@@ -17,12 +17,12 @@ package struct EventRequest {
     /// - Throws: ``APIError`` with 400 or 413.
     package init(_ body: UnsafeRawBufferPointer, rules: AppRules) throws(APIError) {
         let limits = rules.limits
-        let fields = try APIError.mappingJSONErrors { try Fields(body) }
+        let fields = try APIError.mappingJSONErrors { try Fields(body, channelsMax: limits.channelsPerEvent) }
         info = try ChannelAttributes(fields.info, allowed: [.userCount, .subscriptionCount])
         let (name, data) = try Self.nameAndData(fields, limits)
         let channels = try Self.channels(fields, limits)
         except = try Self.except(fields)
-        publications = channels.map { channel in
+        publications = channels.list.map { channel in
             Hub.Publication(channel: channel, frame: ServerMessage.event(name: name, channel: channel, data: data))
         }
         guard let policy = rules.policy else {
@@ -39,18 +39,19 @@ package struct EventRequest {
     private static func nameAndData(
         _ fields: Fields, _ limits: Limits
     ) throws(APIError) -> (name: UnsafeRawBufferPointer, data: UnsafeRawBufferPointer) {
-        guard let name = fields.name, let nameBytes = name.stringByteCount else {
+        guard let name = fields.name, let isShort = name.hasText(upTo: limits.nameLength) else {
             throw APIError(400, "Expected name parameter to be a string")
         }
-        guard nameBytes > 0 else { throw APIError(400, "Expected name parameter not to be empty") }
+        guard name.stringContent?.isEmpty == false else { throw APIError(400, "Expected name parameter not to be empty") }
         // A character has at least one byte. Only if a name has more bytes than the limit are its characters counted.
-        guard nameBytes <= limits.nameLength || (name.string?.unicodeScalars.count ?? 0) <= limits.nameLength else {
+        let text = isShort ? nil : name.string(cutAbove: Limits.nameBytesMax)
+        guard text.map({ $0.unicodeScalars.count <= limits.nameLength }) ?? true else {
             throw APIError(400, "The name of this event exceeds the allowed maximum (\(limits.nameLength) characters)")
         }
-        guard let data = fields.data, let dataBytes = data.stringByteCount else {
+        guard let data = fields.data, let isWithinLimit = data.hasText(upTo: limits.eventBytes) else {
             throw APIError(400, "Expected data parameter to be a string")
         }
-        guard dataBytes <= limits.eventBytes else {
+        guard isWithinLimit else {
             throw APIError(
                 413,
                 "The data content of this event exceeds the allowed maximum (\(limits.eventBytes) bytes). Send a reference instead"
@@ -59,21 +60,23 @@ package struct EventRequest {
         return (name.raw, data.raw)
     }
 
-    private static func channels(_ fields: Fields, _ limits: Limits) throws(APIError) -> [ChannelName] {
-        guard !fields.channels.isEmpty else { throw APIError(400, "Expected channels parameter to name at least one channel") }
-        guard fields.channels.count <= limits.channelsPerEvent else {
-            throw APIError(400, "Expected at most \(limits.channelsPerEvent) channels, found \(fields.channels.count)")
+    private static func channels(_ fields: Fields, _ limits: Limits) throws(APIError) -> DistinctNames {
+        guard fields.channelCount > 0 else { throw APIError(400, "Expected channels parameter to name at least one channel") }
+        guard fields.channelCount <= limits.channelsPerEvent else {
+            throw APIError(400, "Expected at most \(limits.channelsPerEvent) channels, found \(fields.channelCount)")
         }
-        var names: [ChannelName] = []
+        var names = DistinctNames(capacity: fields.channelCount)
         for channel in fields.channels {
-            guard let text = channel.string else { throw APIError(400, "Expected channels parameter to contain only strings") }
+            guard let text = channel.string(cutAbove: Limits.nameBytesMax) else {
+                throw APIError(400, "Expected channels parameter to contain only strings")
+            }
             guard let name = ChannelName(text, lengthMax: limits.nameLength) else {
                 throw APIError(
                     400,
                     "Invalid channel name \(text.clipped): expected 1 to \(limits.nameLength) characters of A-Z a-z 0-9 _ - = @ , . ;"
                 )
             }
-            if fields.channels.count == 1 || !names.contains(name) { names.append(name) }
+            names.append(name)
         }
         return names
     }
@@ -94,11 +97,13 @@ private struct Fields {
     private(set) var data: JSONSlice?
     private(set) var socket: JSONSlice?
     private(set) var info: JSONSlice?
+    /// Those up to the limit: what is above it is only counted.
     private(set) var channels: [JSONSlice] = []
+    private(set) var channelCount = 0
 
-    init(_ body: UnsafeRawBufferPointer) throws {
+    init(_ body: UnsafeRawBufferPointer, channelsMax: Int) throws {
         var single: JSONSlice?
-        var list: [JSONSlice]?
+        var list: JSONSlice?
         var name: JSONSlice?
         var data: JSONSlice?
         var socket: JSONSlice?
@@ -110,9 +115,7 @@ private struct Fields {
                 data = value
             } else if key.equals("channels") {
                 guard value.kind == .array else { throw APIError(400, "Expected channels parameter to be an array") }
-                var elements: [JSONSlice] = []
-                try JSONReader.array(value.raw) { elements.append($0) }
-                list = elements
+                list = value
             } else if key.equals("channel") {
                 single = value
             } else if key.equals("socket_id") {
@@ -125,6 +128,38 @@ private struct Fields {
         self.data = data
         self.socket = socket
         self.info = info
-        channels = list ?? single.map { [$0] } ?? []
+        guard let list else {
+            channels = single.map { [$0] } ?? []
+            channelCount = channels.count
+            return
+        }
+        try JSONReader.array(list.raw) { channel in
+            channelCount += 1
+            if channelCount <= channelsMax { channels.append(channel) }
+        }
+    }
+}
+
+/// The channels of an event, each once, in the order of the request.
+private struct DistinctNames {
+    /// A few names are compared with each other in less time than a set takes.
+    private static let comparedMax = 8
+
+    private(set) var list: [ChannelName] = []
+    /// The names of the list; empty if all of them are few.
+    private var set: Set<ChannelName> = []
+    private let isSet: Bool
+
+    /// - Parameter capacity: the most names to append.
+    init(capacity: Int) {
+        isSet = capacity > Self.comparedMax
+        list.reserveCapacity(capacity)
+        if isSet { set.reserveCapacity(capacity) }
+    }
+
+    func contains(_ name: ChannelName) -> Bool { isSet ? set.contains(name) : list.contains(name) }
+
+    mutating func append(_ name: ChannelName) {
+        if isSet ? set.insert(name).inserted : !list.contains(name) { list.append(name) }
     }
 }
