@@ -1,47 +1,50 @@
+import HTTP
+import Primitives
 import PusherProtocol
 
-/// The fields of an `application/x-www-form-urlencoded` body (the URL standard, section 5.1).
+/// Those fields of an `application/x-www-form-urlencoded` body (the URL standard, section 5.1) that somebody asks for.
 struct FormFields {
-    private var fields: [[UInt8]: String] = [:]
+    private let names: [String]
+    /// In the order of the names; nil if the form does not contain the field.
+    private var values: [String?]
 
-    /// - Throws: ``APIError`` with 400 if a percent escape is malformed, or if a name occurs twice.
-    init(_ body: UnsafeRawBufferPointer) throws(APIError) {
-        for pair in body.split(separator: UInt8(ascii: "&")) {
-            let parts = pair.split(separator: UInt8(ascii: "="), maxSplits: 1, omittingEmptySubsequences: false)
-            let name = try Self.decode(parts[0])
-            guard fields[name] == nil else { throw APIError(400, "Expected \"\(Self.text(name).clipped)\" at most once") }
-            fields[name] = Self.text(parts.count > 1 ? try Self.decode(parts[1]) : [])
-        }
-    }
-
-    /// The value of a field. Nil if the form does not contain it.
-    subscript(name: String) -> String? { fields[Array(name.utf8)] }
-
-    private static func text(_ bytes: [UInt8]) -> String { String(decoding: bytes, as: UTF8.self) }
-
-    private static func decode(_ bytes: Slice<UnsafeRawBufferPointer>) throws(APIError) -> [UInt8] {
-        var decoded: [UInt8] = []
-        var rest = bytes
-        while let byte = rest.popFirst() {
-            switch byte {
-            case UInt8(ascii: "+"): decoded.append(UInt8(ascii: " "))
+    /// - Parameter names: the names of the fields to read. Others are checked and skipped, because a form may have
+    ///   thousands.
+    /// - Throws: ``APIError`` with 400 if a percent escape is malformed, or if a field to read occurs twice.
+    init(_ body: UnsafeRawBufferPointer, names: [String]) throws(APIError) {
+        self.names = names
+        values = Array(repeating: nil, count: names.count)
+        var start = 0
+        var nameEnd: Int?
+        for index in 0...body.count {
+            guard index < body.count, body[index] != UInt8(ascii: "&") else {
+                if index > start { try read(body, start..<(nameEnd ?? index), valueEnd: index) }
+                (start, nameEnd) = (index + 1, nil)
+                continue
+            }
+            switch body[index] {
+            case UInt8(ascii: "="): nameEnd = nameEnd ?? index
             case UInt8(ascii: "%"):
-                guard let high = rest.popFirst().flatMap(digit), let low = rest.popFirst().flatMap(digit) else {
+                guard PercentDecoding.escape(body, at: index) != nil else {
                     throw APIError(400, "The form contains a malformed percent escape")
                 }
-                decoded.append(high << 4 | low)
-            default: decoded.append(byte)
+            default: break
             }
         }
-        return decoded
     }
 
-    private static func digit(_ byte: UInt8) -> UInt8? {
-        switch byte {
-        case UInt8(ascii: "0")...UInt8(ascii: "9"): byte - UInt8(ascii: "0")
-        case UInt8(ascii: "a")...UInt8(ascii: "f"): byte - UInt8(ascii: "a") + 10
-        case UInt8(ascii: "A")...UInt8(ascii: "F"): byte - UInt8(ascii: "A") + 10
-        default: nil
-        }
+    /// The value of a field. Nil if the form does not contain it, or nobody asked for it.
+    subscript(name: String) -> String? {
+        names.firstIndex { $0.hasSameBytes(as: name) }.flatMap { values[$0] }
+    }
+
+    private mutating func read(_ body: UnsafeRawBufferPointer, _ range: Range<Int>, valueEnd: Int) throws(APIError) {
+        let name = UnsafeRawBufferPointer(rebasing: body[range])
+        // Decoding only shortens.
+        guard let index = names.firstIndex(where: { $0.utf8.count <= name.count && PercentDecoding.equals(name, $0, .query) })
+        else { return }
+        guard values[index] == nil else { throw APIError(400, "Expected \"\(names[index])\" at most once") }
+        let value = UnsafeRawBufferPointer(rebasing: body[min(range.upperBound + 1, valueEnd)..<valueEnd])
+        values[index] = PercentDecoding.text(value, .query)
     }
 }

@@ -48,7 +48,7 @@ private func checkCanonical(_ bytes: UnsafeRawBufferPointer) {
 
 private func checkForm(_ bytes: UnsafeRawBufferPointer) {
     do throws(APIError) {
-        let fields = try FormFields(bytes)
+        let fields = try FormFields(bytes, names: ["socket_id"])
         invariant((fields["socket_id"]?.utf8.count ?? 0) <= 3 * bytes.count, "a field is not longer than its form")
     } catch {
         invariant(error.status == 400, "an invalid form gets 400")

@@ -53,6 +53,14 @@ import Testing
         }
     }
 
+    /// Unknown members are ignored, but not any number of them.
+    @Test func limitsTheNumberOfMembers() {
+        let members = { (count: Int) in "{" + (1..<count).map { "\"x\($0)\":1," }.joined() + #""customerName":"Ann"}"# }
+        let call = { FleetCall(.put, "/api/admin/orders/A1", members($0)) }
+        #expect(call(256).refusal == nil)
+        #expect(call(257).refusal == "400 Expected an object with at most 256 members; found 257")
+    }
+
     @Test func numberFieldsRejectOtherKinds() {
         for value in [#""1""#, "true", "[1]", "{}", #""""#] {
             for call in Self.orderCalls {

@@ -65,7 +65,7 @@ package struct Authenticator {
     /// - Returns: nil if the request has none of the configured cookies.
     private func verifyCookies(of request: HTTPRequest, now: Int64) -> VerificationResult? {
         guard !cookies.isEmpty || !sessions.names.isEmpty else { return nil }
-        let received = RequestCookies(request.field(.cookie))
+        let received = RequestCookies(request.rawField(.cookie), names: cookies + sessions.names)
         if let token = received.value(named: cookies) { return verifier.verify(token, now: now) }
         var refusal: VerificationResult?
         for name in sessions.names {

@@ -2,6 +2,7 @@ import Access
 import FleetRules
 import JSON
 import Primitives
+import PusherProtocol
 
 /// The JSON body of a request to the fleet's API. Members are read by name and kind. Unknown members are ignored, a
 /// member of the wrong kind is rejected with a 400 that names it, and an absent body counts as an empty object.
@@ -9,9 +10,11 @@ import Primitives
 /// Borrows the request's bytes: valid only while the request is handled.
 struct JSONBody {
     private var members: [String: JSONSlice] = [:]
-    /// The maximum length of a member's name, in bytes. Longer names are ignored: the API defines none, and hashing
-    /// them can be slow.
+    /// The maximum length of a member's name, in bytes. Longer names are ignored: the API defines none.
     private static let nameBytesMax = 32
+    /// The most members of an object, unknown ones included: storing each of thousands would cost much more than reading
+    /// them. The API defines some twenty.
+    private static let membersMax = 256
     /// The prefix that error messages put before members' names, such as `quietHours.`. Empty for a whole body.
     private let path: String
 
@@ -26,8 +29,16 @@ struct JSONBody {
         guard !bytes.isEmpty else { return }
         members = try APIError.mappingJSONErrors {
             var members: [String: JSONSlice] = [:]
+            var count = 0
             try JSONReader.object(bytes) { key, value in
-                if let name = key.string, name.utf8.count <= Self.nameBytesMax { members[name] = value }
+                count += 1
+                // The names that the API defines are ASCII. Hashing others takes long.
+                guard count <= Self.membersMax, key.hasText(upTo: Self.nameBytesMax) == true, let name = key.string, name.isASCII
+                else { return }
+                members[name] = value
+            }
+            guard count <= Self.membersMax else {
+                throw APIError(400, "Expected \(object ?? "an object") with at most \(Self.membersMax) members; found \(count)")
             }
             return members
         }

@@ -1,28 +1,45 @@
 import HTTP
+import Primitives
 
-/// The cookies of a request: `name=value` pairs separated by `;`, where a value may be in quotes (RFC 6265 section 4).
+/// Those cookies of a request that somebody asks for. A header has `name=value` pairs separated by `;`, where a value may
+/// be in quotes (RFC 6265 section 4).
+///
+/// Borrows the bytes of the request's head.
 struct RequestCookies {
-    private typealias Bytes = Substring.UTF8View
-
     /// Most chunks of one cookie. Each is about as large as browsers permit a cookie to be, which is 4 KB.
     private static let chunksMax = 10
 
-    private let pairs: [(name: Bytes, value: Bytes)]
+    /// In the order sent.
+    private var pairs: [(name: UnsafeRawBufferPointer, value: UnsafeRawBufferPointer)] = []
 
-    /// - Parameter header: the value of `Cookie`; nil: the request has none.
-    init(_ header: String?) {
-        pairs = (header ?? "")[...].utf8.split(separator: UInt8(ascii: ";")).compactMap { pair in
-            let parts = pair.split(separator: UInt8(ascii: "="), maxSplits: 1)
-            guard parts.count == 2 else { return nil }
-            let (name, value) = (parts[0].drop { $0 == UInt8(ascii: " ") }, parts[1])
-            let isQuoted = value.count > 1 && value.first == UInt8(ascii: "\"") && value.last == UInt8(ascii: "\"")
-            return (name, isQuoted ? value.dropFirst().dropLast() : value)
+    /// - Parameters:
+    ///   - header: the value of `Cookie`; nil: the request has none.
+    ///   - names: the names to find. Other cookies are skipped, because a header may have hundreds.
+    init(_ header: UnsafeRawBufferPointer?, names: [String]) {
+        guard let header, let shortest = names.map(\.utf8.count).min() else { return }
+        var start = 0
+        while start < header.count {
+            while start < header.count, header[start] == UInt8(ascii: " ") { start += 1 }
+            let rest = UnsafeRawBufferPointer(rebasing: header[start...])
+            let pair = UnsafeRawBufferPointer(rebasing: rest[..<(rest.offset(of: UInt8(ascii: ";")) ?? rest.count)])
+            if pair.count > shortest, names.contains(where: { pair.isCookie($0) }) { note(pair) }
+            start += pair.count + 1
         }
+    }
+
+    private mutating func note(_ pair: UnsafeRawBufferPointer) {
+        guard let nameEnd = pair.offset(of: UInt8(ascii: "=")), nameEnd + 1 < pair.count else { return }
+        var value = pair[(nameEnd + 1)...]
+        let isQuoted = value.count > 1 && value.first == UInt8(ascii: "\"") && value.last == UInt8(ascii: "\"")
+        if isQuoted { value = value.dropFirst().dropLast() }
+        pairs.append((UnsafeRawBufferPointer(rebasing: pair[..<nameEnd]), UnsafeRawBufferPointer(rebasing: value)))
     }
 
     /// The value of the first cookie that has one of the names.
     func value(named names: [String]) -> String? {
-        pairs.first { pair in names.contains { $0.utf8.elementsEqual(pair.name) } }.map { String(Substring($0.value)) }
+        pairs.first { pair in names.contains { pair.name.hasSameBytes(as: $0) } }.map {
+            String(decoding: $0.value, as: UTF8.self)
+        }
     }
 
     /// The value of a cookie that may come in chunks, because browsers limit a cookie's size: `name.0`, `name.1` and so on.
@@ -35,5 +52,14 @@ struct RequestCookies {
             joined += chunk
         }
         return ""
+    }
+}
+
+extension UnsafeRawBufferPointer {
+    /// Whether a `name=value` pair is a cookie of this name, or a chunk of one.
+    fileprivate func isCookie(_ name: String) -> Bool {
+        let length = name.utf8.count
+        guard count > length, self[length] == UInt8(ascii: "=") || self[length] == UInt8(ascii: ".") else { return false }
+        return UnsafeRawBufferPointer(rebasing: self[..<length]).hasSameBytes(as: name)
     }
 }

@@ -115,7 +115,7 @@ private struct AuthorizationForm {
             channelName = try body.text("channel_name").value
             device = try body.text("device_id").value
         } else {
-            let fields = try FormFields(request.body)
+            let fields = try FormFields(request.body, names: ["socket_id", "channel_name", "device_id"])
             socketID = fields["socket_id"]
             channelName = fields["channel_name"]
             device = fields["device_id"]
