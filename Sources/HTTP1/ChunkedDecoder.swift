@@ -71,6 +71,7 @@ package struct ChunkedDecoder {
 
     /// Reads a byte that is not a chunk's data.
     /// - Returns: whether it is the body's last one.
+    @inline(__always)
     private mutating func read(_ byte: UInt8) throws(RequestError) -> Bool {
         switch state {
         case .size(let size, let digits): try readSize(byte, size, digits)
@@ -93,6 +94,7 @@ package struct ChunkedDecoder {
         return false
     }
 
+    @inline(__always)
     private mutating func readSize(_ byte: UInt8, _ size: Int, _ digits: Int) throws(RequestError) {
         if let digit = PercentDecoding.digit(byte) {
             // The limit on the digits is one on leading zeros: a size of 16 other digits is far too large.

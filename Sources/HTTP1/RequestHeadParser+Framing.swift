@@ -16,16 +16,19 @@ extension RequestHeadParser {
         switch field {
         case .connection:
             for element in ListElements(rest: value) {
-                if element.equalsIgnoringCase("close") { options.closes = true }
-                if element.equalsIgnoringCase("keep-alive") { options.keepsAlive = true }
-                if element.equalsIgnoringCase("upgrade") { options.upgrades = true }
+                switch element.count {
+                case 5: if element.equalsIgnoringCase("close") { options.closes = true }
+                case 7: if element.equalsIgnoringCase("upgrade") { options.upgrades = true }
+                case 10: if element.equalsIgnoringCase("keep-alive") { options.keepsAlive = true }
+                default: break
+                }
             }
         case .upgrade:
-            for element in ListElements(rest: value) where element.equalsIgnoringCase("websocket") {
+            for element in ListElements(rest: value) where element.count == 9 && element.equalsIgnoringCase("websocket") {
                 options.isUpgradeToWebSocket = true
             }
         case .expect:
-            for element in ListElements(rest: value) where element.equalsIgnoringCase("100-continue") {
+            for element in ListElements(rest: value) where element.count == 12 && element.equalsIgnoringCase("100-continue") {
                 head.expectsContinue = true
             }
         case .transferEncoding: options.isChunked = value.equalsIgnoringCase("chunked")
@@ -77,10 +80,15 @@ private struct ListElements: Sequence, IteratorProtocol {
     /// What has not been read.
     var rest: UnsafeRawBufferPointer
 
+    @inline(__always)
     mutating func next() -> UnsafeRawBufferPointer? {
-        guard !rest.isEmpty else { return nil }
-        let end = rest.firstIndex(of: UInt8(ascii: ",")) ?? rest.endIndex
-        let element = rest[..<end].trimmingOWS()
+        // Skips empty elements here, because a list may consist of them.
+        var start = 0
+        while start < rest.count, rest[start] == UInt8(ascii: ",") { start += 1 }
+        guard start < rest.count else { return nil }
+        var end = start
+        while end < rest.count, rest[end] != UInt8(ascii: ",") { end += 1 }
+        let element = rest[start..<end].trimmingOWS()
         rest = UnsafeRawBufferPointer(rebasing: rest[end...].dropFirst())
         return UnsafeRawBufferPointer(rebasing: element)
     }

@@ -90,6 +90,8 @@ private struct Target {
             default: break
             }
             start = index + 1
+            // Each further question mark is special, too, but means nothing.
+            while pathEnd != nil, start < range.upperBound, bytes[start] == UInt8(ascii: "?") { start += 1 }
         }
         return (pathEnd ?? range.upperBound, hasEscapes)
     }

@@ -20,7 +20,11 @@ package struct UTF8Validator {
         let end = next + bytes.count
         while next < end {
             let byte = next.load(as: UInt8.self)
-            if missing > 0 {
+            if missing == 0, byte >= 0x80, end - next >= 4 {
+                // Text that is not ASCII consists of such characters mostly, one after another.
+                guard let count = Self.length(ofCharacterAt: next) else { return false }
+                next += count
+            } else if missing > 0 {
                 guard resume(with: byte) else { return false }
                 next += 1
             } else if byte < 0x80 {
@@ -31,6 +35,20 @@ package struct UTF8Validator {
             }
         }
         return true
+    }
+
+    /// The length of a character of two to four bytes; nil if it is malformed.
+    /// - Parameter start: the address of at least four bytes.
+    @inline(__always)
+    private static func length(ofCharacterAt start: UnsafeRawPointer) -> Int? {
+        let lead = start.load(as: UInt8.self)
+        let second = start.load(fromByteOffset: 1, as: UInt8.self)
+        guard second & 0xC0 == 0x80 else { return nil }
+        if lead < 0xE0 { return lead >= 0xC2 ? 2 : nil }
+        guard start.load(fromByteOffset: 2, as: UInt8.self) & 0xC0 == 0x80 else { return nil }
+        if lead < 0xF0 { return lead == 0xE0 && second < 0xA0 || lead == 0xED && second >= 0xA0 ? nil : 3 }
+        guard start.load(fromByteOffset: 3, as: UInt8.self) & 0xC0 == 0x80 else { return nil }
+        return lead > 0xF4 || lead == 0xF0 && second < 0x90 || lead == 0xF4 && second >= 0x90 ? nil : 4
     }
 
     /// The address of the first byte that is not ASCII; `end` if there is none.
