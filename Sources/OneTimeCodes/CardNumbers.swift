@@ -9,99 +9,147 @@ package enum CardNumbers {
     /// are no JSON object or array.
     package static func occur(in json: UnsafeRawBufferPointer) -> Bool {
         var isFound = false
-        func look(at slice: JSONSlice) throws {
-            guard !isFound else { return }
-            switch slice.kind {
-            case .string: isFound = occur(inText: slice.string ?? "")
-            case .number: isFound = occur(inNumber: Array(slice.raw))
-            case .object:
-                try JSONReader.object(slice.raw) { name, value in
-                    try look(at: name)
-                    try look(at: value)
-                }
-            case .array: try JSONReader.array(slice.raw) { try look(at: $0) }
-            case .boolean, .null: break
+        try? JSONReader.tokens(json) { token in
+            switch token {
+            case _ where isFound: break
+            case .objectStart, .objectEnd, .arrayStart, .arrayEnd: break
+            case .name(let text): text.withText { isFound = occur(inText: $0) }
+            case .scalar(let value) where value.kind == .number: isFound = occur(inNumber: value.raw)
+            case .scalar(let value): value.withText { isFound = occur(inText: $0) }
             }
         }
-        try? JSONReader.object(json) { name, value in
-            try look(at: name)
-            try look(at: value)
-        }
-        if !isFound { try? JSONReader.array(json) { try look(at: $0) } }
         return isFound
     }
 
     /// Whether a text contains one. Between its digits may be any number of spaces, dashes and invisible characters. A
     /// card number begins and ends where a group of digits does, and next to it may be further groups, such as a date.
-    package static func occur(inText text: String) -> Bool {
-        var groups: [[UInt8]] = []
-        var group: [UInt8] = []
-        for scalar in text.unicodeScalars {
-            if let digit = scalar.decimalDigit {
-                group.append(digit)
-            } else if scalar.isSeparator {
-                if !group.isEmpty { groups.append(group) }
-                group = []
-            } else {
-                if occur(inGroups: groups + [group]) { return true }
-                (groups, group) = ([], [])
-            }
-        }
-        return occur(inGroups: groups + [group])
-    }
+    package static func occur(inText text: String) -> Bool { text.withBytes(occur(inText:)) }
 
-    /// Whether successive groups of digits are a card's number together.
-    private static func occur(inGroups groups: [[UInt8]]) -> Bool {
-        for start in groups.indices {
-            var digits: [UInt8] = []
-            for group in groups[start...] {
-                guard digits.count + group.count <= lengths.upperBound else { break }
-                digits += group
-                if lengths.contains(digits.count), hasCheckDigit(digits) { return true }
+    /// - Parameter text: UTF-8.
+    private static func occur(inText text: UnsafeRawBufferPointer) -> Bool {
+        var groups = DigitGroups()
+        var index = 0
+        while index < text.count {
+            let byte = text[index]
+            // Most texts are letters.
+            if !groups.isInGroup, byte | 0x20 >= UInt8(ascii: "a"), byte < 0x7F {
+                groups.removeAll()
+                index += 1
+                continue
+            }
+            let (scalar, count) = byte < 0x80 ? (Unicode.Scalar(byte), 1) : Unicode.Scalar.decode(text, at: index)
+            index += count
+            switch scalar.part {
+            case .digit(let digit): groups.append(digit)
+            case .separator: if groups.endGroup() { return true }
+            case .other:
+                if groups.endGroup() { return true }
+                groups.removeAll()
             }
         }
-        return false
+        return groups.endGroup()
     }
 
     /// Whether the integer part of a JSON number is one. An exponent may move its point.
-    static func occur(inNumber text: [UInt8]) -> Bool {
-        let parts = text.split(maxSplits: 1) { $0 | 0x20 == UInt8(ascii: "e") }
-        guard let mantissa = parts.first else { return false }
-        let halves = mantissa.split(separator: UInt8(ascii: "."), maxSplits: 1)
-        let (whole, fraction) = (halves.first ?? [], halves.count > 1 ? halves[1] : [])
-        let exponent = parts.count > 1 ? Int(String(decoding: parts[1], as: UTF8.self)) ?? 1_000 : 0
-        var digits = (Array(whole) + fraction).filter { $0 != UInt8(ascii: "-") }.map { $0 - UInt8(ascii: "0") }
-        let point = digits.count - fraction.count + min(max(exponent, -1_000), 1_000)
-        guard point > 0 else { return false }
-        let leading = digits.prefix { $0 == 0 }.count
-        guard point - leading <= lengths.upperBound else { return false }
-        if point < digits.count { digits.removeLast(digits.count - point) }
-        digits += [UInt8](repeating: 0, count: point - digits.count)
-        digits.removeFirst(min(leading, digits.count))
-        return lengths.contains(digits.count) && hasCheckDigit(digits)
+    static func occur(inNumber text: UnsafeRawBufferPointer) -> Bool {
+        let start = text.first == UInt8(ascii: "-") ? 1 : 0
+        let mantissaEnd = text.firstIndex { $0 | 0x20 == UInt8(ascii: "e") } ?? text.count
+        let point = text[..<mantissaEnd].firstIndex(of: UInt8(ascii: ".")) ?? mantissaEnd
+        var exponent = 0
+        for byte in text[mantissaEnd...] where byte <= UInt8(ascii: "9") && byte >= UInt8(ascii: "0") {
+            exponent = min(exponent * 10 + Int(byte - UInt8(ascii: "0")), 1_000)
+        }
+        if text[mantissaEnd...].contains(UInt8(ascii: "-")) { exponent = -exponent }
+        /// Digits of the integer part that have not been read.
+        var missing = point - start + exponent
+        var group = DigitGroups()
+        var hasBegun = false
+        var index = start
+        while missing > 0 {
+            if index == point { index += 1 }
+            let digit = index < mantissaEnd ? text[index] - UInt8(ascii: "0") : 0
+            hasBegun = hasBegun || digit != 0
+            guard !hasBegun || missing <= lengths.upperBound else { return false }
+            if hasBegun { group.append(digit) }
+            (index, missing) = (index + 1, missing - 1)
+            if !hasBegun, index >= mantissaEnd { return false }
+        }
+        return group.endGroup()
     }
 
-    /// Luhn: every second digit from the right is doubled; the sum of all digits is a multiple of ten.
-    private static func hasCheckDigit(_ digits: [UInt8]) -> Bool {
-        let sum = digits.reversed().enumerated().reduce(0) { sum, digit in
-            let value = Int(digit.element) * (digit.offset.isMultiple(of: 2) ? 1 : 2)
-            return sum + value / 10 + value % 10
+    /// Groups of digits that follow each other, as far back as a card's number may begin.
+    private struct DigitGroups {
+        /// For each of the last digits, the sum of those before it. One of the two sums doubles every second digit from the
+        /// first one, the other from the second one: where a number ends decides which one counts.
+        private var sums = InlineArray<2, InlineArray<32, Int>>(repeating: InlineArray(repeating: 0))
+        /// A bit for each of the last 32 digits: whether a group begins with it.
+        private var begins: UInt32 = 0
+        private var count = 0
+        private(set) var isInGroup = false
+
+        mutating func append(_ digit: UInt8) {
+            let (place, next) = (count & 31, (count + 1) & 31)
+            begins = begins & ~(1 << UInt32(place)) | (isInGroup ? 0 : 1 << UInt32(place))
+            isInGroup = true
+            let (once, twice) = (Int(digit), Int(digit) * 2 - (digit > 4 ? 9 : 0))
+            sums[0][next] = sums[0][place] + (count & 1 == 0 ? twice : once)
+            sums[1][next] = sums[1][place] + (count & 1 == 0 ? once : twice)
+            count += 1
         }
-        return sum.isMultiple(of: 10) && digits.contains { $0 != 0 }
+
+        /// Ends a group, if one has begun.
+        /// - Returns: whether it ends a card's number. Its check digit is right (Luhn) if the sum of its digits, of which
+        ///   every second one from the right is doubled, is a multiple of ten.
+        mutating func endGroup() -> Bool {
+            guard isInGroup else { return false }
+            isInGroup = false
+            for length in CardNumbers.lengths where length <= count && begins >> UInt32((count - length) & 31) & 1 == 1 {
+                let sum = sums[count & 1][count & 31] - sums[count & 1][(count - length) & 31]
+                if sum > 0, sum.isMultiple(of: 10) { return true }
+            }
+            return false
+        }
+
+        mutating func removeAll() { (count, begins) = (0, 0) }
     }
 }
 
 extension Unicode.Scalar {
-    /// White space, a dash, or a character that is not seen, such as a zero-width space.
-    fileprivate var isSeparator: Bool {
-        if isASCII { return self == "-" || properties.isWhitespace }
-        return properties.isWhitespace || properties.generalCategory == .dashPunctuation || properties.generalCategory == .format
+    /// Reads the scalar at `index`, which is not ASCII.
+    /// - Parameter text: UTF-8.
+    fileprivate static func decode(_ text: UnsafeRawBufferPointer, at index: Int) -> (scalar: Unicode.Scalar, count: Int) {
+        let lead = UInt32(text[index])
+        let count = lead < 0xE0 ? 2 : lead < 0xF0 ? 3 : 4
+        var value = lead & (0x7F >> UInt32(count))
+        for offset in 1..<count { value = value << 6 | UInt32(text[index + offset]) & 0x3F }
+        return (Unicode.Scalar(value) ?? "\u{FFFD}", count)
     }
 
-    /// The value of a decimal digit of any script: full-width digits are digits, too.
-    fileprivate var decimalDigit: UInt8? {
-        if isASCII { return UInt8(ascii: "0")...UInt8(ascii: "9") ~= UInt8(value) ? UInt8(value) - UInt8(ascii: "0") : nil }
-        guard [.decimal, .digit].contains(properties.numericType), let value = properties.numericValue else { return nil }
-        return UInt8(value)
+    /// What a scalar is in a number.
+    fileprivate enum Part {
+        /// A decimal digit of any script: full-width digits are digits, too.
+        case digit(UInt8)
+        /// White space, a dash, or a character that is not seen, such as a zero-width space.
+        case separator
+        case other
+    }
+
+    fileprivate var part: Part {
+        if isASCII {
+            switch value {
+            case 0x30...0x39: return .digit(UInt8(value - 0x30))
+            case 0x09...0x0D, 0x20, 0x2D: return .separator
+            default: return .other
+            }
+        }
+        // One look-up suffices for most scalars.
+        switch properties.generalCategory {
+        case .spaceSeparator, .lineSeparator, .paragraphSeparator, .dashPunctuation, .format: return .separator
+        case .control: return properties.isWhitespace ? .separator : .other
+        case .decimalNumber, .otherNumber:
+            guard [.decimal, .digit].contains(properties.numericType), let value = properties.numericValue else { return .other }
+            return .digit(UInt8(value))
+        default: return .other
+        }
     }
 }
