@@ -73,12 +73,12 @@ package enum AddressLimit: Sendable {
 enum BodyLimit {
     /// The endpoint reads no body.
     case none
-    /// 64 KiB: one JSON object with some members; more if an event may have more data, because texts of a command become
-    /// data of an event.
+    /// 64 KiB: one JSON object with some members; more if the data of an event may be longer as JSON, because texts of a
+    /// command become data of an event.
     case object
     /// 256 KiB: the largest documented lists, which are 1,000 names of 150 characters, or 100 events of telemetry.
     case list
-    /// A list, and data of the size of an event.
+    /// A list, and the data of an event as JSON.
     case listAndEventData
     /// 1 MiB: a batch of 200 orders of 5 KiB.
     case batchOfOrders
@@ -92,10 +92,10 @@ enum BodyLimit {
     func bytes(_ limits: Limits) -> Int {
         switch self {
         case .none: 0
-        case .object: max(65_536, limits.eventBytes)
+        case .object: max(65_536, Self.dataBytes(limits))
         case .list: 262_144
         case .batchOfOrders: 1_048_576
-        case .listAndEventData: 262_144 + limits.eventBytes
+        case .listAndEventData: 262_144 + Self.dataBytes(limits)
         case .event:
             min(Self.bytesMax, Self.eventBytes(limits) + limits.channelsPerEvent * Self.channelBytes(limits))
         case .batch:
@@ -107,10 +107,12 @@ enum BodyLimit {
     /// in memory.
     private static let bytesMax = 16_777_216
 
-    /// The size in bytes of the largest valid event, as JSON without its channels. JSON can write a byte of the data as
-    /// six (`\u0000`), and a character of the name as twelve (two `\u` escapes for a character beyond U+FFFF). The
+    /// The size in bytes of the largest data of an event, as JSON, which can write a byte as six (`\u0000`).
+    private static func dataBytes(_ limits: Limits) -> Int { limits.eventBytes * 6 }
+
+    /// The size in bytes of the largest valid event, as JSON without its channels. JSON can write a character of the name as twelve (two `\u` escapes for a character beyond U+FFFF). The
     /// names of the members, `socket_id`, `info` and white space have 1,024 bytes.
-    private static func eventBytes(_ limits: Limits) -> Int { limits.eventBytes * 6 + limits.nameLength * 12 + 1_024 }
+    private static func eventBytes(_ limits: Limits) -> Int { dataBytes(limits) + limits.nameLength * 12 + 1_024 }
 
     /// The size in bytes of the longest channel name with its quotes and comma. Only the user ids in
     /// `#server-to-user-` channels have characters that encoders escape.

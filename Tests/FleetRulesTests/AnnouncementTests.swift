@@ -25,6 +25,16 @@ import Testing
         #expect(error?.kind == .invalid && error?.text == #"Expected "to.drivers" to contain at least one driver id"#)
     }
 
+    /// Backends whose JSON libraries escape all but ASCII have as much room as others.
+    @Test(arguments: ["👨‍👩‍👧‍👦", #"\ud83d\udc68\u200d\ud83d\udc69\u200d\ud83d\udc67\u200d\ud83d\udc66"#])
+    func dataIsMeasuredDecoded(family: String) throws {
+        // Each family has 25 bytes. Names, ids and brackets are the rest.
+        let data = { (count: Int) in #"{"a":"\#(String(repeating: family, count: count))"}"# }
+        #expect(try announce("X", .everyDriver, data(400)).notifications.count == 1)
+        let error = ruleError { () throws(RuleError) in try announce("X", .everyDriver, data(410)) }
+        #expect(error?.text == #"Field "data" is too long: event x would exceed 10240 bytes"#)
+    }
+
     /// Each row: the data of the request, and the members that the event keeps: all except `notificationId` and
     /// `correlationId`, whose values the gateway sets.
     @Test(arguments: [

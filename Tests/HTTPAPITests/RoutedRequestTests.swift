@@ -96,7 +96,7 @@ import Testing
         #expect(try limit("users/1/terminate_connections") == 65_536)
         #expect(try route(routing(FleetCall(.post, "/api/admin/orders/A1/unassign"))).bodyBytesMax == 65_536)
         #expect(try route(routing(FleetCall(.post, "/pusher/auth"))).bodyBytesMax == 65_536)
-        #expect(try route(routing(FleetCall(.post, "/api/admin/notifications"))).bodyBytesMax == 262_144 + 10_240)
+        #expect(try route(routing(FleetCall(.post, "/api/admin/notifications"))).bodyBytesMax == 262_144 + 10_240 * 6)
         #expect(try route(routing(FleetCall(.post, "/api/driver/notifications/read", as: .driver))).bodyBytesMax == 262_144)
     }
 

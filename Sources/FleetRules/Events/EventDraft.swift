@@ -6,6 +6,8 @@ struct EventDraft {
     let event: String
     /// The event's fields as JSON members, without the braces around them.
     private(set) var members: [UInt8]
+    /// Whether the members are written as an admin sent them.
+    private let isVerbatim: Bool
     /// The size of each field's value as JSON, in bytes. The error about an event that is too large names the longest
     /// field.
     let lengths: [(field: String, bytes: Int)]
@@ -16,6 +18,7 @@ struct EventDraft {
         var json = JSONWriter(capacity: 512)
         lengths = json.members(fields)
         members = json.bytes
+        isVerbatim = false
     }
 
     /// The event of an announcement, that is, of a notification that an admin sends. Its `members` are written as the
@@ -24,6 +27,7 @@ struct EventDraft {
         self.channel = channel
         self.event = event
         self.members = members
+        isVerbatim = true
         lengths = [("data", members.count)]
     }
 
@@ -47,10 +51,17 @@ struct EventDraft {
         object.withUnsafeBytes { bytes in
             // Cannot fail: the members were written by this module, or parsed when the request arrived.
             try? JSONReader.object(bytes) { key, _ in
-                if let key = key.string, key.utf8.elementsEqual(name.utf8) { isFound = true }
+                if key.equals(text: name) { isFound = true }
             }
         }
         return isFound
+    }
+
+    /// The size of ``data(id:correlationID:)`` that counts for the limit. An admin's text may be escaped more than necessary:
+    /// then what the escapes represent counts. The gateway itself escapes only what it must.
+    func size(id: String, correlationID: String) -> Int {
+        let data = data(id: id, correlationID: correlationID)
+        return isVerbatim ? data.withUnsafeBytes(JSONEscapes.decodedCount) : data.count
     }
 
     /// The event's data: its members, then `notificationId` and `correlationId`.

@@ -46,7 +46,7 @@ enum EventSize {
         // 128: more than the names and the id that `data(id:correlationID:)` adds.
         let bound = draft.members.count + escapedMax * correlationID.utf8.count + 128
         guard bound > rules.eventBytesMax else { return }
-        guard draft.data(id: anyULID, correlationID: correlationID).count > rules.eventBytesMax else { return }
+        guard draft.size(id: anyULID, correlationID: correlationID) > rules.eventBytesMax else { return }
         let present = draft.lengths.filter { presentFields.contains($0.field) }
         let longest = (present.isEmpty ? draft.lengths : present).max { $0.bytes < $1.bytes }
         let field = longest?.field ?? "data"
