@@ -52,14 +52,16 @@ import Testing
     }
 
     @Test func onlyCommandsCountAsCommands() {
-        for text in [#"{"event":"pusher:ping"}"#, #"{"event":"pusher:pong"}"#, #"{"event":"client-a","channel":"private-a"}"#, "no"] {
+        let clientEvent = #"{"event":"client-a","channel":"private-a"}"#
+        for text in [#"{"event":"pusher:ping"}"#, #"{"event":"pusher:pong"}"#, clientEvent, "no"] {
             _ = Array(text.utf8).withUnsafeBytes { text in
                 MessageAction(
                     to: text, from: anna, key: "key1", rules: AppRules(), user: nil,
                     permitsCommand: {
                         Issue.record("\(text) was counted")
                         return true
-                    }, verify: { _, _ in true })
+                    },
+                    verify: { _, _ in true })
             }
         }
     }
