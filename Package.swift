@@ -120,8 +120,8 @@ let package = Package(
         .target(
             name: "Simulation",
             dependencies: [
-                "Access", "Cluster", "Crypto", "Delivery", "FanOut", "FleetRules", "Gateway", "JSON", "PusherProtocol", "Store",
-                "TestSupport",
+                "Access", "Cluster", "Crypto", "Delivery", "FanOut", "FleetRules", "Gateway", "JSON", "Primitives",
+                "PusherProtocol", "Store", "TestSupport",
             ],
             path: "Tests/Simulation",
             swiftSettings: settings),
@@ -173,7 +173,7 @@ let package = Package(
                 "Access", "Accounts", "Batches", "Crypto", "FanOut", "FleetRules", "HTTP", "JSON", "JWT", "OneTimeCodes",
                 "Primitives", "PusherProtocol", "TestSupport", "Yams",
             ], exclude: ["Golden"]),
-        tests("Server", ["Addresses", "CLibev", "PusherProtocol", "TestSupport"]),
+        tests("Server", ["Addresses", "CLibev", "HTTP", "Observability", "PusherProtocol", "TestSupport"]),
         tests(
             "Gateway",
             [

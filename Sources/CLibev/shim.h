@@ -4,6 +4,7 @@
 typedef void (*clibev_io_callback)(struct ev_loop *, ev_io *, int);
 typedef void (*clibev_async_callback)(struct ev_loop *, ev_async *, int);
 typedef void (*clibev_prepare_callback)(struct ev_loop *, ev_prepare *, int);
+typedef void (*clibev_check_callback)(struct ev_loop *, ev_check *, int);
 typedef void (*clibev_timer_callback)(struct ev_loop *, ev_timer *, int);
 
 static inline void clibev_io_init(ev_io *watcher, clibev_io_callback callback, int descriptor, int events, void *data) {
@@ -18,6 +19,13 @@ static inline void clibev_async_init(ev_async *watcher, clibev_async_callback ca
 
 static inline void clibev_prepare_init(ev_prepare *watcher, clibev_prepare_callback callback, void *data) {
     ev_prepare_init(watcher, callback);
+    watcher->data = data;
+}
+
+/* A watcher that is called before all others whenever the loop has waited. */
+static inline void clibev_check_init_first(ev_check *watcher, clibev_check_callback callback, void *data) {
+    ev_check_init(watcher, callback);
+    ev_set_priority(watcher, EV_MAXPRI);
     watcher->data = data;
 }
 

@@ -1,7 +1,6 @@
 import Delivery
 import FanOut
 import FleetRules
-import Primitives
 import PusherProtocol
 import Store
 
@@ -46,9 +45,6 @@ package struct LoopDelivery {
     package internal(set) var replays: [Int: Replay] = [:]
     /// What the store does not know yet.
     package var receipts: [Receipt] = []
-    /// The store's replies to openings, which are handled when the mailbox is drained. A cursor is nil if the store could
-    /// not be written.
-    package var cursors = FIFO<(request: Int, cursor: Int64?)>()
     /// The subscription that the hub is opening, and the cursor of its device.
     var current: (opening: Opening, cursor: Int64)?
     private var lastRequest = 0
@@ -94,7 +90,6 @@ package struct LoopDelivery {
         if openings.isEmpty { (openings, openingsOfSlots) = ([:], [:]) }
         if replays.isEmpty { replays = [:] }
         if receipts.isEmpty { receipts = [] }
-        if cursors.isEmpty { cursors = FIFO() }
     }
 
     /// Ends the wait of a subscription, because the client unsubscribes.

@@ -11,34 +11,26 @@ extension Node {
         drainMailbox()
     }
 
-    /// Performs all messages in this loop's mailbox, then what had to wait for their end.
+    /// Performs all messages in this loop's mailbox. What applies inputs to the hub is left to the loop's agenda: each input
+    /// drains the mailbox, and within this batch newer messages would overtake the rest of it.
     func drainMailbox() {
-        performMessages()
-        // What follows applies inputs to the hub, and each of them drains the mailbox. These inner calls leave the rest to the
-        // outer one: otherwise thousands of subscriptions that open at once are as many nested calls, and overflow the stack.
-        guard !isDoingDeferred else { return }
-        isDoingDeferred = true
-        doDeferred()
-        isDoingDeferred = false
-    }
-
-    private func performMessages() {
         hub.mailboxes[index].drain(into: &messages)
         for message in messages {
             switch message {
             case .instruction(let instruction): perform(instruction)
             case .publishTaken(let time): measuredPublishes.append((time, fanOut.end))
             case .confirmPublication: publicationToConfirm = fanOut.end
-            case .adopt(let connection): connectionsToAdopt.append(connection)
+            case .adopt(let connection): loop?.adoptLater(connection)
             case .commandReply(let reply, let request): respond(to: request) { reply.response(in: $0) }
             case .queryReply(let reply, let request): respond(to: request) { reply.response(in: $0) }
             case .response(let response, let request): respond(response, to: request)
-            case .cursor(let request, let cursor): delivery.cursors.append((request, cursor))
+            case .cursor(let request, let cursor): later(.cursor(request: request, cursor))
             case .beginLife: beginLife()
-            case .looked(let request): looked.append(request)
-            case .subscribable(let channel, let app): waitingSubscriptions.release(channel, app: app)
+            case .looked(let request): later(.decideAuthorization(request))
+            case .subscribable(let channel, let app):
+                for _ in 0..<waitingSubscriptions.count(channel, app: app) { later(.subscribe(to: channel, app: app)) }
             case .page(let request, let page): pageRead(request, page)
-            case .keysFetched(let request, let seconds): requestsToRetry.append((request, seconds))
+            case .keysFetched(let request, let seconds): later(.retry(request, afterSeconds: seconds))
             case .report(let report): complete(report)
             case .drain(let seconds): loop?.drain(over: seconds)
             case .stop: loop?.stop()
@@ -47,26 +39,33 @@ extension Node {
         messages.removeAll(keepingCapacity: true)
     }
 
-    /// Does what messages have asked for, and what may drain the mailbox: within the messages' batch, newer ones would
-    /// overtake the rest of it.
-    private func doDeferred() {
-        repeat { while doNextDeferred() {} } while adoptConnections()
+    /// What a message has asked for that applies an input to the hub. Thousands may come together.
+    enum Deferred {
+        /// Open the subscription with this cursor; nil if the store could not be written.
+        case cursor(request: Int, Int64?)
+        /// Open one of the subscriptions that wait for the cluster.
+        case subscribe(to: ChannelName, app: AppIndex)
+        /// Decide one of ``undecidedAuthorizations``.
+        case decideAuthorization(RequestID)
+        /// Retry a request, because the fetch of its issuer's keys has ended.
+        case retry(RequestID, afterSeconds: Int?)
     }
 
-    /// - Returns: false if nothing is left.
-    private func doNextDeferred() -> Bool {
-        if let request = requestsToRetry.popLast() {
-            retry(request.id, retryAfterSeconds: request.retryAfterSeconds)
-        } else if let (request, cursor) = delivery.cursors.popFirst() {
-            if let cursor { cursorFound(request, cursor) } else { cursorNotFound(request) }
-        } else if let (socket, grant) = waitingSubscriptions.popReleased() {
-            openSubscription(socket, grant)
-        } else if let request = looked.popLast() {
-            decideAuthorization(of: request)
-        } else {
-            return false
+    private func later(_ work: Deferred) {
+        deferred.append(work)
+        loop?.performLater()
+    }
+
+    func performDeferred() {
+        switch deferred.popFirst() {
+        case .cursor(let request, let cursor?): cursorFound(request, cursor)
+        case .cursor(let request, nil): cursorNotFound(request)
+        case .subscribe(let channel, let app):
+            if let (socket, grant) = waitingSubscriptions.popLast(channel, app: app) { openSubscription(socket, grant) }
+        case .decideAuthorization(let request): decideAuthorization(of: request)
+        case .retry(let request, let seconds): retry(request, retryAfterSeconds: seconds)
+        case nil: break
         }
-        return true
     }
 
     // MARK: Subscriptions
@@ -86,22 +85,6 @@ extension Node {
         guard isOpen(socket), let app = connections[socket.slot]?.app else { return }
         subscribe(socket, grant, isDurable: app.rules.policy?.owner(of: grant.channel) != nil)
         if app.index == fleet.app, fleet.trips.sendLocation(to: socket, on: grant.channel, loop: index) { drainMailbox() }
-    }
-
-    /// Adopts connections, as far as the time allows, after the messages of the batch: an adopted connection may be served,
-    /// or even closed, at once. While the loop is behind, they wait.
-    /// - Returns: whether it has adopted one or more, and none is left.
-    private func adoptConnections() -> Bool {
-        guard !connectionsToAdopt.isEmpty else { return false }
-        let slice = TimeSlice()
-        while loop?.isBehind == false, let connection = connectionsToAdopt.popFirst() {
-            loop?.adopt(connection)
-            guard !slice.isOver else {
-                wakeup.signal()
-                return false
-            }
-        }
-        return connectionsToAdopt.isEmpty
     }
 
     func perform(_ instruction: Instruction) {

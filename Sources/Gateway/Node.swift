@@ -52,14 +52,8 @@ final class Node: EventLoopDelegate {
     /// Whether the node's life is over: nothing is read, and nothing written.
     var isVoid = false
     var hasReportedClosed = false
-    /// Connections to adopt after the mailbox is drained.
-    var connectionsToAdopt = FIFO<Listener.AcceptedSocket>()
-    /// Requests of ``undecidedAuthorizations`` to decide after the mailbox is drained.
-    var looked: [RequestID] = []
-    /// Whether ``doDeferred()`` runs.
-    var isDoingDeferred = false
-    /// Requests to retry after the mailbox is drained, because the fetch of their issuer's keys has ended.
-    var requestsToRetry: [(id: RequestID, retryAfterSeconds: Int?)] = []
+    /// What messages have asked for that waits for the loop's agenda.
+    var deferred = FIFO<Deferred>()
     private var overloadLog: OverloadLog
     var limitLog = LimitLog()
     /// Publishes whose fan-out on this loop is measured: when they were taken, and the frame before which theirs lie.
@@ -67,7 +61,7 @@ final class Node: EventLoopDelegate {
     /// The frame before which those lie whose writing this loop has to confirm (``PublicationRounds``). Nil: none.
     var publicationToConfirm: Int?
     /// The threads to wake at the end of this turn. Waking them once per turn instead of once per input makes their
-    /// batches larger, and so their writes fewer.
+    /// batches larger, and so their writes fewer. Whoever else sends them something may wake them earlier.
     var threadsToWake = SharedHub.ThreadsToWake()
     /// The number of ticks, one per second. Unlike a clock it does not run while the process is suspended: clients whose
     /// messages wait in the kernel have not been silent.
@@ -275,9 +269,9 @@ final class Node: EventLoopDelegate {
         overloadLog.tick(isAcceptPaused: budget.isExhausted, at: now)
     }
 
-    func turnEnded() {
+    func turnEnded(begunAt: UInt64) {
         wakeOtherThreads()  // first, so that they work while this thread writes
-        if fanOut.isPending { flush() }
+        if fanOut.isPending { flush(TimeSlice(turnBegunAt: begunAt)) }
         observeFanOuts()
         confirmPublication()
         postReceipts()
@@ -286,8 +280,7 @@ final class Node: EventLoopDelegate {
     }
 
     /// Writes events until all are written or the turn's time is over.
-    private func flush() {
-        let slice = TimeSlice()
+    private func flush(_ slice: TimeSlice) {
         while flushPart() {
             if slice.isOver { return wakeup.signal() }  // so that the loop does not sleep before the next turn
         }

@@ -81,7 +81,7 @@ final class NodeMetrics: Sendable {
         let (channels, subscriptions, evictions) = hub.read { ($0.channelCount, $0.subscriptionCount, $0.cacheEvictions) }
         let loops = hub.mailboxes.enumerated().map { (name: "loop-\($0)", depth: $1.depth) }
         let mailboxes = loops + threads + [(name: "log", depth: logWriter.depth)]
-        return loopFamilies() + RequestMetrics.families(requests, patterns: patterns, prefix: prefix)
+        return loopFamilies() + [turns] + RequestMetrics.families(requests, patterns: patterns, prefix: prefix)
             + ProcessStatistics.families(prefix: prefix) + [
                 MetricFamily(
                     "\(prefix)_mailbox_depth", .gauge, help: "Messages queued for a thread.",
@@ -121,6 +121,13 @@ final class NodeMetrics: Sendable {
                 help: "When a certificate in use expires, in seconds since 1970.",
                 samples: certificates.expiries.map { ([("certificate", $0.path)], String($0.at)) })
         ]
+    }
+
+    private var turns: MetricFamily {
+        MetricFamily(
+            "\(prefix)_turn_seconds",
+            help: "Time of a loop's turn, from waking up to waiting again, in seconds: so long others wait.",
+            histograms: loops.enumerated().map { ([("loop", String($0))], $1.turns.histogram) })
     }
 
     /// A family per ``LoopMetric``, with a sample per loop.

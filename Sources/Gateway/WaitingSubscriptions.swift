@@ -1,5 +1,4 @@
 import FanOut
-import Primitives
 import PusherProtocol
 
 /// A loop's subscriptions that wait until events of the cluster's other nodes reach this one.
@@ -10,7 +9,6 @@ struct WaitingSubscriptions {
     }
 
     private var waiting: [Key: [(socket: SocketID, grant: SubscriptionGrant)]] = [:]
-    private var released = FIFO<(SocketID, SubscriptionGrant)>()
 
     /// - Returns: false if the connection waits for this channel already.
     mutating func add(_ socket: SocketID, _ grant: SubscriptionGrant, app: AppIndex) -> Bool {
@@ -30,13 +28,14 @@ struct WaitingSubscriptions {
         return true
     }
 
-    /// The subscriptions to a channel may be opened.
-    mutating func release(_ channel: ChannelName, app: AppIndex) {
-        for subscription in waiting.removeValue(forKey: Key(app: app, channel: channel)) ?? [] {
-            released.append((subscription.socket, subscription.grant))
-        }
-    }
+    /// The number of subscriptions that wait for a channel.
+    func count(_ channel: ChannelName, app: AppIndex) -> Int { waiting[Key(app: app, channel: channel)]?.count ?? 0 }
 
-    /// The next subscription to open. Its connection may have closed.
-    mutating func popReleased() -> (socket: SocketID, grant: SubscriptionGrant)? { released.popFirst() }
+    /// Removes and returns a subscription to a channel, to open it; nil if none waits. Its connection may have closed.
+    mutating func popLast(_ channel: ChannelName, app: AppIndex) -> (socket: SocketID, grant: SubscriptionGrant)? {
+        let key = Key(app: app, channel: channel)
+        guard let subscription = waiting[key]?.popLast() else { return nil }
+        if waiting[key]?.isEmpty == true { waiting[key] = nil }
+        return subscription
+    }
 }

@@ -13,6 +13,14 @@ package struct Histogram: Equatable, Sendable {
         counts = Array(repeating: 0, count: bounds.count + 1)
     }
 
+    /// A histogram of observations that were counted elsewhere.
+    /// - Parameter counts: per bucket, not cumulative; one more than there are bounds.
+    init(bounds: [Double], counts: [Int], sum: Double) {
+        self.bounds = bounds
+        self.counts = counts
+        self.sum = sum
+    }
+
     /// The number of observations.
     package var count: Int { counts.reduce(0, +) }
 

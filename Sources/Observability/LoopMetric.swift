@@ -49,6 +49,8 @@ package enum LoopMetric: Int, CaseIterable, Sendable {
 /// The metrics of one loop. Only the loop's thread writes; any thread reads.
 package final class LoopMetrics: @unchecked Sendable {  // the values are atomic, the pointer never changes
     private let values: UnsafeMutablePointer<Atomic<Int>>
+    /// How long the loop's turns take.
+    package let turns = TurnTimes()
 
     /// All metrics start at 0.
     package init() {

@@ -21,7 +21,7 @@ struct ConnectionTable {
         /// All is said: the outbox is still sent, then the connection stops sending, and discards what it receives until
         /// the client closes. Closing at once would reset the connection and destroy the last response on its way.
         case lingering
-        /// The connection is closed at the end of this turn (see ``TimeSlice``), whatever is unsent. Nothing is sent or
+        /// The connection is closed at the end of this turn or a later one (see ``Agenda``), whatever is unsent. Nothing is sent or
         /// received.
         case dropped
     }
@@ -48,8 +48,10 @@ struct ConnectionTable {
         var isReadingPaused = false
         /// Whether an HTTP connection waits for a response before it reads the next request.
         var awaitsResponse = false
-        /// Whether the next request or frame is read in the next turn.
+        /// Whether the connection is on the agenda to be read.
         var awaitsTurn = false
+        /// Whether what was received before contains requests that can be read.
+        var hasRest = false
         /// Whether a WebSocket is not read until its rate of messages permits it.
         var isThrottled = false
         /// The tick since which messages of the client have waited for their rate.

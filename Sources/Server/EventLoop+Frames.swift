@@ -1,53 +1,57 @@
 import Observability
 import Primitives
 import PusherProtocol
-import Threads
 import WebSocketFraming
 
 /// Reading the frames of WebSockets (RFC 6455).
 ///
-/// A client may make the loop work only so much: a turn handles some frames of each connection and leaves the rest to
-/// the next turn, and a client above its rate of messages is not read for a while. Nothing is lost: what it sends waits
+/// A client may make the loop work only so much: a turn reads each connection for a short time and leaves the rest to
+/// the next turns, and a client above its rate of messages is not read for a while. Nothing is lost: what it sends waits
 /// in the kernel, and then with the client.
 extension EventLoop {
-    /// How many frames of one connection a turn handles, and how many when the turn's time for reading is over. The worst
-    /// cost microseconds each.
-    private static let framesPerTurnMax = (inTime: 100, later: 10)
+    /// What the frames may cost that are read of a connection at once (``FrameDecoder/cost``). Its time ends only with a
+    /// message; this bounds frames that complete none.
+    private static let costMax = 100
     /// A client whose messages have waited for their rate for so many seconds is closed. Otherwise the kernel, which keeps
     /// megabytes of what a client has sent, would keep its connection for minutes, even after the client has gone.
     private static let floodSecondsMax: Int32 = 20
 
     func framesReceived(_ bytes: UnsafeMutableRawBufferPointer, _ slot: Int) {
         metrics.add(bytes.count, to: .bytesReceived)
-        readFrames(bytes, slot)
+        let count = readFrames(bytes, slot)
+        keep(UnreadFrames(bytes: Array(bytes[count...])), slot)
     }
 
     /// Reads what a connection has sent before it had to wait.
-    func continueFrames(_ slot: Int) {
-        guard !connections[slot].awaitsTurn, !connections[slot].isThrottled else { return }
-        var bytes = takeUnread(slot)
-        bytes.withUnsafeMutableBytes { if !$0.isEmpty { readFrames($0, slot) } }
-        if connections.isOccupied(slot) { updateReading(slot) }
+    /// - Returns: whether there was any.
+    func continueFrames(_ slot: Int) -> Bool {
+        guard !connections[slot].isThrottled, var unread = takeUnread(slot) else { return false }
+        let start = unread.start
+        let count = unread.bytes.withUnsafeMutableBytes { bytes in
+            readFrames(UnsafeMutableRawBufferPointer(rebasing: bytes[start...]), slot)
+        }
+        unread.removeFirst(count)
+        keep(unread, slot)
+        return true
     }
 
-    private func readFrames(_ bytes: UnsafeMutableRawBufferPointer, _ slot: Int) {
+    /// - Returns: the number of bytes that are done with. If not all are, the connection waits for its turn or its rate.
+    private func readFrames(_ bytes: UnsafeMutableRawBufferPointer, _ slot: Int) -> Int {
         var decoder = takeDecoder(slot) ?? FrameDecoder(messageBytesMax: Int(connections[slot].messageBytesMax))
         if connections[slot].phase != .webSocket { decoder.stopDelivering() }
         var offset = 0
-        let costMax = isReadingOver ? Self.framesPerTurnMax.later : Self.framesPerTurnMax.inTime
-        while let event = decoder.next(in: bytes, at: &offset, costMax: costMax) {
+        while let event = decoder.next(in: bytes, at: &offset, costMax: Self.costMax) {
             handle(event, slot)
             // After the server's close frame no message is delivered; the client's close frame is still read.
             if connections[slot].phase != .webSocket { decoder.stopDelivering() }
+            if offset < bytes.count, clock() >= visitEnd { break }
         }
         writePong(slot)
         throttle(slot, decoder.cost)
         decoder.cost = 0
         keep(decoder, slot)
-        guard offset < bytes.count, connections[slot].phase != .dropped else { return }
-        keepUnread(UnsafeMutableRawBufferPointer(rebasing: bytes[offset...]), slot)
-        if !connections[slot].isThrottled { continueNextTurn(slot) }
-        updateReading(slot)
+        if offset < bytes.count, connections[slot].phase != .dropped, !connections[slot].isThrottled { wait(slot, .bulk) }
+        return offset
     }
 
     private func handle(_ event: FrameDecoder.Event, _ slot: Int) {
@@ -84,7 +88,7 @@ extension EventLoop {
     /// Charges what frames of a client cost, and stops reading it if that is more than its rate permits.
     private func throttle(_ slot: Int, _ cost: Int) {
         guard connections[slot].phase == .webSocket, connections[slot].isAdmitted else { return }
-        let now = Int64(Clock.monotonicNanoseconds())
+        let now = Int64(clock())
         let rate = connections[slot].messageRate
         connections[slot].messages.overdraw(cost, rate, now: now)
         guard !connections[slot].messages.hasToken(rate, now: now) else { return }
@@ -96,30 +100,28 @@ extension EventLoop {
         updateReading(slot)
     }
 
-    /// Reads the clients again whose rate permits it. Drops those that have gone meanwhile, with what they have sent above
-    /// their rate, and closes those that flood. Called once a second.
-    func resumeThrottled() {
-        guard !throttled.isEmpty else { return }
-        let now = Int64(Clock.monotonicNanoseconds())
-        let sockets = throttled
+    /// Lets the agenda look at the clients that are above their rate. Called once a second.
+    func lookAtThrottled() {
+        for socket in throttled { agenda.add(.resume(socket), .bulk) }
         throttled.removeAll(keepingCapacity: true)
-        for socket in sockets {
-            // A connection that is being closed is read, so that the client's close frame is found.
-            guard let phase = connections.phase(of: socket) else { continue }
-            let connection = connections[socket.slot]
-            if phase == .webSocket, deadlines.now - connection.floodingSince >= Self.floodSecondsMax {
-                close(socket, .overCapacity, reason: "Too many messages: they have waited for \(Self.floodSecondsMax) s")
-                throttled.append(socket)  // read on when the close frame is sent
-                continue
-            }
-            connections[socket.slot].throttledAt = deadlines.now
-            guard phase != .webSocket || connection.messages.hasToken(connection.messageRate, now: now) else {
-                if transport.hasPeerEnded(connection.descriptor) { drop(socket.slot) } else { throttled.append(socket) }
-                continue
-            }
-            connections[socket.slot].isThrottled = false
-            if !connection.awaitsTurn { continueNextTurn(socket.slot) }
+    }
+
+    /// Reads a client again if its rate permits it. Drops it if it has gone meanwhile, with what it has sent above its rate,
+    /// and closes it if it floods.
+    func resume(_ socket: SocketID) {
+        // A connection that is being closed is read, so that the client's close frame is found.
+        guard let phase = connections.phase(of: socket) else { return }
+        let connection = connections[socket.slot]
+        if phase == .webSocket, deadlines.now - connection.floodingSince >= Self.floodSecondsMax {
+            close(socket, .overCapacity, reason: "Too many messages: they have waited for \(Self.floodSecondsMax) s")
+            return throttled.append(socket)  // read on when the close frame is sent
         }
+        connections[socket.slot].throttledAt = deadlines.now
+        guard phase != .webSocket || connection.messages.hasToken(connection.messageRate, now: Int64(clock())) else {
+            return transport.hasPeerEnded(connection.descriptor) ? drop(socket.slot) : throttled.append(socket)
+        }
+        connections[socket.slot].isThrottled = false
+        wait(socket.slot, .bulk)
     }
 
     // MARK: Incomplete messages
@@ -137,16 +139,17 @@ extension EventLoop {
         decoders[slot] = decoder
     }
 
-    private func keepUnread(_ bytes: UnsafeMutableRawBufferPointer, _ slot: Int) {
-        guard permitsBuffering(bytes.count, slot) else { return }
-        bufferedBytes += bytes.count
-        unreadFrames[slot, default: []].append(contentsOf: bytes)
+    /// Keeps what is not read of a connection. Until it is, no more is received.
+    private func keep(_ unread: UnreadFrames, _ slot: Int) {
+        guard !unread.isEmpty, connections[slot].phase != .dropped, permitsBuffering(unread.bytes.count, slot) else { return }
+        bufferedBytes += unread.bytes.count
+        unreadFrames[slot] = unread
     }
 
-    private func takeUnread(_ slot: Int) -> [UInt8] {
-        guard let bytes = unreadFrames.removeValue(forKey: slot) else { return [] }
-        bufferedBytes -= bytes.count
-        return bytes
+    private func takeUnread(_ slot: Int) -> UnreadFrames? {
+        guard !unreadFrames.isEmpty, let unread = unreadFrames.removeValue(forKey: slot) else { return nil }
+        bufferedBytes -= unread.bytes.count
+        return unread
     }
 
     /// Whether so many bytes may be kept of a WebSocket. If not, the loop closes it, and discards what it sends.
@@ -161,5 +164,25 @@ extension EventLoop {
     func forgetFrames(_ slot: Int) {
         _ = takeDecoder(slot)
         _ = takeUnread(slot)
+    }
+}
+
+/// What a WebSocket has sent that is not decoded yet.
+struct UnreadFrames {
+    var bytes: [UInt8]
+    /// The index of the first byte that is not decoded.
+    private(set) var start = 0
+
+    init(bytes: [UInt8]) { self.bytes = bytes }
+
+    var isEmpty: Bool { start == bytes.count }
+
+    /// Removes bytes that are decoded. They are removed from memory once they are half of it: a client may send thousands of
+    /// frames at once, and moving the rest after each would take quadratic time.
+    mutating func removeFirst(_ count: Int) {
+        start += count
+        guard start * 2 >= bytes.count else { return }
+        bytes.removeFirst(start)
+        start = 0
     }
 }

@@ -12,10 +12,6 @@ extension EventLoop {
     /// Responses to pipelined requests are gathered up to this size, in bytes, and sent with one system call.
     private static let gatheredBytesMax = 65_536
 
-    /// The most steps (heads, bodies) of pipelined requests that a connection gets in a turn, so that it does not delay
-    /// the others. When the turn's time for reading is over, it gets one.
-    private static let stepsPerTurnMax = 64
-
     func requestBytesReceived(_ bytes: UnsafeMutableRawBufferPointer, _ slot: Int) {
         var reading = takeReading(slot) ?? RequestReading()
         guard reading.bytes.isEmpty else {
@@ -37,30 +33,6 @@ extension EventLoop {
         readBuffered(&reading, slot)
     }
 
-    /// Leaves the rest of what a connection has sent to the next turn, and reads no more of it until then.
-    func continueNextTurn(_ slot: Int) {
-        connections[slot].awaitsTurn = true
-        connectionsToContinue.append(connections[slot].socket)
-        wakeup.signal()  // so that the loop does not sleep
-    }
-
-    /// Continues connections that an earlier turn has left, as far as the time allows.
-    func continueConnections() {
-        var left = connectionsToContinue.count  // those that have to wait again come in the next turn
-        let slice = TimeSlice()
-        isContinuing = true
-        defer { isContinuing = false }
-        while left > 0, let socket = connectionsToContinue.popFirst() {
-            left -= 1
-            guard connections.phase(of: socket) != nil else { continue }
-            connections[socket.slot].awaitsTurn = false
-            updateReading(socket.slot)
-            if connections[socket.slot].isWebSocket { continueFrames(socket.slot) } else { continueRequests(socket.slot) }
-            if slice.isOver { break }
-        }
-        if left > 0 { wakeup.signal() }
-    }
-
     private func readBuffered(_ reading: inout RequestReading, _ slot: Int) {
         var bytes: [UInt8] = []
         swap(&bytes, &reading.bytes)
@@ -76,14 +48,15 @@ extension EventLoop {
     /// - Returns: the number of bytes that are done with.
     private func read(_ bytes: UnsafeMutableRawBufferPointer, _ reading: inout RequestReading, _ slot: Int) -> Int {
         var start = 0
-        var steps = 0
+        var isFirst = true
         // Without bytes it has nothing to wait for: a client that sends one request at a time is always read at once.
-        while canRead(slot), steps == 0 || start < bytes.count {
-            guard steps == 0 || steps < Self.stepsPerTurnMax && !isReadingOver else {
-                continueNextTurn(slot)
+        while canRead(slot), isFirst || start < bytes.count {
+            guard isFirst || clock() < visitEnd else {
+                connections[slot].hasRest = true
+                wait(slot, .bulk)
                 break
             }
-            steps += 1
+            isFirst = false
             let region = UnsafeMutableRawBufferPointer(rebasing: bytes[start...])
             guard let count = readNext(region, &reading, slot) else { break }
             start += count
@@ -334,37 +307,34 @@ extension EventLoop {
     // MARK: Responses
 
     /// Responds to a request for which ``EventLoopDelegate/respond(to:_:)`` returned nil. The response is written at
-    /// the end of the turn, when no callback of the transport is on the stack. Does nothing if the connection has
+    /// the end of this turn or a later one, when no callback of the transport is on the stack. Does nothing if the connection has
     /// closed.
-    package func respond(_ response: HTTPResponse, to id: RequestID) { lateReplies.append((id, .respond(response))) }
+    package func respond(_ response: HTTPResponse, to id: RequestID) { agenda.add(.decide(id, .respond(response)), .step) }
 
-    /// Goes on with a request for which ``EventLoopDelegate/decide(on:_:)`` returned `.wait`, at the end of the turn.
+    /// Goes on with a request for which ``EventLoopDelegate/decide(on:_:)`` returned `.wait`, at the end of this turn or a
+    /// later one.
     /// Does nothing if the connection has closed.
     /// - Parameter actor: the sender, if it is known now.
     package func resume(_ id: RequestID, with decision: HeadDecision, actor: String?) {
         pendingResponses.measure(id) { $0.actor = actor }
-        lateReplies.append((id, decision))
+        agenda.add(.decide(id, decision), .step)
     }
 
-    /// Performs what other threads have supplied in this turn.
-    func performLateReplies() {
-        let replies = lateReplies
-        lateReplies.removeAll(keepingCapacity: true)
-        for (id, decision) in replies {
-            // A connection that was dropped in this turn keeps its reading until it is closed.
-            guard let slot = pendingResponses[id]?.slot, readings[slot]?.request == id, connections[slot].phase == .http,
-                var reading = takeReading(slot)
-            else { continue }
-            connections[slot].awaitsResponse = false
-            switch (reading.stage, decision) {
-            case (.undecided(let head, _), _): reading.stage = .decided(head, id, decision)
-            case (_, .respond(let response)):
-                reading.stage = .head(RequestHeadParser())
-                finish(response, id)
-            default: preconditionFailure("a complete request needs a response, not a decision about its body")
-            }
-            readBuffered(&reading, slot)
+    /// Goes on with a request as another thread has decided.
+    func apply(_ decision: HeadDecision, to id: RequestID) {
+        // A connection that was dropped in this turn keeps its reading until it is closed.
+        guard let slot = pendingResponses[id]?.slot, readings[slot]?.request == id, connections[slot].phase == .http,
+            var reading = takeReading(slot)
+        else { return }
+        connections[slot].awaitsResponse = false
+        switch (reading.stage, decision) {
+        case (.undecided(let head, _), _): reading.stage = .decided(head, id, decision)
+        case (_, .respond(let response)):
+            reading.stage = .head(RequestHeadParser())
+            finish(response, id)
+        default: preconditionFailure("a complete request needs a response, not a decision about its body")
         }
+        readBuffered(&reading, slot)
     }
 
     /// Encodes the response to a request.

@@ -95,8 +95,8 @@ extension EventLoop {
     }
 
     /// Writes a piece of the outbox; called when the socket accepts bytes again.
-    func writable(_ slot: Int) {
-        guard connections.isOccupied(slot), connections[slot].phase != .dropped else { return }
+    func writeOutbox(_ slot: Int) {
+        guard transport.flush(connections[slot].transport, slot: slot) else { return }
         connections[slot].isFull = false
         if var outbox = outboxes.removeValue(forKey: slot) {
             var sent = 0
@@ -140,17 +140,23 @@ extension EventLoop {
     /// An HTTP connection is not read while it waits for a response or sends one: pipelined requests then wait in the
     /// kernel, and the client's FIN does not end the connection before it has the response.
     func updateReading(_ slot: Int) {
-        let connection = connections[slot]
-        let mustPause =
-            switch connection.phase {
-            case .http: connection.awaitsResponse || connection.awaitsTurn || connection.isFull
-            case .lingering: connection.isFull
-            case .webSocket, .closePending, .closing: connection.awaitsTurn || connection.isThrottled
-            case .proxyHeader: false
-            case .dropped: true
-            }
-        guard mustPause != connection.isReadingPaused else { return }
+        let mustPause = mustPause(slot)
+        guard mustPause != connections[slot].isReadingPaused else { return }
         connections[slot].isReadingPaused = mustPause
-        transport.pauseReading(connection.transport, slot: slot, mustPause)
+        transport.pauseReading(connections[slot].transport, mustPause)
+        if !mustPause, transport.hasUnread(slot) { wait(slot, .bulk) }
+    }
+
+    /// Whether nothing may be received.
+    func mustPause(_ slot: Int) -> Bool {
+        let connection = connections[slot]
+        return switch connection.phase {
+        case _ where connection.awaitsTurn: true
+        case .http: connection.awaitsResponse || connection.isFull
+        case .lingering: connection.isFull
+        case .webSocket, .closePending, .closing: connection.isThrottled
+        case .proxyHeader: false
+        case .dropped: true
+        }
     }
 }

@@ -44,11 +44,11 @@ extension EventLoop {
 
     // MARK: Closing
 
-    /// Closes a WebSocket at the end of this turn (see ``TimeSlice``), after all frames written to it until then.
+    /// Closes a WebSocket at the end of this turn or a later one (see ``Agenda``), after all frames written to it until then.
     package func close(_ socket: SocketID, _ code: CloseCode, reason: String) {
         guard connections.phase(of: socket) == .webSocket else { return }
         connections[socket.slot].phase = .closePending
-        pendingCloses.append((socket, CloseFrame(code: code, reason: reason)))
+        agenda.add(.close(socket, CloseFrame(code: code, reason: reason)), .change)
     }
 
     /// The client has sent a close frame: the answer to ours, or the first one, which is echoed (RFC 6455 section
@@ -84,16 +84,7 @@ extension EventLoop {
         if connections[slot].deadline.kind != .close { deadlines.set(.close, slot, &connections) }
     }
 
-    /// Performs the closes of this turn, as far as the time allows.
-    func closePending() {
-        let slice = TimeSlice()
-        while let (socket, frame) = pendingCloses.popFirst() {
-            if connections.phase(of: socket) == .closePending { sendClose(frame, socket.slot) }
-            if slice.isOver { return }
-        }
-    }
-
-    private func sendClose(_ frame: CloseFrame, _ slot: Int) {
+    func sendClose(_ frame: CloseFrame, _ slot: Int) {
         delegate.closing(with: frame.code)
         leave(slot)
         guard connections[slot].phase == .closePending else { return }
@@ -116,22 +107,12 @@ extension EventLoop {
         delegate.closed(connections[slot].socket)
     }
 
-    /// Ends a connection at the end of this turn (see ``TimeSlice``), whatever is unsent. The delegate is told then, and
+    /// Ends a connection at the end of this turn or a later one (see ``Agenda``), whatever is unsent. The delegate is told then, and
     /// not now: it may be the one that is just writing.
     func drop(_ slot: Int) {
         guard connections[slot].phase != .dropped else { return }
         connections[slot].phase = .dropped
         updateReading(slot)  // so that it is not reported as readable until it is closed
-        dropped.append(connections[slot].socket)
-    }
-
-    /// Closes connections that were dropped, as far as the time allows.
-    func closeDropped() {
-        let slice = TimeSlice()
-        while let socket = dropped.popFirst() {
-            // A connection may have been closed by the library since.
-            if connections.phase(of: socket) == .dropped { transport.close(connections[socket.slot].transport) }
-            if slice.isOver { return }
-        }
+        agenda.add(.drop(connections[slot].socket), .change)
     }
 }

@@ -4,13 +4,15 @@ import HTTP
 import Observability
 import Primitives
 import PusherProtocol
+import Threads
 import WebSocketFraming
 
 /// One thread's event loop: its connections, their requests and WebSockets, and their outboxes.
 ///
 /// In a turn (one iteration), the loop calls the delegate for each ready socket, and the delegate collects what to
-/// send. Before the loop sleeps again, it calls `turnEnded`, and the delegate writes. The loop also delays closes until
-/// the end of the turn: closing frees the connection, and a callback of the transport may still be using it.
+/// send. Before the loop sleeps again, it calls `turnEnded`, and the delegate writes. What a turn has no time for waits in
+/// the ``Agenda``. So do closes, until the end of the turn at least: closing frees the connection, and a callback of the
+/// transport may still be using it.
 package final class EventLoop: TransportDelegate {
     let index: Int
     unowned let delegate: any EventLoopDelegate
@@ -34,16 +36,25 @@ package final class EventLoop: TransportDelegate {
     /// The buffer in which an outbox joins what it sends next; reused to avoid allocations.
     var scratch: [UInt8] = []
 
+    /// What waits for its turn.
+    var agenda = Agenda<Work>()
+    /// Nanoseconds of a monotonic clock.
+    let clock: () -> UInt64
+    /// When the connection that is being read has to wait for its next turn.
+    var visitEnd: UInt64 = 0
+    /// Whether ``Work/accept`` is on the agenda.
+    private var awaitsAccept = false
+    /// Whether ``Work/expire`` is on the agenda.
+    var awaitsExpiry = false
+    /// Whether the loop has ended: no connection is read any more.
+    private(set) var isStopping = false
+
     // HTTP
     /// Requests that are being read or wait for their responses, by slot.
     var readings: [Int: RequestReading] = [:]
     /// Requests without a response yet.
     var pendingResponses = PendingResponses()
-    /// Responses and decisions from other threads, to perform at the end of this turn.
-    var lateReplies: [(id: RequestID, decision: HeadDecision)] = []
     var correlationIDs = CorrelationIDs()
-    /// Connections whose requests or frames are read further in the next turn.
-    var connectionsToContinue = FIFO<SocketID>()
     /// The responses of this turn, to send at its end.
     var replies = Replies()
     /// What is measured of these.
@@ -60,26 +71,9 @@ package final class EventLoop: TransportDelegate {
     /// The decoders of connections in the middle of a message, by slot.
     var decoders: [Int: FrameDecoder] = [:]
     /// What WebSockets have sent that is not decoded, because they wait for a turn or for their rate, by slot.
-    var unreadFrames: [Int: [UInt8]] = [:]
-    /// WebSockets that are not read because of their rate.
+    var unreadFrames: [Int: UnreadFrames] = [:]
+    /// WebSockets that are not read because of their rate, until the next tick.
     var throttled: [SocketID] = []
-    /// WebSockets to close at the end of this turn (see ``TimeSlice``).
-    var pendingCloses = FIFO<(socket: SocketID, frame: CloseFrame)>()
-    /// Connections to close at the end of this turn (see ``TimeSlice``).
-    var dropped = FIFO<SocketID>()
-    /// Whether the last turn has left closes, TLS handshakes or late responses. Until it has caught up, the loop accepts
-    /// and adopts no connections.
-    package private(set) var isBehind = false
-    /// The time in this turn during which connections are read as far as they may be. Nil before the first one.
-    private var readingSlice: TimeSlice?
-    /// Whether connections of earlier turns are being read. Each gets only a little, so that all get it soon.
-    var isContinuing = false
-    /// Whether each connection is read only a little in the rest of this turn, so that the turn ends soon.
-    var isReadingOver: Bool {
-        if isContinuing { return true }
-        if readingSlice == nil { readingSlice = TimeSlice() }
-        return readingSlice?.isOver == true
-    }
 
     /// Headers of the PROXY protocol that are incomplete, by slot.
     var proxyParsers: [Int: ProxyProtocolParser] = [:]
@@ -94,17 +88,20 @@ package final class EventLoop: TransportDelegate {
     }
 
     // libev's watchers. libev keeps their addresses, so they must not move.
+    private let turnBeginWatcher = UnsafeMutablePointer<ev_check>.allocate(capacity: 1)
     private let turnEndWatcher = UnsafeMutablePointer<ev_prepare>.allocate(capacity: 1)
     private let acceptWatcher = UnsafeMutablePointer<ev_io>.allocate(capacity: 1)
     private let acceptRetryTimer = UnsafeMutablePointer<ev_timer>.allocate(capacity: 1)
     private let drainTimer = UnsafeMutablePointer<ev_timer>.allocate(capacity: 1)
     private let tickTimer = UnsafeMutablePointer<ev_timer>.allocate(capacity: 1)
 
-    /// - Parameter delegate: must outlive the loop.
+    /// - Parameters:
+    ///   - delegate: must outlive the loop.
+    ///   - clock: nanoseconds of a monotonic clock.
     /// - Throws: ``StartError`` if the transport cannot be created.
     package init(
         index: Int, delegate: any EventLoopDelegate, wakeup: Wakeup, budget: DescriptorBudget, metrics: LoopMetrics,
-        requestMetrics: RequestMetrics, options: Options
+        requestMetrics: RequestMetrics, options: Options, clock: @escaping () -> UInt64 = Clock.monotonicNanoseconds
     ) throws(StartError) {
         self.index = index
         self.delegate = delegate
@@ -113,8 +110,11 @@ package final class EventLoop: TransportDelegate {
         self.metrics = metrics
         self.requestMetrics = requestMetrics
         self.options = options
+        self.clock = clock
         let this = Unmanaged.passUnretained(self).toOpaque()
         transport = try Transport(on: wakeup.loop, certificates: options.certificates, delegate: self)
+        clibev_check_init_first(turnBeginWatcher, Self.turnBeginCallback, this)
+        ev_check_start(wakeup.loop, turnBeginWatcher)
         clibev_prepare_init(turnEndWatcher, Self.turnEndCallback, this)
         ev_prepare_start(wakeup.loop, turnEndWatcher)
         clibev_timer_init(acceptRetryTimer, Self.acceptRetryCallback, 0, Self.acceptRetrySeconds, this)
@@ -122,9 +122,11 @@ package final class EventLoop: TransportDelegate {
         clibev_timer_init(tickTimer, Self.tickCallback, 1, 1, this)
         ev_timer_start(wakeup.loop, tickTimer)
         wakeup.start(Self.wokenCallback, data: this)
+        agenda.beginTurn(at: clock())
     }
 
     deinit {
+        turnBeginWatcher.deallocate()
         turnEndWatcher.deallocate()
         acceptWatcher.deallocate()
         acceptRetryTimer.deallocate()
@@ -132,24 +134,35 @@ package final class EventLoop: TransportDelegate {
         tickTimer.deallocate()
     }
 
-    private var isShutDown = false
-
     /// Closes the remaining connections and calls ``EventLoopDelegate/closed(_:)`` for each. Call it after ``run()``,
     /// on the loop's thread.
     package func shutDown() {
+        isStopping = true
         // `stop` has ended the last turn before its end, and one turn may not send all that is left.
-        repeat { turnEnd() } while !pendingCloses.isEmpty || !lateReplies.isEmpty
+        repeat {
+            agenda.beginTurn(at: clock())
+            turnEnd()
+        } while !agenda.isEmpty
         stopListening()
         wakeup.stop()
+        ev_check_stop(wakeup.loop, turnBeginWatcher)
         ev_prepare_stop(wakeup.loop, turnEndWatcher)
         ev_timer_stop(wakeup.loop, drainTimer)
         ev_timer_stop(wakeup.loop, tickTimer)
-        isShutDown = true
         transport.shutDown()
     }
 
     /// Runs the loop until ``stop()``.
-    package func run() { ev_run(wakeup.loop, 0) }
+    package func run() {
+        agenda.beginTurn(at: clock())  // the turn of what has happened before
+        ev_run(wakeup.loop, 0)
+    }
+
+    /// Runs one turn, without waiting for anything. For tests.
+    func runOnce() {
+        ev_run(wakeup.loop, Int32(EVRUN_NOWAIT))
+        turnEnd()
+    }
 
     /// Ends ``run()`` after the current turn.
     package func stop() { ev_break(wakeup.loop, Int32(EVBREAK_ALL)) }
@@ -174,9 +187,17 @@ package final class EventLoop: TransportDelegate {
     }
 
     private func acceptReady() {
+        guard !awaitsAccept else { return }
+        if agenda.permits(.change, at: clock()) { return accept() }
         // New connections wait in the kernel while the loop has not done with the ones before.
-        guard let listener, !isBehind else { return }
-        // At most 64 per turn, so that a burst of new connections does not delay open ones.
+        awaitsAccept = true
+        agenda.add(.accept, .change)
+    }
+
+    func accept() {
+        awaitsAccept = false
+        guard let listener, !isStopping else { return }
+        // At most 64 at once, so that a burst of new connections does not delay open ones.
         for _ in 0..<64 {
             guard !budget.isExhausted else { return pauseAccepting() }
             switch listener.accept() {
@@ -210,9 +231,12 @@ package final class EventLoop: TransportDelegate {
         ev_io_start(wakeup.loop, acceptWatcher)
     }
 
+    /// Serves an accepted connection on this loop, when its turn comes.
+    package func adoptLater(_ connection: Listener.AcceptedSocket) { agenda.add(.adopt(connection), .change) }
+
     /// Serves an accepted connection on this loop.
     package func adopt(_ connection: Listener.AcceptedSocket) {
-        guard !isShutDown else {
+        guard !isStopping else {
             connection.drop()
             return release(connection.address, connection.isCounted)
         }
@@ -231,7 +255,7 @@ package final class EventLoop: TransportDelegate {
     func received(_ bytes: UnsafeMutableRawBufferPointer, on slot: Int) -> Bool {
         guard connections.isOccupied(slot) else { return false }
         handle(bytes, slot)
-        return !connections[slot].isReadingPaused
+        return !mustPause(slot)
     }
 
     /// Handles bytes as the connection's phase requires.
@@ -277,58 +301,19 @@ package final class EventLoop: TransportDelegate {
 
     private func turnEnd() {
         transport.turnEnded()
+        performAgenda()
         sendReplies()
-        delegate.turnEnded()
-        // Closing a connection calls the delegate, which may write more frames and close more connections. So repeat
-        // until nothing is left, or the time is over.
-        let slice = TimeSlice()
-        while hasWork {
-            performLateReplies()
-            sendReplies()
-            closePending()
-            closeDropped()
-            delegate.turnEnded()
-            if slice.isOver { break }
-        }
-        let wasBehind = isBehind
-        isBehind = transport.hasHandshakes || hasWork
-        readingSlice = nil
-        // So that the loop does not sleep before the next turn, in which it goes on, or adopts what has waited.
-        if isBehind || wasBehind || transport.hasUnread { wakeup.signal() }
+        delegate.turnEnded(begunAt: agenda.beganAt)
+        if !agenda.isEmpty { wakeup.signal() }  // so that the loop does not sleep before the next turn
+        metrics.turns.observe(nanoseconds: clock() - agenda.beganAt)
         if let drain, !hasDrained, isIdle || drain.isOver {
             hasDrained = true
             delegate.drained()
         }
     }
 
-    /// Whether something is left to do at the end of a turn.
-    private var hasWork: Bool { !pendingCloses.isEmpty || !lateReplies.isEmpty || !dropped.isEmpty }
-
     /// Whether there are no WebSockets and no requests.
     private var isIdle: Bool { webSocketCount == 0 && readings.isEmpty && pendingResponses.count == 0 }
-
-    /// Called once a second.
-    private func tick() {
-        delegate.ticked()
-        dropSlowConsumers()
-        resumeThrottled()
-        deadlines.tick()
-        expireDeadlines()
-    }
-
-    /// Ends the connections whose deadlines have passed.
-    private func expireDeadlines() {
-        let slice = TimeSlice()
-        while let (slot, kind) = deadlines.nextExpired(&connections) {
-            switch kind {
-            case .handshake, .head, .body:
-                delegate.limitReached(.requestSeconds)
-                if kind != .handshake, connections[slot].phase == .http { requestTimedOut(slot) } else { drop(slot) }
-            case .idle, .close: drop(slot)
-            }
-            guard !slice.isOver else { return wakeup.signal() }
-        }
-    }
 
     // MARK: Draining
 
@@ -357,6 +342,9 @@ package final class EventLoop: TransportDelegate {
 
     // The callbacks are static members of a nonisolated type. A closure literal in a main-actor context would inherit
     // that isolation, and its runtime check would crash on any other thread.
+    private static let turnBeginCallback: clibev_check_callback = { _, watcher, _ in
+        withEventLoop(watcher?.pointee.data) { $0.agenda.beginTurn(at: $0.clock()) }
+    }
     private static let turnEndCallback: clibev_prepare_callback = { _, watcher, _ in
         withEventLoop(watcher?.pointee.data) { $0.turnEnd() }
     }
@@ -364,11 +352,7 @@ package final class EventLoop: TransportDelegate {
         withEventLoop(watcher?.pointee.data) { $0.acceptReady() }
     }
     private static let wokenCallback: clibev_async_callback = { _, watcher, _ in
-        withEventLoop(watcher?.pointee.data) {
-            $0.continueConnections()
-            $0.expireDeadlines()
-            $0.delegate.woken()
-        }
+        withEventLoop(watcher?.pointee.data) { $0.delegate.woken() }
     }
     private static let acceptRetryCallback: clibev_timer_callback = { _, watcher, _ in
         withEventLoop(watcher?.pointee.data) { $0.retryAccepting() }

@@ -90,6 +90,9 @@ package protocol EventLoopDelegate: AnyObject {
     func drained()
     /// The ``Wakeup`` was signalled, by another thread or by the loop itself.
     func woken()
-    /// All ready events have been handled; the loop is about to sleep.
-    func turnEnded()
+    /// Does a piece of what ``EventLoop/performLater()`` has announced.
+    func performDeferred()
+    /// All ready events have been handled, and of the agenda as much as the turn has time for.
+    /// - Parameter begunAt: when the turn began, in nanoseconds of the monotonic clock.
+    func turnEnded(begunAt: UInt64)
 }

@@ -3,7 +3,7 @@ import CTLS
 /// The server's side of TLS on a non-blocking socket (RFC 8446, RFC 5246). It belongs to one thread.
 ///
 /// OpenSSL reads ahead: one system call reads several records. The kernel does not report what OpenSSL has read, so a
-/// caller goes on while ``hasPending`` is true.
+/// caller goes on while ``hasUnread`` is true.
 final class TLSConnection {
     /// The result of ``receive(into:)``.
     enum Received {
@@ -18,10 +18,8 @@ final class TLSConnection {
     private let ssl: OpaquePointer
     /// Whether the handshake is done. Stays true while keys are updated.
     private(set) var isEstablished = false
-    /// Whether ``Transport`` receives from the connection at the end of the turn.
-    var isWaiting = false
-    /// Whether the event loop has paused receiving.
-    var isPaused = false
+    /// Whether ``receive(into:)`` has found all that was there.
+    private var isDrained = true
 
     /// - Parameters:
     ///   - context: an `SSL_CTX`, which must outlive the connection.
@@ -34,7 +32,7 @@ final class TLSConnection {
     deinit { SSL_free(ssl) }
 
     /// Whether bytes were read that ``receive(into:)`` has not looked at. They may be a part of a record.
-    var hasPending: Bool { SSL_has_pending(ssl) == 1 }
+    var hasUnread: Bool { !isDrained && SSL_has_pending(ssl) == 1 }
 
     /// Goes on with the handshake, and decrypts one TLS record. Call ``flush()`` afterwards: a part of the handshake, or an
     /// update of the keys, may be unsent.
@@ -44,6 +42,7 @@ final class TLSConnection {
         ERR_clear_error()  // `SSL_get_error` looks at the thread's error queue
         let isRead = SSL_read_ex(ssl, buffer.baseAddress, buffer.count, &count) == 1
         if !isEstablished { isEstablished = SSL_is_init_finished(ssl) == 1 }
+        isDrained = !isRead
         if isRead { return .bytes(count) }
         switch SSL_get_error(ssl, 0) {
         case SSL_ERROR_WANT_READ: return .incomplete

@@ -1,16 +1,17 @@
 import CLibwebsockets
 import Glibc
-import Primitives
 
 /// Receives the events of a ``Transport``, on the loop's thread. A connection is named by its slot, the number that the
 /// caller chose when the transport adopted it.
 protocol TransportDelegate: AnyObject {
-    /// Whether each further connection is received only a little in this turn. The delegate would have to keep the rest.
-    var isReadingOver: Bool { get }
+    /// A socket has bytes, or its peer has ended. Called in each turn until ``Transport/receive(on:_:countMax:)`` is, or
+    /// reading is paused.
+    func readable(_ slot: Int)
     /// Bytes have arrived. They are valid during the call only, and may be changed in place.
     /// - Returns: whether more of this connection may be received at once; false if receiving is paused.
     func received(_ bytes: UnsafeMutableRawBufferPointer, on slot: Int) -> Bool
-    /// A socket that was full accepts bytes again; see ``Transport/wantWritable(_:)``.
+    /// A socket that was full accepts bytes again; see ``Transport/wantWritable(_:)``. Call ``Transport/flush(_:slot:)`` before
+    /// you send.
     func writable(_ slot: Int)
     /// The peer sends no more: it has closed the connection, the connection was lost, or TLS failed. Called again while
     /// the connection is neither closed nor paused.
@@ -45,9 +46,7 @@ final class Transport {
 
     /// The size in bytes of the buffer that all connections of the loop share for receiving. At least a TLS record
     /// (16 KiB).
-    private static let receiveBytes = 65_536
-    /// How much of it is used when the turn's time for reading is over.
-    private static let lateReceiveBytes = 4_096
+    static let receiveBytes = 65_536
 
     /// Linux's POLLRDHUP, which the headers declare only with `_GNU_SOURCE`.
     private static let pollRDHUP: Int16 = 0x2000
@@ -59,13 +58,6 @@ final class Transport {
     private let certificates: TLSCertificates?
     /// The TLS connections, by slot. One is created when the first bytes arrive: it needs kilobytes.
     private var tlsConnections: [TLSConnection?] = []
-    /// A TLS connection to receive from at the end of the turn. It may have been closed meanwhile, and its slot and even
-    /// its socket's address may belong to another connection; only the object tells.
-    private typealias Waiting = (tls: TLSConnection, slot: Int, socket: Socket)
-    /// Established connections whose bytes OpenSSL has already read, so that the kernel does not report them: they were
-    /// paused, or have had their share of the turn.
-    private var unread = FIFO<Waiting>()
-    private var handshakes = FIFO<Waiting>()
     /// The socket whose callback for writing is on the stack.
     private var writableSocket: Socket?
     /// Sockets that were full again within that callback, after which the library forgets the wish to write.
@@ -150,12 +142,7 @@ final class Transport {
     }
 
     /// Stops or resumes receiving. A peer's close is not noticed while receiving is stopped.
-    func pauseReading(_ socket: Socket, slot: Int, _ isPaused: Bool) {
-        lws_rx_flow_control(socket, isPaused ? 0 : 1)
-        guard let tls = tlsConnection(slot) else { return }
-        tls.isPaused = isPaused
-        if !isPaused, tls.hasPending { receiveLater(tls, slot, socket) }
-    }
+    func pauseReading(_ socket: Socket, _ isPaused: Bool) { lws_rx_flow_control(socket, isPaused ? 0 : 1) }
 
     /// Whether the peer sends no more, or the connection is lost. For connections that are paused.
     func hasPeerEnded(_ descriptor: Int32) -> Bool {
@@ -173,34 +160,10 @@ final class Transport {
         shutdown(descriptor, Int32(SHUT_WR))
     }
 
-    /// Receives from TLS connections that have waited, as far as the time allows. Call it at the end of each turn, before
-    /// ``close(_:)``.
+    /// Call it once the library's callbacks of a turn are done.
     func turnEnded() {
         for socket in socketsToRearm { lws_callback_on_writable(socket) }
         socketsToRearm.removeAll(keepingCapacity: true)
-        receive(fromNextOf: { $0.unread.popFirst() }, countMax: unread.count)
-        receive(fromNextOf: { $0.handshakes.popFirst() }, countMax: handshakes.count)
-    }
-
-    /// Whether established TLS connections wait for ``turnEnded()``; then another turn must follow at once.
-    var hasUnread: Bool { !unread.isEmpty }
-    /// Whether TLS handshakes wait for ``turnEnded()``; then another turn must follow at once.
-    var hasHandshakes: Bool { !handshakes.isEmpty }
-
-    /// - Parameter popFirst: a closure, because an `inout` queue could not be appended to while its connections are
-    ///   received from.
-    private func receive(fromNextOf popFirst: (Transport) -> Waiting?, countMax: Int) {
-        guard countMax > 0 else { return }
-        let slice = TimeSlice()
-        // A connection that has to wait again comes in the next turn.
-        for _ in 0..<countMax {
-            guard let (tls, slot, socket) = popFirst(self) else { return }
-            tls.isWaiting = false
-            guard tlsConnection(slot) === tls, !tls.isPaused else { continue }
-            lws_rx_flow_control(socket, 1)
-            receive(tls, slot, socket)
-            if slice.isOver { return }
-        }
     }
 
     // MARK: Callbacks
@@ -218,13 +181,8 @@ final class Transport {
         let slot = clws_opaque(socket) - 1
         switch reason {
         case LWS_CALLBACK_RAW_RX_FILE:
-            if certificates == nil { receive(slot, lws_get_socket_fd(socket)) } else { encryptedBytesReady(slot, socket) }
+            delegate.readable(slot)
         case LWS_CALLBACK_RAW_WRITEABLE_FILE:
-            if let tls = tlsConnection(slot) {
-                guard let isFlushed = tls.flush() else { return delegate.ended(slot) }
-                guard isFlushed else { return socketsToRearm.append(socket) }
-                guard tls.isEstablished else { return }
-            }
             writableSocket = socket
             delegate.writable(slot)
             writableSocket = nil
@@ -239,12 +197,19 @@ final class Transport {
         }
     }
 
-    // A connection gets one buffer of bytes per turn, so that one that sends fast has no advantage over the others.
+    // MARK: Receiving
 
-    private var receiveCountMax: Int { delegate.isReadingOver ? Self.lateReceiveBytes : buffer.count }
+    /// Receives what a socket has, and passes it to ``TransportDelegate/received(_:on:)``.
+    /// - Parameter countMax: at most so many bytes, and no more than ``receiveBytes``: one that sends fast has no advantage.
+    func receive(on slot: Int, _ socket: Socket, countMax: Int) {
+        let buffer = UnsafeMutableRawBufferPointer(rebasing: buffer[..<countMax])
+        guard certificates != nil else { return receive(slot, lws_get_socket_fd(socket), buffer) }
+        guard let tls = tlsConnection(slot) ?? openTLS(slot, socket) else { return delegate.ended(slot) }
+        receive(tls, slot, socket, buffer)
+    }
 
-    private func receive(_ slot: Int, _ descriptor: Int32) {
-        let count = recv(descriptor, buffer.baseAddress, receiveCountMax, 0)
+    private func receive(_ slot: Int, _ descriptor: Int32, _ buffer: UnsafeMutableRawBufferPointer) {
+        let count = recv(descriptor, buffer.baseAddress, buffer.count, 0)
         if count > 0 {
             _ = delegate.received(UnsafeMutableRawBufferPointer(rebasing: buffer[..<count]), on: slot)
         } else if count == 0 || (errno != EAGAIN && errno != EINTR) {
@@ -252,32 +217,39 @@ final class Transport {
         }
     }
 
-    private func receive(_ tls: TLSConnection, _ slot: Int, _ socket: Socket) {
+    private func receive(_ tls: TLSConnection, _ slot: Int, _ socket: Socket, _ buffer: UnsafeMutableRawBufferPointer) {
         defer { if tls.flush() == false { wantWritable(socket) } }
-        let countMax = receiveCountMax
         var byteCount = 0
         repeat {
-            switch tls.receive(into: UnsafeMutableRawBufferPointer(rebasing: buffer[..<countMax])) {
+            switch tls.receive(into: buffer) {
             case .bytes(let count):
-                let bytes = UnsafeMutableRawBufferPointer(rebasing: buffer[..<count])
-                guard delegate.received(bytes, on: slot) else { return }
+                guard delegate.received(UnsafeMutableRawBufferPointer(rebasing: buffer[..<count]), on: slot) else { return }
                 byteCount += count
             case .incomplete: return
             case .ended: return delegate.ended(slot)
             }
-        } while byteCount < countMax && tls.hasPending
-        if tls.hasPending { receiveLater(tls, slot, socket) }
+        } while byteCount < buffer.count && tls.hasUnread
     }
 
     // MARK: TLS
 
-    /// Receives, or leaves a handshake to the end of the turn: its signature takes as long as a hundred requests, and
-    /// thousands of clients may connect together.
-    private func encryptedBytesReady(_ slot: Int, _ socket: Socket) {
-        guard let tls = tlsConnection(slot) ?? openTLS(slot, socket) else { return delegate.ended(slot) }
-        if tls.isEstablished { return receive(tls, slot, socket) }
-        lws_rx_flow_control(socket, 0)
-        receiveLater(tls, slot, socket)
+    /// Whether the next bytes belong to a TLS handshake: its signature takes as long as a hundred requests.
+    func isHandshaking(_ slot: Int) -> Bool { certificates != nil && tlsConnection(slot)?.isEstablished != true }
+
+    /// Whether bytes of a connection wait that the kernel does not report, because OpenSSL has read them.
+    func hasUnread(_ slot: Int) -> Bool { tlsConnection(slot)?.hasUnread == true }
+
+    /// Sends what TLS has kept because the socket was full, and asks for the next ``TransportDelegate/writable(_:)`` if it
+    /// still is.
+    /// - Returns: whether ``send(_:on:descriptor:)`` may be called.
+    func flush(_ socket: Socket, slot: Int) -> Bool {
+        guard let tls = tlsConnection(slot) else { return certificates == nil }
+        guard let isFlushed = tls.flush() else {
+            delegate.ended(slot)
+            return false
+        }
+        if !isFlushed { wantWritable(socket) }
+        return isFlushed && tls.isEstablished
     }
 
     private func openTLS(_ slot: Int, _ socket: Socket) -> TLSConnection? {
@@ -287,12 +259,6 @@ final class Transport {
     }
 
     private func tlsConnection(_ slot: Int) -> TLSConnection? { slot < tlsConnections.count ? tlsConnections[slot] : nil }
-
-    private func receiveLater(_ tls: TLSConnection, _ slot: Int, _ socket: Socket) {
-        guard !tls.isWaiting else { return }
-        tls.isWaiting = true
-        if tls.isEstablished { unread.append((tls, slot, socket)) } else { handshakes.append((tls, slot, socket)) }
-    }
 }
 
 /// A pointer to `lws_callback_function`, which Swift imports as a function type.

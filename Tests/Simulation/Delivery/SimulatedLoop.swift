@@ -2,6 +2,7 @@ import Delivery
 import FanOut
 import FleetRules
 import Gateway
+import Primitives
 import PusherProtocol
 import Store
 import TestSupport
@@ -23,6 +24,8 @@ final class SimulatedLoop: DeliveryLoop {
     var unixTime: Int64 { process.judge.now }
     var fanOut = LoopFanOut()
     var mailbox: [Message] = []
+    /// The store's replies to openings, which are handled when the mailbox is drained.
+    private var cursors = FIFO<(request: Int, cursor: Int64?)>()
     /// By slot.
     private(set) var connections: [DeliveryConnection?] = []
     private unowned let process: SimulatedProcess
@@ -97,11 +100,11 @@ final class SimulatedLoop: DeliveryLoop {
         for message in messages {
             switch message {
             case .instruction(let instruction): perform(instruction)
-            case .cursor(let request, let cursor): delivery.cursors.append((request, cursor))
+            case .cursor(let request, let cursor): cursors.append((request, cursor))
             case .page(let request, let page, let gap): handle(page, of: request, gap)
             }
         }
-        while let (request, cursor) = delivery.cursors.popFirst() {
+        while let (request, cursor) = cursors.popFirst() {
             if let cursor { handle(cursor, of: request) } else { cursorNotFound(request) }
         }
     }

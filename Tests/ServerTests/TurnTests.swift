@@ -1,0 +1,178 @@
+import Addresses
+import CLibev
+import Glibc
+import HTTP
+import Observability
+import PusherProtocol
+import Testing
+
+@testable import Server
+
+/// An event loop with a clock of its own, in which each request takes as long as it says. Its clients are sockets of this
+/// process.
+private final class LoopFixture: EventLoopDelegate {
+    private(set) var loop: EventLoop?
+    private let wakeup = Wakeup()
+    private let metrics = LoopMetrics()
+    /// Nanoseconds.
+    private var now: UInt64 = 1_000_000_000
+    private var clients: [Int32] = []
+    /// The paths of the requests in the order in which they were handled, without the cost.
+    private(set) var handled: [String] = []
+
+    init() throws {
+        loop = try EventLoop(
+            index: 0, delegate: self, wakeup: wakeup,
+            budget: DescriptorBudget(connectionsMax: 1_000, loopCount: 1, webhookCount: 0),
+            metrics: metrics, requestMetrics: RequestMetrics(),
+            options: EventLoop.Options(
+                bufferedBytesMax: 1 << 24, certificates: nil, proxies: .none, usesProxyProtocol: false,
+                clientLimits: ClientLimits(AddressLimits(connectionsMax: 0, handshakesPerSecond: 0))),
+            clock: { [unowned self] in now })
+        turn()  // what a loop does when it begins
+    }
+
+    func end() {
+        loop?.shutDown()
+        for client in clients { Glibc.close(client) }
+    }
+
+    /// - Returns: the number of the new client.
+    func connect() throws -> Int {
+        var sockets: [Int32] = [0, 0]
+        let type = Int32(SOCK_STREAM.rawValue | SOCK_NONBLOCK.rawValue | SOCK_CLOEXEC.rawValue)
+        try #require(socketpair(AF_UNIX, type, 0, &sockets) == 0)
+        let address = try #require(IPAddress("192.0.2.1"))
+        loop?.adopt(Listener.AcceptedSocket(descriptor: sockets[0], address: address))
+        clients.append(sockets[1])
+        return clients.count - 1
+    }
+
+    /// Sends requests, each with its name and its cost in microseconds.
+    func send(_ client: Int, _ requests: [(name: String, cost: Int)]) {
+        let text = requests.map { "GET /\($0.name)/\($0.cost) HTTP/1.1\r\nHost: x\r\n\r\n" }.joined()
+        let count = Array(text.utf8).withUnsafeBytes { Glibc.send(clients[client], $0.baseAddress, $0.count, 0) }
+        precondition(count == text.utf8.count, "the socket takes a test's requests")
+    }
+
+    /// - Returns: the names of the requests that the turn has handled, and its time in nanoseconds.
+    @discardableResult
+    func turn() -> (handled: [String], nanoseconds: UInt64) {
+        let (count, start) = (handled.count, now)
+        loop?.runOnce()
+        return (Array(handled[count...]), now - start)
+    }
+
+    var turns: Histogram { metrics.turns.histogram }
+
+    // MARK: EventLoopDelegate
+
+    func decide(on request: HTTPRequest, _ id: RequestID) -> (decision: HeadDecision, endpoint: Int, actor: String?) {
+        let parts = request.path.split(separator: "/")
+        handled.append(String(parts[0]))
+        now += UInt64(parts[1])! * 1_000
+        return (.respond(.text(200, "ok")), 0, nil)
+    }
+
+    func opened(_ socket: SocketID, _ request: UpgradeRequest) -> Admission { .rejected(.unknownApp, reason: "", frame: nil) }
+    func received(_ text: UnsafeRawBufferPointer, from socket: SocketID) {}
+    func pingReceived(from socket: SocketID) {}
+    func pongReceived(from socket: SocketID, _ payload: UnsafeRawBufferPointer) {}
+    func closed(_ socket: SocketID) {}
+    func closing(with code: CloseCode) {}
+    func answered(_ request: AnsweredRequest) {}
+    func endpoint(of request: HTTPRequest) -> Int { 0 }
+    func respond(to request: HTTPRequest, _ id: RequestID) -> HTTPResponse? { nil }
+    func abandoned(_ id: RequestID) {}
+    func errorResponse(_ status: Int, _ text: String, rawPath: UnsafeRawBufferPointer) -> HTTPResponse { .text(status, text) }
+    func limitReached(_ limit: Limit) {}
+    func accepted(_ connection: Listener.AcceptedSocket) {}
+    func ticked() {}
+    func drained() {}
+    func woken() {}
+    func performDeferred() {}
+    func turnEnded(begunAt: UInt64) {}
+}
+
+/// The turns of a loop whose clients ask for more than a turn has time for. Serialized: a library context is not created
+/// while another one serves.
+@Suite(.serialized) struct TurnTests {
+    private static let millisecond: UInt64 = 1_000_000
+
+    /// 40 connections, each with a request of 1 ms, are ready together.
+    @Test func turnEndsAndTheRestFollowsInOrder() throws {
+        let fixture = try LoopFixture()
+        defer { fixture.end() }
+        let clients = try (0..<40).map { _ in try fixture.connect() }
+        for client in clients { fixture.send(client, [("early", 1_000)]) }
+        let (first, time) = fixture.turn()
+        // Those that are read at once, until the turn has no more time for them, and the first of those that wait.
+        #expect(first.count == 6 && time == 6 * Self.millisecond)
+        // Those that are ready later do not overtake the others, and each turn ends.
+        let late = try fixture.connect()
+        fixture.send(late, [("late", 1_000)])
+        var turns: [Int] = []
+        while fixture.handled.count < 41, turns.count < 100 {
+            let (handled, time) = fixture.turn()
+            #expect(time <= 5 * Self.millisecond)
+            turns.append(handled.count)
+        }
+        #expect(fixture.handled == Array(repeating: "early", count: 40) + ["late"])
+        #expect(turns.count <= 9, "\(turns)")
+        #expect(fixture.turns.cumulative.first { $0.bound == 0.01 }?.count == fixture.turns.count)
+    }
+
+    /// However much others have sent, a client with one request waits for one turn.
+    @Test func pipeliningClientsDoNotDelayOthers() throws {
+        let fixture = try LoopFixture()
+        defer { fixture.end() }
+        let floods = try (0..<20).map { _ in try fixture.connect() }
+        let bystander = try fixture.connect()
+        for flood in floods { fixture.send(flood, Array(repeating: ("flood", 300), count: 50)) }
+        fixture.turn()
+        for _ in 0..<5 { fixture.turn() }
+        for round in 0..<10 {
+            fixture.send(bystander, [("bystander", 10)])
+            let (handled, time) = fixture.turn()
+            #expect(handled.first == "bystander", "round \(round): \(handled)")
+            #expect(time <= 2 * Self.millisecond, "so that the next one does not wait long")
+            #expect(handled.count > 1, "the floods go on")
+        }
+        while fixture.handled.count < 1_010 { fixture.turn() }
+        #expect(fixture.handled.filter { $0 == "flood" }.count == 1_000)
+    }
+
+    /// The step that reaches the end is the last one: a turn is too long by one step at most for each kind of work.
+    @Test func expensiveStepsMakeNoLongTurn() throws {
+        let fixture = try LoopFixture()
+        defer { fixture.end() }
+        let clients = try (0..<60).map { _ in try fixture.connect() }
+        for client in clients { fixture.send(client, [("costly", 4_000), ("costly", 4_000)]) }
+        while fixture.handled.count < 120 { #expect(fixture.turn().nanoseconds <= 12 * Self.millisecond) }
+    }
+
+    @Test func aPipelinesRestKeepsItsOrder() throws {
+        let fixture = try LoopFixture()
+        defer { fixture.end() }
+        let client = try fixture.connect()
+        let names = (0..<200).map { "r\($0)" }
+        fixture.send(client, names.map { ($0, 50) })
+        var turns = 0
+        while fixture.handled.count < 200, turns < 1_000 {
+            fixture.turn()
+            turns += 1
+        }
+        #expect(fixture.handled == names)
+        #expect(turns > 5, "a lone client does not fill a turn, either")
+    }
+
+    // MARK: Writing
+
+    @Test func writingGetsAtLeastTheTimeThatTheTurnHasTaken() {
+        let start: UInt64 = 1_000_000_000
+        for (spent, slice) in [(0, 1), (1, 1), (3, 3), (20, 20)] as [(UInt64, UInt64)] {
+            let now = start + spent * Self.millisecond
+            #expect(TimeSlice(turnBegunAt: start, now: now).end == now + slice * Self.millisecond)
+        }
+    }
+}
