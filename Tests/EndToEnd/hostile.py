@@ -1,16 +1,17 @@
 """Attacks the gateway with everything that strangers and registered clients may do, and checks that a
 well-behaved bystander on the same loop does not notice: `make hostile`.
 
-Each part of a run is a gateway of its own, alternately without and with TLS, with the next seed. In
-each round of a part, two attackers perform all attacks in random order. The bystander's process also
-observes a reference server, to tell which delays are the machine's.
+First, many clients do something at one moment, each burst at a gateway of its own: the longest wait of
+a bystander is printed in loop time, with its bound. Then each part of a run is a gateway of its own,
+alternately without and with TLS, with the next seed. In each round of a part, two attackers perform all
+attacks in random order. The bystander's process also observes a reference server, to tell which delays
+are the machine's.
 """
 
 import argparse
 import multiprocessing
 import os
 import random
-import resource
 import sys
 import tempfile
 import time
@@ -23,6 +24,7 @@ from types import SimpleNamespace
 from harness import certificates
 from harness.gateway import Gateway
 from harness.hostile.attacks import ATTACKS, attack
+from harness.hostile.bursts import BURSTS, allow_many_connections, perform_all
 from harness.hostile.bystander import (Bystander, Floor, Observation, descriptors, resident_bytes,
                                        tools_folder, unexcused, wait_for_descriptors)
 from harness.tokens import SECRET
@@ -49,8 +51,7 @@ def become_attacker(gateway: SimpleNamespace) -> None:
     """Prepares a process. Its priority is low, because real attackers use other machines."""
     global target
     target = gateway
-    most = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
-    resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))
+    allow_many_connections()
     os.nice(10)
 
 
@@ -158,30 +159,41 @@ def run_part(folder: Path, floor: Floor, tls: bool, names: list[str], seed: int,
     return part
 
 
+def perform_parts(tools: Path, attacks: list[str], minutes: float, parts: int, seed: int, folder: Path) -> list[str]:
+    """Performs the attacks and prints a line for each part. Returns what is above its bound."""
+    print("\nMilliseconds of the gateway's bystander (of the reference server's):\n\n"
+          "| part | rounds | events | p50 | p99.9 | longest | stalls | MiB | descriptors | faults | met |\n"
+          + "|---" * 11 + "|", flush=True)
+    problems, floor = [], Floor(tools, folder)
+    try:
+        for index in range(parts):
+            part = run_part(folder / str(index), floor, index % 2 == 1, attacks, seed + index, minutes * 60 / parts)
+            print(part.row() if len(part.memory) == 2 else f"| {part.title} | no result |", flush=True)
+            problems += [f"{part.title}: {problem}" for problem in part.problems]
+            print("".join(f"{problem}\n" for problem in part.problems), end="", file=sys.stderr, flush=True)
+    finally:
+        floor.close()
+    return problems
+
+
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--minutes", type=float, default=30)
     parser.add_argument("--seed", type=int, default=random.SystemRandom().randrange(2**32))
     parser.add_argument("--tools", type=tools_folder, required=True, help="folder of the reference server, floor.c")
-    parser.add_argument("attacks", nargs="*", metavar="ATTACK", help=f"default all: {', '.join(ATTACKS)}")
+    parser.add_argument("attacks", nargs="*", metavar="ATTACK", help=f"default all: {', '.join([*BURSTS, *ATTACKS])}")
     options = parser.parse_args()
-    parts = max(2, round(options.minutes / PART_MINUTES / 2) * 2)
-    print(f"hostile: {parts} parts of {options.minutes * 60 / parts:.0f} s, seed {options.seed}", flush=True)
-    print("Milliseconds of the gateway's bystander (of the reference server's):\n\n"
-          "| part | rounds | events | p50 | p99.9 | longest | stalls | MiB | descriptors | faults | met |\n"
-          + "|---" * 11 + "|", flush=True)
+    chosen = options.attacks or [*BURSTS, *ATTACKS]
+    bursts, attacks = [name for name in chosen if name in BURSTS], [name for name in chosen if name in ATTACKS]
+    parts = max(2, round(options.minutes / PART_MINUTES / 2) * 2) if attacks else 0
+    print(f"hostile: {len(bursts)} bursts, {parts} parts, seed {options.seed}", flush=True)
     problems = []
     with tempfile.TemporaryDirectory(prefix="fleetwire-hostile-") as name:
-        floor = Floor(options.tools, Path(name))
-        try:
-            for index in range(parts):
-                part = run_part(Path(name) / str(index), floor, index % 2 == 1, options.attacks or list(ATTACKS),
-                                options.seed + index, options.minutes * 60 / parts)
-                print(part.row() if len(part.memory) == 2 else f"| {part.title} | no result |", flush=True)
-                problems += [f"{part.title}: {problem}" for problem in part.problems]
-                print("".join(f"{problem}\n" for problem in part.problems), end="", file=sys.stderr, flush=True)
-        finally:
-            floor.close()
+        if bursts:
+            allow_many_connections()
+            problems += perform_all(Path(name), bursts)
+        if attacks:
+            problems += perform_parts(options.tools, attacks, options.minutes, parts, options.seed, Path(name))
     print("\n" + ("\n".join(problems) or "hostile: all bounds are met"))
     return 1 if problems else 0
 
