@@ -45,34 +45,52 @@ package struct JSONWriter {
     // Not generic over sequences, because the compiler would not specialise it for callers in other modules.
     package mutating func string(utf8 text: UnsafeRawBufferPointer) {
         bytes.append(UInt8(ascii: "\""))
-        var start = 0
-        // Copies runs of bytes that need no escape with one call each: most texts are a single run.
-        for index in text.indices where Self.needsEscape(text[index]) {
-            bytes.append(contentsOf: UnsafeRawBufferPointer(rebasing: text[start..<index]))
-            escape(text[index])
-            start = index + 1
-        }
-        bytes.append(contentsOf: UnsafeRawBufferPointer(rebasing: text[start...]))
+        // Most texts need no escape. The others often need one every few bytes, because they are JSON themselves.
+        let end = text.firstIndex(where: Self.needsEscape) ?? text.count
+        bytes.append(contentsOf: UnsafeRawBufferPointer(rebasing: text[..<end]))
+        if end < text.count { escape(UnsafeRawBufferPointer(rebasing: text[end...])) }
         bytes.append(UInt8(ascii: "\""))
+    }
+
+    /// Appends a part of a string. A buffer on the stack gathers what is appended with one call.
+    private mutating func escape(_ text: UnsafeRawBufferPointer) {
+        let longestEscape = 6
+        withUnsafeTemporaryAllocation(of: UInt8.self, capacity: 1_024) { buffer in
+            var count = 0
+            for byte in text {
+                if count > buffer.count - longestEscape {
+                    bytes.append(contentsOf: buffer[..<count])
+                    count = 0
+                }
+                guard Self.needsEscape(byte) else {
+                    buffer[count] = byte
+                    count += 1
+                    continue
+                }
+                count += Self.escape(byte, into: UnsafeMutableBufferPointer(rebasing: buffer[count...]))
+            }
+            bytes.append(contentsOf: buffer[..<count])
+        }
     }
 
     private static func needsEscape(_ byte: UInt8) -> Bool {
         byte < 0x20 || byte == UInt8(ascii: "\"") || byte == UInt8(ascii: "\\")
     }
 
-    private mutating func escape(_ byte: UInt8) {
+    /// - Returns: the number of bytes written, at most 6.
+    private static func escape(_ byte: UInt8, into buffer: UnsafeMutableBufferPointer<UInt8>) -> Int {
+        buffer[0] = UInt8(ascii: "\\")
         switch byte {
-        case UInt8(ascii: "\""), UInt8(ascii: "\\"):
-            bytes.append(UInt8(ascii: "\\"))
-            bytes.append(byte)
-        case 0x0A: raw(#"\n"#)
-        case 0x0D: raw(#"\r"#)
-        case 0x09: raw(#"\t"#)
+        case UInt8(ascii: "\""), UInt8(ascii: "\\"): buffer[1] = byte
+        case 0x0A: buffer[1] = UInt8(ascii: "n")
+        case 0x0D: buffer[1] = UInt8(ascii: "r")
+        case 0x09: buffer[1] = UInt8(ascii: "t")
         default:
-            raw(#"\u00"#)
-            bytes.append(Self.hexDigits[Int(byte >> 4)])
-            bytes.append(Self.hexDigits[Int(byte & 15)])
+            (buffer[1], buffer[2], buffer[3]) = (UInt8(ascii: "u"), UInt8(ascii: "0"), UInt8(ascii: "0"))
+            (buffer[4], buffer[5]) = (hexDigits[Int(byte >> 4)], hexDigits[Int(byte & 15)])
+            return 6
         }
+        return 2
     }
 
     private static let hexDigits = Array("0123456789abcdef".utf8)
