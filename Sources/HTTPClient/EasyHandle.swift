@@ -15,6 +15,7 @@ final class EasyHandle {
 
     private let responseBytesMax: Int
     private let rejectsLargerResponses: Bool
+    private let needsOnlyStatus: Bool
     private let requiresHTTP2: Bool
     private let handshaking: ConnectionsInHandshake
     private let buffers: SendBufferBudget
@@ -47,7 +48,8 @@ final class EasyHandle {
     }
     /// Why one of the callbacks below aborted the request, or rejected an address of the host; nil if none did.
     private var abortReason: String?
-    private var isResponseTooLarge = false
+    /// Whether the response's body is longer than is read.
+    private var isResponseCutOff = false
     private let errorBuffer = UnsafeMutablePointer<CChar>.allocate(capacity: Int(CURL_ERROR_SIZE))
 
     init(_ options: HTTPPool.Options, _ handshaking: ConnectionsInHandshake, _ buffers: SendBufferBudget) {
@@ -55,6 +57,7 @@ final class EasyHandle {
         self.easy = easy
         responseBytesMax = options.responseBytesMax
         rejectsLargerResponses = options.rejectsLargerResponses
+        needsOnlyStatus = options.needsOnlyStatus
         requiresHTTP2 = options.requiresHTTP2
         self.handshaking = handshaking
         self.buffers = buffers
@@ -123,7 +126,7 @@ final class EasyHandle {
         writes = 0
         isBusy = true
         abortReason = nil
-        isResponseTooLarge = false
+        isResponseCutOff = false
         errorBuffer[0] = 0
         ccurl_set_text(easy, CURLOPT_URL, request.url)
         // With TLS, wait for a connection that is being opened rather than open another one: HTTP/2 multiplexes
@@ -253,11 +256,12 @@ extension EasyHandle {
     /// The result of a request whose response is incomplete. With a 2xx status it is a success: the server has
     /// processed the request, and the rest of the response is not needed. It is `error`
     /// with any other status, because the reason for the status may be in the missing part of the body, and if the
-    /// response was rejected as too large.
+    /// response was rejected as too large. A response that was cut off has all that is read of any response.
     private func result(error: HTTPClientError) -> Result<HTTPClientResponse, HTTPClientError> {
         let response = response(isComplete: false)
-        guard wasWritten, 200..<300 ~= response.status, !isResponseTooLarge else { return .failure(error) }
-        return .success(response)
+        guard wasWritten, !(isResponseCutOff && rejectsLargerResponses) else { return .failure(error) }
+        let suffices = isResponseCutOff || needsOnlyStatus ? response.status >= 200 : 200..<300 ~= response.status
+        return suffices ? .success(response) : .failure(error)
     }
 
     private func response(isComplete: Bool) -> HTTPClientResponse {
@@ -299,18 +303,16 @@ extension EasyHandle {
         return mayWrite ? CURL_PREREQFUNC_OK : CURL_PREREQFUNC_ABORT
     }
 
-    /// Appends a chunk of the response's body. Bytes beyond ``HTTPPool/Options/responseBytesMax`` are discarded, or
-    /// abort the request if ``HTTPPool/Options/rejectsLargerResponses`` is set.
-    /// - Returns: false to abort the request.
+    /// Appends a chunk of the response's body, up to ``HTTPPool/Options/responseBytesMax``. What follows is not read:
+    /// otherwise a server could keep this thread busy with a body that does not end.
+    /// - Returns: false to end the request.
     private func appendBody(_ chunk: UnsafeRawBufferPointer) -> Bool {
         let room = responseBytesMax - responseBody.count
-        if rejectsLargerResponses, chunk.count > room {
-            isResponseTooLarge = true
-            abortReason = "the response exceeds \(responseBytesMax) bytes"
-            return false
-        }
         responseBody.append(contentsOf: chunk.prefix(room))
-        return true
+        guard chunk.count > room else { return true }
+        isResponseCutOff = true
+        abortReason = "the response exceeds \(responseBytesMax) bytes"
+        return false
     }
 
     private func readHeader(_ line: UnsafeRawBufferPointer) {

@@ -7,8 +7,9 @@ package struct HTTPClientResponse: Equatable, Sendable {
     /// Values by lower-case header name. Of a repeated header, only the last value is kept; only the headers of
     /// ``Header`` are kept at all.
     package let headers: [String: String]
-    /// Whether the body was received to its end. False if the connection was lost or the request timed out before; the
-    /// status is then 2xx, because an incomplete response of another status is an ``HTTPClientError``.
+    /// Whether the body was received to its end. False if it was cut off (``HTTPPool/Options/responseBytesMax``), the
+    /// connection was lost, or the request timed out before; in the last two cases the status is 2xx, because an
+    /// incomplete response of another status is an ``HTTPClientError``, unless ``HTTPPool/Options/needsOnlyStatus`` is set.
     package let isComplete: Bool
 
     package init(status: Int, body: [UInt8] = [], headers: [String: String] = [:], isComplete: Bool = true) {

@@ -33,11 +33,15 @@ package final class HTTPPool {
         /// requests as fit in the fullest buffer (see ``SendBufferBudget``), so a slow connection delays all requests.
         /// With nil, the system chooses the size, and requests start at once.
         package var sendBufferBytes: Int?
-        /// How many bytes of a response's body are kept. The rest is read and discarded. By default this is no error,
-        /// because the server has processed the request.
+        /// How many bytes of a response's body are read. A longer one is cut off there: the request ends, with
+        /// ``HTTPClientResponse/isComplete`` false, and its connection is closed, or its stream of HTTP/2 is reset. By
+        /// default this is no error, because the status tells what the server has done.
         package var responseBytesMax = 65_536
         /// Whether a request fails if the response's body is longer than ``responseBytesMax``.
         package var rejectsLargerResponses = false
+        /// Whether a response counts as soon as its status is known: if the rest is lost or does not come in time, the
+        /// request has not failed. Without this option, that is so for the status 2xx only.
+        package var needsOnlyStatus = false
         /// Whether requests use the proxies that the environment variables configure.
         package var usesProxy = false
 

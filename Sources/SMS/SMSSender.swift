@@ -142,6 +142,9 @@ extension SMSSender {
             options.timeoutMilliseconds = adapter.timeoutMilliseconds
             options.idleSecondsMax = 60
             options.allowsPlainHTTP = true
+            // The status is all that counts.
+            options.responseBytesMax = 16_384
+            options.needsOnlyStatus = true
             pool = HTTPPool(options)
         }
 

@@ -127,6 +127,9 @@ extension WebhookWorker {
             options.connectionsPerHost = endpoints.count
             options.timeoutMilliseconds = worker.environment.timeoutMilliseconds
             options.idleSecondsMax = 60
+            // The status is all that counts. A body of this size is read to its end, so that the connection can be reused.
+            options.responseBytesMax = 16_384
+            options.needsOnlyStatus = true
             options.allowsPrivateAddresses = false
             options.allowsPlainHTTP = true
             pool = HTTPPool(options)

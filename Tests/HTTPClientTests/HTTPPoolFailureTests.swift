@@ -53,6 +53,36 @@ import Testing
         #expect(Self.error(of: server) { $0.responseBytesMax = 50_000 } == nil)
     }
 
+    /// The server announces a gigabyte and sends a little of it: nothing more is waited for.
+    @Test(arguments: [200, 404, 500]) func aResponseEndsAtItsLimit(status: Int) {
+        let server = ScriptedServer { _ in
+            .bytes("HTTP/1.1 \(status) X\r\nContent-Length: 1000000000\r\n\r\n" + String(repeating: "x", count: 3_000))
+        }
+        let pool = HTTPPool(HTTPPoolTests.options { $0.responseBytesMax = 1_000 })
+        let response = HTTPClientResponse(status: status, body: [UInt8](repeating: 0x78, count: 1_000), isComplete: false)
+        for tag in 0..<2 {
+            pool.start(HTTPClientRequest(.get, server.url), tag: tag)
+            #expect(HTTPPoolTests.run(pool, server, until: 1)[tag] == .success(response))
+        }
+        #expect(server.connectionCount == 2, "the rest would precede the next response")
+    }
+
+    @Test func theStatusSufficesIfNothingElseCounts() {
+        let server = ScriptedServer { _ in .bytes("HTTP/1.1 500 X\r\nContent-Length: 10\r\n\r\nshort") }
+        #expect(Self.error(of: server) { $0.timeoutMilliseconds = 200 } == .timedOut)
+        #expect(
+            Self.error(of: server) {
+                $0.timeoutMilliseconds = 200
+                $0.needsOnlyStatus = true
+            } == nil)
+        let nothing = ScriptedServer { _ in .bytes("HTTP/1.1 100 Continue\r\n\r\n") }
+        #expect(
+            Self.error(of: nothing) {
+                $0.timeoutMilliseconds = 200
+                $0.needsOnlyStatus = true
+            } == .timedOut)
+    }
+
     @Test func withdrawsUnwrittenRequests() {
         let silent = ScriptedServer { _ in .silence }
         let pool = HTTPPool(HTTPPoolTests.options { $0.connectionsPerHost = 1 })
