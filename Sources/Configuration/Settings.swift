@@ -50,6 +50,9 @@ package struct Settings: Equatable, Sendable {
         /// The most bytes of incomplete requests and messages that are buffered, over all connections
         /// (16 MiB–1 TiB).
         package var bufferBytes = 268_435_456
+        /// The most bytes that wait for clients that take them slowly: events, and responses to requests, over all
+        /// connections (16 MiB–1 TiB). It is divided among the loops, and a loop's share bounds each outbox, too.
+        package var outgoingBytes = 268_435_456
         /// The most open connections of one address (0–1,000,000); the addresses of an IPv6 /64 count as one. 0: no
         /// limit.
         package var connectionsPerIP = 0

@@ -190,7 +190,8 @@ final class Assembly: Sendable {
     var loopOptions: EventLoop.Options {
         EventLoop.Options(
             bufferedBytesMax: settings.server.bufferBytes / wakeups.count,
-            certificates: certificates, proxies: TrustedProxies(settings.server),
+            outboxBytesMax: settings.server.outgoingBytes / wakeups.count, certificates: certificates,
+            proxies: TrustedProxies(settings.server),
             usesProxyProtocol: settings.server.proxyProtocol, clientLimits: clientLimits)
     }
 }

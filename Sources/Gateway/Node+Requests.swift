@@ -61,7 +61,7 @@ extension Node {
         }
         guard mayGoOn() else { return finish(Self.notAlive, pending, request) }
         guard let response = perform(router.action(of: route, request: request), pending, id) else { return nil }
-        return finish(response, pending, request)
+        return finish(fitting(response, to: id, pending), pending, request)
     }
 
     func abandoned(_ id: RequestID) {
@@ -237,7 +237,16 @@ extension Node {
     }
 
     private func respond(_ response: HTTPResponse, to id: RequestID, _ request: PendingRequest) {
-        loop?.respond(response.adding(request.crossOriginHeaders), to: id)
+        loop?.respond(fitting(response, to: id, request).adding(request.crossOriginHeaders), to: id)
+    }
+
+    /// The response; 503 instead of a list while clients have not taken what fills the memory for responses and events.
+    private func fitting(_ response: HTTPResponse, to id: RequestID, _ pending: PendingRequest) -> HTTPResponse {
+        guard loop?.hasRoom(for: response, to: id) == false else { return response }
+        metrics.countLimited(.outgoingBytes)
+        let text = "Overloaded: there is no memory for a list of \(response.body.count) bytes now, try again or ask for less"
+        guard pending.envelope == nil else { return unavailable(pending.envelope, text, retryAfterSeconds: 1) }
+        return .text(503, text, headers: ["Retry-After": "1"])
     }
 
     /// Routes a request again after its token issuer's keys were fetched, or could not be. If the token's key is still

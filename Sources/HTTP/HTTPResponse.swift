@@ -9,7 +9,7 @@ package struct HTTPResponse: Equatable, Sendable {
     package init(_ status: Int, contentType: String, body: some Sequence<UInt8>, headers: HTTPHeaders = [:]) {
         self.status = status
         self.contentType = contentType
-        self.body = Array(body)
+        self.body = Array(body)  // no copy if it is an array
         self.headers = headers
     }
 

@@ -5,6 +5,8 @@ package enum Limit: String, CaseIterable, Sendable {
     case connectionsPerIP = "connections_per_ip"
     case handshakesPerIP = "handshakes_per_ip_per_second"
     case bufferBytes = "buffer_bytes"
+    /// The memory for what clients have not taken yet. Connections are dropped, and lists get 503.
+    case outgoingBytes = "outgoing_bytes"
     case messagesPerSecond = "messages_per_second"
     /// Subscribe, unsubscribe, sign in.
     case commandsPerSecond = "commands_per_second"

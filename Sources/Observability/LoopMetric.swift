@@ -15,6 +15,7 @@ package enum LoopMetric: Int, CaseIterable, Sendable {
     case httpBytesReceived
     case httpBytesSent
     case outboxBytes
+    case outboxBytesMax
     case slowConsumers
     case rejectedPublishes
     case limitedClientEvents
@@ -34,8 +35,9 @@ package enum LoopMetric: Int, CaseIterable, Sendable {
         case .messagesSent: ("ws_messages_sent_total", .counter, "Messages sent over WebSockets.")
         case .httpBytesReceived: ("http_received_bytes", .counter, "Bytes of HTTP request bodies.")
         case .httpBytesSent: ("http_transmitted_bytes", .counter, "Bytes of HTTP responses, headers included.")
-        case .outboxBytes: ("outbox_bytes", .gauge, "Bytes queued for slow consumers.")
-        case .slowConsumers: ("slow_consumer_total", .counter, "Connections dropped because their outbox was full.")
+        case .outboxBytes: ("outbox_bytes", .gauge, "Bytes of memory for what clients have not taken yet.")
+        case .outboxBytesMax: ("outbox_bytes_max", .gauge, "The most outbox_bytes: the share of server.outgoing_bytes.")
+        case .slowConsumers: ("slow_consumer_total", .counter, "Connections dropped because their client took too little.")
         case .rejectedPublishes: ("publish_refused_total", .counter, "Publishes and client events refused: a queue was full.")
         case .limitedClientEvents: ("client_events_limited_total", .counter, "Client events rejected by the rate limit.")
         case .replayedNotifications:

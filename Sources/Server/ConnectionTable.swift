@@ -58,8 +58,6 @@ struct ConnectionTable {
         var floodingSince: Int32 = 0
         /// The last tick at which messages of the client waited for their rate.
         var throttledAt: Int32 = -2
-        /// Whether anything was sent since the last tick, or the socket became full since.
-        var hasProgress = false
         /// Whether the client has violated the protocol. The server cannot read what follows, so not its close frame.
         var hasFailed = false
         /// Whether the connection is closed as soon as its outbox is sent.

@@ -14,9 +14,14 @@ struct Deadlines {
         case head
         /// From the end of the head to the end of the body.
         case body
-        /// From a response to the first byte of the next request, or to any progress of a response that is being sent.
+        /// From a response to the first byte of the next request; of a response that the socket does not take at once, to
+        /// its last byte. Bytes taken meanwhile do not prolong it: otherwise a client that takes a byte now and then
+        /// would keep a response of megabytes in memory forever.
         case idle
-        /// From our close frame or last response, or any progress in sending it, to the client's close.
+        /// From the moment at which the outbox of a WebSocket exceeds its limit, or from a close frame that has to wait
+        /// behind others, until the outbox is empty.
+        case outbox
+        /// From our close frame or last response, once it is sent, to the client's close.
         case close
 
         /// Ticks, which are seconds.
@@ -25,6 +30,7 @@ struct Deadlines {
             case .handshake, .head: 10
             case .body: 30
             case .idle: 60
+            case .outbox: 10
             case .close: 5
             }
         }

@@ -45,7 +45,7 @@ extension EventLoop {
     /// The address of a WebSocket's client, and the bytes that wait for its socket; nil if it is closed.
     package func client(of socket: SocketID) -> (address: IPAddress, outboxBytes: Int)? {
         guard connections.phase(of: socket) != nil else { return nil }
-        return (connections[socket.slot].peer, outboxes[socket.slot]?.bytes ?? 0)
+        return (connections[socket.slot].peer, outboxes.bytes(socket.slot))
     }
 
     /// Counts a WebSocket whose client is behind a proxy. Connections that do not come from a proxy were counted when

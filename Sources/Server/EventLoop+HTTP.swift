@@ -335,16 +335,19 @@ extension EventLoop {
         default: preconditionFailure("a complete request needs a response, not a decision about its body")
         }
         readBuffered(&reading, slot)
+        if replies.byteCount > Self.gatheredBytesMax { sendReplies() }
     }
 
     /// Encodes the response to a request.
     func finish(_ response: HTTPResponse, _ id: RequestID) {
         guard let pending = pendingResponses.remove(id) else { return }
+        let isLong = response.body.count > Self.longBodyBytes && !pending.withoutBody
         replies.append(to: connections[pending.slot].socket) {
             ResponseEncoder.write(
-                response, to: &$0, correlationID: pending.measured.correlationID, withoutBody: pending.withoutBody,
+                response, to: &$0, correlationID: pending.measured.correlationID, withoutBody: pending.withoutBody || isLong,
                 connection: pending.isLast ? .close : pending.isHTTP11 ? .persistent : .keepAlive)
         }
+        if isLong { replies.append(body: response.body) }
         measure(pending.measured, response.status, bytes: response.body.count, pending.slot)
         if pending.isLast { linger(pending.slot) }
     }
@@ -357,11 +360,12 @@ extension EventLoop {
         guard !replies.isEmpty else { return }
         var sending = Replies()
         swap(&sending, &replies)
-        sending.forEachPart { bytes, socket in
+        sending.forEachPart { bytes, body, socket in
             // A connection may have been dropped in this turn.
             guard let phase = connections.phase(of: socket), phase != .dropped else { return }
             let slot = socket.slot
             write(bytes, slot)
+            if let body, connections[slot].phase != .dropped { write(body, slot) }
             guard connections[slot].phase == .lingering else { return }
             if connections[slot].isFull { deadlines.set(.idle, slot, &connections) } else { endSending(slot) }
         }

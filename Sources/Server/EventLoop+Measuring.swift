@@ -46,7 +46,7 @@ extension EventLoop {
         var sent: [SentResponse] = []
         swap(&sent, &unsentResponses)
         if !outboxes.isEmpty {
-            let end = sent.partition { connections.phase(of: $0.socket) != nil && outboxes[$0.socket.slot] != nil }
+            let end = sent.partition { connections.phase(of: $0.socket) != nil && outboxes.contains($0.socket.slot) }
             for response in sent[end...] { queuedResponses[response.socket.slot, default: []].append(response) }
             sent.removeSubrange(end...)
         }

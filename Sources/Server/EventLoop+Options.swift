@@ -6,6 +6,8 @@ extension EventLoop {
         /// The largest total size of incomplete requests and messages that a loop buffers, in bytes. Above it, a
         /// request gets 503, and a WebSocket is closed with 4100.
         package let bufferedBytesMax: Int
+        /// The most bytes that all outboxes of a loop may hold. Above it, the connections with the fullest ones are dropped.
+        package let outboxBytesMax: Int
         /// Nil for unencrypted connections.
         package let certificates: TLSCertificates?
         /// The proxies whose header fields are trusted.
@@ -15,10 +17,11 @@ extension EventLoop {
         package let clientLimits: ClientLimits
 
         package init(
-            bufferedBytesMax: Int, certificates: TLSCertificates?, proxies: TrustedProxies, usesProxyProtocol: Bool,
-            clientLimits: ClientLimits
+            bufferedBytesMax: Int, outboxBytesMax: Int, certificates: TLSCertificates?, proxies: TrustedProxies,
+            usesProxyProtocol: Bool, clientLimits: ClientLimits
         ) {
             self.bufferedBytesMax = bufferedBytesMax
+            self.outboxBytesMax = outboxBytesMax
             self.certificates = certificates
             self.proxies = proxies
             self.usesProxyProtocol = usesProxyProtocol

@@ -1,3 +1,4 @@
+import HTTP
 import PusherProtocol
 
 /// Writing to connections: queues what a full socket does not accept, and drops slow consumers.
@@ -5,25 +6,39 @@ extension EventLoop {
     /// Bytes of an outbox written at once, when its socket accepts bytes again. One piece per turn, so that many
     /// recovering connections do not delay the others.
     private static let pieceBytes = 65_536
-    /// How many times the outbox limit a connection may have queued, while it reads. A burst of events is faster than any
-    /// client: a connection above the limit is dropped only after a second without progress, or above this bound.
+    /// How many times the outbox limit a connection may have queued, if its client takes all of it in time
+    /// (``Deadlines/Kind/outbox``). A burst is faster than any client: one batch of 10 events with 10 KB each to 100 channels
+    /// is 10 MB for a client that is subscribed to all of them.
     private static let burstFactor = 16
+    /// A response with a longer body, in bytes, is a list: it is sent without a copy, and only if there is room for it.
+    static let longBodyBytes = 65_536
 
     /// Sends `frame`, or queues it in the outbox if the socket is full. Does nothing for a closed connection.
     ///
-    /// A connection whose outbox is above its limit without progress is a slow consumer: it is dropped, without a close
-    /// frame, because the full socket would not accept one.
+    /// A connection whose outbox exceeds its limit and does not become empty in time is a slow consumer: it is dropped,
+    /// without a close frame, because the full socket would not accept one.
     package func write(_ frame: Frame, to socket: SocketID) {
-        guard let phase = connections.phase(of: socket), phase == .webSocket || phase == .closePending else { return }
+        guard isWritable(socket) else { return }
         let slot = socket.slot
         metrics.add(frame.messageCount, to: .messagesSent)
         write(frame.bytes, slot)
         limitOutbox(slot)
     }
 
+    /// Whether frames can be written to the connection: it is an open WebSocket.
+    package func isWritable(_ socket: SocketID) -> Bool {
+        connections.phase(of: socket).map { $0 == .webSocket || $0 == .closePending } ?? false
+    }
+
     /// Whether the connection's socket is full: what is written waits.
     package func isFull(_ socket: SocketID) -> Bool {
         connections.phase(of: socket) != nil && connections[socket.slot].isFull
+    }
+
+    /// Whether there is memory for a response while the client takes it. False only for a list: a long response to GET.
+    package func hasRoom(for response: HTTPResponse, to id: RequestID) -> Bool {
+        response.body.count <= Self.longBodyBytes || pendingResponses[id]?.measured.method != .get
+            || outboxes.heldBytes + response.body.count <= options.outboxBytesMax
     }
 
     /// Writes or queues frames, after the responses of this turn: one of them may be the connection's upgrade. Keeps the
@@ -50,11 +65,10 @@ extension EventLoop {
         case .full(let count):
             countSent(count, connection.phase)
             connections[slot].isFull = true
-            connections[slot].hasProgress = true
             transport.wantWritable(connection.transport)
             updateReading(slot)
             // What the client sends now waits until it has read the response, and is not late.
-            if connection.phase == .http { deadlines.set(.idle, slot, &connections) }
+            if connection.phase == .http, connection.deadline.kind != .idle { deadlines.set(.idle, slot, &connections) }
             return count
         case .failed:
             drop(slot)
@@ -68,51 +82,55 @@ extension EventLoop {
 
     private func enqueue(_ bytes: [UInt8], from offset: Int, _ slot: Int) {
         guard connections[slot].phase != .dropped else { return }
-        outboxes[slot, default: Outbox()].enqueue(bytes, from: offset)
-        metrics.add(bytes.count - offset, to: .outboxBytes)
+        outboxes.enqueue(bytes, from: offset, slot)
+        limitOutboxes()
+        countOutboxes()
     }
 
-    /// Drops a WebSocket whose outbox is far above its limit.
-    private func limitOutbox(_ slot: Int) {
-        guard connections[slot].isFull, let bytes = outboxes[slot]?.bytes else { return }
-        let limit = Int(connections[slot].outboxBytesMax)
-        if bytes > limit * Self.burstFactor { dropSlowConsumer(slot) }
-    }
+    private func countOutboxes() { metrics.add(outboxes.heldBytes - metrics[.outboxBytes], to: .outboxBytes) }
 
-    /// Drops the WebSockets whose outbox is above its limit and which took nothing since the last tick.
-    func dropSlowConsumers() {
-        for (slot, outbox) in outboxes {
-            let isAbove = outbox.bytes > Int(connections[slot].outboxBytesMax) && connections[slot].isAdmitted
-            if isAbove, !connections[slot].hasProgress { dropSlowConsumer(slot) }
-            connections[slot].hasProgress = false
+    // MARK: Slow consumers
+
+    /// Drops the connections with the fullest outboxes until all outboxes together are within their limit.
+    private func limitOutboxes() {
+        while outboxes.heldBytes > options.outboxBytesMax, let slot = outboxes.fullest {
+            delegate.limitReached(.outgoingBytes)
+            dropSlowConsumer(slot)
         }
     }
 
-    private func dropSlowConsumer(_ slot: Int) {
+    /// Drops a WebSocket whose outbox is far above its limit. One above the limit has some time to become empty.
+    private func limitOutbox(_ slot: Int) {
+        guard connections[slot].isFull, connections[slot].phase != .dropped else { return }
+        let (bytes, limit) = (outboxes.bytes(slot), Int(connections[slot].outboxBytesMax))
+        guard bytes > limit else { return }
+        if bytes > limit * Self.burstFactor { return dropSlowConsumer(slot) }
+        if connections[slot].deadline.kind != .outbox { deadlines.set(.outbox, slot, &connections) }
+    }
+
+    func dropSlowConsumer(_ slot: Int) {
         guard connections[slot].phase != .dropped else { return }
         metrics.add(to: .slowConsumers)
         drop(slot)
+    }
+
+    /// Frees what is queued for a connection that ends.
+    func discardOutbox(_ slot: Int) {
+        if outboxes.remove(slot) != nil { countOutboxes() }
     }
 
     /// Writes a piece of the outbox; called when the socket accepts bytes again.
     func writeOutbox(_ slot: Int) {
         guard transport.flush(connections[slot].transport, slot: slot) else { return }
         connections[slot].isFull = false
-        if var outbox = outboxes.removeValue(forKey: slot) {
+        if var outbox = outboxes.remove(slot) {
+            defer { countOutboxes() }
             var sent = 0
             outbox.withNext(Self.pieceBytes, &scratch) { sent = send($0, slot) }
-            guard connections[slot].phase != .dropped else { return metrics.add(-outbox.bytes, to: .outboxBytes) }
+            guard connections[slot].phase != .dropped else { return }
             outbox.removeFirst(sent)
-            metrics.add(-sent, to: .outboxBytes)
-            if sent > 0 {
-                connections[slot].hasProgress = true
-                // Who takes what was queued gets all of it: the responses, or the frames before a close frame.
-                if let kind = connections[slot].deadline.kind, kind == .idle || kind == .close {
-                    deadlines.set(kind, slot, &connections)
-                }
-            }
             if !outbox.isEmpty {
-                outboxes[slot] = outbox
+                outboxes.restore(outbox, slot)
                 // The next piece in another turn.
                 connections[slot].isFull = true
                 transport.wantWritable(connections[slot].transport)
@@ -128,10 +146,14 @@ extension EventLoop {
         countQueuedResponses(slot)
         switch connections[slot].phase {
         case .http where connections[slot].awaitsResponse: deadlines.cancel(slot, &connections)
-        case .http: continueRequests(slot)
+        case .http:
+            deadlines.set(.idle, slot, &connections)
+            continueRequests(slot)
         case .lingering: endSending(slot)
+        case .webSocket, .closePending: deadlines.cancel(slot, &connections)
         case .closing where connections[slot].closesWhenSent: drop(slot)
-        case .proxyHeader, .webSocket, .closePending, .closing, .dropped: break
+        case .closing: deadlines.set(.close, slot, &connections)
+        case .proxyHeader, .dropped: break
         }
     }
 

@@ -82,10 +82,7 @@ extension EventLoop {
     func writable(_ slot: Int) {
         guard connections.isOccupied(slot), connections[slot].phase != .dropped else { return }
         let now = clock()
-        guard agenda.permits(.bulk, at: now) else {
-            connections[slot].hasProgress = true  // the client has taken something
-            return agenda.add(.write(connections[slot].socket), .bulk)
-        }
+        guard agenda.permits(.bulk, at: now) else { return agenda.add(.write(connections[slot].socket), .bulk) }
         visitEnd = now
         writeOutbox(slot)
     }
@@ -129,7 +126,6 @@ extension EventLoop {
 
     func tick() {
         delegate.ticked()
-        dropSlowConsumers()
         lookAtThrottled()
         deadlines.tick()
         guard !awaitsExpiry else { return }
@@ -153,6 +149,8 @@ extension EventLoop {
                 }
                 delegate.limitReached(.requestSeconds)
                 if kind != .handshake, connections[slot].phase == .http { requestTimedOut(slot) } else { drop(slot) }
+            case .outbox: dropSlowConsumer(slot)
+            case .idle where connections[slot].isFull: dropSlowConsumer(slot)
             case .idle, .close: drop(slot)
             }
         }

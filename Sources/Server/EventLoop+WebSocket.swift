@@ -81,7 +81,7 @@ extension EventLoop {
     private func closeWhenSent(_ slot: Int) {
         guard connections[slot].isFull else { return drop(slot) }
         connections[slot].closesWhenSent = true
-        if connections[slot].deadline.kind != .close { deadlines.set(.close, slot, &connections) }
+        if connections[slot].deadline.kind != .outbox { deadlines.set(.outbox, slot, &connections) }
     }
 
     func sendClose(_ frame: CloseFrame, _ slot: Int) {
@@ -91,7 +91,7 @@ extension EventLoop {
         connections[slot].phase = .closing
         write(Frame(close: frame.code.rawValue, reason: frame.reason).bytes, slot)
         guard connections[slot].phase == .closing else { return }
-        deadlines.set(.close, slot, &connections)
+        deadlines.set(connections[slot].isFull ? .outbox : .close, slot, &connections)
         if connections[slot].hasFailed {
             connections[slot].phase = .lingering
             if !connections[slot].isFull { endSending(slot) }
@@ -112,6 +112,7 @@ extension EventLoop {
     func drop(_ slot: Int) {
         guard connections[slot].phase != .dropped else { return }
         connections[slot].phase = .dropped
+        discardOutbox(slot)  // now, because the close may have to wait for later turns
         updateReading(slot)  // so that it is not reported as readable until it is closed
         agenda.add(.drop(connections[slot].socket), .change)
     }

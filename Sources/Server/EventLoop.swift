@@ -32,7 +32,7 @@ package final class EventLoop: TransportDelegate {
 
     var connections = ConnectionTable()
     var deadlines = Deadlines()
-    var outboxes: [Int: Outbox] = [:]
+    var outboxes = Outboxes()
     /// The buffer in which an outbox joins what it sends next; reused to avoid allocations.
     var scratch: [UInt8] = []
 
@@ -111,6 +111,7 @@ package final class EventLoop: TransportDelegate {
         self.requestMetrics = requestMetrics
         self.options = options
         self.clock = clock
+        metrics.add(options.outboxBytesMax, to: .outboxBytesMax)
         let this = Unmanaged.passUnretained(self).toOpaque()
         transport = try Transport(on: wakeup.loop, certificates: options.certificates, delegate: self)
         clibev_check_init_first(turnBeginWatcher, Self.turnBeginCallback, this)
@@ -279,13 +280,13 @@ package final class EventLoop: TransportDelegate {
     func closed(_ slot: Int) {
         guard connections.isOccupied(slot) else { return }
         connections[slot].phase = .dropped
+        discardOutbox(slot)
         leave(slot)
         if connections[slot].isWebSocket { webSocketCount -= 1 }
         countQueuedResponses(slot)
         if let reading = takeReading(slot) { abandon(reading, slot) }
         forgetFrames(slot)
         deadlines.cancel(slot, &connections)
-        if let outbox = outboxes.removeValue(forKey: slot) { metrics.add(-outbox.bytes, to: .outboxBytes) }
         proxyParsers[slot] = nil
         let (peer, isCounted) = (connections[slot].peer, connections[slot].isCounted)
         connections.remove(slot: slot)

@@ -12,6 +12,10 @@ struct Outbox {
     /// The number of bytes queued.
     private(set) var bytes = 0
 
+    /// The bytes of memory that the outbox keeps: those queued, and the sent ones of a chunk that is not sent completely. An
+    /// answer of megabytes stays in memory until its last byte is sent.
+    var heldBytes: Int { bytes + offset }
+
     var isEmpty: Bool { bytes == 0 }
 
     /// Appends what follows the first `offset` bytes of `chunk`.

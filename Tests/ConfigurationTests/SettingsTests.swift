@@ -14,6 +14,7 @@ import Testing
         #expect(settings.server.watchdogSeconds == 30)
         #expect(settings.server.connections == 20_000)
         #expect(settings.server.bufferBytes == 268_435_456)
+        #expect(settings.server.outgoingBytes == 268_435_456)
         #expect(settings.server.connectionsPerIP == 0)
         #expect(settings.server.handshakesPerIPPerSecond == 0)
         #expect(!settings.server.behindProxy)
@@ -60,7 +61,8 @@ import Testing
         let yaml = """
             server:
               {host: "::1", port: 1, loops: 2, drain_seconds: 3, activity_seconds: 4, behind_proxy: true,
-               watchdog_seconds: 5, connections: 6, buffer_bytes: 16777217, connections_per_ip: 7, handshakes_per_ip_per_second: 8,
+               watchdog_seconds: 5, connections: 6, buffer_bytes: 16777217, outgoing_bytes: 16777218,
+               connections_per_ip: 7, handshakes_per_ip_per_second: 8,
                trusted_proxies: [10.0.0.0/8, "::1"], proxy_protocol: true,
                tls: {certificate: c.pem, key: k.pem}}
             apps:
@@ -89,6 +91,7 @@ import Testing
         expected.server.watchdogSeconds = 5
         expected.server.connections = 6
         expected.server.bufferBytes = 16_777_217
+        expected.server.outgoingBytes = 16_777_218
         expected.server.connectionsPerIP = 7
         expected.server.handshakesPerIPPerSecond = 8
         expected.server.trustedProxies = ["10.0.0.0/8", "::1"]

@@ -7,7 +7,7 @@ import Testing
     @Test func labels() {
         #expect(
             Limit.allCases.map(\.rawValue) == [
-                "connections_per_ip", "handshakes_per_ip_per_second", "buffer_bytes", "messages_per_second",
+                "connections_per_ip", "handshakes_per_ip_per_second", "buffer_bytes", "outgoing_bytes", "messages_per_second",
                 "commands_per_second", "auth_requests_per_second", "fleet_commands_per_second", "fleet_commands_waiting",
                 "idempotency_keys", "devices", "receipts", "delivery_updates", "connections", "followed_jobs",
                 "store_reader_queue", "token_keys_queue", "channel_queries_queue", "store_seconds", "cluster_partition",
