@@ -5,6 +5,12 @@ import PusherProtocol
 struct FrameJoiner {
     typealias Span = PendingFrames.Span
 
+    /// A connection with different frames gets at most so many bytes with one write, unless a single frame is longer: a
+    /// client may subscribe to thousands of presence channels at once.
+    private static let bytesMax = 262_144
+    /// So many bytes take about as long as a write: to write them, and to encode them.
+    private static let (bytesPerWrite, encodedBytesPerWrite) = (16_384, 2_048)
+
     /// The last span that was joined for connections that get nothing else, and its frame.
     private var span: Span?
     private var spanFrame: Frame?
@@ -14,8 +20,12 @@ struct FrameJoiner {
     /// The last frames that were joined for a connection with several spans or an excluded frame.
     private var numbers: [Int] = []
     private var joined: Frame?
+    /// How many of `numbers` it contains.
+    private var joinedCount = 0
     /// Kept to reuse its memory.
     private var candidates: [Int] = []
+    /// The bytes of lists that were encoded since the last ``cost(_:)``.
+    private var encodedBytes = 0
 
     /// Writes the frame that was joined last, if it has all of `span` and the connection is not excluded from any of
     /// it. This is the usual case: it allocates nothing and counts no references.
@@ -26,12 +36,15 @@ struct FrameJoiner {
         return true
     }
 
-    /// The frame with all that `list` has for a connection, in the hub's order. Nil if the connection is excluded from
-    /// all of it.
-    mutating func frame(for socket: SocketID, _ list: SpanLists.List, _ lists: SpanLists, _ frames: PendingFrames) -> Frame? {
+    /// The frame with what `list` has for a connection, in the hub's order. Nil if the connection is excluded from all of
+    /// it.
+    /// - Returns: `rest`: the numbers of the frames that are left for the next write.
+    mutating func frame(
+        for socket: SocketID, _ list: SpanLists.List, _ lists: SpanLists, _ frames: PendingFrames
+    ) -> (frame: Frame?, rest: ArraySlice<Int>) {
         if let only = lists.onlySpan(of: list) {
             if only != span { join(only, frames) }
-            if !excluded.contains(socket) { return spanFrame }
+            if !excluded.contains(socket) { return (spanFrame, []) }
         }
         candidates.removeAll(keepingCapacity: true)
         lists.forEach(in: list) { span in
@@ -41,12 +54,21 @@ struct FrameJoiner {
         }
         // The spans are in the order in which the channels were distributed. The hub's order is that of the numbers.
         candidates.sort()
-        guard !candidates.isEmpty else { return nil }
+        guard !candidates.isEmpty else { return (nil, []) }
         if candidates != numbers {
-            joined = frames.joined(candidates)
+            let (frame, count, encoded) = frames.joined(candidates, bytesMax: Self.bytesMax)
+            joined = frame
+            joinedCount = count
+            encodedBytes += encoded
             swap(&candidates, &numbers)
         }
-        return joined
+        return (joined, numbers[joinedCount...])
+    }
+
+    /// How many writes of small frames take as long as that of this frame has, which ``frame(for:_:_:_:)`` has returned.
+    mutating func cost(_ frame: Frame) -> Int {
+        defer { encodedBytes = 0 }
+        return 1 + frame.bytes.count / Self.bytesPerWrite + encodedBytes / Self.encodedBytesPerWrite
     }
 
     private mutating func join(_ span: Span, _ frames: PendingFrames) {
@@ -57,6 +79,8 @@ struct FrameJoiner {
             if let except { excluded.append(except) }
         }
         self.span = span
-        spanFrame = frames.joined(candidates)
+        let (frame, _, encoded) = frames.joined(candidates)
+        spanFrame = frame
+        encodedBytes += encoded
     }
 }

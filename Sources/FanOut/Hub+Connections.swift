@@ -162,7 +162,7 @@ extension Hub {
         repeat {
             read { hub in
                 end = hub.channels.count
-                for slot in start..<min(start + slotsPerSlice, end) {
+                for slot in start..<max(start, min(start + slotsPerSlice, end)) {
                     let channel = hub.channels[slot]
                     let name = channel.name.text
                     guard !channel.loops.isEmpty, name.utf8.starts(with: prefix.utf8), name.utf8.first != UInt8(ascii: "#")

@@ -63,7 +63,7 @@ extension Hub {
         repeat {
             read { hub in
                 end = hub.channels.count
-                hub.appendOccupiedChannels(app, prefix, slots: start..<min(start + slotsPerSlice, end), to: &slice)
+                hub.appendOccupiedChannels(app, prefix, slots: start..<max(start, min(start + slotsPerSlice, end)), to: &slice)
             }
             list += slice
             slice.removeAll(keepingCapacity: true)
@@ -96,6 +96,13 @@ extension Hub {
     /// The user ids of a presence channel's members, in the order of joining; empty if the channel has no subscribers.
     package func userIDs(on channel: ChannelName, app: AppIndex) -> [String] {
         apps[app].slots[channel].flatMap { channels[$0].presence?.userIDs } ?? []
+    }
+
+    /// A function that finds ``userIDs(on:app:)`` as they are now. For many members this takes long, so call it when the hub
+    /// is unlocked.
+    package func findUserIDs(on channel: ChannelName, app: AppIndex) -> @Sendable () -> [String] {
+        guard let slot = apps[app].slots[channel], let presence = channels[slot].presence else { return { [] } }
+        return presence.findUserIDs
     }
 
     /// A cache channel's event and its remaining lifetime in seconds, rounded up; nil if the channel has no event.

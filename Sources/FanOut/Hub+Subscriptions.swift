@@ -114,8 +114,8 @@ extension Hub {
     ) {
         let name = channels[slot].name
         let change = member.flatMap { channels[slot].presence?.join($0) }
-        if let members = channels[slot].presence?.members {
-            effects.append(Effect(loop: socket.loop, instruction: .sendPresence(name, members, to: socket)))
+        if let list = channels[slot].presence?.list(named: name, presenceLists) {
+            effects.append(Effect(loop: socket.loop, instruction: .sendPresence(list, to: socket)))
         } else {
             send(socket, ServerMessage.subscriptionSucceeded(name), &effects)
         }
@@ -139,15 +139,18 @@ extension Hub {
         return presence.contains(member.id) || presence.count < apps[channel.app].rules.limits.presenceMembers
     }
 
-    /// Counts the application's limit that one more subscription would exceed, and returns it as text; nil if there is
-    /// room.
-    private mutating func exceededLimit(_ app: AppIndex, isNewChannel: Bool) -> String? {
+    /// Counts the application's limit that one more subscription, or watched user, would exceed, and returns it as text; nil
+    /// if there is room. A watched user takes as much memory as a channel, and each connection that watches the user as much
+    /// as a subscription.
+    /// - Parameter addedChannels: the number of channels that are about to be added.
+    mutating func exceededLimit(_ app: AppIndex, isNewChannel: Bool, addedChannels: Int = 0) -> String? {
         let limits = apps[app].rules.limits
-        if isNewChannel, limits.channels > 0, apps[app].slots.count >= limits.channels {
+        let channelCount = apps[app].slots.count + apps[app].users.watchers.count + addedChannels
+        if isNewChannel, limits.channels > 0, channelCount >= limits.channels {
             refusedSubscriptions.channels += 1
             return "\(limits.channels) channels"
         }
-        if limits.appSubscriptions > 0, apps[app].subscriptionCount >= limits.appSubscriptions {
+        if limits.appSubscriptions > 0, apps[app].subscriptionCount + apps[app].watchCount >= limits.appSubscriptions {
             refusedSubscriptions.appSubscriptions += 1
             return "\(limits.appSubscriptions) subscriptions"
         }
@@ -175,14 +178,27 @@ extension Hub {
     /// - Parameter now: monotonic milliseconds.
     mutating func tick(_ now: Int64, _ effects: inout [Effect]) {
         self.now = max(self.now, now)
-        for app in apps.indices { apps[app].cache.expire(at: now) }
+        expireEvents()
+        releaseMemory()
         settleDepartures(&effects)
         guard countThrottle.startInterval(at: now) else { return }
         // A channel in the list may have been vacated, and another channel may use its slot now. No count is sent for a
-        // vacant slot. The slot's new channel gets one only if its own `countIsDue` is true.
-        for slot in countThrottle.takeDue() where channels[slot].countIsDue && !channels[slot].loops.isEmpty {
-            sendCount(slot, &effects)
+        // vacant slot, or one that was given back. The slot's new channel gets one only if its own `countIsDue` is true.
+        for slot in countThrottle.takeDue() where slot < channels.count {
+            if channels[slot].countIsDue, !channels[slot].loops.isEmpty { sendCount(slot, &effects) }
         }
+    }
+
+    /// The most cached events of all applications that are removed in one tick, because they have expired: some
+    /// milliseconds. Those of one second may be hundreds of thousands.
+    static let expiriesPerTickMax = 4_000
+
+    private mutating func expireEvents() {
+        var left = Self.expiriesPerTickMax
+        for offset in apps.indices where left > 0 {
+            left -= apps[(firstToExpire + offset) % apps.count].cache.expire(at: now, removalsMax: left)
+        }
+        firstToExpire = (firstToExpire + 1) % max(1, apps.count)
     }
 
     private mutating func sendCount(_ slot: ChannelSlot, _ effects: inout [Effect]) {

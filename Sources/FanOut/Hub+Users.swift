@@ -17,9 +17,11 @@ extension Hub {
             let text = "The watchlist exceeds the allowed maximum: its first \(Limits.watchlistLength) users are watched"
             sendError(socket, text, code: 4302, &effects)
         }
+        reserveWatches(socket, user, &effects)
         if isClustered {
             if isFirst { clusterChanges.append((app, .signedIn(userID: user.id))) }
-            if !user.watchlist.isEmpty { clusterChanges.append((app, .watches(socket, user.watchlist))) }
+            let watched = Array(user.watchlist.prefix(Int(self[socket].watchedCount)))
+            if !watched.isEmpty { clusterChanges.append((app, .watches(socket, watched))) }
         } else {
             showWatchlist(socket, &effects)
         }
@@ -29,20 +31,47 @@ extension Hub {
         }
     }
 
+    /// Counts the users whom a connection is going to watch, as far as the application's limits permit it, and tells the
+    /// client if they are fewer than its watchlist has.
+    private mutating func reserveWatches(_ socket: SocketID, _ user: SignedInUser, _ effects: inout [Effect]) {
+        let app = self[socket].app
+        var (count, newCount) = (0, 0)
+        for watched in user.watchlist {
+            let isNew = apps[app].users.watchers[Identifier(watched)] == nil
+            if let limit = exceededLimit(app, isNewChannel: isNew, addedChannels: newCount) {
+                let text =
+                    "The application has reached its limit of \(limit): of the watchlist, the first \(count) users are watched"
+                sendError(socket, text, code: 4302, &effects)
+                break
+            }
+            apps[app].watchCount += 1
+            count += 1
+            newCount += isNew ? 1 : 0
+        }
+        self[socket].watchedCount = Int32(count)
+    }
+
     /// Tells a connection who of those that its user watches is signed in, and from now on of every change.
     mutating func showWatchlist(_ socket: SocketID, _ effects: inout [Effect]) {
-        guard isOpen(socket), !self[socket].isWatching, let user = self[socket].user, !user.watchlist.isEmpty else { return }
-        let users = apps[self[socket].app].users
-        let online = user.watchlist.filter { users.isOnline($0) }
-        let offline = user.watchlist.filter { !users.isOnline($0) }
+        guard isOpen(socket), !self[socket].isWatching, self[socket].watchedCount > 0, let user = self[socket].user else {
+            return
+        }
+        let app = self[socket].app
+        let watchlist = user.watchlist.prefix(Int(self[socket].watchedCount))
+        var (online, offline): ([String], [String]) = ([], [])
+        for watched in watchlist {
+            if apps[app].users.isOnline(watched) { online.append(watched) } else { offline.append(watched) }
+        }
         effects.append(Effect(loop: socket.loop, instruction: .sendWatchlist(online: online, offline: offline, to: socket)))
         self[socket].isWatching = true
-        for watched in user.watchlist { watch(watched, socket, self[socket].app, &effects) }
+        for watched in watchlist { watch(watched, socket, app, &effects) }
     }
 
     mutating func signOut(_ user: SignedInUser, _ socket: SocketID, _ app: AppIndex, _ effects: inout [Effect]) {
         let isLast = apps[app].users.remove(socket, from: user.id)
-        for watched in user.watchlist {
+        let watchedCount = Int(self[socket].watchedCount)
+        apps[app].watchCount -= watchedCount
+        for watched in user.watchlist.prefix(watchedCount) {
             if self[socket].isWatching {
                 unwatch(watched, socket, app, &effects)
             } else if apps[app].users.watchers[Identifier(watched)] == nil {
@@ -59,8 +88,11 @@ extension Hub {
     /// that an event for them is one effect per loop, however many they are.
     private mutating func watch(_ userID: String, _ socket: SocketID, _ app: AppIndex, _ effects: inout [Effect]) {
         let id = Identifier(userID)
-        let slot = apps[app].users.watchers[id] ?? add(Channel(name: .watchers, app: app))
-        apps[app].users.watchers[id] = slot
+        var slot = apps[app].users.watchers[id] ?? -1
+        if slot < 0 {
+            slot = add(Channel(name: .watchers, app: app))
+            apps[app].users.watchers[id] = slot
+        }
         channels[slot].add(loop: socket.loop)
         effects.append(Effect(loop: socket.loop, instruction: .join(slot, socket)))
     }

@@ -99,6 +99,8 @@ package struct Hub {
     /// The time of the last tick, in monotonic milliseconds.
     var now: Int64 = 0
     var countThrottle = SubscriptionCountThrottle()
+    /// The application whose expired events are removed first at the next tick.
+    var firstToExpire: AppIndex = 0
     /// The refused subscriptions of all applications.
     package internal(set) var refusedSubscriptions = RefusedSubscriptions()
     /// Webhook events in the order in which they occurred; see ``drainWebhookEvents(_:)``.
@@ -111,6 +113,8 @@ package struct Hub {
     var departures: [Departure] = []
     /// The number of the last of them.
     var lastDeparture: Int64 = 0
+    /// The memory for the lists that presence channels keep.
+    package let presenceLists = PresenceList.Memory()
     /// The ids of notifications that waited for a subscriber; see ``drainPublishedRecovered(_:)``.
     var publishedRecovered: [String] = []
     /// The number of notifications that were dropped because too many waited for a subscriber of their channel.
@@ -214,12 +218,13 @@ package struct Hub {
 
     /// Stores a channel in a free slot.
     mutating func add(_ channel: Channel) -> ChannelSlot {
-        guard let slot = freeSlots.popLast() else {
-            channels.append(channel)
-            return channels.count - 1
+        while let slot = freeSlots.popLast() {
+            guard slot < channels.count else { continue }  // given back
+            channels[slot] = channel
+            return slot
         }
-        channels[slot] = channel
-        return slot
+        channels.append(channel)
+        return channels.count - 1
     }
 
     /// Frees the slot of a vacated channel. The slot can be reused at once, because each loop receives the last
@@ -227,6 +232,15 @@ package struct Hub {
     mutating func free(_ slot: ChannelSlot) {
         channels[slot] = Channel.vacant
         freeSlots.append(slot)
+        // Slots behind the last channel are given back. `freeSlots` may still name them.
+        while channels.last?.loops.isEmpty == true { channels.removeLast() }
+    }
+
+    /// Gives back memory that channels, users and cached events needed that are gone. Call it once a second. It copies the
+    /// rest of at most one table, so that the hub is not locked for long.
+    mutating func releaseMemory() {
+        if channels.releaseSpareCapacity() || freeSlots.releaseSpareCapacity() { return }
+        for app in apps.indices where apps[app].releaseMemory() { return }
     }
 
     // MARK: Effects
@@ -271,6 +285,8 @@ struct Connection {
     var authorizedDevices: [ChannelName: AuthorizedDevice] = [:]
     /// Whether the connection gets events about its user's watchlist.
     var isWatching = false
+    /// How many users of the watchlist count for the application's limits: the first ones. The others are not watched.
+    var watchedCount: Int32 = 0
     /// The device with which the connection's user signed in.
     var userDevice = ""
 
@@ -299,10 +315,19 @@ struct AppState {
     var connectionCount = 0
     /// The number of subscriptions of all connections.
     var subscriptionCount = 0
+    /// The number of watched users, counted for each connection that watches them.
+    var watchCount = 0
 
     init(_ rules: AppRules) {
         self.rules = rules
         cache = EventCache(bytesMax: rules.limits.cacheBytes)
+    }
+
+    /// Gives back the memory of one table that was far larger.
+    /// - Returns: whether there was one.
+    mutating func releaseMemory() -> Bool {
+        slots.releaseSpareCapacity() || cache.releaseMemory() || users.releaseMemory()
+            || socketsByIdentity.releaseSpareCapacity() || remoteMembers.releaseSpareCapacity()
     }
 }
 

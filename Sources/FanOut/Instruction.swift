@@ -16,10 +16,10 @@ package enum Instruction: Equatable, Sendable {
     indirect case relay(ClientEvent, ChannelName, ChannelSlot, from: SocketID, userID: String?)
     /// Sends a message to one connection.
     case send(Frame, to: SocketID)
-    /// Sends `subscription_succeeded`, with the member list, to a new subscriber. The loop encodes the list, so that
-    /// this work is not done while the hub is locked.
-    case sendPresence(ChannelName, [PresenceMember], to: SocketID)
-    /// Confirms the user's sign-in. The loop encodes the user's data, for the same reason.
+    /// Sends `subscription_succeeded`, with the member list, to a new subscriber.
+    case sendPresence(PresenceList, to: SocketID)
+    /// Confirms the user's sign-in. The loop encodes the user's data, so that this work is not done while the hub is
+    /// locked.
     case sendSigninSuccess(SignedInUser, to: SocketID)
     /// Sends the state of the watched users. The loop encodes it, for the same reason.
     case sendWatchlist(online: [String], offline: [String], to: SocketID)

@@ -1,3 +1,4 @@
+import Primitives
 import PusherProtocol
 
 /// One event loop's part of the fan-out: the loop's subscribers of each channel, and the frames that are still to be
@@ -17,7 +18,8 @@ import PusherProtocol
 /// as spans of frames. A write sends all that a connection has, so it never matters which connection is written first:
 /// the subscribers of small channels and the receivers of direct messages are, the rest of a large channel waits.
 ///
-/// Connections with equal lists share one frame, in which the list's frames are joined (``FrameJoiner``).
+/// Connections with equal lists share one frame, in which the list's frames are joined (``FrameJoiner``). A write has only
+/// so many bytes; what else a connection gets comes with the next ones.
 package struct LoopFanOut {
     /// A channel with more subscribers on this loop is large: its events do not delay other frames.
     static let smallCountMax = 100
@@ -52,8 +54,7 @@ package struct LoopFanOut {
         case .relay(let event, let name, let channel, let sender, let userID):
             append(ServerMessage.clientEvent(event, channel: name, userID: userID), to: channel, except: sender)
         case .send(let frame, let socket): send(frame, to: socket)
-        case .sendPresence(let channel, let members, let socket):
-            send(ServerMessage.subscriptionSucceeded(channel, members: members), to: socket)
+        case .sendPresence(let list, let socket): if isOpen(socket) { send(frames.append(list), to: socket) }
         case .sendSigninSuccess(let user, let socket): send(ServerMessage.signinSuccess(user), to: socket)
         case .sendWatchlist(let online, let offline, let socket):
             send(ServerMessage.watchlistEvents(online: online, offline: offline), to: socket)
@@ -77,6 +78,22 @@ package struct LoopFanOut {
         recipients[socket.slot].socket = nil
     }
 
+    /// Gives back memory that channels and frames needed that are gone. Call it once a second.
+    package mutating func releaseMemory() {
+        // Only once a second: a connection that joins and leaves the last channel would otherwise make it grow each time.
+        while pendingChannels.isEmpty, channels.last?.sockets.isEmpty == true { channels.removeLast() }
+        _ = channels.releaseSpareCapacity()
+        guard !isPending else { return }
+        frames.releaseMemory()
+        lists.releaseMemory()
+        _ = pendingChannels.releaseSpareCapacity()
+        urgent.releaseMemory()
+        bulk.releaseMemory()
+    }
+
+    /// The number of places for channels, for tests.
+    var channelPlaces: Int { channels.count }
+
     /// The connection in a slot; nil if the slot is vacant.
     package func socket(at slot: Int) -> SocketID? { slot < recipients.count ? recipients[slot].socket : nil }
 
@@ -94,10 +111,11 @@ package struct LoopFanOut {
         return min(urgent.oldestFrame ?? turnStart, bulk.oldestFrame ?? turnStart)
     }
 
-    /// Sends queued frames, with at most one write per connection. At most three quarters of the writes are for urgent
-    /// frames while others wait, so that these always make progress.
+    /// Sends queued frames, with one write per connection, or several for a connection that gets much. At most three
+    /// quarters of the writes are for urgent frames while others wait, so that these always make progress.
     /// - Parameters:
-    ///   - writesMax: the maximum number of writes (at least 1).
+    ///   - writesMax: the maximum number of writes (at least 1). A write that takes as long as several others counts as
+    ///     several (``FrameJoiner/cost(_:)``).
     ///   - write: sends a frame to a connection.
     /// - Returns: whether frames are left. Call this again in the loop's next turn, even if nothing else happens.
     package mutating func flush(writesMax: Int, _ write: (_ socket: SocketID, Frame) -> Void) -> Bool {
@@ -106,34 +124,45 @@ package struct LoopFanOut {
         var joiner = FrameJoiner()
         var left = writesMax
         let reserved = bulk.isEmpty ? 0 : writesMax / 4
-        while left > reserved, let slot = urgent.popFirst() {
-            recipients[slot].isUrgent = false
+        while left > reserved, let slot = urgent.first { left -= writeUrgent(slot, &joiner, write) }
+        while left > 0, let slot = bulk.first {
             left -= writeFrames(of: slot, &joiner, write)
-        }
-        while left > 0, let slot = bulk.popFirst() {
+            guard recipients[slot].list.isEmpty else { continue }
+            bulk.removeFirst()
             recipients[slot].isBulk = false
-            left -= writeFrames(of: slot, &joiner, write)
         }
-        while left > 0, let slot = urgent.popFirst() {
-            recipients[slot].isUrgent = false
-            left -= writeFrames(of: slot, &joiner, write)
-        }
+        while left > 0, let slot = urgent.first { left -= writeUrgent(slot, &joiner, write) }
         frames.removeAll(before: min(urgent.oldestFrame ?? turnStart, bulk.oldestFrame ?? turnStart))
         return isPending
     }
 
     /// Sends all frames that are queued for one connection. Call this before you close the connection, so that it gets
     /// the frames that precede the close.
-    package mutating func flush(_ socket: SocketID, _ write: (_ socket: SocketID, Frame) -> Void) {
-        guard self.socket(at: socket.slot) == socket else { return }
+    /// - Parameter isOpen: whether the connection still takes frames. What is left is then not encoded.
+    package mutating func flush(
+        _ socket: SocketID, while isOpen: () -> Bool = { true }, _ write: (_ socket: SocketID, Frame) -> Void
+    ) {
+        guard self.isOpen(socket) else { return }
         distributeAll()
         var joiner = FrameJoiner()
-        _ = writeFrames(of: socket.slot, &joiner, write)
+        while !recipients[socket.slot].list.isEmpty, isOpen() { _ = writeFrames(of: socket.slot, &joiner, write) }
     }
 
-    /// Sends a connection all its frames.
-    /// - Returns: the number of writes, 0 or 1. It is 0 if the connection has closed or has got its frames, because it
-    ///   was in both queues.
+    private mutating func writeUrgent(
+        _ slot: Int, _ joiner: inout FrameJoiner, _ write: (SocketID, Frame) -> Void
+    ) -> Int {
+        let cost = writeFrames(of: slot, &joiner, write)
+        // Otherwise the connection stays the first: the frames that it waits for are not forgotten before.
+        if recipients[slot].list.isEmpty {
+            urgent.removeFirst()
+            recipients[slot].isUrgent = false
+        }
+        return cost
+    }
+
+    /// Sends a connection its next frames, usually all.
+    /// - Returns: the cost in writes. It is 0 if the connection has closed or has got its frames, because it was in both
+    ///   queues.
     private mutating func writeFrames(
         of slot: Int, _ joiner: inout FrameJoiner, _ write: (SocketID, Frame) -> Void
     ) -> Int {
@@ -143,11 +172,12 @@ package struct LoopFanOut {
             lists.removeAll(of: &recipients[slot].list)
             return 1
         }
-        let frame = joiner.frame(for: socket, list, lists, frames)
+        let (frame, rest) = joiner.frame(for: socket, list, lists, frames)
         lists.removeAll(of: &recipients[slot].list)
+        for number in rest { lists.append(PendingFrames.Span(first: number, last: number), to: &recipients[slot].list) }
         guard let frame else { return 0 }
         write(socket, frame)
-        return 1
+        return joiner.cost(frame)
     }
 
     // MARK: Subscribers
@@ -190,11 +220,15 @@ package struct LoopFanOut {
     }
 
     private mutating func send(_ frame: Frame, to socket: SocketID) {
-        // The slot may have a new connection by now, for which the message is not meant.
-        guard self.socket(at: socket.slot) == socket else { return }
-        let number = frames.append(frame)
+        if isOpen(socket) { send(frames.append(frame), to: socket) }
+    }
+
+    private mutating func send(_ number: Int, to socket: SocketID) {
         add(PendingFrames.Span(first: number, last: number), to: socket.slot, isUrgent: true)
     }
+
+    /// Whether a connection is open. Its slot may have a new one by now, for which its messages are not meant.
+    private func isOpen(_ socket: SocketID) -> Bool { self.socket(at: socket.slot) == socket }
 
     private mutating func distributeAll() {
         for channel in pendingChannels { distribute(channel) }

@@ -1,3 +1,4 @@
+import Primitives
 import PusherProtocol
 
 /// The frames of a loop that some connection has not been sent yet, in the hub's order.
@@ -12,7 +13,10 @@ struct PendingFrames {
     }
 
     private struct Entry {
-        let frame: Frame
+        /// Empty if `list` is not nil.
+        var frame = Frame.none
+        /// The list that is encoded when it is written.
+        var list: PresenceList?
         /// The connection that does not get the frame.
         let except: SocketID?
         /// Nil for a frame for a single connection.
@@ -43,6 +47,13 @@ struct PendingFrames {
         return number
     }
 
+    /// Appends the message with a list, for a single connection.
+    /// - Returns: the frame's number.
+    mutating func append(_ list: PresenceList) -> Int {
+        entries.append(Entry(list: list, except: nil, channel: nil))
+        return end - 1
+    }
+
     /// Whether `span` begins with the frame that follows frame `last` in a channel. Links the two if they belong to one
     /// channel and `last` has no next frame yet.
     mutating func links(_ last: Int, to span: Span) -> Bool {
@@ -63,10 +74,32 @@ struct PendingFrames {
         }
     }
 
-    /// One frame with the content of the given frames. A single frame is not copied.
-    func joined(_ numbers: [Int]) -> Frame {
-        numbers.count == 1 ? entries[numbers[0] - start].frame : Frame(joining: numbers.map { entries[$0 - start].frame })
+    /// One frame with the content of the first of the given frames, as many as have at most `bytesMax` bytes together, and
+    /// at least one. A single frame is not copied.
+    /// - Returns: how many they are, and the bytes of lists that were encoded for them.
+    func joined(_ numbers: [Int], bytesMax: Int = .max) -> (frame: Frame, count: Int, encodedBytes: Int) {
+        if numbers.count == 1 {
+            let (frame, isNew) = frame(numbers[0])
+            return (frame, 1, isNew ? frame.bytes.count : 0)
+        }
+        var (parts, byteCount, encodedBytes) = ([Frame](), 0, 0)
+        for number in numbers {
+            let (frame, isNew) = frame(number)
+            if isNew { encodedBytes += frame.bytes.count }
+            byteCount += frame.bytes.count
+            if byteCount > bytesMax, !parts.isEmpty { break }
+            parts.append(frame)
+        }
+        return (parts.count == 1 ? parts[0] : Frame(joining: parts), parts.count, encodedBytes)
     }
+
+    private func frame(_ number: Int) -> (frame: Frame, isNew: Bool) {
+        let entry = entries[number - start]
+        return entry.list?.frame() ?? (entry.frame, false)
+    }
+
+    /// Gives back the memory of frames that are gone. Call it when none is left.
+    mutating func releaseMemory() { _ = entries.releaseSpareCapacity() }
 
     /// Forgets the frames before frame `number`, as soon as this frees at least half of the memory: the time is then
     /// constant per frame.

@@ -26,9 +26,14 @@ struct Presence {
         let isEdge: Bool
     }
 
-    /// In the order of joining. The places of members who have left stay here for a while, so that the end of thousands of
-    /// connections is not a pass over all members for each.
-    private var joined: [PresenceMember?] = []
+    /// In the order of joining, ``chunkCount`` in each array. The places of members who have left stay here for a while, so
+    /// that the end of thousands of connections is not a pass over all members for each. The arrays are small, because those
+    /// of ``list(named:_:)`` are shared: the next change copies one of them, and not all members.
+    private var joined: [[PresenceMember?]] = []
+    private var placeCount = 0
+    private static let chunkCount = 64
+    /// The list of the present members, if anybody has subscribed since they last changed.
+    private var list: PresenceList?
     /// By user id.
     private var connections: [Identifier: Connections] = [:]
 
@@ -41,11 +46,32 @@ struct Presence {
 
     /// The ids of the members, in the order of joining, without those who are leaving.
     var userIDs: [String] {
-        members.lazy.map(\.id).filter(contains)
+        let ids = members.map(\.id)
+        return leaving == 0 ? ids : ids.filter(contains)
+    }
+
+    /// Finds the ``userIDs`` of this moment later. It shares the members, but not ``connections``: the next change would
+    /// copy all of them.
+    var findUserIDs: @Sendable () -> [String] {
+        guard leaving == 0 else {
+            let ids = userIDs
+            return { ids }
+        }
+        let joined = joined
+        return { joined.flatMap { $0.compactMap { $0?.id } } }
     }
 
     /// The members, in the order of joining, with those who are leaving.
-    var members: [PresenceMember] { joined.compactMap(\.self) }
+    var members: [PresenceMember] { joined.flatMap { $0.compactMap(\.self) } }
+
+    /// The list of ``members``, which is shared until a member comes or goes.
+    /// - Parameter channel: the name of the channel.
+    mutating func list(named channel: ChannelName, _ memory: PresenceList.Memory) -> PresenceList {
+        if let list { return list }
+        let new = PresenceList(channel, joined, memory)
+        list = new
+        return new
+    }
 
     /// Adds a connection of the user. A later connection does not change the member's info.
     mutating func join(_ member: PresenceMember) -> Change {
@@ -97,8 +123,8 @@ struct Presence {
             if known.isEmpty { leaving -= 1 }
             return false
         }
-        connections[id] = Connections(place: joined.count)
-        joined.append(member)
+        connections[id] = Connections(place: placeCount)
+        append(member)
         return true
     }
 
@@ -117,16 +143,28 @@ struct Presence {
     private mutating func removeIfGone(_ id: Identifier) -> Bool {
         guard connections[id]?.isEmpty == true else { return false }
         leaving -= 1
-        if let place = connections.removeValue(forKey: id)?.place { joined[place] = nil }
+        list = nil
+        if let place = connections.removeValue(forKey: id)?.place {
+            joined[place / Self.chunkCount][place % Self.chunkCount] = nil
+        }
         // A pass over all for each half that has left.
-        if connections.count * 2 < joined.count { closeGaps() }
+        if connections.count * 2 < placeCount { closeGaps() }
         return true
     }
 
+    private mutating func append(_ member: PresenceMember) {
+        list = nil
+        if placeCount % Self.chunkCount == 0 { joined.append([]) }
+        joined[placeCount / Self.chunkCount].append(member)
+        placeCount += 1
+    }
+
     private mutating func closeGaps() {
-        joined = joined.filter { $0 != nil }
-        for (place, member) in joined.enumerated() {
-            if let member { connections[Identifier(member.id)]?.place = place }
+        let members = members
+        (joined, placeCount) = ([], 0)
+        for member in members {
+            connections[Identifier(member.id)]?.place = placeCount
+            append(member)
         }
     }
 }

@@ -1,3 +1,5 @@
+import Primitives
+
 /// Lists of spans, one list per connection, all in one array: so a connection's list needs no allocation.
 struct SpanLists {
     typealias Span = PendingFrames.Span
@@ -47,6 +49,12 @@ struct SpanLists {
         }
         if list.isEmpty { list.first = index } else { nodes[Int(list.last)].next = index }
         list.last = index
+    }
+
+    /// Gives back the memory of the nodes. Call it when all lists are empty.
+    mutating func releaseMemory() {
+        guard nodes.capacity.isSpare(for: 0) else { return }
+        (nodes, free) = ([], -1)
     }
 
     /// Empties the list. Its nodes are reused.

@@ -25,6 +25,12 @@ struct UserDirectory {
         if isElsewhere { elsewhere.insert(Identifier(userID)) } else { elsewhere.remove(Identifier(userID)) }
     }
 
+    /// Gives back the memory of a table that was far larger.
+    /// - Returns: whether there was one.
+    mutating func releaseMemory() -> Bool {
+        connections.releaseSpareCapacity() || watchers.releaseSpareCapacity() || elsewhere.releaseSpareCapacity()
+    }
+
     func connections(of userID: String) -> [SocketID] { connections[Identifier(userID)]?.elements ?? [] }
 
     /// Adds a connection of the user. Returns whether it is the user's first (protocol point W2).

@@ -1,3 +1,5 @@
+import Primitives
+
 /// Connections of a loop that wait for a write, by slot, first in, first out.
 struct WriteQueue {
     /// - frame: the number of the first frame that can be for the connection, see ``PendingFrames``.
@@ -13,18 +15,21 @@ struct WriteQueue {
     /// - Parameter frame: must not be less than that of an earlier element.
     mutating func append(_ slot: Int, frame: Int) { elements.append((Int32(slot), frame)) }
 
-    mutating func popFirst() -> Int? {
-        guard !isEmpty else { return nil }
-        defer {
-            head += 1
-            if head == elements.count {
-                elements.removeAll(keepingCapacity: true)
-                head = 0
-            } else if head * 2 > elements.count {
-                elements.removeFirst(head)
-                head = 0
-            }
+    /// Gives back memory. Call it when the queue is empty.
+    mutating func releaseMemory() { _ = elements.releaseSpareCapacity() }
+
+    /// The slot of the first connection; nil if the queue is empty.
+    var first: Int? { isEmpty ? nil : Int(elements[head].slot) }
+
+    /// Removes the first connection. The queue must not be empty.
+    mutating func removeFirst() {
+        head += 1
+        if head == elements.count {
+            elements.removeAll(keepingCapacity: true)
+            head = 0
+        } else if head * 2 > elements.count {
+            elements.removeFirst(head)
+            head = 0
         }
-        return Int(elements[head].slot)
     }
 }

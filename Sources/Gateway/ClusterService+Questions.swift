@@ -58,13 +58,10 @@ extension ClusterService {
         guard let app = apps.firstIndex(of: app) else { return [] }
         return channels.compactMap { name in
             guard let channel = ChannelName(name, lengthMax: .max) else { return nil }
-            return hub.read { hub in
-                hub.occupancy(of: channel, app: app).map { occupancy in
-                    ChannelShare(
-                        name: name, subscriptions: occupancy.subscriptions,
-                        users: channel.isPresence ? hub.userIDs(on: channel, app: app) : nil)
-                }
+            let (occupancy, findUserIDs) = hub.read { hub in
+                (hub.occupancy(of: channel, app: app), channel.isPresence ? hub.findUserIDs(on: channel, app: app) : nil)
             }
+            return occupancy.map { ChannelShare(name: name, subscriptions: $0.subscriptions, users: findUserIDs?()) }
         }
     }
 

@@ -91,7 +91,7 @@ extension Node {
         switch instruction {
         case .close(let socket, let code):
             // The connection is closed at the end of this turn, but a flush may leave its frames to a later turn.
-            fanOut.flush(socket) { write($1, to: $0) }
+            flush(socket)
             loop?.close(socket, code, reason: "Terminated by the application")
         default: deliver(instruction)
         }

@@ -179,7 +179,7 @@ final class Node: EventLoopDelegate {
 
     func closed(_ socket: SocketID) {
         // If the loop closes the connection, its frames go before the close frame; a flush may have left some.
-        fanOut.flush(socket) { write($1, to: $0) }
+        flush(socket)
         apply(.closed(socket))
         fanOut.close(socket)
         delivery.receipts += delivery.table.close(socket.slot)
@@ -262,6 +262,8 @@ final class Node: EventLoopDelegate {
         deliveryTicked()
         refuseUnansweredRequests()
         loopChooser.forgetRecent()
+        fanOut.releaseMemory()
+        _ = messages.releaseSpareCapacity()
         if index == 0 {
             fleet.ticked()
             reportToOperators()
@@ -284,6 +286,11 @@ final class Node: EventLoopDelegate {
         while flushPart() {
             if slice.isOver { return wakeup.signal() }  // so that the loop does not sleep before the next turn
         }
+    }
+
+    /// Writes all that is queued for a connection that is about to close.
+    func flush(_ socket: SocketID) {
+        fanOut.flush(socket, while: { loop?.isWritable(socket) == true }, { write($1, to: $0) })
     }
 
     /// - Returns: whether anything is left to write.

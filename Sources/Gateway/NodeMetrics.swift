@@ -78,7 +78,9 @@ final class NodeMetrics: Sendable {
     ///   - threads: the messages that wait for the threads other than the loops and the log's.
     ///   - patterns: ``Router/patterns``.
     func families(hub: SharedHub, threads: [(name: String, depth: Int)], patterns: [String]) -> [MetricFamily] {
-        let (channels, subscriptions, evictions) = hub.read { ($0.channelCount, $0.subscriptionCount, $0.cacheEvictions) }
+        let (channels, subscriptions, evictions, lists) = hub.read {
+            ($0.channelCount, $0.subscriptionCount, $0.cacheEvictions, $0.presenceLists)
+        }
         let loops = hub.mailboxes.enumerated().map { (name: "loop-\($0)", depth: $1.depth) }
         let mailboxes = loops + threads + [(name: "log", depth: logWriter.depth)]
         return loopFamilies() + [turns] + RequestMetrics.families(requests, patterns: patterns, prefix: prefix)
@@ -88,6 +90,9 @@ final class NodeMetrics: Sendable {
                     samples: mailboxes.map { ([("thread", $0.name)], String($0.depth)) }),
                 MetricFamily("\(prefix)_channels", .gauge, help: "Occupied channels.", value: channels),
                 MetricFamily("\(prefix)_subscriptions", .gauge, help: "Subscriptions of all connections.", value: subscriptions),
+                MetricFamily(
+                    "\(prefix)_presence_list_bytes", .gauge, help: "Bytes of the encoded member lists that are kept.",
+                    value: lists.bytes),
                 MetricFamily(
                     "\(prefix)_cache_evicted_total", .counter, help: "Cached events evicted before expiry: the cache was full.",
                     value: evictions),

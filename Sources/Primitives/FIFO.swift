@@ -7,6 +7,9 @@
     /// The index of the first element that is not removed.
     @usableFromInline var start = 0
 
+    /// An empty queue keeps memory for so many elements at most.
+    @inlinable static var keptCapacityMax: Int { 16_384 }
+
     /// Creates an empty queue.
     @inlinable package init() {}
 
@@ -26,7 +29,7 @@
         let element = elements[start].take()
         start += 1
         if start == elements.count {
-            elements.removeAll(keepingCapacity: true)
+            elements.removeAll(keepingCapacity: elements.capacity <= FIFO.keptCapacityMax)
             start = 0
         } else if start >= 1_024, start * 2 >= elements.count {
             elements.removeFirst(start)

@@ -33,6 +33,9 @@ package struct Frame: Equatable, Sendable {
         messageCount = 1
     }
 
+    /// No frame at all.
+    package static let none = Frame(joining: [])
+
     /// A ping frame without payload.
     static let ping = Frame.ping(payload: [])
 

@@ -14,17 +14,18 @@ package struct Limits: Equatable, Sendable {
     /// Bytes of one WebSocket message from a client (1,024–16,777,216). Over the limit: close 1009.
     package var messageBytes = 65_536
     /// Bytes queued for a connection whose client reads slowly (65,536–1,073,741,824). Over the limit: the connection
-    /// is dropped.
+    /// is dropped, unless the client takes all of it within 10 s.
     package var outboxBytes = 1_048_576
 
     /// Simultaneous connections (0–1,000,000); 0 means no limit.
     package var connections = 0
     /// Subscriptions of one connection (1–100,000). Over the limit: an error event.
     package var subscriptions = 5_000
-    /// Occupied channels of the application (0–10,000,000); 0 means no limit. Over the limit: an error event.
+    /// Occupied channels of the application, and users whom somebody watches (0–10,000,000); 0 means no limit. Over the
+    /// limit: an error event.
     package var channels = 500_000
-    /// Subscriptions of all connections of the application (0–100,000,000); 0 means no limit. Over the limit: an error
-    /// event.
+    /// Subscriptions of all connections of the application, and the users of their watchlists (0–100,000,000); 0 means no
+    /// limit. Over the limit: an error event.
     package var appSubscriptions = 2_000_000
     /// The close code for a connection that exceeds the limit `connections`.
     package var overQuotaClose = OverQuotaClose.overCapacity

@@ -1,6 +1,7 @@
-import FanOut
 import PusherProtocol
 import Testing
+
+@testable import FanOut
 
 /// The last event of each cache channel (protocol points K1–K5).
 @Suite struct EventCacheTests {
@@ -119,22 +120,53 @@ import Testing
         #expect(property("bytes") as? Int == 2 * cost)
     }
 
-    /// `ages` contains an element for each call of `store` until stale elements are removed.
     @Test mutating func busyChannelUsesBoundedMemory() throws {
         store("1", on: "cache-quiet")
         for _ in 0..<10_000 { store("2", on: "cache-busy") }
-        let ages = try #require(property("ages") as? [(channel: ChannelName, serial: UInt64)])
-        #expect(ages.count < 100)
+        #expect(try #require(property("entries") as? [Any]).count == 2)
         #expect(cached("cache-quiet") == frame("1") && cached("cache-busy") == frame("2"))
     }
 
-    /// One event is stored per minute, so at most 30 events have not expired. `ages` may contain about as many elements
-    /// that were dropped and not yet removed.
+    /// One event is stored per minute, so at most 30 events have not expired.
     @Test mutating func manyChannelsAreAddedAndRemoved() throws {
         for index in 0..<5_000 { store("1", on: "cache-\(index)", at: Int64(index) * 60_000) }
-        let ages = try #require(property("ages") as? [(channel: ChannelName, serial: UInt64)])
-        #expect(ages.count <= 70)
+        #expect(try #require(property("entries") as? [Any]).count <= 31)
         #expect(cached("cache-4999", at: 4_999 * 60_000) != nil && cached("cache-4960", at: 4_999 * 60_000) == nil)
+    }
+
+    // MARK: Cost
+
+    @Test mutating func removesNoMoreExpiredEventsThanAreAllowed() {
+        cache = EventCache(bytesMax: .max)
+        for index in 0..<10 { store("1", on: "cache-\(index)") }
+        let count = cache.expire(at: Self.halfAnHour, removalsMax: 4)
+        #expect(count == 4 && cache.channels.count == 6)
+        #expect(cached("cache-9", at: Self.halfAnHour) == nil, "it has expired, although it is not removed")
+        store("2", on: "cache-new", at: Self.halfAnHour)
+        #expect(cache.channels.count == 5, "what is stored removes more than it adds")
+        let rest = cache.expire(at: Self.halfAnHour)
+        #expect(rest == 4 && cached("cache-new", at: Self.halfAnHour) == frame("2"))
+    }
+
+    @Test mutating func evictingAnExpiredEventIsNoEviction() {
+        cache = EventCache(bytesMax: 4 * cost("cache-a", "1"))
+        for channel in ["cache-a", "cache-b", "cache-c", "cache-d"] { store("1", on: channel) }
+        store(String(repeating: "x", count: 300), on: "cache-e", at: Self.halfAnHour)
+        #expect(cache.evictions == 0 && cached("cache-e", at: Self.halfAnHour) != nil)
+    }
+
+    @Test mutating func memoryIsGivenBackWhenFewAreLeft() throws {
+        cache = EventCache(bytesMax: .max)
+        for index in 0..<20_000 { store("1", on: "cache-\(index)", at: index < 19_990 ? 0 : Int64(index)) }
+        let isEarly = cache.releaseMemory()
+        #expect(!isEarly, "all are needed")
+        cache.expire(at: Self.halfAnHour)
+        let released = [cache.releaseMemory(), cache.releaseMemory()]
+        #expect(released == [true, false])
+        #expect(try #require(property("entries") as? [Any]).count == 10)
+        #expect(cached("cache-19990", at: 0) == frame("1") && cached("cache-19989", at: 0) == nil)
+        cache.expire(at: Self.halfAnHour + 19_992)
+        #expect(cached("cache-19992", at: 0) == nil && cached("cache-19993", at: 0) != nil, "the order of their age is kept")
     }
 
     /// A private property of the cache.

@@ -62,6 +62,13 @@ func succeeded(_ channel: String) -> Frame { ServerMessage.subscriptionSucceeded
 
 func error(_ text: String, code: Int? = nil) -> Frame { ServerMessage.error(ProtocolError(text, code: code)) }
 
+extension Instruction {
+    /// Sends the list of these members.
+    static func sendPresence(_ channel: ChannelName, _ members: [PresenceMember], to socket: SocketID) -> Instruction {
+        .sendPresence(PresenceList(channel, members), to: socket)
+    }
+}
+
 /// An instruction of the hub, and the event loop that receives it.
 struct Delivery: Equatable {
     let loop: Int

@@ -256,12 +256,12 @@ extension LoopFanOut {
     fileprivate typealias Write = LoopFanOutTests.Write
 
     /// A loop with these open connections.
-    fileprivate init(_ sockets: SocketID...) {
+    init(_ sockets: SocketID...) {
         self.init()
         for socket in sockets { open(socket) }
     }
 
-    fileprivate mutating func apply(_ instructions: [Instruction]) {
+    mutating func apply(_ instructions: [Instruction]) {
         for instruction in instructions { apply(instruction) }
     }
 

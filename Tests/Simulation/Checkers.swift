@@ -115,7 +115,7 @@ struct Checkers {
     /// Checks that an effect for a single connection names an open one and goes to that connection's loop.
     func check(_ effect: Hub.Effect, against model: ReferenceModel) throws(Discrepancy) {
         switch effect.instruction {
-        case .send(_, let socket), .sendPresence(_, _, let socket), .sendSigninSuccess(_, let socket),
+        case .send(_, let socket), .sendPresence(_, let socket), .sendSigninSuccess(_, let socket),
             .sendWatchlist(_, _, let socket):
             guard effect.loop == socket.loop, model.connections[socket] != nil else {
                 throw Discrepancy("loop \(effect.loop) has a message for \(socket), which is not open there")

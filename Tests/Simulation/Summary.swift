@@ -99,10 +99,10 @@ struct RunDigest: Equatable, Sendable {
             add(4)
             add(socket)
             add(frame)
-        case .sendPresence(let channel, let members, let socket):
+        case .sendPresence(let list, let socket):
             add(5)
-            add(channel.text)
-            for member in members { add(member.id) }
+            add(list.channel.text)
+            for member in list.members { add(member.id) }
             add(socket)
         case .sendSigninSuccess(let user, let socket):
             add(7)

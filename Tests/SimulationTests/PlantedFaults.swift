@@ -21,14 +21,14 @@ extension PlantedFault {
         PlantedFault("member_added is lost", problem: " as its message ") { lost("member_added") },
         PlantedFault("a new member is missing in its own list", problem: "subscription_succeeded") {
             altered {
-                guard case .sendPresence(let channel, let members, let socket) = $0 else { return $0 }
-                return .sendPresence(channel, members.dropLast(), to: socket)
+                guard case .sendPresence(let list, let socket) = $0 else { return $0 }
+                return .sendPresence(PresenceList(list.channel, list.members.dropLast()), to: socket)
             }
         },
         PlantedFault("a member is listed twice", problem: ", which differs from count") {
             altered {
-                guard case .sendPresence(let channel, let members, let socket) = $0 else { return $0 }
-                return .sendPresence(channel, members + members, to: socket)
+                guard case .sendPresence(let list, let socket) = $0 else { return $0 }
+                return .sendPresence(PresenceList(list.channel, list.members + list.members), to: socket)
             }
         },
         PlantedFault("the cached event precedes the confirmation", problem: " as its message ") {

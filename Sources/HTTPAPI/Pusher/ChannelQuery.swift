@@ -29,7 +29,10 @@ package enum ChannelQuery: Sendable {
             read { hub in
                 result = .channel(name, hub.occupancy(of: name, app: app), hub.cachedEvent(on: name, app: app), attributes)
             }
-        case .users(let name): read { result = .users($0.userIDs(on: name, app: app)) }
+        case .users(let name):
+            var find: () -> [String] = { [] }
+            read { find = $0.findUserIDs(on: name, app: app) }
+            result = .users(find())
         }
         return result
     }

@@ -209,7 +209,7 @@ struct SimulatedNode {
         case .relay(let event, let channel, let slot, let sender, let userID):
             deliver(ServerMessage.clientEvent(event, channel: channel, userID: userID), slot, sender)
         case .send(let frame, let socket): effects.append(.frame(frame, socket))
-        case .sendPresence(let channel, let members, let socket): effects.append(.joined(socket, channel, members))
+        case .sendPresence(let list, let socket): effects.append(.joined(socket, list.channel, list.members))
         case .close(let socket, _): effects.append(.closed(socket))
         case .notify, .sendSigninSuccess, .sendWatchlist: break
         }
