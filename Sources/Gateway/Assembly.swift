@@ -181,7 +181,7 @@ final class Assembly: Sendable {
                         entry: { accounts.entry(ofUser: $0) }) : nil,
                 summaries: SummarySettings(settings.accounts),
                 codeCountries: settings.otp.isEnabled ? settings.otp.countries : nil,
-                permits: { subjectRates.permits($0, $1) })
+                permits: { subjectRates.permits($0, $1) }, charge: { subjectRates.charge($0, $1) })
         } catch {
             throw StartError("use auth.jwt: \(error)", isConfiguration: true)
         }

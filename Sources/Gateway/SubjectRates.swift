@@ -44,6 +44,13 @@ final class SubjectRates: Sendable {
         }
     }
 
+    /// Takes further tokens for a command that is more work than one.
+    func charge(_ identity: Identity, _ tokens: Int) {
+        guard identity.role != .admin else { return }
+        let now = Int64(Clock.monotonicNanoseconds())
+        commands.withLock { $0.charge(identity.key, tokens, now: now) }
+    }
+
     private func check(_ isPermitted: Bool, _ limit: Limit) -> Bool {
         if !isPermitted { metrics.countLimited(limit) }
         return isPermitted

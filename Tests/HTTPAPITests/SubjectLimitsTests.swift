@@ -31,6 +31,16 @@ import Testing
         #expect(!permits(1, at: Self.second / 2))
     }
 
+    /// A list that costs as much as ten commands takes their tokens, also those that are not there yet.
+    @Test mutating func chargesForWork() {
+        limit(2, burst: 3)
+        #expect(permits(1))
+        limits.charge("driver:1", 9, now: 0)
+        #expect(!permits(1) && !permits(1, at: 3 * Self.second))
+        #expect(permits(1, at: 4 * Self.second), "of ten tokens, three were there")
+        #expect(permits(2))
+    }
+
     @Test mutating func rateZeroStoresNobodyForLong() {
         limit(0, burst: 1)
         #expect(permitted(0..<1_000) == 1_000)

@@ -24,6 +24,7 @@ package struct FleetRouter {
     /// The texts of all ``EndpointPattern``s.
     let patterns: [String]
     private let permits: @Sendable (Identity, SubjectRate) -> Bool
+    private let charge: @Sendable (Identity, Int) -> Void
 
     /// - Parameters:
     ///   - app: the application whose channels the fleet uses.
@@ -35,11 +36,13 @@ package struct FleetRouter {
     ///   - summaries: how drivers' summaries are made.
     ///   - codeCountries: the calling codes whose phones may sign in by code; empty: all; nil: that is off.
     ///   - permits: counts a request, and returns whether its sender may make it now.
+    ///   - charge: counts so many further requests: a command is as much work as these.
     package init(
         app: Application, authenticator: Authenticator, metricsToken: String,
         isCatalogued: @escaping @Sendable (String) -> Bool, isTimeZone: @escaping @Sendable (String) -> Bool,
         accounts: AccountCheck? = nil, summaries: SummarySettings = SummarySettings(), codeCountries: [String]? = nil,
-        permits: @escaping @Sendable (Identity, SubjectRate) -> Bool = { _, _ in true }
+        permits: @escaping @Sendable (Identity, SubjectRate) -> Bool = { _, _ in true },
+        charge: @escaping @Sendable (Identity, Int) -> Void = { _, _ in }
     ) {
         self.app = app
         self.authenticator = authenticator
@@ -56,6 +59,7 @@ package struct FleetRouter {
         self.groups = groups.map { $0.adding(to: &patterns) }
         self.patterns = patterns.texts
         self.permits = permits
+        self.charge = charge
     }
 
     /// The endpoints of a path, one for each method; none if the path is unknown.
@@ -184,6 +188,7 @@ package struct FleetRouter {
             }
             let body = try JSONBody(request.body)
             let action = try APIError.mappingJSONErrors { try read(input(body)) }
+            if action.tokens > 1, route.endpoint.rate == .command { charge(route.identity, action.tokens - 1) }
             return .command(
                 Command(
                     actor: route.identity, action: action, correlationID: request.correlationID,

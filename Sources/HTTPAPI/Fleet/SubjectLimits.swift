@@ -1,3 +1,4 @@
+import FleetRules
 import Primitives
 
 /// The kinds of requests whose rate is limited for each sender.
@@ -14,6 +15,18 @@ package enum SubjectRate: String, Sendable {
         switch self {
         case .authorization, .command: "Too many \(rawValue) of \(subject): try again"
         case .location: "Too many location updates"  // existing apps' words
+        }
+    }
+}
+
+extension Command.Action {
+    /// The tokens that a command takes of its sender's rate. Lists are as much work as many commands: some 25 ids to mark,
+    /// or 5 telemetry events, cost the store as much as one command.
+    var tokens: Int {
+        switch self {
+        case .markRead(let ids?): max(1, (ids.count + 24) / 25)
+        case .telemetry(let events): max(1, (events.count + 4) / 5)
+        default: 1
         }
     }
 }
@@ -53,6 +66,13 @@ package struct SubjectLimits {
         positions[subject] = subjects.count
         subjects.append((subject, bucket))
         return isPermitted
+    }
+
+    /// Takes further tokens for a request that was permitted and turns out to be more work. The subject may have fewer; it
+    /// then waits until they are refilled.
+    /// - Parameter now: nanoseconds on the monotonic clock.
+    package mutating func charge(_ subject: String, _ tokens: Int, now: Int64) {
+        if let position = positions[subject] { subjects[position].bucket.overdraw(tokens, limit, now: now) }
     }
 
     /// Looks at two subjects. A decision adds at most one, so their number cannot grow as long as buckets fill up.
