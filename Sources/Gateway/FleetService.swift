@@ -290,6 +290,14 @@ final class FleetService: Sendable {
         return store + pushService.queues + keys + sms
     }
 
+    private static func cumulative(_ rows: RowCounts) -> [(bound: Double, count: Int)] {
+        var count = 0
+        return zip(RowCounts.bounds, rows.buckets).map { bound, transactions in
+            count += transactions
+            return (Double(bound), count)
+        }
+    }
+
     func families(prefix: String) -> [MetricFamily] {
         let store = statistics
         var cumulative = 0
@@ -305,6 +313,10 @@ final class FleetService: Sendable {
                 MetricFamily(
                     "\(prefix)_store_commit_seconds", help: "Commit latency in seconds, including fsync.", buckets: buckets,
                     sum: Double(store.commitNanoseconds) / 1e9, count: store.commits),
+                MetricFamily(
+                    "\(prefix)_store_transaction_rows", help: "Rows that a transaction of the store has written.",
+                    buckets: Self.cumulative(store.rows), sum: Double(store.rows.sum),
+                    count: store.rows.buckets.reduce(0, +)),
                 MetricFamily(
                     "\(prefix)_store_commands_total", .counter, help: "Commands executed.", value: store.commands),
                 MetricFamily(

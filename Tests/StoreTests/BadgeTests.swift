@@ -132,7 +132,9 @@ import Testing
             case 4..<7:
                 let kind = TelemetryEvent.Kind.allCases.randomElement(using: &dice) ?? .received
                 _ = try executor.commit(telemetry(ids.randomElement(using: &dice) ?? "", kind, by: one), at: now)
-            case 7: _ = try executor.commit(command(.markRead(nil), by: one), at: now)
+            case 7:
+                _ = try executor.commit(command(.markRead(nil), by: one), at: now)
+                if Bool.random(using: &dice) { try executor.runBackgroundTasks(at: now) }
             case 8:
                 let some = (0..<3).map { _ in ids.randomElement(using: &dice) ?? "" }
                 _ = try executor.commit(command(.markRead(some), by: one), at: now)
@@ -146,7 +148,7 @@ import Testing
                 let counted = try executor.database.dump(
                     """
                     SELECT COUNT(*) FROM notifications WHERE channel = '\(person.channel)' AND read_at IS NULL \
-                    AND NOT EXISTS (SELECT 1 FROM notification_steps WHERE notification_id = id AND step LIKE 'action_%' \
+                    AND NOT \(ReadMarkTable.coversNotification) AND NOT EXISTS (SELECT 1 FROM notification_steps WHERE notification_id = id AND step LIKE 'action_%' \
                     AND subject = '\(person.key)')
                     """)
                 try #require(try "\(executor.sequences.unread(channel: person.channel))" == counted[0])

@@ -208,7 +208,7 @@ extension BatchOrder {
         #expect(try !batches.orders.hasOpen(ofCustomer: "7", createdUntil: noon - 1))
         #expect(try batches.orders.hasEndedToClear(ofCustomer: "7", createdUntil: noon))
         #expect(try batches.orders.texts(ofCustomer: "7").sorted() == ["+9198", "Asha"])
-        #expect(try batches.orders.clear(customer: "7") == 1)
+        #expect(try batches.orders.clear(customer: "7", most: 9) == 1)
         #expect(try batches.batch(open.id) == open)
         let address = try #require(try batches.batch(ended.id)?.orders[0].address)
         #expect(address == ended.orders[0].address.withoutCustomer)

@@ -189,7 +189,7 @@ private struct City {
         if case .trip(let step) = action { trips.finished(step) }
         if Int.random(in: 0..<100, using: &random) == 0 {
             let unsaved = trips.takeUnsaved()
-            try executor.transaction { () throws(DatabaseError) in try executor.save(unsaved) }
+            try executor.transaction { () throws(DatabaseError) in try executor.save(unsaved[...]) }
         }
     }
 

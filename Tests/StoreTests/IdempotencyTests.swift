@@ -93,8 +93,8 @@ import Testing
             #expect(try executor.commit(update, at: noon + Int64(number)).status == 200)
             evicted += executor.counter.drain().evictedResponses
         }
-        #expect(evicted == 300)
-        #expect(try keys(executor, of: "driver:42") == (300..<2_250).map { "k\($0)" })
+        #expect(evicted == 250)
+        #expect(try keys(executor, of: "driver:42") == (250..<2_250).map { "k\($0)" })
         #expect(try executor.commit(other).isReplay, "each user has a limit of its own")
         // After retention and a rollback, the rows are counted again.
         var removed: [RemovedDevice] = []

@@ -88,6 +88,7 @@ import Testing
         #expect(try read([id], people[0], noon + 1).contains(#""read":1"#))
         #expect(try read([id], people[0], noon + 2).contains(#""read":0"#))
         #expect(try read(nil, people[0], noon + 3).contains(#""read":1"#), "the greeting")
+        try executor.runBackgroundTasks()
         #expect(
             executor.counter.drain().arrivals.map { "\($0.event) \($0.state) \($1)" }.sorted()
                 == ["driver-removed read 1", "hello acknowledged 1", "hello read 1"])

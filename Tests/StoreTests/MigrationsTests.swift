@@ -18,7 +18,7 @@ import Trips
         "device_booking_lists",
         "device_bookings", "devices", "driver_availability", "driver_positions", "drivers", "ended_tokens", "erasures",
         "idempotency", "inbox_entries", "notification_steps", "notifications", "orders", "preferences", "publication",
-        "push_audiences", "push_jobs", "routes", "schema_migrations", "unpublished", "write_probe", "wrong_codes",
+        "push_audiences", "push_jobs", "read_marks", "routes", "schema_migrations", "unpublished", "write_probe", "wrong_codes",
     ]
 
     private static let versions = Schema.migrations.map(\.version)

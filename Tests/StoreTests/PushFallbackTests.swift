@@ -45,6 +45,7 @@ import Testing
         #expect(try jobs(executor) == ["cancelled acknowledged", "queued -", "queued -"])
         _ = try executor.commit(command(.markRead([ids[1]]), by: driver("42")))
         _ = try executor.commit(command(.markRead(nil), by: driver("42")))
+        try executor.runBackgroundTasks()
         #expect(try jobs(executor) == Array(repeating: "cancelled acknowledged", count: 3))
         #expect(executor.arrivals().contains("hello acknowledged 3"), "each once")
     }

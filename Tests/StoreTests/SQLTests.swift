@@ -20,7 +20,7 @@ import Testing
         for sql in database.preparedSQL {
             if database.sqlite != nil { #expect(throws: Never.self, "\(sql)") { _ = try database.dump("EXPLAIN \(sql)") } }
             for word in Self.sqliteOnly where !sql.contains("sqlite_master") {
-                #expect(!sql.uppercased().contains(word), "\(word) in \(sql)")
+                #expect(!sql.replacing("json_each(?)", with: "").uppercased().contains(word), "\(word) in \(sql)")
             }
         }
         #expect(Set(database.preparedSQL).count == database.preparedSQL.count, "two literals have the same text")
@@ -29,6 +29,7 @@ import Testing
     }
 
     /// Words that PostgreSQL does not support or interprets differently.
+    /// ``SQLDialect/statement(_:)`` translates `json_each(?)`.
     private static let sqliteOnly = [
         "PRAGMA", "REPLACE", "CHANGES(", "LAST_INSERT_ROWID", "ROWID", "IFNULL", "GLOB", "LIKE", "UNIXEPOCH", "STRFTIME",
         "JSON_", "SQLITE_", "BLOB", "INDEXED BY", "?1", "TOTAL(", "GROUP_CONCAT",
@@ -83,10 +84,29 @@ import Testing
                 "USING COVERING INDEX push_jobs_waiting (lane=?)"
             ),
             (
-                "UPDATE notifications SET read_at = ? WHERE channel = ? AND sequence > ?",
-                "USING INDEX sqlite_autoindex_notifications_2 (channel=? AND sequence>?)"
+                "unconfirmed = 0 WHERE channel = ? AND sequence > ?",
+                "USING INDEX sqlite_autoindex_notifications_2 (channel=? AND sequence>? AND sequence<?)"
+            ),
+            ("unconfirmed = 0 WHERE id IN (SELECT value", "USING INDEX sqlite_autoindex_notifications_1 (id=?)"),
+            ("SELECT event, seen_at, acknowledged_at FROM notifications WHERE id IN", "notifications_1 (id=?)"),
+            ("SELECT event, seen_at, acknowledged_at FROM notifications WHERE channel", "notifications_2 (channel=? AND"),
+            (
+                "UPDATE inbox_entries AS entry SET read_at = ?",
+                "SEARCH entry USING INDEX sqlite_autoindex_inbox_entries_1 (recipient=? AND notification_id=?)"
             ),
             ("WHERE recipient = ? AND read_at IS NULL", "USING INDEX inbox_entries_unread (recipient=?)"),
+            ("SELECT MAX(notification_id)", "USING COVERING INDEX sqlite_autoindex_inbox_entries_1 (recipient=?)"),
+            (
+                "DELETE FROM deliveries WHERE (channel, sequence, owner, device) IN (SELECT channel",
+                "(channel=? AND sequence<?)"
+            ),
+            ("UPDATE notification_steps SET detail = NULL", "notification_steps_by_subject (subject=?)"),
+            ("SELECT 1 FROM read_marks WHERE recipient", "COVERING INDEX read_marks_by_recipient (recipient=? AND entry>?)"),
+            ("ORDER BY job.turn, job.number", "SEARCH mark USING COVERING INDEX sqlite_autoindex_read_marks_1 (channel=?"),
+            (
+                "AND step.subject = ?) ORDER BY sequence LIMIT ?",
+                "SEARCH mark USING COVERING INDEX sqlite_autoindex_read_marks_1 (channel=? AND sequence>?)"
+            ),
             ("SET state = 'expired'", "USING INDEX push_jobs_ageing (lane=? AND expires_at<?)"),
             ("SELECT MAX(turn)", "USING INDEX push_jobs_open (recipient=? AND lane=?)"),
             ("ELSE 'superseded' END", "SEARCH newer USING COVERING INDEX push_jobs_news (recipient=? AND collapse_key=? AND"),
@@ -206,8 +226,9 @@ import Testing
             try #require(statements.count == 1, "\(fragment) \(statements)")
             let plan = try executor.database.dump("EXPLAIN QUERY PLAN \(statements[0])")
                 .map { $0.split(separator: "|").last.map(String.init) ?? "" }.joined(separator: "; ")
-            #expect(
-                plan.contains(expected) && !plan.contains("SCAN") && !plan.contains("TEMP B-TREE"), "\(plan)\n\(statements[0])")
+            // The list of ids in a parameter is no table.
+            let isScan = plan.replacing("SCAN json_each", with: "").contains("SCAN")
+            #expect(plan.contains(expected) && !isScan && !plan.contains("TEMP B-TREE"), "\(plan)\n\(statements[0])")
         }
     }
 
@@ -263,13 +284,13 @@ import Testing
         _ = try batches.orderElsewhere([order], than: account.id)
         _ = try (batches.waiting(most: 1), batches.due(at: noon, most: 1))
         _ = try batches.completed(of: account.id, since: 0)
-        _ = try batches.clearName(ofDriver: "42")
+        _ = try batches.clearName(ofDriver: "42", most: 1)
         try orders.store(reportResponse: [], of: order, in: batch.id)
         _ = try orders.reportResponse(of: order, in: batch.id)
         try orders.store(OTPAttempts(wrongAt: [noon]), for: order, now: noon)
         _ = try (orders.attempts(for: order), orders.deleteAttempts(before: 0, most: 1))
         _ = try (orders.texts(ofCustomer: "7"), orders.namesCustomer("7"))
-        _ = try orders.clear(customer: "7")
+        _ = try orders.clear(customer: "7", most: 1)
         try orders.clearReports(ofAccount: account.id)
         _ = try orders.hasOpen(ofCustomer: "7", createdUntil: noon)
         _ = try orders.hasEndedToClear(ofCustomer: "7", createdUntil: noon)
@@ -332,8 +353,9 @@ import Testing
         try orders.eachOpen { _ in }
         _ = try orders.open(driverID: "42")
         _ = try orders.deleteExpired(before: 0, most: 1)
-        _ = try orders.clearName(ofDriver: "42")
-        _ = try orders.clearName(ofCustomer: "7")
+        _ = try orders.clearName(ofDriver: "42", most: 1)
+        _ = try orders.clearName(ofCustomer: "7", most: 1)
+        _ = try orders.clearPlaces(ofCustomer: "7", most: 1)
         for person in [driver("42"), customer("7")] {
             _ = try orders.names(of: person)
             _ = try orders.hasOpen(of: person, createdUntil: noon)
@@ -345,7 +367,7 @@ import Testing
         _ = try routes.route(id: "R")
         _ = try routes.open(driverID: "42")
         _ = try routes.deleteExpired(before: 0, most: 1)
-        _ = try routes.clearName(ofDriver: "42")
+        _ = try routes.clearName(ofDriver: "42", most: 1)
         _ = try routes.names(ofDriver: "42")
         _ = try routes.hasOpen(ofDriver: "42", createdUntil: noon)
         try executor.drivers.store(DriverCard(id: "42"), now: noon)
@@ -388,11 +410,11 @@ import Testing
         var count = NotificationTable.FiguresCount(createdAfter: 0)
         _ = try notifications.count(&count, most: 1)
         _ = try notifications.markAcknowledged("N", now: noon)
-        for ids in [["N"], nil] {
-            _ = try notifications.markAcknowledged(ids, channel: "driver-42", after: 0, now: noon)
-        }
-        _ = try notifications.markSeen("N", channel: "driver-42", now: noon)
-        for ids in [["N"], nil] { _ = try notifications.markRead(ids, channel: "driver-42", after: 0, now: noon) }
+        _ = try notifications.markSeen("N", channel: "driver-42", readTo: 0, now: noon)
+        _ = try notifications.markRead(ids: Array(#"["N"]"#.utf8), channel: "driver-42", after: 0, now: noon)
+        try executor.database.run("UPDATE notifications SET read_at = NULL")
+        _ = try notifications.markRead(channel: "driver-42", after: 0, upTo: 9, at: noon)
+        _ = try notifications.sequence(of: "driver-42", 1, after: 0)
         _ = try notifications.rowsToRedact(after: "", upTo: "~", most: 1)
         try notifications.replaceData(of: "N", by: Array("{}".utf8))
         _ = try notifications.deleteExpired(before: 0, most: 1)
@@ -401,8 +423,8 @@ import Testing
         _ = try executor.sequences.addUnread(channel: "customer-7", now: noon)
         _ = try executor.sequences.unread(channel: "driver-42")
         _ = try executor.sequences.readTo(channel: "driver-42")
-        try executor.sequences.markAllRead(channel: "driver-42")
-        try executor.sequences.subtractUnread(1, channel: "driver-42")
+        _ = try executor.sequences.markAllRead(channel: "driver-42")
+        try executor.sequences.subtract(unread: 1, unmarked: 1, channel: "driver-42")
         _ = try executor.sequences.deleteExpired(before: 0, most: 1)
         try executor.probe.insert()
         try executor.probe.remove()
@@ -411,7 +433,7 @@ import Testing
         _ = try steps.count(of: "N", by: "driver:42")
         _ = try steps.kinds(of: "N", by: "driver:42")
         _ = try steps.strayCount(of: "driver:42")
-        _ = try steps.clearDetails(of: "driver:42")
+        _ = try steps.clearDetails(of: "driver:42", most: 1)
         for row in try steps.rowsToRedact(after: .init(), most: 1) { try steps.replaceDetail(of: row.key, by: []) }
         _ = try steps.steps(of: "N")
         _ = try steps.deleteExpired(before: 0, most: 1)
@@ -420,10 +442,22 @@ import Testing
         _ = try inbox.afterSequence(of: "N", for: "customer:7")
         _ = try inbox.newest(for: "customer:7", before: nil, limit: 1)
         _ = try inbox.markSeen("N", for: "customer:7", now: noon)
-        for ids in [["N"], nil] { _ = try inbox.markRead(ids, for: "customer:7", now: noon) }
+        _ = try inbox.lastID(for: "customer:7")
+        _ = try inbox.markRead(ids: Array(#"["N"]"#.utf8), for: "customer:7", now: noon)
+        _ = try inbox.markRead(upTo: "N", for: "customer:7", at: noon, most: 1)
         _ = try inbox.readSteps(of: "N")
         _ = try inbox.expired(after: 0, upTo: noon)
         _ = try inbox.deleteExpired(before: 0, most: 1)
+        for number in 0...Int64(ReadMarkTable.perInboxMax) {
+            try executor.readMarks.add(
+                ReadMarkTable.Mark(
+                    channel: "customer-7", sequence: number, entry: "N", recipient: "customer:7", readAt: noon, writtenTo: 0))
+        }
+        _ = try executor.readMarks.covers(entry: "N", of: "customer:7")
+        if let mark = try executor.readMarks.first() {
+            try executor.readMarks.advance(mark, to: 1)
+            try executor.readMarks.remove(mark)
+        }
         _ = try audit.lastID()
         try audit.append(
             AuditEntry(at: noon, actor: "admin:1", action: "a", subject: .order("A"), correlationID: "c"), id: "1")
@@ -432,9 +466,9 @@ import Testing
         try audit.entries(of: .route("R")) { _ in }
         try audit.entries(of: .account("A")) { _ in }
         try audit.entries(of: .batch("A")) { _ in }
-        _ = try audit.clearDetails(of: "admin:1")
+        _ = try audit.clearDetails(of: "admin:1", most: 1)
         _ = try audit.positions(before: noon, most: 1)
-        _ = try audit.arrivals(ofDriver: "42")
+        _ = try audit.arrivals(ofDriver: "42", most: 1)
         try audit.removePosition(of: "1", details: nil)
         for row in try audit.rowsToRedact(after: "", most: 1) {
             try audit.replace(reason: nil, details: nil, of: row.id)
@@ -445,7 +479,6 @@ import Testing
         for row in try responses.rowsToRedact(after: 0, about: 1) { try responses.replaceBody(of: row, by: []) }
         _ = try responses.count(of: "admin:1")
         _ = try responses.deleteOldest(of: "admin:1", most: 1)
-        _ = try responses.remove(of: "admin:1")
         _ = try responses.deleteExpired(now: noon, most: 1)
     }
 
@@ -473,7 +506,8 @@ import Testing
         _ = try executor.deliveries.isConfirmed(notificationID: "N", by: key.owner)
         _ = try executor.outbox.jobs.firstAcceptedLane(of: "N", for: key.owner)
         _ = try executor.outbox.jobs.firstAcceptedAt(of: "N", for: key.owner)
-        try executor.deliveries.remove(of: key.owner, channel: key.channel)
+        _ = try executor.deliveries.remove(channel: key.channel, upTo: 1, most: 1)
+        try executor.deliveries.removeForEveryDriver(of: key.owner, after: 0, upTo: 1)
         _ = try executor.deliveries.deleteExpired(before: 0, most: 1)
         try executor.deliveries.deleteAll(before: 0, most: 1)
         try executor.sequences.eraseAll(channel: key.channel)
@@ -541,7 +575,7 @@ import Testing
         try jobs.drop(1, .expired, reason: nil, now: noon)
         _ = try jobs.expire(.fcm, now: noon, most: 1)
         _ = try jobs.due(.fcm, now: noon, most: 1)
-        try jobs.limitDueTimes(.fcm, to: noon)
+        _ = try jobs.limitDueTimes(.fcm, to: noon, most: 1)
         try jobs.queueRetry(2, turn: 1)
         _ = try jobs.nextDueAt(.fcm)
         _ = try jobs.deleteExpired(before: 0, most: 1)
@@ -578,6 +612,7 @@ import Testing
         try erasures.add(driver("42"), texts: ["Ann"], lastID: "", now: noon)
         _ = try erasures.first()
         _ = try erasures.waiting()
+        try erasures.advanceBroadcasts(to: 1, of: driver("42"))
         try erasures.markWaiting(driver("42"))
         try erasures.remove(driver("42"))
     }

@@ -41,12 +41,13 @@ import Testing
         #expect(try read([], noon + 3).contains(#""read":0"#))
         #expect(try read(nil, noon + 4).contains(#""read":2"#))
         #expect(try read(nil, noon + 5).contains(#""read":0"#))
+        try executor.runBackgroundTasks()
         #expect(
             try executor.database.dump("SELECT channel, read_at FROM notifications WHERE read_at IS NOT NULL ORDER BY id")
                 == ["driver-42|\(noon + 1)", "driver-42|\(noon + 4)", "driver-42|\(noon + 4)"])
     }
 
-    /// Marking all as read takes as long as there are new notifications, not as long as the mailbox is.
+    /// Marking all as read takes the same time for each mailbox.
     @Test(.fileOnly) func markingAllAsReadDoesNotWalkTheMailbox() throws {
         let executor = try store.executor()
         _ = try executor.commit(assign("A", to: "42"))
@@ -56,16 +57,19 @@ import Testing
             INSERT INTO notifications (id, channel, sequence, event, data, correlation_id, actor, action, created_at, \
             expires_at, collapse_key) SELECT 'N' || n, 'driver-42', n, 'e', '{}', 'c', 'a', 'a', \(noon), \(noon), 'N' FROM numbers
             """)
-        try executor.database.run("UPDATE channel_sequences SET last = 20000, unread = 20000 WHERE channel = 'driver-42'")
+        try executor.database.run(
+            "UPDATE channel_sequences SET last = 20000, unread = 20000, unmarked = 20000 WHERE channel = 'driver-42'")
         let readAll = command(.markRead(nil), by: driver("42"))
-        #expect(try executor.commit(readAll).text.contains(#""read":20000"#))
-        _ = try executor.commit(assign("B", to: "42"))
-        let work = try executor.instructions {
-            let reply = try executor.commit(readAll)
-            #expect(reply.text.contains(#""read":1"#))
+        try executor.runBackgroundTasks()
+        for (unread, limit) in [(20_000, 2_000), (1, 2_000)] {
+            let work = try executor.instructions {
+                let reply = try executor.commit(readAll)
+                #expect(reply.text.contains(#""read":\#(unread)}"#))
+            }
+            #expect(work < limit, "\(work) instructions of SQLite's virtual machine")
+            #expect(try executor.sequences.unread(channel: "driver-42") == 0)
+            _ = try executor.commit(assign("B\(unread)", to: "42"))
         }
-        #expect(work < 2_000, "\(work) instructions of SQLite's virtual machine")
-        #expect(try executor.sequences.unread(channel: "driver-42") == 0)
     }
 
     /// A device may report events of unknown notifications, but must not fill the disk with such reports.
@@ -184,6 +188,7 @@ import Testing
             ])
         for _ in 0..<2 { _ = try executor.commit(command(.markRead(nil), by: driver("42"))) }
         _ = try executor.commit(command(.markRead([own, all]), by: driver("42")))
+        try executor.runBackgroundTasks()
         #expect(counts(executor) == ["hello read 1"])
     }
 

@@ -1,5 +1,5 @@
 /// The SQL that differs between SQLite and PostgreSQL. All other statements of Store run on both: they use `?` for
-/// parameters, and no functions, types and clauses that only one of the two has.
+/// parameters, and no functions, types and clauses that only one of the two has, except `json_each(?)`.
 enum SQLDialect {
     case sqlite, postgres
 
@@ -20,6 +20,16 @@ enum SQLDialect {
         // Whatever the server's default is: a statement must see what was committed while it waited for a lock.
         case (.postgres, .writing): "BEGIN ISOLATION LEVEL READ COMMITTED"
         case (.postgres, .reading): "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY"
+        }
+    }
+
+    /// A statement with parameters. `SELECT value FROM json_each(?)` yields the elements of a JSON array of strings, so that
+    /// one statement handles many ids.
+    func statement(_ sql: String) -> String {
+        switch self {
+        case .sqlite: sql
+        case .postgres:
+            sql.replacing("json_each(?)", with: "json_array_elements_text(CAST(? AS JSON)) AS element (value)")
         }
     }
 

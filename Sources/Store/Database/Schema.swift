@@ -13,7 +13,8 @@ enum Schema {
         Migration(version: 12, statements: tripDriverName), Migration(version: 13, statements: accounts),
         Migration(version: 14, statements: batches),
         Migration(version: 15, statements: codes), Migration(version: 16, statements: commitMarks),
-        Migration(version: 17, statements: cluster), Migration(version: 19, statements: fewCursors),
+        Migration(version: 17, statements: cluster), Migration(version: 18, statements: readMarks),
+        Migration(version: 19, statements: fewCursors),
     ]
 
     private static let bookkeeping = [

@@ -12,8 +12,8 @@ extension CommandExecutor {
     ///    card, account and positions, and the account and the sign-ins of a customer who signs in by code, whose tokens
     ///    are refused from then on. Clears the person's name in orders and routes, the person's notes and positions in
     ///    the audit log, and the details of the notification steps that the person's devices reported. All of these rows
-    ///    are found by the person's id.
-    /// 2. In background slices (``eraseSome()``): searches all notifications, and other people's stored responses,
+    ///    are found by the person's id; of each kind, this transaction handles ``clearedMax`` at most.
+    /// 2. In background slices (``eraseSome()``): handles the others of these rows, then searches all notifications, and other people's stored responses,
     ///    audit entries and notification steps, and redacts the person's names and addresses there (``Redaction``),
     ///    for a driver also the phone number and the license plate of the card. ``ErasureTable`` stores the progress.
     /// 3. When the orders and routes that were open at the time of the request have ended (``resumeErasures()``):
@@ -21,8 +21,8 @@ extension CommandExecutor {
     ///    coordinates, because the driver needs them.
     /// 4. After each search: runs a checkpoint, which removes the old content from the write-ahead log.
     ///
-    /// The audit log keeps the person's actions under the person's id. For admins and ops only step 1 and the
-    /// checkpoint apply: notifications do not contain their names.
+    /// The audit log keeps the person's actions under the person's id. For admins and ops there is no search: notifications
+    /// do not contain their names.
     func erase(_ named: Identity, _ command: Command, _ now: Int64) throws(DatabaseError) -> CommandResult {
         let account = named.role == .driver ? try accounts.account(ofDriver: named.id) : nil
         let person = account.map { Identity(role: .driver, id: $0.personID) } ?? named
@@ -34,7 +34,8 @@ extension CommandExecutor {
         counts.devices = devices.count
         counts.preferences = try outbox.preferences.remove(of: key)
         counts.pushes = try outbox.cancel(of: key, reason: "erased", now: now)
-        try removeDeliveries(to: person)
+        for channel in [person.channel, FleetChannel.drivers.name] { try cursors.remove(of: key, channel: channel) }
+        try sequences.eraseAll(channel: person.channel)
         let customer = try endAccount(of: person, now)
         let known = account?.identifyingTexts ?? customer?.0.identifyingTexts ?? []
         let texts = try texts(of: person) + known
@@ -43,13 +44,10 @@ extension CommandExecutor {
             try batches.orders.clearReports(ofAccount: account.id)
             try accounts.remove(id: account.id)
         }
-        try clearRows(of: person, &counts)
-        if person.role == .driver || person.role == .customer {
-            try erasures.add(person, texts: texts, lastID: try notifications.lastID() ?? "", now: now)
-            backgroundTasks.insert(.erasures)
-        } else {
-            backgroundTasks.insert(.checkpoint)
-        }
+        try erasures.add(person, texts: texts, lastID: try notifications.lastID() ?? "", now: now)
+        _ = try clearRows(of: person, &counts)
+        _ = try removeDeliveriesForEveryDriver(to: person, after: 0)
+        backgroundTasks.insert(.erasures)
         try audit(.erasure(of: person, command, now))
         var result = result(.erasure(counts), of: command)
         result.erased = person
@@ -74,30 +72,53 @@ extension CommandExecutor {
         }
     }
 
-    /// Deletes a person's stored responses, and clears the person's data in other rows that are found by id. Records in
-    /// `counts` how many rows of each kind changed.
-    private func clearRows(of person: Identity, _ counts: inout ErasureCounts) throws(DatabaseError) {
-        counts.storedResponses = try idempotency.remove(of: person.key)
+    /// The most rows of each kind that one transaction clears.
+    static let clearedMax = 250
+
+    /// Deletes a person's stored responses and the deliveries on the person's channel, and clears the person's data in
+    /// other rows that are found by id, ``clearedMax`` of each kind at most. Records in `counts` how many rows of each
+    /// kind changed.
+    /// - Returns: whether more may be left.
+    func clearRows(of person: Identity, _ counts: inout ErasureCounts) throws(DatabaseError) -> Bool {
+        let most = Self.clearedMax
+        var largest = 0
+        /// Notes the rows of a kind.
+        func cleared(_ count: Int) -> Int {
+            largest = max(largest, count)
+            return count
+        }
+        counts.storedResponses = cleared(try idempotency.deleteOldest(of: person.key, most: most))
+        let erasedTo = try sequences.end(of: person.channel).erasedTo
+        _ = cleared(try deliveries.remove(channel: person.channel, upTo: erasedTo, most: most))
         switch person.role {
         case .driver:
-            counts.orders = try orders.clearName(ofDriver: person.id) + batches.clearName(ofDriver: person.id)
-            counts.routes = try routes.clearName(ofDriver: person.id)
+            counts.orders =
+                cleared(try orders.clearName(ofDriver: person.id, most: most))
+                + cleared(try batches.clearName(ofDriver: person.id, most: most))
+            counts.routes = cleared(try routes.clearName(ofDriver: person.id, most: most))
             try drivers.remove(ofDriver: person.id)
-            try removePositions(ofDriver: person.id)
+            _ = cleared(try removePositions(ofDriver: person.id, most: most))
         case .customer:
-            counts.orders = try orders.clearName(ofCustomer: person.id) + batches.orders.clear(customer: person.id)
+            counts.orders =
+                cleared(try orders.clearName(ofCustomer: person.id, most: most))
+                + cleared(try batches.orders.clear(customer: person.id, most: most))
+            _ = cleared(try orders.clearPlaces(ofCustomer: person.id, most: most))
         case .admin, .ops: break
         }
-        counts.auditDetails = try auditTable.clearDetails(of: person.key)
-        counts.stepDetails = try steps.clearDetails(of: person.key)
+        counts.auditDetails = cleared(try auditTable.clearDetails(of: person.key, most: most))
+        counts.stepDetails = cleared(try steps.clearDetails(of: person.key, most: most))
+        return largest == most
     }
 
-    private func removeDeliveries(to person: Identity) throws(DatabaseError) {
-        for channel in [person.channel, FleetChannel.drivers.name] {
-            try cursors.remove(of: person.key, channel: channel)
-            try deliveries.remove(of: person.key, channel: channel)
-        }
-        try sequences.eraseAll(channel: person.channel)
+    /// Deletes the deliveries to a driver of the next notifications for all drivers.
+    /// - Returns: whether more are left.
+    func removeDeliveriesForEveryDriver(to person: Identity, after cursor: Int64) throws(DatabaseError) -> Bool {
+        guard person.role == .driver, cursor < .max else { return false }
+        let channel = FleetChannel.drivers.name
+        let end = try notifications.sequence(of: channel, Self.clearedMax, after: cursor) ?? .max
+        try deliveries.removeForEveryDriver(of: person.key, after: cursor, upTo: end)
+        try erasures.advanceBroadcasts(to: end, of: person)
+        return end < .max
     }
 
     // MARK: End of the search
@@ -131,7 +152,7 @@ extension CommandExecutor {
             let person = erasure.person
             let texts = try texts(of: person)
             var counts = ErasureCounts()  // not used: the response was sent when the erasure was requested
-            try clearRows(of: person, &counts)
+            _ = try clearRows(of: person, &counts)
             try erasures.restart(person, texts: texts, lastID: try notifications.lastID() ?? "")
             backgroundTasks.insert(.erasures)
         }

@@ -16,6 +16,12 @@ extension CommandExecutor {
     func eraseSome() throws(DatabaseError) -> Bool {
         guard var erasure = try erasures.first() else { return false }
         let person = erasure.person
+        if erasure.progress == ErasureTable.Progress(), try clearMore(erasure) { return true }
+        guard person.role == .driver || person.role == .customer else {
+            try erasures.remove(person)
+            backgroundTasks.insert(.checkpoint)
+            return true
+        }
         var redaction = Redaction(of: person, texts: erasure.texts)
         if person.role == .customer {
             redaction.bookings = Redaction.Bookings(try orders.references(ofCustomer: person.id))
@@ -31,6 +37,15 @@ extension CommandExecutor {
             try finish(erasure)
         }
         return true
+    }
+
+    /// Clears further rows that are found by the person's id, before the search begins.
+    /// - Returns: whether more may be left.
+    private func clearMore(_ erasure: ErasureTable.Erasure) throws(DatabaseError) -> Bool {
+        var counts = ErasureCounts()  // not used: the response was sent when the erasure was requested
+        let hasRows = try clearRows(of: erasure.person, &counts)
+        let hasDeliveries = try removeDeliveriesForEveryDriver(to: erasure.person, after: erasure.broadcastCursor)
+        return hasRows || hasDeliveries
     }
 
     /// - Returns: whether all tables are searched.

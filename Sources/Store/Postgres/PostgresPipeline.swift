@@ -23,7 +23,7 @@ final class PostgresText: Sendable {
         self.sql = sql
         self.number = number
         self.name = name ?? "s\(number)"
-        (numberedSQL, parameterCount) = PostgresStatement.numbered(sql)
+        (numberedSQL, parameterCount) = PostgresStatement.numbered(SQLDialect.postgres.statement(sql))
         isReading = sql.hasPrefix("SELECT")
         let words = sql.split { !$0.isLetter && $0 != "_" }
         names = isReading ? Set(words) : []

@@ -13,6 +13,8 @@ final class SQLiteConnection: DatabaseConnection {
     /// The pages in the write-ahead log after this connection's last commit, since it reports them
     /// (``setUpWriting(_:)``).
     private(set) var logPages = 0
+    /// Called about every ten milliseconds while a statement runs (``reportProgress(to:)``).
+    private var onProgress: () -> Void = {}
     /// The locks that keep other gateways from writing; nil for a connection without them. They are released only after the
     /// connection is closed.
     let file: StoreFile?
@@ -72,6 +74,19 @@ final class SQLiteConnection: DatabaseConnection {
         try execute("PRAGMA secure_delete = ON")
         // 64 MiB. A long read can make the log larger; SQLite truncates the log to this size afterwards.
         try execute("PRAGMA journal_size_limit = 67108864")
+    }
+
+    /// Calls `onProgress` about every ten milliseconds while a statement runs, so that a watchdog does not take a long
+    /// statement for a thread that is stuck.
+    func reportProgress(to onProgress: @escaping () -> Void) {
+        self.onProgress = onProgress
+        sqlite3_progress_handler(
+            handle, 500_000,
+            { connection in
+                guard let connection else { return 0 }
+                Unmanaged<SQLiteConnection>.fromOpaque(connection).takeUnretainedValue().onProgress()
+                return 0  // anything else would interrupt the statement
+            }, Unmanaged.passUnretained(self).toOpaque())
     }
 
     func prepare(_ sql: String) throws(DatabaseError) -> any DatabaseStatement { try SQLiteStatement(sql, on: self) }

@@ -69,12 +69,13 @@ struct AuditTable {
     /// Clears the details of a user's progress reports, and of what a driver has reported of batches. These details contain
     /// notes and positions.
     /// - Returns: the number of reports that had details.
-    func clearDetails(of actor: String) throws(DatabaseError) -> Int {
+    func clearDetails(of actor: String, most: Int) throws(DatabaseError) -> Int {
         try database.changeCountingRows(
             """
-            UPDATE audit SET details = NULL, has_position = 0 WHERE actor = ? AND details IS NOT NULL \
-            AND (action = 'progress' OR batch_id IS NOT NULL AND action IN ('pickup', 'status', 'complete'))
-            """, .string(actor))
+            UPDATE audit SET details = NULL, has_position = 0 WHERE id IN (SELECT id FROM audit WHERE actor = ? \
+            AND details IS NOT NULL \
+            AND (action = 'progress' OR batch_id IS NOT NULL AND action IN ('pickup', 'status', 'complete')) LIMIT ?)
+            """, .string(actor), .integer(most))
     }
 
     // MARK: Positions
@@ -93,10 +94,10 @@ struct AuditTable {
     }
 
     /// The entries with positions about a driver whom the gateway itself has found at the pickup.
-    func arrivals(ofDriver id: String) throws(DatabaseError) -> [PositionRow] {
+    func arrivals(ofDriver id: String, most: Int) throws(DatabaseError) -> [PositionRow] {
         try database.all(
-            "SELECT id, details FROM audit WHERE has_position = 1 AND driver_after = ? AND actor = ?", .string(id),
-            .string(DispatchPlanner.actor), as: { PositionRow(id: $0.string(0), details: $0.optionalBytes(1)) })
+            "SELECT id, details FROM audit WHERE has_position = 1 AND driver_after = ? AND actor = ? LIMIT ?", .string(id),
+            .string(DispatchPlanner.actor), .integer(most), as: { PositionRow(id: $0.string(0), details: $0.optionalBytes(1)) })
     }
 
     /// Replaces an entry's details by others without a position.

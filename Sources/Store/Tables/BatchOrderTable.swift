@@ -117,13 +117,14 @@ struct BatchOrderTable {
 
     /// Clears a customer's name, phone and flat number in batches that are over.
     /// - Returns: the number of orders that contained one of these.
-    func clear(customer id: String) throws(DatabaseError) -> Int {
+    func clear(customer id: String, most: Int) throws(DatabaseError) -> Int {
         try database.changeCountingRows(
             """
-            UPDATE batch_orders SET name = NULL, phone = NULL, flat_number = NULL WHERE customer_id = ? \
-            AND COALESCE(name, phone, flat_number) IS NOT NULL AND batch_id IN (SELECT id FROM batches \
-            WHERE status IN ('COMPLETED', 'PARTIAL_COMPLETE', 'CANCELLED'))
-            """, .string(id))
+            UPDATE batch_orders SET name = NULL, phone = NULL, flat_number = NULL WHERE (batch_id, id) IN (SELECT batch_id, id \
+            FROM batch_orders \
+            WHERE customer_id = ? AND COALESCE(name, phone, flat_number) IS NOT NULL AND batch_id IN (SELECT id FROM batches \
+            WHERE status IN ('COMPLETED', 'PARTIAL_COMPLETE', 'CANCELLED')) LIMIT ?)
+            """, .string(id), .integer(most))
     }
 
     /// Clears what a driver has written about orders.

@@ -161,9 +161,12 @@ struct BatchTable {
 
     /// Clears a driver's name.
     /// - Returns: the number of batches that contained it.
-    func clearName(ofDriver id: String) throws(DatabaseError) -> Int {
+    func clearName(ofDriver id: String, most: Int) throws(DatabaseError) -> Int {
         try database.changeCountingRows(
-            "UPDATE batches SET driver_name = NULL WHERE driver_id = ? AND driver_name IS NOT NULL", .string(id))
+            """
+            UPDATE batches SET driver_name = NULL WHERE id IN (SELECT id FROM batches WHERE driver_id = ? \
+            AND driver_name IS NOT NULL LIMIT ?)
+            """, .string(id), .integer(most))
     }
 }
 

@@ -1,4 +1,5 @@
-/// The last sequence number of each channel, and the channel's number of unread notifications.
+/// The last sequence number of each channel, and how many notifications of its owner's inbox are unread, and have no
+/// read mark.
 ///
 /// Each action has two notifications on `admin-channel`, so a channel's row is written at most twice in a transaction:
 /// by its first notification, and by ``flush()``.
@@ -35,9 +36,9 @@ final class ChannelSequenceTable {
         }
         let last = try database.first(
             """
-            INSERT INTO channel_sequences (channel, last, passing, used_at, unread) VALUES (?, 1, ?, ?, 1) \
+            INSERT INTO channel_sequences (channel, last, passing, used_at, unread, unmarked) VALUES (?, 1, ?, ?, 1, 1) \
             ON CONFLICT (channel) DO UPDATE SET last = channel_sequences.last + 1, used_at = excluded.used_at, \
-            unread = channel_sequences.unread + 1 RETURNING last
+            unread = channel_sequences.unread + 1, unmarked = channel_sequences.unmarked + 1 RETURNING last
             """, .string(channel), .integer(Self.isPassing(channel) ? 1 : 0), .integer(now), as: { $0.integer(0) })
         guard let last else { throw .unreadable("the new sequence number", doing: "advancing a channel's sequence") }
         advanced[channel] = Advance(last: last, usedAt: now)
@@ -74,11 +75,11 @@ final class ChannelSequenceTable {
         guard advance.unwritten > 0 else { return }
         try database.change(
             """
-            INSERT INTO channel_sequences (channel, last, passing, used_at, unread) VALUES (?, ?, ?, ?, ?) \
+            INSERT INTO channel_sequences (channel, last, passing, used_at, unread, unmarked) VALUES (?, ?, ?, ?, ?, ?) \
             ON CONFLICT (channel) DO UPDATE SET last = excluded.last, used_at = excluded.used_at, \
-            unread = channel_sequences.unread + excluded.unread
+            unread = channel_sequences.unread + excluded.unread, unmarked = channel_sequences.unmarked + excluded.unmarked
             """, .string(channel), .integer(advance.last), .integer(Self.isPassing(channel) ? 1 : 0),
-            .integer(advance.usedAt), .integer(advance.unwritten))
+            .integer(advance.usedAt), .integer(advance.unwritten), .integer(advance.unwritten))
     }
 
     /// Forgets what is not written yet. Call it after a transaction was rolled back.
@@ -93,8 +94,9 @@ final class ChannelSequenceTable {
         try flush(channel)
         let last = try database.first(
             """
-            INSERT INTO channel_sequences (channel, last, passing, used_at, unread) VALUES (?, 0, 0, ?, 1) \
-            ON CONFLICT (channel) DO UPDATE SET unread = channel_sequences.unread + 1 RETURNING last
+            INSERT INTO channel_sequences (channel, last, passing, used_at, unread, unmarked) VALUES (?, 0, 0, ?, 1, 1) \
+            ON CONFLICT (channel) DO UPDATE SET unread = channel_sequences.unread + 1, \
+            unmarked = channel_sequences.unmarked + 1 RETURNING last
             """, .string(channel), .integer(now), as: { $0.integer(0) })
         guard let last else { throw .unreadable("the last sequence number", doing: "counting an unread notification") }
         return last
@@ -122,11 +124,18 @@ final class ChannelSequenceTable {
             "SELECT read_to FROM channel_sequences WHERE channel = ?", .string(channel), as: { $0.integer(0) }) ?? 0
     }
 
-    /// Records that all notifications of a channel are read.
-    func markAllRead(channel: String) throws(DatabaseError) {
+    /// Records that the whole inbox of a channel's owner is read.
+    /// - Returns: the sequence number up to which the channel was read before, its last one, and how many notifications of
+    ///   the inbox had no read mark; nil if there is nothing to mark.
+    func markAllRead(channel: String) throws(DatabaseError) -> (readTo: Int64, last: Int64, unmarked: Int)? {
         try flush(channel)
+        let inbox = try database.first(
+            "SELECT read_to, last, unmarked FROM channel_sequences WHERE channel = ?", .string(channel),
+            as: { (readTo: $0.integer(0), last: $0.integer(1), unmarked: Int($0.integer(2))) })
+        guard let inbox, inbox.readTo < inbox.last || inbox.unmarked > 0 else { return nil }
         try database.change(
-            "UPDATE channel_sequences SET read_to = last WHERE channel = ? AND read_to < last", .string(channel))
+            "UPDATE channel_sequences SET read_to = last, unread = 0, unmarked = 0 WHERE channel = ?", .string(channel))
+        return inbox
     }
 
     /// The number of notifications of a channel that its owner has neither read nor acted upon.
@@ -137,13 +146,16 @@ final class ChannelSequenceTable {
                 "SELECT unread FROM channel_sequences WHERE channel = ?", .string(channel), as: { $0.integer(0) }) ?? 0)
     }
 
-    /// Subtracts `count` from a channel's number of unread notifications. Call it when so many unread notifications
-    /// were read, acted upon or deleted.
-    func subtractUnread(_ count: Int, channel: String) throws(DatabaseError) {
-        guard count > 0 else { return }
+    /// Subtracts notifications of an inbox that were marked as read, acted upon or deleted.
+    /// - Parameters:
+    ///   - unread: those that were unread before.
+    ///   - unmarked: those that had no read mark, and have one now or are deleted.
+    func subtract(unread: Int, unmarked: Int, channel: String) throws(DatabaseError) {
+        guard unread > 0 || unmarked > 0 else { return }
         try flush(channel)
         try database.change(
-            "UPDATE channel_sequences SET unread = unread - ? WHERE channel = ?", .integer(count), .string(channel))
+            "UPDATE channel_sequences SET unread = unread - ?, unmarked = unmarked - ? WHERE channel = ?", .integer(unread),
+            .integer(unmarked), .string(channel))
     }
 
     /// Deletes the rows of at most `most` booking and tracking channels that were last used before `cutoff`. This must

@@ -90,14 +90,25 @@ struct DeliveryTable {
         return steps
     }
 
-    /// Deletes an owner's deliveries of a channel's notifications.
-    func remove(of owner: String, channel: String) throws(DatabaseError) {
+    /// Deletes at most `most` deliveries of the notifications of a person's channel up to a sequence number.
+    /// - Returns: the number of deleted deliveries.
+    func remove(channel: String, upTo sequence: Int64, most: Int) throws(DatabaseError) -> Int {
+        try database.changeCountingRows(
+            """
+            DELETE FROM deliveries WHERE (channel, sequence, owner, device) IN (SELECT channel, sequence, owner, device \
+            FROM deliveries WHERE channel = ? AND sequence <= ? LIMIT ?)
+            """, .string(channel), .integer(sequence), .integer(most))
+    }
+
+    /// Deletes an owner's deliveries of those notifications for all drivers that lie between two sequence numbers.
+    func removeForEveryDriver(of owner: String, after: Int64, upTo last: Int64) throws(DatabaseError) {
         // By the sequence numbers in the log, because the key has them before the owner.
+        let channel = SQLValue.string(FleetChannel.drivers.name)
         try database.change(
             """
             DELETE FROM deliveries WHERE channel = ? AND owner = ? \
-            AND sequence IN (SELECT sequence FROM notifications WHERE channel = ?)
-            """, .string(channel), .string(owner), .string(channel))
+            AND sequence IN (SELECT sequence FROM notifications WHERE channel = ? AND sequence > ? AND sequence <= ?)
+            """, channel, .string(owner), channel, .integer(after), .integer(last))
     }
 
     // MARK: Retention

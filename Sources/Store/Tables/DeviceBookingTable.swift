@@ -2,20 +2,22 @@
 /// with which the customer registered a device.
 struct DeviceBookingTable {
     /// The most bookings stored per customer.
-    private static let bookingsMax = 100
+    static let bookingsMax = 100
+    /// The most customers of a booking who get its pushes.
+    static let ownersMax = 5
 
     let database: Database
 
-    /// The ``Identity/key``s of a booking's customers.
+    /// The ``Identity/key``s of a booking's customers, ``ownersMax`` at most.
     func owners(of reference: String) throws(DatabaseError) -> [String] {
-        try database.all(Self.selectOwners, .string(reference), as: { $0.string(0) })
+        try database.all(Self.selectOwners, .string(reference), .integer(Self.ownersMax), as: { $0.string(0) })
     }
 
     func prefetchOwners(of reference: String) throws(DatabaseError) {
-        try database.prefetch(Self.selectOwners, .string(reference))
+        try database.prefetch(Self.selectOwners, .string(reference), .integer(Self.ownersMax))
     }
 
-    private static let selectOwners: SQL = "SELECT owner FROM device_bookings WHERE reference = ? ORDER BY owner"
+    private static let selectOwners: SQL = "SELECT owner FROM device_bookings WHERE reference = ? ORDER BY owner LIMIT ?"
 
     /// Replaces a customer's bookings with the last hundred of `references`: the newest usually come last. Keeps bookings
     /// of a token that was issued later: a customer's phones may have tokens of different ages.

@@ -50,12 +50,6 @@ struct IdempotencyTable {
             """, .string(subject), .string(subject), .integer(most))
     }
 
-    /// Deletes all responses to a user.
-    /// - Returns: the number of deleted responses.
-    func remove(of subject: String) throws(DatabaseError) -> Int {
-        try database.changeCountingRows("DELETE FROM idempotency WHERE subject = ?", .string(subject))
-    }
-
     // MARK: Redaction
 
     struct RedactionRow {

@@ -34,39 +34,52 @@ struct InboxTable {
 
     private static let selectNewest = SQL(
         """
-        SELECT \(NotificationTable.columnsWithoutReadMark), entry.read_at FROM inbox_entries AS entry \
+        SELECT \(NotificationTable.columnsWithoutReadMark), \(ReadMarkTable.entryReadAt) FROM inbox_entries AS entry \
         JOIN notifications ON notifications.id = entry.notification_id \
         WHERE entry.recipient = ? AND entry.notification_id < ? ORDER BY entry.notification_id DESC LIMIT ?
         """)
 
     // MARK: Marks
 
-    /// Marks the recipient's entries as read: those of the notifications `ids`, or all if `ids` is nil.
+    /// The id of the recipient's newest entry; nil if there is none.
+    func lastID(for recipient: String) throws(DatabaseError) -> String? {
+        try database.first(
+            "SELECT MAX(notification_id) FROM inbox_entries WHERE recipient = ?", .string(recipient),
+            as: { $0.optionalString(0) }) ?? nil
+    }
+
+    /// Marks some of the recipient's entries as read, except those that are marked.
+    /// - Parameter ids: those of the notifications in JSON, an array.
     /// - Returns: the newly marked notifications' ids, and whether each was unread before.
     func markRead(
-        _ ids: [String]?, for recipient: String, now: Int64
+        ids: [UInt8], for recipient: String, now: Int64
     ) throws(DatabaseError) -> [(id: String, wasUnread: Bool)] {
-        let entry: (Row) -> (id: String, wasUnread: Bool) = { ($0.string(0), $0.isNull(1)) }
-        guard let ids else {
-            return try database.all(
-                """
-                UPDATE inbox_entries SET read_at = ? WHERE recipient = ? AND read_at IS NULL \
-                RETURNING notification_id, seen_at
-                """, .integer(now), .string(recipient), as: entry)
-        }
-        var marked: [(id: String, wasUnread: Bool)] = []
-        for id in ids {
-            marked += try database.all(
-                """
-                UPDATE inbox_entries SET read_at = ? WHERE recipient = ? AND notification_id = ? AND read_at IS NULL \
-                RETURNING notification_id, seen_at
-                """, .integer(now), .string(recipient), .string(id), as: entry)
-        }
-        return marked
+        try database.all(
+            Self.markByID, .integer(now), .utf8(ids), .string(recipient), as: { ($0.string(0), $0.isNull(1)) })
+    }
+
+    private static let markByID = SQL(
+        """
+        UPDATE inbox_entries AS entry SET read_at = ? WHERE notification_id IN (SELECT value FROM json_each(?)) \
+        AND recipient = ? AND read_at IS NULL AND NOT \(ReadMarkTable.coversEntry) RETURNING notification_id, seen_at
+        """)
+
+    /// Marks the recipient's entries up to a notification as read, at most `most`.
+    /// - Returns: the newly marked notifications' ids.
+    func markRead(
+        upTo last: String, for recipient: String, at moment: Int64, most: Int
+    ) throws(DatabaseError) -> [String] {
+        try database.all(
+            """
+            UPDATE inbox_entries SET read_at = ? WHERE recipient = ? AND notification_id IN (SELECT notification_id \
+            FROM inbox_entries WHERE recipient = ? AND read_at IS NULL AND notification_id || '' <= ? LIMIT ?) \
+            RETURNING notification_id
+            """, .integer(moment), .string(recipient), .string(recipient), .string(last), .integer(most),
+            as: { $0.string(0) })
     }
 
     /// Records the recipient's first action on a notification.
-    /// - Returns: true if the notification was unread before. False if it is not in the inbox.
+    /// - Returns: true if the row had no read mark. False if it is not in the inbox.
     func markSeen(_ id: String, for recipient: String, now: Int64) throws(DatabaseError) -> Bool {
         try database.first(
             """
@@ -78,11 +91,18 @@ struct InboxTable {
     /// The read marks of a notification, as steps of its history.
     func readSteps(of id: String) throws(DatabaseError) -> [NotificationStep] {
         try database.all(
-            """
-            SELECT recipient, read_at FROM inbox_entries WHERE notification_id = ? AND read_at IS NOT NULL \
-            ORDER BY read_at, recipient
-            """, .string(id), as: { NotificationStep("read", of: id, at: $0.integer(1), subject: $0.string(0)) })
+            Self.selectReadSteps, .string(id),
+            as: { row in
+                row.optionalInteger(1).map { NotificationStep("read", of: id, at: $0, subject: row.string(0)) }
+            }
+        ).compactMap { $0 }
     }
+
+    private static let selectReadSteps = SQL(
+        """
+        SELECT recipient, \(ReadMarkTable.entryReadAt) AS marked_at FROM inbox_entries AS entry \
+        WHERE notification_id = ? ORDER BY marked_at, recipient
+        """)
 
     // MARK: Expiry and retention
 
@@ -90,27 +110,34 @@ struct InboxTable {
     /// their recipient.
     func expired(after start: Int64, upTo end: Int64) throws(DatabaseError) -> [(event: String, count: Int)] {
         try database.all(
-            """
-            SELECT notifications.event, COUNT(*) FROM inbox_entries AS entry \
-            JOIN notifications ON notifications.id = entry.notification_id \
-            WHERE entry.lifetime_end > ? AND entry.lifetime_end <= ? AND entry.read_at IS NULL AND entry.seen_at IS NULL \
-            AND NOT EXISTS (SELECT 1 FROM notification_steps AS step WHERE step.notification_id = entry.notification_id \
-            AND step.subject = entry.recipient) GROUP BY notifications.event
-            """, .integer(start), .integer(end), as: { ($0.string(0), Int($0.integer(1))) })
+            Self.countExpired, .integer(start), .integer(end), as: { ($0.string(0), Int($0.integer(1))) })
     }
 
+    private static let countExpired = SQL(
+        """
+        SELECT notifications.event, COUNT(*) FROM inbox_entries AS entry \
+        JOIN notifications ON notifications.id = entry.notification_id \
+        WHERE entry.lifetime_end > ? AND entry.lifetime_end <= ? AND entry.read_at IS NULL AND entry.seen_at IS NULL \
+        AND NOT \(ReadMarkTable.coversEntry) \
+        AND NOT EXISTS (SELECT 1 FROM notification_steps AS step WHERE step.notification_id = entry.notification_id \
+        AND step.subject = entry.recipient) GROUP BY notifications.event
+        """)
+
     /// Deletes the entries of the notifications that ``NotificationTable/deleteExpired(before:most:)`` deletes next.
-    /// - Returns: the recipient of each entry that was unread.
-    func deleteExpired(before cutoff: Int64, most: Int) throws(DatabaseError) -> [String] {
-        var unread: [String] = []
+    /// - Returns: the entries that had no read mark in their rows, and whether the recipient had acted upon each.
+    func deleteExpired(
+        before cutoff: Int64, most: Int
+    ) throws(DatabaseError) -> [(recipient: String, id: String, wasSeen: Bool)] {
+        var unmarked: [(recipient: String, id: String, wasSeen: Bool)] = []
         try database.each(Self.deleteOld, .integer(cutoff), .integer(most)) { row in
-            if row.isNull(1), row.isNull(2) { unread.append(row.string(0)) }
+            if row.isNull(1) { unmarked.append((row.string(0), row.string(3), !row.isNull(2))) }
         }
-        return unread
+        return unmarked
     }
 
     private static let deleteOld = SQL(
         """
-        DELETE FROM inbox_entries WHERE notification_id IN \(NotificationTable.old) RETURNING recipient, read_at, seen_at
+        DELETE FROM inbox_entries WHERE notification_id IN \(NotificationTable.old) RETURNING recipient, read_at, seen_at, \
+        notification_id
         """)
 }

@@ -51,9 +51,12 @@ struct NotificationStepTable {
 
     /// Clears the details of the steps that a subject has reported.
     /// - Returns: the number of steps that had details.
-    func clearDetails(of subject: String) throws(DatabaseError) -> Int {
+    func clearDetails(of subject: String, most: Int) throws(DatabaseError) -> Int {
         try database.changeCountingRows(
-            "UPDATE notification_steps SET detail = NULL WHERE subject = ? AND detail IS NOT NULL", .string(subject))
+            """
+            UPDATE notification_steps SET detail = NULL WHERE (notification_id, step, subject) IN (SELECT notification_id, step, \
+            subject FROM notification_steps WHERE subject = ? AND detail IS NOT NULL LIMIT ?)
+            """, .string(subject), .integer(most))
     }
 
     /// The columns that identify a step.

@@ -19,42 +19,25 @@ extension NotificationTable {
             .integer(receipt.after), .integer(receipt.upTo), confirmedAt)
     }
 
+    /// An SQL condition: somebody has acknowledged a row of `notifications`.
+    static let isAcknowledged = "(notifications.acknowledged_at IS NOT NULL OR \(ReadMarkTable.coversNotification))"
+
     /// Records the first acknowledgement of a notification by an owner of its channel.
     /// - Returns: false if it was acknowledged before.
     func markAcknowledged(_ id: String, now: Int64) throws(DatabaseError) -> Bool {
-        try database.changeCountingRows(
-            "UPDATE notifications SET acknowledged_at = ?, unconfirmed = 0 WHERE id = ? AND acknowledged_at IS NULL",
-            .integer(now),
-            .string(id)) > 0
+        try database.changeCountingRows(Self.acknowledge, .integer(now), .string(id)) > 0
     }
 
-    /// The same for a person's notifications that are about to be marked as read, chosen as by
-    /// ``markRead(_:channel:after:now:)``.
-    /// - Returns: the events of those that were not acknowledged before.
-    func markAcknowledged(
-        _ ids: [String]?, channel: String, after: Int64, now: Int64
-    ) throws(DatabaseError) -> [String] {
-        guard let ids else {
-            return try database.all(
-                """
-                UPDATE notifications SET acknowledged_at = ?, unconfirmed = 0 WHERE channel = ? AND sequence > ? AND read_at IS NULL \
-                AND acknowledged_at IS NULL RETURNING event
-                """, .integer(now), .string(channel), .integer(after), as: { $0.string(0) })
-        }
-        var events: [String] = []
-        for id in ids {
-            events += try database.all(
-                """
-                UPDATE notifications SET acknowledged_at = ?, unconfirmed = 0 WHERE channel = ? AND id = ? AND acknowledged_at IS NULL \
-                RETURNING event
-                """, .integer(now), .string(channel), .string(id), as: { $0.string(0) })
-        }
-        return events
-    }
+    private static let acknowledge = SQL(
+        """
+        UPDATE notifications SET acknowledged_at = ?, unconfirmed = 0 WHERE id = ? AND acknowledged_at IS NULL \
+        AND NOT \(ReadMarkTable.coversNotification)
+        """)
 
     // MARK: Reports
 
-    private static let selectReport = "SELECT \(columns), written_at, confirmed_at, acknowledged_at FROM notifications"
+    private static let selectReport = "SELECT \(columns), written_at, confirmed_at, \(acknowledgedAt) FROM notifications"
+    private static let acknowledgedAt = ReadMarkTable.time(orMarkOf: "acknowledged_at")
 
     /// Nil if the notification is not in the log.
     func report(id: String, now: Int64) throws(DatabaseError) -> NotificationReport? {
@@ -148,6 +131,7 @@ extension NotificationTable {
     private static let unconfirmedReports = SQL(
         """
         \(selectReport) WHERE unconfirmed = 1 AND expires_at > ? AND COALESCE(id, '') < ? AND created_at + 0 <= ? \
+        AND NOT \(ReadMarkTable.coversNotification) \
         ORDER BY COALESCE(id, '') DESC LIMIT ?
         """)
 
@@ -155,11 +139,14 @@ extension NotificationTable {
     func unconfirmedCount(createdAfter start: Int64, until end: Int64, now: Int64) throws(DatabaseError) -> Int {
         Int(
             try database.first(
-                """
-                SELECT COUNT(*) FROM notifications WHERE unconfirmed = 1 AND expires_at > ? AND created_at + 0 > ? \
-                AND created_at + 0 <= ?
-                """, .integer(now), .integer(start), .integer(end), as: { $0.integer(0) }) ?? 0)
+                Self.countUnconfirmed, .integer(now), .integer(start), .integer(end), as: { $0.integer(0) }) ?? 0)
     }
+
+    private static let countUnconfirmed = SQL(
+        """
+        SELECT COUNT(*) FROM notifications WHERE unconfirmed = 1 AND expires_at > ? AND created_at + 0 > ? \
+        AND created_at + 0 <= ? AND NOT \(ReadMarkTable.coversNotification)
+        """)
 
     /// The ids of the notifications after `id` that were created at `time` or before, in commit order, at most `most`.
     func ids(after id: String, createdUntil time: Int64, most: Int) throws(DatabaseError) -> [String] {
@@ -179,6 +166,7 @@ extension NotificationTable {
     private static let selectUnconfirmedOfDrivers = SQL(
         """
         SELECT \(columns) FROM notifications WHERE id > ? AND id <= ? AND created_at + 0 > ? AND unconfirmed = 1 \
+        AND NOT \(ReadMarkTable.coversNotification) \
         AND COALESCE(channel, '') > 'driver-' AND COALESCE(channel, '') < 'driver.' ORDER BY id
         """)
 
@@ -219,7 +207,7 @@ extension NotificationTable {
 
     private static let selectFigures = SQL(
         """
-        SELECT id, created_at, written_at, confirmed_at, acknowledged_at, CASE WHEN EXISTS (SELECT 1 FROM push_jobs \
+        SELECT id, created_at, written_at, confirmed_at, \(acknowledgedAt), CASE WHEN EXISTS (SELECT 1 FROM push_jobs \
         WHERE notification_id = notifications.id AND state = 'accepted') THEN 1 ELSE 0 END FROM notifications \
         WHERE id > ? AND COALESCE(channel, '') > 'customer-' AND COALESCE(channel, '') < 'drivers-d' ORDER BY id LIMIT ?
         """)

@@ -15,7 +15,7 @@ extension NotificationTable {
 
     /// Two values: ``Pending/expiresAfter`` and ``Pending/owner``. On `drivers-channel` nobody sets the marks.
     private static let isPending = """
-        read_at IS NULL AND seen_at IS NULL AND expires_at > ? AND NOT EXISTS (SELECT 1 FROM notification_steps AS step \
+        read_at IS NULL AND seen_at IS NULL AND expires_at > ? AND NOT \(ReadMarkTable.coversNotification) AND NOT EXISTS (SELECT 1 FROM notification_steps AS step \
         WHERE step.notification_id = notifications.id AND step.step IN (\(NotificationStepTable.kinds)) AND step.subject = ?)
         """
 

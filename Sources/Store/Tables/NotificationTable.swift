@@ -3,7 +3,7 @@ import FleetRules
 /// The log of notifications.
 struct NotificationTable {
     /// The columns of ``LoggedNotification``.
-    static let columns = "\(columnsWithoutReadMark), read_at"
+    static let columns = "\(columnsWithoutReadMark), \(ReadMarkTable.time(orMarkOf: "read_at"))"
     /// The same, for statements that read the mark from another table.
     static let columnsWithoutReadMark = """
         id, channel, sequence, event, data, correlation_id, actor, action, created_at, expires_at, collapse_key
@@ -29,7 +29,7 @@ struct NotificationTable {
     }
 
     private static let insert = SQL(
-        "INSERT INTO notifications (\(columns), unconfirmed) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, NULL, ?)")
+        "INSERT INTO notifications (\(columnsWithoutReadMark), unconfirmed) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)")
 
     func notification(id: String) throws(DatabaseError) -> LoggedNotification? {
         try database.first(Self.selectByID, .string(id), as: LoggedNotification.init(row:))
@@ -96,39 +96,75 @@ struct NotificationTable {
 
     // MARK: Read marks
 
-    /// Marks a channel's notifications as read: those whose ids are in `ids`, or all after the sequence number `after`
-    /// if `ids` is nil. Ignores notifications of other channels and those that are already marked as read.
-    /// - Returns: the newly marked notifications' events, and whether each notification was unread before.
-    func markRead(
-        _ ids: [String]?, channel: String, after: Int64, now: Int64
-    ) throws(DatabaseError) -> [(event: String, wasUnread: Bool)] {
-        // The statements return `seen_at` instead of "seen_at IS NULL": SQLite 3.40 evaluates this expression wrongly
-        // in RETURNING if another column is declared NOT NULL.
-        let mark: (Row) -> (event: String, wasUnread: Bool) = { ($0.string(1), $0.isNull(0)) }
-        guard let ids else {
-            return try database.all(
-                """
-                UPDATE notifications SET read_at = ? WHERE channel = ? AND sequence > ? AND read_at IS NULL \
-                RETURNING seen_at, event
-                """, .integer(now), .string(channel), .integer(after), as: mark)
+    /// A notification that is about to be marked as read.
+    struct Unmarked {
+        let event: String
+        /// Whether its owner has acted upon it.
+        let wasSeen: Bool
+        let wasAcknowledged: Bool
+
+        fileprivate init(row: Row) {
+            event = row.string(0)
+            (wasSeen, wasAcknowledged) = (!row.isNull(1), !row.isNull(2))
         }
-        var marked: [(event: String, wasUnread: Bool)] = []
-        for id in ids {
-            marked += try database.all(
-                """
-                UPDATE notifications SET read_at = ? WHERE channel = ? AND read_at IS NULL AND id = ? \
-                RETURNING seen_at, event
-                """, .integer(now), .string(channel), .string(id), as: mark)
+    }
+
+    /// Marks some of a channel's notifications as read, which also acknowledges them. Ignores those of other channels,
+    /// those that are marked, and those up to the sequence number `readTo`.
+    /// - Parameter ids: in JSON, an array.
+    func markRead(
+        ids: [UInt8], channel: String, after readTo: Int64, now: Int64
+    ) throws(DatabaseError) -> [Unmarked] {
+        let marked = try database.all(
+            Self.selectUnmarkedByID, .utf8(ids), .string(channel), .integer(readTo), as: Unmarked.init(row:))
+        if !marked.isEmpty {
+            try database.change(
+                Self.markByID, .integer(now), .integer(now), .utf8(ids), .string(channel), .integer(readTo))
         }
         return marked
     }
 
-    /// Records the first action of a channel's owner on a notification.
-    /// - Returns: true if the notification was unread before. False if it is not on this channel.
-    func markSeen(_ id: String, channel: String, now: Int64) throws(DatabaseError) -> Bool {
+    /// The same for all of them after a sequence number up to another one.
+    func markRead(
+        channel: String, after: Int64, upTo last: Int64, at moment: Int64
+    ) throws(DatabaseError) -> [Unmarked] {
+        let marked = try database.all(
+            Self.selectUnmarked, .string(channel), .integer(after), .integer(last), as: Unmarked.init(row:))
+        if !marked.isEmpty {
+            try database.change(
+                Self.markUpTo, .integer(moment), .integer(moment), .string(channel), .integer(after), .integer(last))
+        }
+        return marked
+    }
+
+    private static let selectUnmarkedRows = "SELECT event, seen_at, acknowledged_at FROM notifications"
+    private static let mark =
+        "UPDATE notifications SET read_at = ?, acknowledged_at = COALESCE(acknowledged_at, ?), unconfirmed = 0"
+    // The sum and COALESCE keep the planner from the index of these columns: the ids find fewer rows.
+    private static let areUnmarkedIDs = """
+        WHERE id IN (SELECT value FROM json_each(?)) AND COALESCE(channel, '') = ? AND sequence + 0 > ? AND read_at IS NULL
+        """
+    private static let areUnmarked = "WHERE channel = ? AND sequence > ? AND sequence <= ? AND read_at IS NULL"
+    private static let selectUnmarkedByID = SQL("\(selectUnmarkedRows) \(areUnmarkedIDs)")
+    private static let markByID = SQL("\(mark) \(areUnmarkedIDs)")
+    private static let selectUnmarked = SQL("\(selectUnmarkedRows) \(areUnmarked)")
+    private static let markUpTo = SQL("\(mark) \(areUnmarked)")
+
+    /// The sequence number of the notification that is `count` behind `after`; nil if the channel has fewer.
+    func sequence(of channel: String, _ count: Int, after: Int64) throws(DatabaseError) -> Int64? {
         try database.first(
-            "UPDATE notifications SET seen_at = ? WHERE id = ? AND channel = ? AND seen_at IS NULL RETURNING read_at",
-            .integer(now), .string(id), .string(channel), as: { $0.isNull(0) }) ?? false
+            "SELECT sequence FROM notifications WHERE channel = ? AND sequence > ? ORDER BY sequence LIMIT 1 OFFSET ?",
+            .string(channel), .integer(after), .integer(count - 1), as: { $0.integer(0) })
+    }
+
+    /// Records the first action of a channel's owner on a notification.
+    /// - Parameter readTo: all up to this sequence number are read.
+    /// - Returns: true if the notification was unread before. False if it is not on this channel.
+    func markSeen(_ id: String, channel: String, readTo: Int64, now: Int64) throws(DatabaseError) -> Bool {
+        try database.first(
+            """
+            UPDATE notifications SET seen_at = ? WHERE id = ? AND channel = ? AND seen_at IS NULL RETURNING read_at, sequence
+            """, .integer(now), .string(id), .string(channel), as: { $0.isNull(0) && $0.integer(1) > readTo }) ?? false
     }
 
     // MARK: Redaction
@@ -161,23 +197,23 @@ struct NotificationTable {
     /// including `end`, without a reported step or a mark.
     func expired(after start: Int64, upTo end: Int64) throws(DatabaseError) -> [(event: String, count: Int)] {
         try database.all(
-            """
-            SELECT event, COUNT(*) FROM notifications WHERE expires_at > ? AND expires_at <= ? \
-            AND channel > 'customer-' AND channel < 'drivers-d' AND read_at IS NULL AND seen_at IS NULL \
-            AND NOT EXISTS (SELECT 1 FROM notification_steps WHERE notification_id = notifications.id) GROUP BY event
-            """, .integer(start), .integer(end), as: { ($0.string(0), Int($0.integer(1))) })
+            Self.countExpired, .integer(start), .integer(end), as: { ($0.string(0), Int($0.integer(1))) })
     }
 
-    /// Counts of deleted notifications.
+    private static let countExpired = SQL(
+        """
+        SELECT event, COUNT(*) FROM notifications WHERE expires_at > ? AND expires_at <= ? \
+        AND channel > 'customer-' AND channel < 'drivers-d' AND read_at IS NULL AND seen_at IS NULL \
+        AND NOT \(ReadMarkTable.coversNotification) \
+        AND NOT EXISTS (SELECT 1 FROM notification_steps WHERE notification_id = notifications.id) GROUP BY event
+        """)
+
+    /// Notifications of a channel that were deleted.
     struct DeletionCounts {
         var count = 0
-        /// How many of the `count` notifications were unread: neither read nor acted upon.
-        var unread = 0
-
-        mutating func add(wasUnread: Bool) {
-            count += 1
-            if wasUnread { unread += 1 }
-        }
+        /// Those of them that had no read mark in their rows: their sequence numbers, and whether the owner had acted upon
+        /// them.
+        var unmarked: [(sequence: Int64, wasSeen: Bool)] = []
     }
 
     /// Deletes notifications created before `cutoff`, the oldest first, at most `most`. Also deletes their steps.
@@ -186,7 +222,8 @@ struct NotificationTable {
         try database.change(Self.deleteSteps, .integer(cutoff), .integer(most))
         var changes: [String: DeletionCounts] = [:]
         try database.each(Self.deleteOld, .integer(cutoff), .integer(most)) { row in
-            changes[row.string(0), default: DeletionCounts()].add(wasUnread: row.isNull(1) && row.isNull(2))
+            changes[row.string(0), default: DeletionCounts()].count += 1
+            if row.isNull(1) { changes[row.string(0)]?.unmarked.append((row.integer(3), !row.isNull(2))) }
         }
         return changes
     }
@@ -194,7 +231,8 @@ struct NotificationTable {
     /// The notifications that ``deleteExpired(before:most:)`` deletes.
     static let old = "(SELECT id FROM notifications WHERE created_at < ? ORDER BY created_at, id LIMIT ?)"
     private static let deleteSteps = SQL("DELETE FROM notification_steps WHERE notification_id IN \(old)")
-    private static let deleteOld = SQL("DELETE FROM notifications WHERE id IN \(old) RETURNING channel, read_at, seen_at")
+    private static let deleteOld = SQL(
+        "DELETE FROM notifications WHERE id IN \(old) RETURNING channel, read_at, seen_at, sequence")
 }
 
 extension LoggedNotification {

@@ -125,27 +125,36 @@ struct OrderTable {
 
     /// Clears a driver's name.
     /// - Returns: the number of orders that contained it.
-    func clearName(ofDriver id: String) throws(DatabaseError) -> Int {
+    func clearName(ofDriver id: String, most: Int) throws(DatabaseError) -> Int {
         try database.changeCountingRows(
             """
             UPDATE orders SET driver_name = NULL, trip_driver_name = NULL WHERE code IN (\
             SELECT code FROM orders WHERE driver_id = ? AND driver_name IS NOT NULL \
-            UNION ALL SELECT code FROM orders WHERE driver_id = ? AND trip_driver_name IS NOT NULL)
-            """, .string(id), .string(id))
+            UNION ALL SELECT code FROM orders WHERE driver_id = ? AND trip_driver_name IS NOT NULL LIMIT ?)
+            """, .string(id), .string(id), .integer(most))
     }
 
-    /// Clears a customer's name, and the addresses and coordinates of those of the customer's orders that have ended.
+    /// Clears a customer's name in at most `most` orders.
     /// - Returns: the number of orders that contained the name.
-    func clearName(ofCustomer id: String) throws(DatabaseError) -> Int {
-        let count = try database.changeCountingRows(
-            "UPDATE orders SET customer_name = NULL WHERE customer_id = ? AND customer_name IS NOT NULL", .string(id))
-        try database.change(
+    func clearName(ofCustomer id: String, most: Int) throws(DatabaseError) -> Int {
+        try database.changeCountingRows(
+            """
+            UPDATE orders SET customer_name = NULL WHERE code IN (SELECT code FROM orders WHERE customer_id = ? \
+            AND customer_name IS NOT NULL LIMIT ?)
+            """, .string(id), .integer(most))
+    }
+
+    /// Clears the addresses and coordinates of at most `most` of a customer's orders that have ended.
+    /// - Returns: the number of orders that contained one of these.
+    func clearPlaces(ofCustomer id: String, most: Int) throws(DatabaseError) -> Int {
+        try database.changeCountingRows(
             """
             UPDATE orders SET pickup_address = NULL, dropoff_address = NULL, pickup_latitude = NULL, \
-            pickup_longitude = NULL, dropoff_latitude = NULL, dropoff_longitude = NULL WHERE customer_id = ? \
-            AND status IN ('completed', 'cancelled')
-            """, .string(id))
-        return count
+            pickup_longitude = NULL, dropoff_latitude = NULL, dropoff_longitude = NULL WHERE code IN (SELECT code FROM orders \
+            WHERE customer_id = ? AND status IN ('completed', 'cancelled') AND (pickup_address IS NOT NULL \
+            OR dropoff_address IS NOT NULL OR pickup_latitude IS NOT NULL OR pickup_longitude IS NOT NULL \
+            OR dropoff_latitude IS NOT NULL OR dropoff_longitude IS NOT NULL) LIMIT ?)
+            """, .string(id), .integer(most))
     }
 
     /// The names that orders contain for a driver or customer.

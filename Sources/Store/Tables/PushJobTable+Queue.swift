@@ -58,7 +58,7 @@ extension PushJobTable {
         notifications.event, notifications.data, notifications.created_at, notifications.collapse_key, preferences.json, \
         CASE WHEN (\(mayBeOvertaken)) AND \(isSuperseded("job")) THEN 1 ELSE 0 END, \
         CASE WHEN job.fallback = 0 THEN NULL WHEN notifications.confirmed_at IS NOT NULL THEN 'confirmed' \
-        WHEN notifications.acknowledged_at IS NOT NULL THEN 'acknowledged' END FROM push_jobs AS job \
+        WHEN \(NotificationTable.isAcknowledged) THEN 'acknowledged' END FROM push_jobs AS job \
         LEFT JOIN devices ON devices.id = job.device_id LEFT JOIN notifications ON notifications.id = job.notification_id \
         LEFT JOIN preferences ON preferences.owner = job.recipient \
         WHERE job.lane = ? AND job.state = 'queued' AND devices.quarantined_at IS NULL \
@@ -119,10 +119,13 @@ extension PushJobTable {
     }
 
     /// Sets the due times of a lane's retries that are after `moment` to `moment`. Used when the clock was set back.
-    func limitDueTimes(_ lane: PushLane, to moment: Int64) throws(DatabaseError) {
-        try database.change(
-            "UPDATE push_jobs SET due_at = ? WHERE lane = ? AND state = 'waiting' AND due_at > ?",
-            .integer(moment), .string(lane.rawValue), .integer(moment))
+    /// - Returns: their number, at most `most`.
+    func limitDueTimes(_ lane: PushLane, to moment: Int64, most: Int) throws(DatabaseError) -> Int {
+        try database.changeCountingRows(
+            """
+            UPDATE push_jobs SET due_at = ? WHERE number IN (SELECT number FROM push_jobs WHERE lane = ? \
+            AND state = 'waiting' AND due_at > ? LIMIT ?)
+            """, .integer(moment), .string(lane.rawValue), .integer(moment), .integer(most))
     }
 
     /// Queues a job whose retry is due.

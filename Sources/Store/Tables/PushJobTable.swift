@@ -231,9 +231,11 @@ struct PushJobTable {
     ) throws(DatabaseError) {
         try database.change(
             """
-            UPDATE push_jobs SET state = 'cancelled', reason = 'superseded', settled_at = ? WHERE recipient = ? \
-            AND collapse_key = ? AND notification_id < ? AND state IN ('queued', 'waiting') RETURNING lane
-            """, .integer(now), .string(recipient), .string(collapseKey), .string(notificationID)
+            UPDATE push_jobs SET state = 'cancelled', reason = 'superseded', settled_at = ? WHERE number IN (SELECT number \
+            FROM push_jobs WHERE recipient = ? AND collapse_key = ? AND notification_id < ? \
+            AND state IN ('queued', 'waiting') LIMIT ?) RETURNING lane
+            """, .integer(now), .string(recipient), .string(collapseKey), .string(notificationID),
+            .integer(Self.cancelledMax)
         ) { row in
             if let lane = Self.lane(row) { onCancel(lane) }
         }
@@ -256,29 +258,41 @@ struct PushJobTable {
         AND (NOT \(belongsToRecipient) OR \(isSuperseded("push_jobs")) OR \(isConfirmed) OR \(isAcknowledged))
         """)
 
+    /// The most jobs of a recipient that a notification, a confirmation or a mark cancels. Further ones are cancelled when
+    /// their turn comes.
+    static let cancelledMax = 20
+    /// The most jobs that move with a device, or are cancelled with a person. Further ones are cancelled when their turn
+    /// comes.
+    static let movedMax = 500
+    /// The most jobs that are cancelled with a device. Further ones are cancelled when their turn comes.
+    static let deviceCancelledMax = 100
+
     /// Cancels the unsent jobs of a recipient whose notifications the recipient has confirmed or acknowledged, except
-    /// those that mirror the notification in any case.
+    /// those that mirror the notification in any case; at most `most`.
     /// - Returns: the lane of each job.
-    func cancelNeedless(of recipient: String, reason: String, now: Int64) throws(DatabaseError) -> [PushLane] {
+    func cancelNeedless(
+        of recipient: String, reason: String, now: Int64, most: Int
+    ) throws(DatabaseError) -> [PushLane] {
         try database.all(
-            Self.cancelNeedless, .string(reason), .integer(now), .string(recipient), as: Self.lane
+            Self.cancelNeedless, .string(reason), .integer(now), .string(recipient), .integer(most), as: Self.lane
         ).compactMap { $0 }
     }
 
     private static let cancelNeedless = SQL(
         """
-        UPDATE push_jobs SET state = 'cancelled', reason = ?, settled_at = ? WHERE recipient = ? AND settled_at IS NULL \
-        AND state IN ('queued', 'waiting') AND (\(isConfirmed) OR \(isAcknowledged)) RETURNING lane
+        UPDATE push_jobs SET state = 'cancelled', reason = ?, settled_at = ? WHERE number IN (SELECT number FROM push_jobs \
+        WHERE recipient = ? AND settled_at IS NULL AND state IN ('queued', 'waiting') \
+        AND (\(isConfirmed) OR \(isAcknowledged)) LIMIT ?) RETURNING lane
         """)
 
-    private static let isConfirmed = "(\(isFallback("confirmed_at")))"
-    private static let isAcknowledged = "(\(isFallback("acknowledged_at")))"
+    private static let isConfirmed = "(\(isFallback("notifications.confirmed_at IS NOT NULL")))"
+    private static let isAcknowledged = "(\(isFallback(NotificationTable.isAcknowledged)))"
 
-    /// An SQL condition: the job is needless once the notification has this time.
-    private static func isFallback(_ time: String) -> String {
+    /// An SQL condition: the job is needless once its notification meets a condition.
+    private static func isFallback(_ condition: String) -> String {
         """
         fallback = 1 AND EXISTS (SELECT 1 FROM notifications WHERE notifications.id = push_jobs.notification_id \
-        AND notifications.\(time) IS NOT NULL)
+        AND \(condition))
         """
     }
 
@@ -304,20 +318,23 @@ struct PushJobTable {
         guard let deviceID else {
             return try database.all(
                 """
-                UPDATE push_jobs SET state = 'cancelled', reason = ?, settled_at = ? WHERE recipient = ? \
-                AND settled_at IS NULL AND state IN ('queued', 'waiting') RETURNING lane
-                """, .string(reason), .integer(now), .string(recipient), as: Self.lane
+                UPDATE push_jobs SET state = 'cancelled', reason = ?, settled_at = ? WHERE number IN (SELECT number \
+                FROM push_jobs WHERE recipient = ? AND settled_at IS NULL AND state IN ('queued', 'waiting') LIMIT ?) \
+                RETURNING lane
+                """, .string(reason), .integer(now), .string(recipient), .integer(Self.movedMax), as: Self.lane
             ).compactMap { $0 }
         }
         return try database.all(
             """
-            UPDATE push_jobs SET state = 'cancelled', reason = ?, settled_at = ? WHERE recipient = ? \
-            AND settled_at IS NULL AND state IN ('queued', 'waiting') AND device_id = ? RETURNING lane
-            """, .string(reason), .integer(now), .string(recipient), .string(deviceID), as: Self.lane
+            UPDATE push_jobs SET state = 'cancelled', reason = ?, settled_at = ? WHERE number IN (SELECT number \
+            FROM push_jobs WHERE recipient = ? AND settled_at IS NULL AND state IN ('queued', 'waiting') \
+            AND device_id = ? LIMIT ?) RETURNING lane
+            """, .string(reason), .integer(now), .string(recipient), .string(deviceID),
+            .integer(Self.deviceCancelledMax), as: Self.lane
         ).compactMap { $0 }
     }
 
-    /// Moves the open jobs of a device to another device, except if that device already has a job of the same
+    /// Moves the open jobs of a device to another device, the newest ``movedMax``, except if that device already has a job of the same
     /// notification and round. A job that is being sent is moved, too; its current attempt still uses the old device.
     /// - Parameter shift: the number to add to the jobs' turns: the current turn of the new device's lane minus that of
     ///   the old device's lane.
@@ -326,23 +343,23 @@ struct PushJobTable {
     ) throws(DatabaseError) {
         try database.change(
             """
-            UPDATE push_jobs SET device_id = ?, lane = ?, turn = turn + ? WHERE recipient = ? AND settled_at IS NULL \
-            AND device_id = ? AND NOT EXISTS (SELECT 1 FROM push_jobs AS other \
-            WHERE other.notification_id = push_jobs.notification_id AND other.device_id = ? \
-            AND other.round = push_jobs.round)
+            UPDATE push_jobs SET device_id = ?, lane = ?, turn = turn + ? WHERE number IN (SELECT number FROM push_jobs AS job \
+            WHERE recipient = ? AND settled_at IS NULL AND device_id = ? AND NOT EXISTS (SELECT 1 FROM push_jobs AS other \
+            WHERE other.notification_id = job.notification_id AND other.device_id = ? AND other.round = job.round) \
+            ORDER BY number DESC LIMIT ?)
             """, .string(new.id), .string(new.lane.rawValue), .integer(shift), .string(recipient), .string(old),
-            .string(new.id))
+            .string(new.id), .integer(Self.movedMax))
     }
 
-    /// Moves the open jobs of a device to its new lane, except those that are in this lane already.
+    /// Moves the open jobs of a device to its new lane, the newest ``movedMax``, except those that are in this lane already.
     /// - Parameter shift: as in ``transfer(of:from:to:shift:)``.
     func moveLane(of recipient: String, _ device: DeviceTable.Address, shift: Int64) throws(DatabaseError) {
         try database.change(
             """
-            UPDATE push_jobs SET lane = ?, turn = turn + ? WHERE recipient = ? AND settled_at IS NULL AND device_id = ? \
-            AND lane <> ?
+            UPDATE push_jobs SET lane = ?, turn = turn + ? WHERE number IN (SELECT number FROM push_jobs WHERE recipient = ? \
+            AND settled_at IS NULL AND device_id = ? AND lane <> ? ORDER BY number DESC LIMIT ?)
             """, .string(device.lane.rawValue), .integer(shift), .string(recipient), .string(device.id),
-            .string(device.lane.rawValue))
+            .string(device.lane.rawValue), .integer(Self.movedMax))
     }
 }
 

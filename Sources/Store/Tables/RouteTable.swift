@@ -63,9 +63,12 @@ struct RouteTable {
 
     /// Clears a driver's name.
     /// - Returns: the number of routes that contained it.
-    func clearName(ofDriver id: String) throws(DatabaseError) -> Int {
+    func clearName(ofDriver id: String, most: Int) throws(DatabaseError) -> Int {
         try database.changeCountingRows(
-            "UPDATE routes SET driver_name = NULL WHERE driver_id = ? AND driver_name IS NOT NULL", .string(id))
+            """
+            UPDATE routes SET driver_name = NULL WHERE id IN (SELECT id FROM routes WHERE driver_id = ? \
+            AND driver_name IS NOT NULL LIMIT ?)
+            """, .string(id), .integer(most))
     }
 
     /// The names that routes contain for a driver.

@@ -10,6 +10,8 @@ enum BackgroundTask: String, CaseIterable {
     case erasures
     /// Re-encrypts device tokens with the current key if they are encrypted with an older key.
     case seals
+    /// Writes the read marks of inboxes that were marked as read as a whole.
+    case readMarks
     /// Moves the write-ahead log into the database file and truncates the log, because the log still contains the data
     /// that an erasure has removed from the database. A PostgreSQL server does this itself.
     case checkpoint
@@ -27,6 +29,7 @@ extension CommandExecutor {
         let (foundWork, woken) = try transaction { () throws(DatabaseError) -> (Bool, Set<PushLane>) in
             switch task {
             case .broadcasts: try outbox.expandBroadcast(now: now)
+            case .readMarks: (try writeReadMarks(now: now), [])
             case .erasures: (try eraseSome(), [])
             case .seals: (try resealSome(), [])
             case .checkpoint: preconditionFailure("a checkpoint cannot run in a transaction")

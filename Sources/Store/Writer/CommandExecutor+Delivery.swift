@@ -27,7 +27,10 @@ extension CommandExecutor {
         try notifications.markDelivered(receipt)
         guard receipt.confirmedAt != nil else { return confirmations }
         try cursors.advance(key, to: receipt.upTo, now: now)
-        if !confirmations.isEmpty { try outbox.cancelNeedless(of: key.owner, reason: "confirmed", now: now) }
+        if !confirmations.isEmpty {
+            let most = confirmations.count * Self.needlessPushesMax
+            try outbox.cancelNeedless(of: key.owner, reason: "confirmed", now: now, most: most)
+        }
         return confirmations
     }
 
@@ -55,8 +58,11 @@ extension CommandExecutor {
             ? isFirst : steps.count(of: notification.id, by: owner.key) == 1
         guard isFirstOfOwner else { return }
         counter.counts.add(.acknowledged, of: notification.event)
-        try outbox.cancelNeedless(of: owner.key, reason: "acknowledged", now: now)
+        try outbox.cancelNeedless(of: owner.key, reason: "acknowledged", now: now, most: Self.needlessPushesMax)
     }
+
+    /// The most pushes that are cancelled for each notification that has arrived: people have few devices.
+    static let needlessPushesMax = 4
 
     // MARK: Reminders
 

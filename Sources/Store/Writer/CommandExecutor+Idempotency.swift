@@ -8,11 +8,18 @@ extension CommandExecutor {
     /// The most stored responses of an admin: a backend may make the requests of all dispatchers with one token.
     static let adminResponsesMax = 100_000
     /// The number of responses that are deleted together, so that not each new one has to find the oldest.
-    private static let evictedTogether = 100
+    static let evictedTogether = 10
 
     /// Executes a command, unless its idempotency key was used already. Call it in a ``transaction(_:)``: it writes to
     /// many tables.
     package func execute(_ command: Command, now: Int64) throws(DatabaseError) -> CommandReply {
+        let start = database.totalChangedRows
+        let reply = try executeUnlessRepeated(command, now)
+        checkRows(since: start, command.rows, command.action.name)
+        return reply
+    }
+
+    private func executeUnlessRepeated(_ command: Command, _ now: Int64) throws(DatabaseError) -> CommandReply {
         if database.canPrefetch { try prefetch(command, now: now) }
         guard let key = command.idempotencyKey else { return try executeOnce(command, now) }
         if let stored = try idempotency.response(subject: command.actor.key, key: key.text, now: now - clockLead) {

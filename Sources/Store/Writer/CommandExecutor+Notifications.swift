@@ -2,7 +2,7 @@ import Access
 import FleetRules
 import JSON
 
-/// Records telemetry and read marks, and fills customers' inboxes.
+/// Records telemetry, and fills customers' inboxes.
 extension CommandExecutor {
     /// The most stray steps that are stored per user: telemetry events for notifications that are not in the log,
     /// because they were deleted or another system sent them. Further events are not stored; the response is the same.
@@ -69,11 +69,15 @@ extension CommandExecutor {
             counter.counts.occurrences.arrivalReceivedSeconds.append(seconds)
         }
         guard kind != .received else { return }
-        let wasUnread =
-            try notification.channel.isSame(as: actor.channel)
-            ? notifications.markSeen(notification.id, channel: actor.channel, now: now)
-            : inbox.markSeen(notification.id, for: actor.key, now: now)
-        if wasUnread { try sequences.subtractUnread(1, channel: actor.channel) }
+        let wasUnread: Bool
+        if notification.channel.isSame(as: actor.channel) {
+            let readTo = try sequences.readTo(channel: actor.channel)
+            wasUnread = try notifications.markSeen(notification.id, channel: actor.channel, readTo: readTo, now: now)
+        } else {
+            let isRead = try readMarks.covers(entry: notification.id, of: actor.key)
+            wasUnread = try inbox.markSeen(notification.id, for: actor.key, now: now) && !isRead
+        }
+        if wasUnread { try sequences.subtract(unread: 1, unmarked: 0, channel: actor.channel) }
     }
 
     private func isRecipient(
@@ -89,25 +93,6 @@ extension CommandExecutor {
     }
 
     // MARK: Inboxes
-
-    func markRead(_ ids: [String]?, _ command: Command, _ now: Int64) throws(DatabaseError) -> CommandResult {
-        let actor = command.actor
-        // The writer must not walk the whole mailbox each time: all up to `readTo` are read already.
-        let readTo = ids == nil ? try sequences.readTo(channel: actor.channel) : 0
-        let acknowledged = try notifications.markAcknowledged(ids, channel: actor.channel, after: readTo, now: now)
-        for event in acknowledged { counter.counts.add(.acknowledged, of: event) }
-        if !acknowledged.isEmpty { try outbox.cancelNeedless(of: actor.key, reason: "acknowledged", now: now) }
-        var marked = try notifications.markRead(ids, channel: actor.channel, after: readTo, now: now)
-        if ids == nil { try sequences.markAllRead(channel: actor.channel) }
-        if actor.role == .customer {
-            for (id, wasUnread) in try inbox.markRead(ids, for: actor.key, now: now) {
-                if let notification = try notifications.head(of: id) { marked.append((notification.event, wasUnread)) }
-            }
-        }
-        for mark in marked { counter.counts.add(.read, of: mark.event) }
-        try sequences.subtractUnread(marked.count { $0.wasUnread }, channel: actor.channel)
-        return result(.markedRead(marked.count), of: command)
-    }
 
     /// Adds a notification to the inboxes of the customers to whom it is pushed, unless it is on their own channel.
     func addToInboxes(

@@ -89,16 +89,20 @@ extension CommandExecutor {
     private static let year: Int64 = 366 * 86_400_000
 
     private func deleteNotifications(before cutoff: Int64, _ limit: Int) throws(DatabaseError) -> Int {
-        for recipient in try inbox.deleteExpired(before: cutoff, most: limit) {
-            guard let channel = Identity(key: recipient)?.channel else { continue }
-            try sequences.subtractUnread(1, channel: channel)
+        for entry in try inbox.deleteExpired(before: cutoff, most: limit) {
+            guard let channel = Identity(key: entry.recipient)?.channel,
+                try !readMarks.covers(entry: entry.id, of: entry.recipient)
+            else { continue }
+            try sequences.subtract(unread: entry.wasSeen ? 0 : 1, unmarked: 1, channel: channel)
         }
         try deliveries.deleteAll(before: cutoff, most: limit)
         try outbox.broadcasts.deleteExpired(before: cutoff, most: limit)
         var count = 0
-        for (channel, change) in try notifications.deleteExpired(before: cutoff, most: limit) {
-            try sequences.subtractUnread(change.unread, channel: channel)
-            count += change.count
+        for (channel, deleted) in try notifications.deleteExpired(before: cutoff, most: limit) {
+            let readTo = deleted.unmarked.isEmpty ? 0 : try sequences.readTo(channel: channel)
+            let unmarked = deleted.unmarked.filter { $0.sequence > readTo }
+            try sequences.subtract(unread: unmarked.count { !$0.wasSeen }, unmarked: unmarked.count, channel: channel)
+            count += deleted.count
         }
         return count
     }

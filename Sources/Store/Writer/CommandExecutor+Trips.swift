@@ -26,7 +26,7 @@ extension CommandExecutor {
     package func card(ofDriver id: String) throws(DatabaseError) -> DriverCard? { try drivers.card(ofDriver: id) }
 
     /// Stores the newest positions of drivers who have jobs under way.
-    func save(_ newest: [DriverPosition]) throws(DatabaseError) {
+    func save(_ newest: ArraySlice<DriverPosition>) throws(DatabaseError) {
         for position in newest { try positions.store(position) }
     }
 
@@ -40,10 +40,13 @@ extension CommandExecutor {
         if try positions.remove(ofDriver: driver) { hasRemovedPositions = true }
     }
 
-    /// Deletes a driver's position, also those in the audit log that the gateway's own steps contain.
-    func removePositions(ofDriver id: String) throws(DatabaseError) {
+    /// Deletes a driver's position, also at most `most` of those in the audit log that the gateway's own steps contain.
+    /// - Returns: the number of these entries.
+    func removePositions(ofDriver id: String, most: Int) throws(DatabaseError) -> Int {
         _ = try positions.remove(ofDriver: id)
-        for entry in try auditTable.arrivals(ofDriver: id) { try removePosition(from: entry) }
+        let entries = try auditTable.arrivals(ofDriver: id, most: most)
+        for entry in entries { try removePosition(from: entry) }
+        return entries.count
     }
 
     /// Deletes positions that are too old, at most `limit`.

@@ -8,8 +8,8 @@ import Primitives
 /// Used only on the writer's thread. It keeps the sources of ids and of turns in memory. They only advance, so a
 /// rolled-back transaction leaves a gap in the ids and turns, which is harmless.
 ///
-/// `+Idempotency` executes a repeated command only once. `+Notifications`, `+Devices` and `+Erasure` execute the
-/// commands that need no plan, `+Offers` records what drivers do with offers, `+Delivery` stores confirmations and
+/// `+Idempotency` executes a repeated command only once. `+Notifications`, `+ReadMarks`, `+Devices` and `+Erasure` execute
+/// the commands that need no plan, `+Offers` records what drivers do with offers, `+Delivery` stores confirmations and
 /// finds where a replay begins, `+Trips` executes the gateway's own steps and stores positions, `+Accounts` what
 /// concerns drivers' accounts, `+Batches` and `+Availability` what concerns batches of orders, `+Codes` sign-in by code. ``BackgroundTask`` and `+Retention` run in
 /// slices between batches. ``PushOutbox`` creates push jobs.
@@ -38,6 +38,7 @@ package final class CommandExecutor {
     let erasures: ErasureTable
     let publication: PublicationTable
     let inbox: InboxTable
+    let readMarks: ReadMarkTable
     let cursors: CursorTable
     let deliveries: DeliveryTable
     let checks: ConfirmationCheckTable
@@ -81,6 +82,8 @@ package final class CommandExecutor {
         didSet { outbox.clockLead = clockLead }
     }
     let counter = DeliveryCounter()
+    /// The rows of the transactions so far.
+    private(set) var rowCounts = RowCounts()
     /// What the transaction that runs does with one-time codes.
     var codeCounts = CodeCounts()
     let codeRules: CodeRules
@@ -128,6 +131,7 @@ package final class CommandExecutor {
         erasures = ErasureTable(database: database)
         publication = PublicationTable(database: database)
         inbox = InboxTable(database: database)
+        readMarks = ReadMarkTable(database: database)
         cursors = CursorTable(database: database)
         deliveries = DeliveryTable(database: database)
         backlog = Int64(options.backlogHours) * 3_600_000
@@ -144,6 +148,7 @@ package final class CommandExecutor {
     /// Runs `body` in a transaction: commits all of its writes, or none.
     package func transaction<Result>(_ body: () throws(DatabaseError) -> Result) throws(DatabaseError) -> Result {
         if isSettingUp { return try body() }
+        let start = database.totalChangedRows
         do throws(DatabaseError) {
             let result = try database.transaction(.writing) { () throws(DatabaseError) in
                 try beginInCluster()
@@ -154,6 +159,7 @@ package final class CommandExecutor {
             }
             outbox.devices.counts.commit()
             clusterLog?.committed()
+            rowCounts.add(Int(database.totalChangedRows - start))
             return result
         } catch {
             clusterLog?.rolledBack()

@@ -4,6 +4,8 @@ struct PositionSchedule {
     /// The name of the task in the operator's log.
     static let name = "positions"
 
+    /// The most positions of one transaction.
+    static let sliceMax = 500
     /// A crash loses the positions of at most so many milliseconds.
     private static let saveInterval: Int64 = 15_000
     /// Jobs end all the time, and truncating the log for each would be too much work.

@@ -12,10 +12,18 @@ extension PushOutbox {
     }
 
     /// Cancels the recipient's unsent pushes of notifications that have arrived otherwise: those of the `fallback` kind.
-    /// - Parameter reason: `confirmed` or `acknowledged`.
-    func cancelNeedless(of recipient: String, reason: String, now: Int64) throws(DatabaseError) {
-        guard !lanes.isEmpty else { return }
-        for lane in try jobs.cancelNeedless(of: recipient, reason: reason, now: now) { count(1, as: .cancelled, in: lane) }
+    /// - Parameters:
+    ///   - reason: `confirmed` or `acknowledged`.
+    ///   - most: the most jobs. The others are cancelled when their turn comes.
+    /// - Returns: their number.
+    @discardableResult
+    func cancelNeedless(
+        of recipient: String, reason: String, now: Int64, most: Int = PushJobTable.cancelledMax
+    ) throws(DatabaseError) -> Int {
+        guard !lanes.isEmpty else { return 0 }
+        let cancelled = try jobs.cancelNeedless(of: recipient, reason: reason, now: now, most: most)
+        for lane in cancelled { count(1, as: .cancelled, in: lane) }
+        return cancelled.count
     }
 
     /// Ends unsent jobs of a lane whose notifications have expired. Returns their number, at most `limit`.

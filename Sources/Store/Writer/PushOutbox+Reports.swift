@@ -5,7 +5,7 @@ import FleetRules
 extension PushOutbox {
     /// The handling of one report ends at most this number of expired jobs, and queues at most this number of due
     /// retries. The handling of the next report continues with the others.
-    private static let changedJobsMax = 500
+    static let changedJobsMax = 200
     /// Milliseconds. If the clock was set back by more than this, waiting jobs get an earlier due time, so that they do
     /// not wait until the clock reaches their old one.
     private static let clockSlack: Int64 = 1_000
@@ -150,7 +150,12 @@ extension PushOutbox {
     /// otherwise always use the same job.
     private func queueDueRetries(_ lane: PushLane, _ now: Int64) throws(DatabaseError) {
         let last = lastReports.updateValue(now, forKey: lane) ?? now
-        if now < last - Self.clockSlack { try jobs.limitDueTimes(lane, to: now + Self.waitAfterSetBack) }
+        if now < last - Self.clockSlack,
+            try jobs.limitDueTimes(lane, to: now + Self.waitAfterSetBack, most: Self.changedJobsMax) == Self.changedJobsMax
+        {
+            // The next report goes on.
+            lastReports[lane] = last
+        }
         for (number, recipient) in try jobs.due(lane, now: now, most: Self.changedJobsMax) {
             try jobs.queueRetry(number, turn: max(try nextTurn(of: recipient, in: lane), turns.current(lane) + 1))
         }
@@ -179,7 +184,7 @@ extension PushOutbox {
                 lease.dropped += 1
                 continue
             }
-            switch try job(candidate) {
+            switch try job(candidate, in: lane) {
             case .success(let job):
                 try jobs.lease(candidate.number)
                 lease.jobs.append(job)
@@ -222,7 +227,9 @@ extension PushOutbox {
     }
 
     /// The job as the lane needs it, or why it is not sent.
-    private func job(_ candidate: PushJobTable.Candidate) throws(DatabaseError) -> Result<PushJob, DropReason> {
+    private func job(
+        _ candidate: PushJobTable.Candidate, in lane: PushLane
+    ) throws(DatabaseError) -> Result<PushJob, DropReason> {
         guard let notification = candidate.notification else {
             return .failure(.cancelled(reason: "notification_removed"))
         }
@@ -230,6 +237,8 @@ extension PushOutbox {
         switch candidate.device {
         case .found(let found): device = found
         case .gone: return .failure(.cancelled(reason: "device_removed"))
+        // One of very many jobs when the device was registered anew, of which the newest were moved.
+        case .found(let found) where found.isKnownToBeElsewhere(than: lane): return .failure(.cancelled(reason: "replaced"))
         case .unreadable:
             unreadableRows.add("the provider of a device", of: candidate.recipient)
             return .failure(.unreadable)
@@ -268,5 +277,13 @@ extension PushOutbox {
         if let preferences = Preferences(json: json) { return preferences }
         unreadableRows.add("preferences", of: owner)
         return Preferences()
+    }
+}
+
+extension PushJobTable.Candidate.Device {
+    /// Whether the device gets its pushes from another lane. Production is tried first if an APNs environment is unknown.
+    fileprivate func isKnownToBeElsewhere(than lane: PushLane) -> Bool {
+        guard provider == .fcm || environment != nil else { return lane == .fcm }
+        return DeviceToken(provider: provider, platform: nil, environment: environment, text: "").lane != lane
     }
 }

@@ -20,14 +20,16 @@ enum RequestPriority: Int, CaseIterable {
     /// An announcement to so many drivers writes hardly more rows than another command.
     fileprivate static let fewRecipients = 20
 
-    /// The most rows that one transaction writes for requests of this priority, as estimated by
-    /// ``StoreWriter/Request/rows``; a single request may exceed it. An announcement may notify a thousand drivers, and
-    /// a command must not wait until hundreds of announcements are committed.
+    /// The most rows that one transaction writes for requests of this priority, by what they declare
+    /// (``StoreWriter/Request/rows``); a single request may exceed it. A command declares the worst case, such as twenty
+    /// devices of each person, and writes a tenth of it usually. An announcement may notify a thousand drivers, and a
+    /// command must not wait until hundreds of announcements are committed.
     var rowsMax: Int {
         switch self {
-        case .dispatch, .delivery: 2_000
-        case .jobs: 500
-        case .personal: 250
+        case .dispatch: 20_000
+        case .delivery: 4_000
+        case .jobs: 12_000
+        case .personal: 2_500
         case .bulk: 1_000
         }
     }
@@ -53,17 +55,6 @@ extension StoreWriter.Request {
         }
     }
 
-    /// The approximate number of rows that the request writes.
-    var rows: Int {
-        switch self {
-        case .command(let request): request.command.action.rows
-        case .report(let report): report.outcomes.count + report.capacity
-        case .receipts(let receipts): receipts.reduce(0) { $0 + Int($1.upTo - $1.after) + 1 }
-        case .subscription: 1
-        case .look: 0
-        }
-    }
-
     /// The id in the operator's log: the command's correlation id, or `push-` and the lane of a report, or a name.
     var correlationID: String {
         switch self {
@@ -80,7 +71,8 @@ extension Command.Action {
     fileprivate var priority: RequestPriority {
         switch self {
         case .order, .route, .driverCard: .dispatch
-        case .announce: rows > RequestPriority.fewRecipients ? .bulk : .dispatch
+        case .announce(let announcement):
+            announcement.recipients > RequestPriority.fewRecipients ? .bulk : .dispatch
         case .erase, .remind: .bulk
         case .acceptJob, .acceptRoute, .progress, .trip: .jobs
         case .account(.decide): .dispatch
@@ -91,20 +83,6 @@ extension Command.Action {
         case .telemetry, .markRead, .device, .updatePreferences, .account, .switchAvailability, .code: .personal
         }
     }
-
-    fileprivate var rows: Int {
-        switch self {
-        case .announce(let announcement):
-            if case .drivers(let drivers) = announcement.audience { drivers.count } else { 1 }
-        case .telemetry(let events): events.count
-        case .order, .route, .driverCard, .acceptJob, .acceptRoute, .progress, .trip, .markRead, .updatePreferences,
-            .account, .switchAvailability, .endAvailability, .code:
-            5
-        case .batch(let request): request.rows
-        case .device: 20
-        case .erase, .remind: 500
-        }
-    }
 }
 
 extension BatchCommand {
@@ -112,15 +90,6 @@ extension BatchCommand {
         switch self {
         case .accept, .pickUp, .report, .arrange, .complete, .acknowledge: true
         case .edit, .ready, .reassign, .unassign, .cancel, .cancelOrder, .returnOrder, .open: false
-        }
-    }
-
-    /// The batch, some notifications, and the orders, of which a batch usually has some ten.
-    fileprivate var rows: Int {
-        switch self {
-        case .edit(_, let edits): 5 + (edits.orders?.count ?? 0)
-        case .report, .returnOrder, .cancelOrder: 6
-        case .ready, .reassign, .unassign, .cancel, .open, .accept, .pickUp, .arrange, .complete, .acknowledge: 15
         }
     }
 }

@@ -21,6 +21,8 @@ package struct StoreStatistics: Equatable, Sendable {
     /// The sum of the durations of these commits, each from the start of its transaction to the end of its commit, in
     /// nanoseconds.
     package internal(set) var commitNanoseconds: UInt64 = 0
+    /// The rows of the transactions.
+    package internal(set) var rows = RowCounts()
     /// Commands that got 503 because the store was not writable (disk full, file locked).
     package internal(set) var unavailable = 0
     /// Whether the store could not be written when it was last tried; it is tried again once a second.

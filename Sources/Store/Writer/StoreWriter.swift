@@ -89,8 +89,8 @@ package final class StoreWriter: Sendable {
 
     private let address: StoreAddress
     private let queue: RequestQueue
-    /// Beats at least once a second while the thread makes progress: after each transaction, or while it has nothing to
-    /// do. Ends before the file is closed, because moving the write-ahead log may take long.
+    /// Beats at least once a second while the thread makes progress: before each request of a transaction, during long
+    /// statements, or while it has nothing to do. Ends before the file is closed, because moving the write-ahead log may take long.
     package let heartbeat = Heartbeat("store-writer")
     /// Rules to use from the next batch on. The writer's thread reads them and sets this to nil.
     private let newRules: Lock<NotificationRules?>
@@ -205,6 +205,7 @@ package final class StoreWriter: Sendable {
         let reading = options.readClock()
         let database = try Database.open(
             options.address, durability: options.durability, now: reading.wall, as: options.member, observer)
+        database.sqlite?.reportProgress(to: observer.onWait)
         try options.keys.check(against: database)
         do throws(DatabaseError) {
             let executor = try CommandExecutor(database, options)

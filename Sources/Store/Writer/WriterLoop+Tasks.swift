@@ -48,7 +48,7 @@ extension WriterLoop {
             }
             // What other nodes have begun.
             if executor.isLeader {
-                executor.backgroundTasks.formUnion([.broadcasts, .erasures])
+                executor.backgroundTasks.formUnion([.broadcasts, .readMarks, .erasures])
                 _ = try executor.recoverCodes(sentBefore: now - ClusterLog.sendingMilliseconds)
             }
             taskFailures.remove(ClusterLog.name)
@@ -140,16 +140,21 @@ extension WriterLoop {
         }
     }
 
-    /// Stores the drivers' newest positions in one transaction. They come after the commits that end jobs, and this
+    /// Stores the drivers' newest positions in slices. They come after the commits that end jobs, and this
     /// thread has published those, so none is of a driver who is no longer followed.
     mutating func savePositions() {
-        let positions = takePositions()
+        var positions = takePositions()[...]
         guard !positions.isEmpty else { return }
         do throws(DatabaseError) {
-            try executor.transaction { () throws(DatabaseError) in try executor.save(positions) }
+            while !positions.isEmpty {
+                heartbeat.beat()
+                let slice = positions.prefix(PositionSchedule.sliceMax)
+                try executor.transaction { () throws(DatabaseError) in try executor.save(slice) }
+                positions.removeFirst(slice.count)
+            }
             taskFailures.remove(PositionSchedule.name)
         } catch {
-            returnPositions(positions)
+            returnPositions(Array(positions))
             record(error, of: PositionSchedule.name, readClock().wall)
         }
     }
@@ -158,7 +163,10 @@ extension WriterLoop {
 
     func nextBackgroundTask(_ now: Int64) -> BackgroundTask? {
         guard executor.isLeader else { return nil }
-        return BackgroundTask.allCases.first {
+        // In turn, so that none of them waits for another one's end.
+        let all = BackgroundTask.allCases
+        let start = lastTask.flatMap(all.firstIndex(of:)).map { $0 + 1 } ?? 0
+        return (all[start...] + all[..<start]).first {
             executor.backgroundTasks.contains($0) && !taskFailures.isPaused($0.rawValue, at: now)
         }
     }
@@ -166,10 +174,12 @@ extension WriterLoop {
     mutating func runBackgroundTask() {
         let now = observeClock()
         guard let task = nextBackgroundTask(now) else { return }
+        lastTask = task
         do throws(DatabaseError) {
             let woken = try executor.runSlice(of: task, now: now)
             taskFailures.remove(task.rawValue)
-            publish(Commit(wake: woken, finished: executor.outbox.drainFinished()))
+            publish(
+                Commit(wake: woken, finished: executor.outbox.drainFinished(), counts: executor.counter.drain()))
         } catch {
             record(error, of: task.rawValue, now)
         }

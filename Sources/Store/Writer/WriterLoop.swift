@@ -38,6 +38,8 @@ struct WriterLoop {
     var positionSchedule = PositionSchedule()
     var dueCommands = DueCommands()
     var taskFailures = BackgroundTaskFailures()
+    /// The background task that has run last.
+    var lastTask: BackgroundTask?
     /// In a cluster: when the log was looked at last, in monotonic milliseconds.
     var lookedAt: Int64 = 0
     /// What is published and not recorded.
@@ -149,10 +151,12 @@ struct WriterLoop {
         let devices = executor.outbox.devices.counts.committed
         let isUnavailable = refusedInOutage != nil
         let leadsUntil = executor.clusterLog?.leadsUntil ?? .max
+        let rows = executor.rowCounts
         // A commit whose outcome was unknown for a while has made the store unavailable.
         let wasUnavailable = counts.withLock { counts in
             counts.devices = devices
             counts.leadsUntil = leadsUntil
+            counts.rows = rows
             defer { counts.isUnavailable = isUnavailable }
             return counts.isUnavailable
         }
@@ -232,7 +236,7 @@ struct WriterLoop {
         let time = observeClock()
         let start = Clock.monotonicNanoseconds()
         published.append(takePublished())
-        let published = published
+        let (published, heartbeat) = (published, heartbeat)
         let refused = receiptsToWrite(with: batch)
         var commit = try executor.transaction { () throws(DatabaseError) in
             let now = executor.transactionTime(or: time)
@@ -240,6 +244,9 @@ struct WriterLoop {
             try executor.record(published)
             for receipt in refused { commit.confirmations += try executor.record(receipt, now: now) }
             for request in batch {
+                heartbeat.beat()
+                let start = executor.database.totalChangedRows
+                defer { executor.checkRows(since: start, request.rows, request.correlationID) }
                 switch request {
                 case .command(let request):
                     commit.replies.append((request, try executor.execute(request.command, now: now)))
@@ -270,7 +277,17 @@ struct WriterLoop {
         commit.counts = executor.counter.drain()
         commit.codes = executor.drainCodeCounts()
         counts.withLock { $0.count(commit, nanoseconds: nanoseconds) }
+        assert(
+            executor.rowCounts.last <= declaredRows(batch, refused, published),
+            "a transaction has written \(executor.rowCounts.last) rows, and declares \(declaredRows(batch, refused, published))")
         return commit
+    }
+
+    /// The most rows of a transaction: those of its requests, what is published, and four for the cluster.
+    private func declaredRows(
+        _ batch: [StoreWriter.Request], _ refused: ArraySlice<Receipt>, _ published: Published
+    ) -> Int {
+        batch.reduce(0) { $0 + $1.rows } + StoreWriter.Request.receipts(Array(refused)).rows + published.recovered.count + 5
     }
 
     // MARK: Publication
