@@ -34,10 +34,12 @@ def expect_erased(gateway, *texts: str) -> None:
 
 
 def marked() -> tuple[dict, list[str]]:
-    """An address whose name, phone and flat number occur nowhere else."""
-    texts = [f"Zebedee {unique_id()}", "+9177" + str(int(unique_id(), 36) % 10 ** 8).zfill(8),
-             f"Flat {unique_id()}"]
-    return ADDRESS | dict(zip(("name", "phone", "flatNumber"), texts)), texts
+    """An address whose name, phone and exact place occur nowhere else."""
+    number = str(int(unique_id(), 36) % 10 ** 8).zfill(8)
+    texts = [f"Zebedee {unique_id()}", "+9177" + number, f"Flat {unique_id()}", f"{unique_id()} Lane",
+             f"beside {unique_id()}"]
+    address = ADDRESS | dict(zip(("name", "phone", "flatNumber", "street", "landmark"), texts))
+    return address | {"latitude": float(f"18.9{number}1")}, texts + [f"18.9{number}1"]
 
 
 @pytest.mark.parametrize("when", ["COMPLETED", "PARTIAL_COMPLETE", "CANCELLED"])
@@ -86,7 +88,7 @@ def test_erasure_of_a_customer_during_the_delivery(start, closing):
     admin.expect_ok("DELETE", f"/api/admin/people/customer/{customer}")
     wait_until(lambda: fleet.gateway.query("SELECT cursor FROM erasures") == [("~",)],
                "all has been searched, and the erasure waits")
-    assert my_batch(mine)["orders"][0]["deliveryAddress"]["street"] == ADDRESS["street"]
+    assert my_batch(mine)["orders"][0]["deliveryAddress"] == address
     for each in batch.orders:
         assert mine.request("PATCH", f"/api/delivery/orders/{each}/status", {
             "status": "DELIVERED", "proofOfDelivery": PHOTO}, key=unique_id()).status == 200
@@ -101,8 +103,11 @@ def test_erasure_keeps_other_customers(driver, admin):
     admin.expect_ok("DELETE", f"/api/admin/people/customer/{customer}")
     wait_until(lambda: batch.get()["orders"][0]["deliveryAddress"]["name"] is None, "it is erased")
     first, second = [each["deliveryAddress"] for each in batch.get()["orders"]]
-    assert first == ADDRESS | {"name": None, "phone": None, "flatNumber": None}
+    assert first == ADDRESS | dict.fromkeys(
+        ("name", "phone", "flatNumber", "street", "landmark", "latitude", "longitude"))
     assert second == ADDRESS
+    first, second = batch.get()["orders"]
+    assert (first["customerId"], first["items"]) == (None, []) and second["customerId"] == "x" and second["items"]
 
 
 def test_erasure_of_a_driver(start, closing):

@@ -75,6 +75,24 @@ import Testing
         #expect(throws: RuleError.self) { try list(me, before: "unknown") }
     }
 
+    /// In slices: there may be very many.
+    @Test func anErasureDeletesTheList() throws {
+        let executor = try store.pushing()
+        for id in ["7", "8"] { _ = try executor.commit(register(fcm(id), by: customer(id, bookings: ["A"]))) }
+        let id = try removeDriver(executor)
+        for number in 0..<1_200 {
+            try executor.database.run(
+                """
+                INSERT INTO inbox_entries (recipient, notification_id, after_sequence, lifetime_end) \
+                VALUES ('customer:7', '00000000000000000000\(100_000 + number)', 0, \(noon))
+                """)
+        }
+        _ = try executor.commit(command(.erase(.customer, id: "7")))
+        try executor.runBackgroundTasks()
+        #expect(try executor.database.dump("SELECT recipient, notification_id FROM inbox_entries") == ["customer:8|\(id)"])
+        #expect(try list(customer("7", bookings: ["A"])) == [])
+    }
+
     @Test func readMarksArePerPerson() throws {
         let executor = try store.pushing()
         let people = ["7", "8"].map { customer($0, bookings: ["A"]) }

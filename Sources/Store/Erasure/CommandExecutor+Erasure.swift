@@ -12,8 +12,10 @@ extension CommandExecutor {
     ///    card, account and positions, and the account and the sign-ins of a customer who signs in by code, whose tokens
     ///    are refused from then on. Clears the person's name in orders and routes, the person's notes and positions in
     ///    the audit log, and the details of the notification steps that the person's devices reported. All of these rows
-    ///    are found by the person's id; of each kind, this transaction handles ``clearedMax`` at most.
-    /// 2. In background slices (``eraseSome()``): handles the others of these rows, then searches all notifications, and other people's stored responses,
+    ///    are found by the person's id; of each kind, this transaction handles ``clearedMax`` at most. In batches that are
+    ///    over, a customer's orders lose what names the customer, the exact place and what was ordered.
+    /// 2. In background slices (``eraseSome()``): handles the others of these rows; deletes what a customer could list
+    ///    about bookings; then searches all notifications, and other people's stored responses,
     ///    audit entries and notification steps, and redacts the person's names and addresses there (``Redaction``),
     ///    for a driver also the phone number and the license plate of the card. ``ErasureTable`` stores the progress.
     /// 3. When the orders and routes that were open at the time of the request have ended (``resumeErasures()``):

@@ -50,10 +50,21 @@ extension CommandExecutor {
 
     /// - Returns: whether all tables are searched.
     private func searchSlice(_ erasure: inout ErasureTable.Erasure, _ redaction: Redaction) throws(DatabaseError) -> Bool {
-        guard try redactResponses(&erasure.progress, redaction), try redactAudit(&erasure.progress, redaction),
-            try redactSteps(&erasure.progress, redaction)
+        guard try removeInbox(erasure), try redactResponses(&erasure.progress, redaction),
+            try redactAudit(&erasure.progress, redaction), try redactSteps(&erasure.progress, redaction)
         else { return false }
         return try redactNotifications(&erasure, redaction)
+    }
+
+    /// Deletes the list of what was pushed to a customer about bookings.
+    private func removeInbox(_ erasure: ErasureTable.Erasure) throws(DatabaseError) -> Bool {
+        guard erasure.person.role == .customer else { return true }
+        let person = erasure.person
+        let (deleted, unmarked) = try inbox.remove(of: person.key, upTo: erasure.lastID, most: Self.sliceMax)
+        for entry in unmarked where try !readMarks.covers(entry: entry.id, of: person.key) {
+            try sequences.subtract(unread: entry.wasSeen ? 0 : 1, unmarked: 1, channel: person.channel)
+        }
+        return deleted < Self.sliceMax
     }
 
     /// Redacts the person's data in the next stored responses to other people. The responses stay stored under their

@@ -25,8 +25,12 @@ struct Redaction {
     private static let cardFields: [StaticString] = [
         "name", "phoneNumber", "vehicleMake", "vehicleModel", "vehicleColor", "licensePlate",
     ]
-    /// The members of an order's address in a batch that identify the customer.
-    private static let recipientFields: [StaticString] = ["name", "phone", "flatNumber"]
+    /// The members of an order's address in a batch that identify the customer, or the exact place.
+    private static let recipientFields: [StaticString] = [
+        "name", "phone", "flatNumber", "street", "landmark", "latitude", "longitude",
+    ]
+    /// The members of an order in a batch that tell about the customer.
+    private static let batchOrderFields: [StaticString] = ["items"]
     /// Cleared together with a customer's addresses. They are numbers, so they are not searched for elsewhere.
     private static let coordinateFields: [StaticString] = [
         "pickupLatitude", "pickupLongitude", "dropoffLatitude", "dropoffLongitude",
@@ -128,8 +132,8 @@ struct Redaction {
     // MARK: Other texts
 
     /// Redacts a stored response. Each order and route in the response contains the id of its driver, each order that of
-    /// its customer, and each driver's card the driver's own. The address of an order in a batch has no id and is recognised
-    /// by the customer's name or phone. The addresses and coordinates of open orders are cleared, too: a driver's app
+    /// its customer, and each driver's card the driver's own. An order in a batch may have no id of its customer: it and its
+    /// address are recognised by the customer's name or phone. The addresses and coordinates of open orders are cleared, too: a driver's app
     /// does not navigate by a stored response.
     /// - Returns: the redacted response; nil if nothing changes.
     func redacted(response: [UInt8]) -> [UInt8]? {
@@ -143,8 +147,8 @@ struct Redaction {
     private static func fields(
         of person: Identity, _ texts: [String], in object: UnsafeRawBufferPointer
     ) throws -> [StaticString] {
-        var (isPersons, hasID, isCard) = (false, false, false)
-        var (isAddress, isRecipient) = (false, false)
+        if person.role == .customer, try isAddress(of: texts, object) { return recipientFields }
+        var (isPersons, hasID, isCard, isForPerson) = (false, false, false, false)
         try JSONReader.object(object) { key, value in
             let isSame = value.string?.isSame(as: person.id) ?? false
             if key.equals(person.role == .driver ? "driverId" : "customerId") {
@@ -153,17 +157,28 @@ struct Redaction {
                 hasID = isSame
             } else if key.equals("licensePlate") {
                 isCard = true
-            } else if key.equals("flatNumber") {
+            } else if key.equals("deliveryAddress"), value.kind == .object {
+                isForPerson = try isAddress(of: texts, value.raw)
+            }
+        }
+        guard person.role == .driver else {
+            let ofBatchOrder = isPersons || isForPerson ? batchOrderFields : []
+            return (isPersons ? customerFields(hasEnded: true) : []) + ofBatchOrder
+        }
+        return isPersons ? driverFields : hasID && isCard ? cardFields : []
+    }
+
+    /// Whether an object is the address of an order in a batch with one of these names or phone numbers.
+    private static func isAddress(of texts: [String], _ object: UnsafeRawBufferPointer) throws -> Bool {
+        var (isAddress, isRecipient) = (false, false)
+        try JSONReader.object(object) { key, value in
+            if key.equals("flatNumber") {
                 isAddress = true
             } else if key.equals("name") || key.equals("phone"), let text = value.string {
                 isRecipient = isRecipient || texts.contains { $0.isSame(as: text) }
             }
         }
-        guard person.role == .driver else {
-            if isAddress, isRecipient { return recipientFields }
-            return isPersons ? customerFields(hasEnded: true) : []
-        }
-        return isPersons ? driverFields : hasID && isCard ? cardFields : []
+        return isAddress && isRecipient
     }
 
     /// Redacts the details of other people's reports: of an audit entry or a notification's step.

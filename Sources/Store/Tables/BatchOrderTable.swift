@@ -115,14 +115,15 @@ struct BatchOrderTable {
         ).flatMap { $0.compactMap { $0 } }
     }
 
-    /// Clears a customer's name, phone and flat number in batches that are over.
-    /// - Returns: the number of orders that contained one of these.
+    /// Clears in batches that are over what tells who a customer is, where the customer lives and what was ordered. Of the
+    /// address the area, the city, the state and the postal code remain.
+    /// - Returns: the number of orders that named the customer, which they do no more.
     func clear(customer id: String, most: Int) throws(DatabaseError) -> Int {
         try database.changeCountingRows(
             """
-            UPDATE batch_orders SET name = NULL, phone = NULL, flat_number = NULL WHERE (batch_id, id) IN (SELECT batch_id, id \
-            FROM batch_orders \
-            WHERE customer_id = ? AND COALESCE(name, phone, flat_number) IS NOT NULL AND batch_id IN (SELECT id FROM batches \
+            UPDATE batch_orders SET customer_id = NULL, name = NULL, phone = NULL, flat_number = NULL, street = NULL, \
+            landmark = NULL, latitude = NULL, longitude = NULL, items = '[]' WHERE (batch_id, id) IN (SELECT batch_id, id \
+            FROM batch_orders WHERE customer_id = ? AND batch_id IN (SELECT id FROM batches \
             WHERE status IN ('COMPLETED', 'PARTIAL_COMPLETE', 'CANCELLED')) LIMIT ?)
             """, .string(id), .integer(most))
     }
@@ -149,14 +150,13 @@ struct BatchOrderTable {
             """, .string(id), .integer(moment), as: { _ in true }) ?? false
     }
 
-    /// Whether a batch that is over still contains the customer's name, phone or flat number, and existed at `moment`.
+    /// Whether a batch that is over still names the customer, and existed at `moment`.
     func hasEndedToClear(ofCustomer id: String, createdUntil moment: Int64) throws(DatabaseError) -> Bool {
         try database.first(
             """
             SELECT 1 FROM batch_orders JOIN batches AS batch ON batch.id = batch_orders.batch_id \
             WHERE batch_orders.customer_id = ? AND batch.created_at <= ? \
-            AND batch.status IN ('COMPLETED', 'PARTIAL_COMPLETE', 'CANCELLED') \
-            AND COALESCE(batch_orders.name, batch_orders.phone, batch_orders.flat_number) IS NOT NULL LIMIT 1
+            AND batch.status IN ('COMPLETED', 'PARTIAL_COMPLETE', 'CANCELLED') LIMIT 1
             """, .string(id), .integer(moment), as: { _ in true }) ?? false
     }
 }

@@ -104,6 +104,24 @@ struct InboxTable {
         WHERE notification_id = ? ORDER BY marked_at, recipient
         """)
 
+    // MARK: Erasure
+
+    /// Deletes a recipient's oldest entries, up to a notification.
+    /// - Returns: how many were deleted; and those of them that had no read mark in their rows, and whether the recipient had
+    ///   acted upon each.
+    func remove(
+        of recipient: String, upTo id: String, most: Int
+    ) throws(DatabaseError) -> (deleted: Int, unmarked: [(id: String, wasSeen: Bool)]) {
+        let rows = try database.all(
+            """
+            DELETE FROM inbox_entries WHERE recipient = ? AND notification_id IN (SELECT notification_id \
+            FROM inbox_entries WHERE recipient = ? AND notification_id <= ? ORDER BY notification_id LIMIT ?) \
+            RETURNING notification_id, read_at, seen_at
+            """, .string(recipient), .string(recipient), .string(id), .integer(most),
+            as: { (id: $0.string(0), isMarked: !$0.isNull(1), wasSeen: !$0.isNull(2)) })
+        return (rows.count, rows.filter { !$0.isMarked }.map { ($0.id, $0.wasSeen) })
+    }
+
     // MARK: Expiry and retention
 
     /// Counts by event the entries that expired after `start`, up to and including `end`, without a step or a mark of
