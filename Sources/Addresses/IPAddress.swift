@@ -34,7 +34,7 @@ package struct IPAddress: Hashable, Sendable {
 
     /// The network whose connections are counted together: an IPv4 address itself; of an IPv6 address its /64, because
     /// a single subscriber usually gets a whole /64 (RFC 6177) and could use a new address for each connection.
-    var subscriber: IPAddress { isIPv4 ? self : IPAddress(high: high, low: 0) }
+    package var subscriber: IPAddress { isIPv4 ? self : IPAddress(high: high, low: 0) }
 }
 
 // MARK: Text

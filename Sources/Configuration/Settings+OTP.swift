@@ -10,8 +10,13 @@ extension Settings {
         package var issuer = ""
         /// The calling codes whose phones may sign in, such as `+44`. Empty: all.
         package var countries: [String] = []
-        /// The most SMS in a day (1–100,000).
+        /// The most SMS in a day (1–100,000). Half of them are kept for phones with an account.
         package var dailyMax = 10_000
+        /// The most SMS in a day to phones without an account whose numbers have the same calling code and the same three
+        /// digits behind it (1–100,000).
+        package var prefixDailyMax = 500
+        /// The most requests for codes of a client address in ten minutes (1–1,000). It may make five times as many tries.
+        package var requestsPerAddress = 100
         package var sms = SMS()
 
         package init() {}
@@ -45,6 +50,8 @@ extension Settings.OTP {
         let location = section.text("issuer", into: &issuer, .any)
         section.texts("countries", into: &countries, .callingCode, mayBeEmpty: true)
         section.integer("daily_max", into: &dailyMax, 1...100_000)
+        section.integer("prefix_daily_max", into: &prefixDailyMax, 1...100_000)
+        section.integer("requests_per_address", into: &requestsPerAddress, 1...1_000)
         section.section("sms") { sms.read($0) }
         guard isEnabled, areValid, issuer(among: issuers) == nil else { return }
         section.reader.report(

@@ -50,6 +50,11 @@ extension Settings {
                 "auth.firebase.require_claim",
                 "expected a claim, because otherwise every user of the project is a \(role)")
         }
+        if otp.isEnabled, otp.countries.isEmpty {
+            refuse(
+                "otp.countries",
+                "expected the calling codes of your customers, such as \"+44\", because SMS to all others cost you money, too")
+        }
         if otp.isEnabled, otp.sms.url.isEmpty {
             refuse("otp.sms.url", "expected the URL of an SMS adapter, because without it the log gets the codes")
         }

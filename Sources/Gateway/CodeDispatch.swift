@@ -18,8 +18,8 @@ final class CodeDispatch: Sendable {
         var unstored: [CodeDelivery] = []
         /// Queues a command; nil until the store is open.
         var post: (@Sendable (CommandRequest) -> Bool)?
-        /// When the next alarm about the daily maximum may be written, in monotonic milliseconds.
-        var alarmAt: Int64 = 0
+        /// When the next line about a limit may be written, in monotonic milliseconds.
+        var reportAt: [CodeLimit: Int64] = [:]
     }
 
     /// A request that waits for the outcome of an SMS.
@@ -34,7 +34,7 @@ final class CodeDispatch: Sendable {
         let finished: @Sendable (CodeMessage, SMSOutcome) -> Bool
     }
 
-    private static let alarmInterval: Int64 = 60_000
+    private static let reportInterval: Int64 = 60_000
 
     private let state = Lock(State())
     private let receiver = Lock<Receiver?>(nil)
@@ -102,17 +102,42 @@ final class CodeDispatch: Sendable {
     /// The requests that wait for an outcome that is stored now, or that could not be stored.
     func finish(_ sessionID: String) -> [Waiting] { state.withLock { $0.waiting.removeValue(forKey: sessionID) ?? [] } }
 
-    /// Tells the operator, at most once a minute, that no codes are sent because of `otp.daily_max`.
-    func reportDailyMax() {
-        let now = Clock.monotonicMilliseconds()
-        let isDue = state.withLock { state in
-            guard now >= state.alarmAt else { return false }
-            state.alarmAt = now + Self.alarmInterval
-            return true
+    /// Tells the operator which limits no code passes, each at most once a minute, and which prefixes were stopped.
+    func report(_ counts: CodeCounts) {
+        for prefix in counts.stoppedPrefixes {
+            log.error(
+                "otp_prefix_stopped",
+                [
+                    "prefix": .text(prefix),
+                    "hint": "its last codes brought no sign-in: new phones with this prefix get none for an hour",
+                ])
         }
-        guard isDue else { return }
-        log.error(
-            "otp_daily_max_reached", ["hint": "no more codes are sent for now: look for abuse, or raise otp.daily_max"])
+        let now = Clock.monotonicMilliseconds()
+        for (limit, refusals) in counts.limited.sorted(by: { $0.key.rawValue < $1.key.rawValue }) {
+            let isDue = state.withLock { state in
+                guard now >= state.reportAt[limit] ?? 0 else { return false }
+                state.reportAt[limit] = now + Self.reportInterval
+                return true
+            }
+            if isDue { report(limit, prefix: refusals.prefix) }
+        }
+    }
+
+    private func report(_ limit: CodeLimit, prefix: String?) {
+        switch limit {
+        case .dailyMax:
+            log.error(
+                "otp_daily_max_reached",
+                ["hint": "no more codes are sent for now: look for abuse, or raise otp.daily_max"])
+        case .newPhones:
+            log.error(
+                "otp_new_phones_max_reached",
+                ["hint": "only phones with an account get codes for now: look for abuse, or raise otp.daily_max"])
+        case .prefix, .stoppedPrefix, .address, .email:
+            log.warning("otp_limited", ["limit": .text(limit.rawValue), "prefix": .optional(prefix)])
+        // What strangers do to one phone or from one address is in the metrics.
+        case .phone, .requestsPerAddress, .triesPerAddress: break
+        }
     }
 
     /// Logs how many lines were left out in the last second, and reports again what could not be stored. Call it once a

@@ -115,7 +115,7 @@ final class CommitPublisher: Sendable {
         counters.count(commit.counts)
         if hub.isClustered { for note in commit.counts.occurrences.offers.compactMap(AnswerNote.init) { hub.tell(note.note) } }
         codeMetrics.count(commit.codes)
-        if commit.codes.hasReachedDailyMax { codes.reportDailyMax() }
+        codes.report(commit.codes)
         var lanes = commit.wake
         var answered = 0
         for (request, reply) in commit.replies {
@@ -201,6 +201,7 @@ final class CommitPublisher: Sendable {
         try executor.eachAccount { record(AccountChange($0)) }
         let now = Clock.unixMilliseconds()
         try executor.eachEndedTokens { endedSessions.record($0, now: now) }
+        report(duplicates: try executor.customerDuplicates())
         order.withLock { $0.start(at: executor.logPosition) }
         // What other nodes are doing is not left over.
         if executor.isAlone { _ = try executor.recoverCodes() }
@@ -212,6 +213,18 @@ final class CommitPublisher: Sendable {
             [
                 "count": .number(recovered.count),
                 "hint": "the process before was killed: they are published when their channels have subscribers",
+            ])
+    }
+
+    /// Names the accounts of customers that only the operator can join.
+    private func report(duplicates: [(id: Int64, other: Int64)]) {
+        guard !duplicates.isEmpty else { return }
+        log.warning(
+            "customers_with_one_phone",
+            [
+                "count": .number(duplicates.count),
+                "accounts": .text(duplicates.prefix(50).map { "\($0.id) and \($0.other)" }.joined(separator: ", ")),
+                "hint": "nobody can sign in to the first of each pair: see docs/codes.md",
             ])
     }
 

@@ -32,10 +32,10 @@ final class FleetService: Sendable {
     let activity = DriverActivity()
     let endedSessions = EndedSessions()
     let codeMetrics = CodeMetrics()
-    /// The requests of each client address for codes: at most some 20 MB.
-    private let codeAddresses = Lock(RequestWindows(most: 20, milliseconds: 600_000, addressesMax: 50_000))
-    /// The tries of each client address: five for each of its 20 codes. At most some 20 MB.
-    private let tryAddresses = Lock(RequestWindows(most: 100, milliseconds: 600_000, addressesMax: 20_000))
+    /// The requests of each client address for codes (`otp.requests_per_address`).
+    private let codeAddresses: Lock<RequestWindows>
+    /// The tries of each client address: five for each of its codes.
+    private let tryAddresses: Lock<RequestWindows>
     private let codes: CodeDispatch
     /// Requests that are refused before they reach the store.
     let refusedRequests: RateLimitedLog
@@ -65,6 +65,8 @@ final class FleetService: Sendable {
         self.settings = settings
         self.cluster = cluster
         self.hub = hub
+        codeAddresses = Lock(RequestWindows(ofTenMinutes: settings.otp.requestsPerAddress))
+        tryAddresses = Lock(RequestWindows(ofTenMinutes: settings.otp.requestsPerAddress * CodeSession.triesMax))
         catalogue = Lock(settings.notifications)
         app = settings.fleetAppIndex
         issuers = settings.issuers
@@ -206,7 +208,7 @@ final class FleetService: Sendable {
             case .tries: tryAddresses
             }
         let wait = windows.withLock { $0.wait(address, now: now) }
-        if wait != nil { codeMetrics.countLimitedAddress() }
+        if wait != nil { codeMetrics.count(refusedAddress: limit) }
         return wait
     }
 
@@ -401,7 +403,7 @@ extension StoreWriter.Options {
                     issuedAt: claims.issuedAt, lifetimeSeconds: CustomerTokenClaims.lifetime)
             }
         }
-        codes.limits = CodeLimits(dailyMax: settings.otp.dailyMax)
+        codes.limits = CodeLimits(dailyMax: settings.otp.dailyMax, prefixDailyMax: settings.otp.prefixDailyMax)
         self.trips = settings.trips
         track = { trips.track(ofDriver: $0) }
         takePositions = { trips.takeUnsaved() }
@@ -410,6 +412,14 @@ extension StoreWriter.Options {
         self.lanes = lanes
         staleDays = settings.push.staleDays
         queuePerSubjectMax = settings.apps[settings.fleetAppIndex].limits.fleetCommandsWaiting
+    }
+}
+
+extension RequestWindows {
+    /// The limit of ten minutes. Takes at most some 40 MB: the more requests an address may make, the fewer addresses are
+    /// remembered.
+    fileprivate init(ofTenMinutes most: Int) {
+        self.init(most: most, milliseconds: 600_000, addressesMax: min(50_000, 5_000_000 / most))
     }
 }
 

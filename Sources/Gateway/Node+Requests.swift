@@ -1,4 +1,5 @@
 import Access
+import Addresses
 import FanOut
 import FleetRules
 import HTTP
@@ -21,6 +22,9 @@ extension Node {
         var route: RoutedRequest?
         /// A copy of the head of a request that waits for its token issuer's keys; nil for other requests.
         var deferred: DeferredRequest?
+        /// Of a request without a token: the network whose requests are counted together (``IPAddress/subscriber``). Nil if
+        /// the client is gone.
+        var client: IPAddress?
         /// ``Node/now`` when the request was posted to the store; nil for other requests.
         var postedAt: Int?
     }
@@ -41,8 +45,10 @@ extension Node {
         switch routing {
         case .respond(let response): return .respond(finish(response, pending, request))
         case .route(let route):
-            if let limit = route.addressLimit, let refusal = refuseAddress(of: request, id, limit, pending) {
-                return .respond(finish(refusal, pending, request))
+            var pending = pending
+            if let limit = route.addressLimit {
+                pending.client = loop?.clientAddress(of: request, id)?.subscriber
+                if let refusal = refuseAddress(of: pending, limit) { return .respond(finish(refusal, pending, request)) }
             }
             return readBody(of: id, route, pending)
         case .needsKey(let key):
@@ -81,12 +87,8 @@ extension Node {
 
     /// Counts a request of a client address.
     /// - Returns: the response if the address has made too many; otherwise nil.
-    private func refuseAddress(
-        of request: HTTPRequest, _ id: RequestID, _ limit: AddressLimit, _ pending: PendingRequest
-    ) -> HTTPResponse? {
-        guard let address = loop?.clientAddress(of: request, id), let wait = fleet.secondsToWait(address, limit) else {
-            return nil
-        }
+    private func refuseAddress(of pending: PendingRequest, _ limit: AddressLimit) -> HTTPResponse? {
+        guard let address = pending.client, let wait = fleet.secondsToWait(address, limit) else { return nil }
         return (pending.envelope ?? .error).error(429, "Too many requests", headers: ["Retry-After": String(wait)])
     }
 
@@ -190,7 +192,8 @@ extension Node {
         // A committed command's events are published even to full mailboxes, so check for room before the store gets
         // the command.
         case .command where !hub.hasRoom: fullQueue = .mailbox
-        case .command(let command):
+        case .command(var command):
+            command.client = pending.client?.description
             switch fleet.post(CommandRequest(command, replyTo: address)) {
             case .queued: break
             case .queueFull: fullQueue = .storeWriter

@@ -3,7 +3,7 @@ package enum CodeOutcome: String, CaseIterable, Sendable {
     case sent
     /// No further code: the last one is too fresh.
     case cooldown
-    /// No code: a limit of the phone, of the client's address or of the day is reached.
+    /// No code: one of ``CodeLimit`` is reached.
     case limited
     /// The SMS adapter has not taken the code.
     case failed

@@ -18,6 +18,10 @@ package struct CodeSession: Equatable, Sendable {
     package let id: String
     /// See ``PhoneNumber/text``.
     package let phone: String
+    /// Whether it was begun from one of the phone's own addresses (``CodeLimits/isOwnAddress(signedInAt:now:)``). Codes and
+    /// tries of such sessions have limits of their own, and nobody else gets their ids: so strangers who know the number
+    /// cannot lock the phone.
+    package let isOwn: Bool
     package var delivery = Delivery.sending
     /// When the present code was made or, once it is known, when its SMS was sent.
     package var sentAt: Int64
@@ -41,9 +45,10 @@ package struct CodeSession: Equatable, Sendable {
     package static let keptTime = lifetime + resendTime
 
     /// A session whose first code is to be sent.
-    package init(id: String, phone: String, now: Int64) {
+    package init(id: String, phone: String, isOwn: Bool = false, now: Int64) {
         self.id = id
         self.phone = phone
+        self.isOwn = isOwn
         sentAt = now
     }
 
@@ -91,8 +96,8 @@ extension CodeSession {
     /// Starts another code in a session.
     /// - Parameters:
     ///   - stored: nil if there is no such session.
-    ///   - newest: the session of the phone's last code, which may be another one.
-    ///   - refusal: as ``CodeLimits/refusal(sent:sentToAll:now:)`` returns it.
+    ///   - newest: the session of the phone's last code with the same ``isOwn``, which may be another one.
+    ///   - refusal: as ``CodeLimits/refusal(_:now:)`` returns it.
     /// - Throws: `.invalid` (400) if the session is over; `.limited` (429) while the phone's last code is too fresh, and
     ///   as `refusal` says.
     package static func resending(

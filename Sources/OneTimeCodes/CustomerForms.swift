@@ -5,7 +5,9 @@ package struct BasicDetails: Equatable, Sendable {
     package let name: String
     package let email: String
     /// Two addresses with the same key belong to one person: upper and lower case of ASCII letters are the same.
-    package var emailKey: String {
+    package var emailKey: String { Self.key(of: email) }
+
+    package static func key(of email: String) -> String {
         String(decoding: email.utf8.map { UInt8(ascii: "A")...UInt8(ascii: "Z") ~= $0 ? $0 | 0x20 : $0 }, as: UTF8.self)
     }
 

@@ -6,8 +6,11 @@ package struct PhoneNumber: Equatable, Sendable {
     package let callingCode: String
     /// Two lower-case letters, such as `gb`.
     package let country: String
-    /// The number in E.164, such as `+442071838750`.
+    /// The number in E.164, such as `+442071838750`, without trunk prefix: each phone has one text.
     package let text: String
+
+    /// The calling code of a number in E.164 and the three digits behind it, whose codes are limited together.
+    package static func prefix(of text: String) -> String { NumberingPlan.prefix(of: text) }
 
     /// A number in E.164 for the log: the calling code's first digit and the last two digits.
     package static func masked(_ text: String) -> String {
@@ -32,6 +35,8 @@ package struct LoginForm: Equatable, Sendable {
     /// The only `user_type`.
     private static let customer = "customer"
 
+    /// The number, without the zero that is dialled before it within its country. A number that begins with the digits of its
+    /// calling code stays as it is: in India, say, 91… is an ordinary number.
     /// - Parameter countries: the calling codes that may sign in; empty: all.
     /// - Throws: `.invalid` (400), for the first field that is wrong.
     package func number(countries: [String]) throws(RuleError) -> PhoneNumber {
@@ -41,16 +46,16 @@ package struct LoginForm: Equatable, Sendable {
         guard let country = country.value, country.utf8.count == 2, country.utf8.allSatisfy(\.isLetter) else {
             throw RuleError(.invalid, "Expected phone_country to be two letters")
         }
-        guard let phone = phone.value, phone.utf8.areDigits(4...14), code.utf8.count - 1 + phone.utf8.count <= 15 else {
-            throw RuleError(.invalid, "Invalid phone number format")
-        }
+        guard let phone = phone.value, phone.utf8.areDigits(4...14), code.utf8.count - 1 + phone.utf8.count <= 15,
+            let text = NumberingPlan.canonical(code + phone)
+        else { throw RuleError(.invalid, "Invalid phone number format") }
         guard let type = userType.value, type.utf8.elementsEqual(Self.customer.utf8) else {
             throw RuleError(.invalid, "Unsupported user type")
         }
         guard countries.isEmpty || countries.contains(where: { $0.utf8.elementsEqual(code.utf8) }) else {
             throw RuleError(.invalid, "Phone numbers of this country are not supported")
         }
-        return PhoneNumber(callingCode: code, country: country.lowercased(), text: code + phone)
+        return PhoneNumber(callingCode: code, country: country.lowercased(), text: text)
     }
 }
 

@@ -21,11 +21,13 @@ import Testing
     @Test func everyKeyIsRead() throws {
         let settings = try read(
             Self.two + """
-                otp: {enabled: true, issuer: j, countries: ['+44', '+1'], daily_max: 5, sms: {url: 'http://127.0.0.1:9/s', \
+                otp: {enabled: true, issuer: j, countries: ['+44', '+1'], daily_max: 5, prefix_daily_max: 4, \
+                requests_per_address: 3, sms: {url: 'http://127.0.0.1:9/s', \
                 secret: x, template: 'Code {code}', timeout_ms: 100}}
                 """
         ).get()
         #expect(settings.otp.countries == ["+44", "+1"] && settings.otp.dailyMax == 5)
+        #expect(settings.otp.prefixDailyMax == 4 && settings.otp.requestsPerAddress == 3)
         #expect(settings.otp.sms.timeoutMilliseconds == 100 && settings.otp.sms.template == "Code {code}")
         #expect(settings.codeIssuer?.secret == "b")
     }
@@ -47,6 +49,8 @@ import Testing
         ("otp: {enabled: true}", "otp.issuer: expected the issuer of an HS256 entry"),
         ("otp: {countries: ['44']}", "otp.countries[0]: expected + and 1 to 3 digits"),
         ("otp: {daily_max: 0}", "otp.daily_max: expected an integer from 1 to 100000"),
+        ("otp: {prefix_daily_max: 0}", "otp.prefix_daily_max: expected an integer from 1 to 100000"),
+        ("otp: {requests_per_address: 1001}", "otp.requests_per_address: expected an integer from 1 to 1000"),
         ("otp: {sms: {url: 'http://sms.example', secret: a}}", "otp.sms.url: expected an https URL, or an http one on loopback"),
         ("otp: {sms: {url: 'https://sms.example'}}", "otp.sms.secret: expected a non-empty string, required with otp.sms.url"),
         ("otp: {sms: {template: 'no code'}}", "otp.sms.template: expected a text of at most 400 bytes with {code}"),
@@ -62,14 +66,17 @@ import Testing
         #expect(problems(yaml).count == 6)
     }
 
-    @Test func productionNeedsAnAdapterAndALongSecret() throws {
+    @Test func productionNeedsCountriesAnAdapterAndALongSecret() throws {
         func refusals(_ otp: String) throws -> [String] {
             let sections = SafetyTests.safe.merging(["otp": otp]) { $1 }.map { "\($0): \($1)\n" }.sorted()
             return try read(sections.joined()).get().safetyErrors(inProduction: true, file: "").map(\.key)
         }
         #expect(try refusals("{enabled: false, sms: {secret: short}}") == [])
-        #expect(try refusals("{enabled: true}") == ["otp.sms.secret", "otp.sms.url"])
-        #expect(try refusals("{enabled: true, sms: {url: 'https://s', secret: short}}") == ["otp.sms.secret"])
-        #expect(try refusals("{enabled: true, sms: {url: 'https://s', secret: \(Self.secret)}}") == [])
+        #expect(try refusals("{enabled: true}") == ["otp.sms.secret", "otp.countries", "otp.sms.url"])
+        let countries = "countries: ['+44']"
+        #expect(try refusals("{enabled: true, \(countries), sms: {url: 'https://s', secret: short}}") == ["otp.sms.secret"])
+        let whole = "sms: {url: 'https://s', secret: \(Self.secret)}"
+        #expect(try refusals("{enabled: true, \(whole)}") == ["otp.countries"])
+        #expect(try refusals("{enabled: true, \(countries), \(whole)}") == [])
     }
 }

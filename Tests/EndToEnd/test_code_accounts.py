@@ -7,7 +7,7 @@ import pytest
 
 from harness.apps import FIRST
 from harness.client import Client
-from harness.codes import CARD_TEXT, settings, success, error, expect, state, age, payload
+from harness.codes import CARD_TEXT, settings, success, error, expect, limited, state, age, payload
 from harness.codes_fixtures import adapter, module_settings, phone, restart  # noqa: F401
 from harness.fleet import JWT, Fleet, join, unique_id, wait_until
 from harness.gateway import Gateway, expect_invalid_config, run
@@ -161,6 +161,13 @@ def test_basic_details(phone):
     expect(second.post(DETAILS, {"name": "Bob", "email": address.upper()}), error(409, "Email already in use"))
     expect(first.post(DETAILS, {"name": "Ann Öz", "email": address.title()}),
            success("Basic details saved", {"customer_registration_state": state(2)}))
+    for _ in range(4):
+        assert second.post(DETAILS, {"name": "Bob", "email": address}).status == 409
+    for email in (address, f"{unique_id()}@example.com"):
+        response = second.post(DETAILS, {"name": "Bob", "email": email})
+        expect(response, error(429, "Too many requests"))
+        assert 3500 < int(response.headers["retry-after"]) <= 3600, "whether it is free is not told"
+    assert limited(second)["email"] == 2
     for body, text in [({"name": "A", "email": address}, "Expected name to be a text of 2 to 100 characters"),
                        ({"email": address}, "Expected name to be a text of 2 to 100 characters"),
                        ({"name": "Ann", "email": "nobody"}, "Expected email to be an e-mail address"),
@@ -223,14 +230,16 @@ def test_while_it_is_off_every_path_is_404(start_gateway, closing):
             expect(caller.request(method, path, {}), error(404, "Resource not found"))
 
 
-def test_production_needs_an_adapter(config):
+def test_production_needs_an_adapter_and_countries(config):
     safe = {"apps": [FIRST.entry(secret="0123456789abcdef0123456789abcdef")],
             "store": {"encryption_keys": [{"id": "k", "key": "AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8="}]},
             "auth": {"jwt": JWT}}
-    for sms, keys in [({}, ["otp.sms.url", "otp.sms.secret"]),
-                      ({"url": "https://sms.example", "secret": "short"}, ["otp.sms.secret"]),
-                      ({"url": "https://sms.example", "secret": "s" * 32}, [])]:
-        result = run("check-config", "--production", "--config", config(**safe, otp={"enabled": True, "sms": sms}))
+    adapter = {"url": "https://sms.example", "secret": "s" * 32}
+    for otp, keys in [({}, ["otp.countries", "otp.sms.url", "otp.sms.secret"]),
+                      ({"sms": {"url": "https://sms.example", "secret": "short"}, "countries": ["+44"]}, ["otp.sms.secret"]),
+                      ({"sms": adapter, "countries": []}, ["otp.countries"]),
+                      ({"sms": adapter, "countries": ["+44"]}, [])]:
+        result = run("check-config", "--production", "--config", config(**safe, otp={"enabled": True} | otp))
         assert result.returncode == (78 if keys else 0), result
         assert len(result.stderr.splitlines()) == len(keys), result
         assert all(f"test.yaml: {key}: expected" in result.stderr for key in keys), result

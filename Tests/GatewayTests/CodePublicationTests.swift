@@ -130,7 +130,7 @@ import Threads
 
     @Test func theAlarmComesOnceAMinute() {
         var commit = Commit()
-        commit.codes.hasReachedDailyMax = true
+        commit.codes.add(CodeLimit.dailyMax)
         for _ in 0..<3 { publisher.publish(commit) }
         #expect(lines.withLock { $0.filter { $0.contains("otp_daily_max_reached") }.count } == 1)
     }
@@ -138,13 +138,22 @@ import Threads
     @Test func countsEachOutcome() {
         var commit = Commit()
         for outcome in CodeOutcome.allCases { commit.codes.add(outcome) }
+        for limit in CodeLimit.allCases { commit.codes.add(limit, phone: "+12125550100") }
+        commit.codes.stoppedPrefixes = ["+1212"]
         commit.codes.verifySeconds = [12, 400]
         publisher.publish(commit)
-        metrics.countLimitedAddress()
+        metrics.count(refusedAddress: .codes)
         let text = MetricFamily.text(metrics.families(prefix: "p"))
         for outcome in CodeOutcome.allCases {
             #expect(text.contains("p_otp_total{outcome=\"\(outcome.rawValue)\"} \(outcome == .limited ? 2 : 1)\n"))
         }
+        for limit in CodeLimit.allCases {
+            #expect(text.contains("p_otp_limited_total{limit=\"\(limit.rawValue)\"} \(limit == .requestsPerAddress ? 2 : 1)\n"))
+        }
+        #expect(text.contains("p_otp_prefix_stops_total 1\n"))
+        let logged = lines.withLock { $0.joined() }
+        #expect(logged.contains("otp_new_phones_max_reached") && logged.contains("otp_prefix_stopped"))
+        #expect(logged.contains(#""limit":"prefix_daily_max","prefix":"+1212""#) && !logged.contains("5550100"))
         #expect(text.contains(#"p_otp_verify_seconds_bucket{le="15.0"} 1"#) && text.contains("p_otp_verify_seconds_count 2"))
     }
 }

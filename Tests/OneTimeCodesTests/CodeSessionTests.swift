@@ -134,32 +134,4 @@ import Testing
         #expect(!limits.mayTry(wrong: day, now: time(80_000)) && limits.mayTry(wrong: Array(day.dropFirst()), now: time(80_000)))
         #expect(limits.mayTry(wrong: day, now: time(86_400)))
     }
-
-    // MARK: Limits
-
-    private func limited(_ seconds: Int) -> RuleError { RuleError(.limited, "Too many requests", retryAfterSeconds: seconds) }
-
-    @Test func fiveCodesInAnHour() {
-        let limits = CodeLimits()
-        let sent = [0.0, 60, 120, 180, 240].map(time)
-        #expect(limits.refusal(sent: Array(sent.dropLast()), sentToAll: 0, now: time(300)) == nil)
-        #expect(limits.refusal(sent: sent, sentToAll: 0, now: time(300)) == limited(3_300))
-        #expect(limits.refusal(sent: sent.reversed(), sentToAll: 0, now: time(3_599.999)) == limited(1))
-        #expect(limits.refusal(sent: sent, sentToAll: 0, now: time(3_600)) == nil)
-        #expect(limits.refusal(sent: sent, sentToAll: 0, now: time(180)) == limited(3_420), "within a minute")
-        #expect(limits.refusal(sent: sent, sentToAll: 0, now: time(-9_000)) == nil, "the clock was set back")
-    }
-
-    @Test func tenCodesInADay() {
-        let sent = (0..<10).map { time(Double($0) * 4_000) }
-        #expect(CodeLimits().refusal(sent: sent, sentToAll: 0, now: time(40_000)) == limited(46_400))
-        #expect(CodeLimits().refusal(sent: sent, sentToAll: 0, now: time(86_400)) == nil)
-        #expect(CodeLimits().refusal(sent: Array(sent.dropFirst()), sentToAll: 0, now: time(40_000)) == nil)
-    }
-
-    @Test func theDailyMaximumOfAllPhones() {
-        let limits = CodeLimits(dailyMax: 3)
-        #expect(limits.refusal(sent: [], sentToAll: 2, now: Self.start) == nil)
-        #expect(limits.refusal(sent: [], sentToAll: 3, now: Self.start)?.kind == .unavailable)
-    }
 }

@@ -20,7 +20,6 @@ import Threads
     init() throws {
         let signed = signed
         executor = try store.executor {
-            $0.codes.limits = CodeLimits(dailyMax: 12)
             $0.codes.sign = { claims in
                 signed.withLock { $0 = claims }
                 return "token-\(claims.customer.id)"
@@ -31,9 +30,12 @@ import Threads
     // MARK: Requests
 
     func commit(
-        _ request: CodeCommand, at seconds: Double, by actor: Identity = nobody, on other: CommandExecutor? = nil
+        _ request: CodeCommand, at seconds: Double, by actor: Identity = nobody, from client: String? = nil,
+        on other: CommandExecutor? = nil
     ) throws -> CommandReply {
-        try (other ?? executor).commit(command(.code(request), by: actor), at: noon + Int64(seconds * 1_000))
+        var command = command(.code(request), by: actor)
+        command.client = client
+        return try (other ?? executor).commit(command, at: noon + Int64(seconds * 1_000))
     }
 
     func number(_ phone: String) throws -> PhoneNumber {
@@ -45,13 +47,13 @@ import Threads
         return try form.number(countries: [])
     }
 
-    func logIn(_ phone: String = phone, at seconds: Double) throws -> CommandReply {
-        try commit(.login(try number(phone)), at: seconds)
+    func logIn(_ phone: String = phone, at seconds: Double, from client: String? = nil) throws -> CommandReply {
+        try commit(.login(try number(phone)), at: seconds, from: client)
     }
 
     /// Asks for a code whose SMS is sent at once.
-    func send(_ phone: String = phone, at seconds: Double) throws -> CodeMessage {
-        let message = try #require(try logIn(phone, at: seconds).message, "no SMS")
+    func send(_ phone: String = phone, at seconds: Double, from client: String? = nil) throws -> CodeMessage {
+        let message = try #require(try logIn(phone, at: seconds, from: client).message, "no SMS")
         #expect(try deliver(message, at: seconds).status == 200)
         return message
     }
@@ -60,18 +62,23 @@ import Threads
         try commit(.delivered(message.delivery(isSent: isSent)), at: seconds)
     }
 
-    func verify(_ message: CodeMessage, _ code: String? = nil, at seconds: Double) throws -> CommandReply {
-        try commit(.verify(sessionID: message.sessionID, code: code ?? message.code), at: seconds)
+    func verify(
+        _ message: CodeMessage, _ code: String? = nil, at seconds: Double, from client: String? = nil
+    ) throws -> CommandReply {
+        try commit(.verify(sessionID: message.sessionID, code: code ?? message.code), at: seconds, from: client)
     }
 
     /// Another code than that of a message.
     func wrong(_ message: CodeMessage) -> String { message.code == "000000" ? "000001" : "000000" }
 
-    private func counts() -> [CodeOutcome: Int] { executor.drainCodeCounts().outcomes }
+    func counts() -> [CodeOutcome: Int] { executor.drainCodeCounts().outcomes }
 
     /// The customer of the last token, and its sign-in.
-    func signIn(_ phone: String = phone, at seconds: Double) throws -> (Identity, TokenSession) {
-        _ = try verify(try send(phone, at: seconds), at: seconds + 1)
+    @discardableResult
+    func signIn(
+        _ phone: String = phone, at seconds: Double, from client: String? = nil
+    ) throws -> (Identity, TokenSession) {
+        _ = try verify(try send(phone, at: seconds, from: client), at: seconds + 1, from: client)
         let claims = try #require(signed.withLock { $0 })
         let session = try #require(TokenSession(jti: claims.id, expiresAt: claims.issuedAt + 3_600))
         var identity = claims.identity
@@ -179,23 +186,6 @@ import Threads
         for minute in 60..<65 { _ = try send(at: Double(minute) * 60) }
         #expect(try logIn(at: 7_500).error?.retryAfterSeconds == 86_400 - 7_500)
         #expect(counts() == [.sent: 10, .limited: 2])
-    }
-
-    @Test func theDailyMaximumHoldsOverAllPhonesAndRestarts() throws {
-        let store = TemporaryStore()
-        let restart = { try store.executor { $0.codes.limits = CodeLimits(dailyMax: 3) } }
-        for seconds in 0..<3 {
-            let login = CodeCommand.login(try number("+1555000\(1000 + seconds)"))
-            #expect(try commit(login, at: Double(seconds), on: try restart()).message != nil)
-        }
-        let login = CodeCommand.login(try number(Self.phone))
-        do {
-            let executor = try restart()
-            let refusal = try commit(login, at: 100, on: executor).error
-            #expect(refusal?.status == 503 && refusal?.retryAfterSeconds == 3_600)
-            #expect(executor.codeCounts.hasReachedDailyMax)
-        }
-        #expect(try commit(login, at: 86_400, on: try restart()).message != nil)
     }
 
     /// The tries of codes at the end of one hour and at the beginning of the next do not add up.
@@ -346,5 +336,5 @@ import Threads
 }
 
 extension CommandReply {
-    fileprivate var message: CodeMessage? { result?.codes.message }
+    var message: CodeMessage? { result?.codes.message }
 }

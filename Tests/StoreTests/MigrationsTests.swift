@@ -13,12 +13,14 @@ import Trips
 
     private static let tables = [
         "accounts", "audit", "batch_orders", "batches", "channel_sequences", "clock_readings", "cluster_head", "cluster_log",
-        "cluster_nodes", "code_sends", "code_sessions",
-        "code_tries", "commit_marks", "confirmation_checks", "cursors", "customer_ids", "customers", "deliveries",
+        "cluster_nodes", "code_counts", "code_prefixes", "code_sends",
+        "code_sessions", "code_tries", "commit_marks", "confirmation_checks", "cursors", "customer_duplicates",
+        "customer_ids", "customers", "deliveries",
         "device_booking_lists",
         "device_bookings", "devices", "driver_availability", "driver_positions", "drivers", "ended_tokens", "erasures",
-        "idempotency", "inbox_entries", "notification_steps", "notifications", "orders", "preferences", "publication",
-        "push_audiences", "push_jobs", "read_marks", "routes", "schema_migrations", "unpublished", "write_probe", "wrong_codes",
+        "idempotency", "inbox_entries", "notification_steps", "notifications", "orders", "own_addresses", "preferences",
+        "publication", "push_audiences", "push_jobs", "read_marks", "routes", "schema_migrations", "unpublished", "write_probe",
+        "wrong_codes",
     ]
 
     private static let versions = Schema.migrations.map(\.version)
@@ -49,6 +51,42 @@ import Trips
             #expect(try database.dump("SELECT * FROM schema_migrations") == Self.versions.map { "\($0)|\(noon)" })
             #expect(try database.dump("SELECT code FROM orders") == ["A"])
         }
+    }
+
+    /// Before version 20, each spelling of a number was another phone.
+    @Test func phonesGetOneNumber() throws {
+        do {
+            let database = try open(Migrations(Schema.migrations.filter { $0.version < 20 }))
+            let phones = [
+                "+4407911000001", "+4407911000002", "+447911000002", "+44007911000003", "+4407911000003", "+390669812345",
+                "+2250712345678", "+919179621765", "+12125550123", "+102125550124", "+971050123456", "+447911000005",
+            ]
+            for (number, phone) in phones.enumerated() {
+                try database.run(
+                    """
+                    INSERT INTO customers (id, phone, created_at, updated_at, last_login_at) \
+                    VALUES (\(10_000 + number), '\(phone)', 1, 1, 1)
+                    """)
+            }
+            for (id, phone, at) in [("a", "+4407911000001", noon), ("b", "", noon), ("c", "+12125550123", noon + 3_600_000)] {
+                try database.run("INSERT INTO code_sends (id, phone, at) VALUES ('\(id)', '\(phone)', \(at))")
+            }
+        }
+        let database = try open()
+        #expect(
+            try database.dump("SELECT phone FROM customers ORDER BY id") == [
+                "+447911000001", "+4407911000002", "+447911000002", "+447911000003", "+4407911000003", "+390669812345",
+                "+2250712345678", "+919179621765", "+12125550123", "+12125550124", "+97150123456", "+447911000005",
+            ])
+        #expect(
+            try database.dump("SELECT id, phone FROM customer_duplicates ORDER BY id") == [
+                "10001|+447911000002", "10004|+447911000003",
+            ])
+        #expect(try database.dump("SELECT phone FROM code_sends ORDER BY id") == ["+447911000001", "", "+12125550123"])
+        #expect(
+            try database.dump("SELECT * FROM code_counts ORDER BY hour") == [
+                "all|\(noon / 3_600_000)|2", "all|\(noon / 3_600_000 + 1)|1",
+            ])
     }
 
     @Test func appliesOnlyMissingMigrations() throws {

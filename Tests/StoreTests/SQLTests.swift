@@ -211,9 +211,11 @@ import Testing
                 "FROM code_sessions WHERE phone = ? AND sent_at <= ?",
                 "USING INDEX code_sessions_by_phone (phone=? AND sent_at<?)"
             ),
-            ("SELECT at FROM code_sends", "USING COVERING INDEX code_sends_by_phone (phone=? AND at>?)"),
-            ("SELECT COUNT(*) FROM code_sends", "USING COVERING INDEX code_sends_by_age (at>? AND at<?)"),
-            ("SELECT at FROM code_tries", "USING COVERING INDEX code_tries_by_phone (phone=? AND at>?)"),
+            ("SELECT at FROM code_sends", "USING INDEX code_sends_by_phone (phone=? AND at>?)"),
+            ("FROM code_counts WHERE subject IN", "sqlite_autoindex_code_counts_1 (subject=? AND hour>? AND hour<?)"),
+            ("SELECT digest, key_id", "USING INDEX sqlite_autoindex_own_addresses_1 (phone=?)"),
+            ("SELECT at FROM code_tries", "USING INDEX code_tries_by_phone (phone=? AND at>?)"),
+            ("DELETE FROM inbox_entries WHERE recipient = ?", "sqlite_autoindex_inbox_entries_1 (recipient=? AND"),
             ("COALESCE(booking_reference, code) = ?", "USING INDEX orders_by_reference (<expr>=?)"),
             ("SELECT id, reason, details FROM audit", "USING INDEX sqlite_autoindex_audit_1 (id>?)"),
             (
@@ -326,24 +328,43 @@ import Testing
         let (codes, customers) = (executor.signIns, executor.customers)
         let session = CodeSession(id: "S", phone: "+1", now: noon)
         try codes.store(CodeTable.Stored(session: session, sendID: "1", sends: 1, keyID: "k", digest: [1], answer: nil))
-        _ = try (codes.session(id: "S"), codes.newest(ofPhone: "+1", until: 1), codes.forgetSending(before: noon))
-        try codes.addSend("1", phone: "+1", at: noon)
-        _ = try (codes.sends(toPhone: "+1", since: 0), codes.sendCount(since: 0, until: noon))
-        try codes.removeSend("1")
-        try codes.addTry("1", phone: "+1", at: noon)
-        _ = try codes.tries(forPhone: "+1", since: 0)
+        _ = try (codes.session(id: "S"), codes.newest(ofPhone: "+1", isOwn: false, until: 1), codes.forgetSending(before: noon))
+        try codes.addSend(CodeTable.Send(id: "1", phone: "+1", isOwn: false, at: noon, prefix: nil, address: nil))
+        _ = try (codes.sends(toPhone: "+1", isOwn: false, since: 0), codes.removeSend("1"))
+        try codes.addTry("1", phone: "+1", isOwn: false, at: noon)
+        _ = try codes.tries(forPhone: "+1", isOwn: false, since: 0)
         try codes.erase(phone: "+1")
         _ = try codes.deleteExpired(now: noon, most: 1)
         let customer = Customer(id: try customers.nextID(), phone: "+1", now: noon)
         try customers.store(customer)
         _ = try (customers.customer(id: customer.id), customers.customer(phone: "+1"))
         _ = try customers.isEmailTaken("a@b.c", exceptBy: 1)
-        try customers.remove(id: customer.id)
+        _ = try (customers.emailRefusals(id: 1), customers.duplicates())
+        try customers.store(EmailRefusals(), id: 1)
+        try addDuplicate(of: customer, executor)
+        try customers.remove(customer)
+        let counters = executor.codeCounters
+        try counters.count(.all, at: noon)
+        try counters.withdraw(.all, at: noon)
+        _ = try (counters.counts(of: [.all], now: noon), counters.prefix("+1"))
+        try counters.store(CodePrefix(), of: "+1", now: noon)
+        let address = CodeLimitTable.OwnAddress(digest: [1], keyID: "k", signedInAt: noon)
+        try counters.store(address, of: "+1")
+        _ = try counters.addresses(of: "+1")
+        try counters.remove(address, of: "+1")
+        try counters.erase(phone: "+1")
+        _ = try counters.deleteExpired(now: noon, most: 1)
         _ = try (executor.orders.openReferences(ofCustomer: "7", most: 1), executor.orders.namesCustomer("7"))
         try executor.endedTokens.add(EndedTokens(key: "S", until: noon))
         _ = try executor.endedTokens.contains("S")
         try executor.endedTokens.each { _ in }
         _ = try executor.endedTokens.deleteExpired(now: noon, most: 1)
+    }
+
+    /// An account that gets the customer's number when the customer goes.
+    private func addDuplicate(of customer: Customer, _ executor: CommandExecutor) throws(DatabaseError) {
+        try executor.customers.store(Customer(id: 9, phone: "+9", now: noon))
+        try executor.database.run("INSERT INTO customer_duplicates (id, phone) VALUES (9, '\(customer.phone)')")
     }
 
     private func runJobs(_ executor: CommandExecutor) throws(DatabaseError) {
@@ -446,6 +467,7 @@ import Testing
         _ = try inbox.markRead(ids: Array(#"["N"]"#.utf8), for: "customer:7", now: noon)
         _ = try inbox.markRead(upTo: "N", for: "customer:7", at: noon, most: 1)
         _ = try inbox.readSteps(of: "N")
+        _ = try inbox.remove(of: "customer:7", upTo: "N", most: 1)
         _ = try inbox.expired(after: 0, upTo: noon)
         _ = try inbox.deleteExpired(before: 0, most: 1)
         for number in 0...Int64(ReadMarkTable.perInboxMax) {

@@ -167,18 +167,41 @@ package struct CodeCounts: Equatable, Sendable {
     package var outcomes: [CodeOutcome: Int] = [:]
     /// From the SMS to the right code, in seconds.
     package var verifySeconds: [Double] = []
-    /// Whether a code was refused because of `otp.daily_max`.
-    package var hasReachedDailyMax = false
+    /// The refusals by each limit.
+    package var limited: [CodeLimit: Limited] = [:]
+    /// The prefixes (``PhoneNumber/prefix(of:)``) that were stopped.
+    package var stoppedPrefixes: [String] = []
+
+    package struct Limited: Equatable, Sendable {
+        package var count = 0
+        /// The prefix of the last refused phone, if the limit is that of a prefix.
+        package var prefix: String?
+
+        package init(count: Int = 0, prefix: String? = nil) {
+            self.count = count
+            self.prefix = prefix
+        }
+    }
 
     package init() {}
 
-    package var isEmpty: Bool { outcomes.isEmpty && verifySeconds.isEmpty && !hasReachedDailyMax }
+    package var isEmpty: Bool {
+        outcomes.isEmpty && verifySeconds.isEmpty && limited.isEmpty && stoppedPrefixes.isEmpty
+    }
 
     package mutating func add(_ outcome: CodeOutcome) { outcomes[outcome, default: 0] += 1 }
+
+    /// Counts a refusal by a limit.
+    /// - Parameter phone: in E.164; nil if the limit does not concern a phone.
+    package mutating func add(_ limit: CodeLimit, phone: String? = nil) {
+        limited[limit, default: Limited()].count += 1
+        if [.prefix, .stoppedPrefix].contains(limit) { limited[limit]?.prefix = phone.map(PhoneNumber.prefix(of:)) }
+    }
 
     package mutating func add(_ later: CodeCounts) {
         outcomes.merge(later.outcomes, uniquingKeysWith: +)
         verifySeconds += later.verifySeconds
-        hasReachedDailyMax = hasReachedDailyMax || later.hasReachedDailyMax
+        limited.merge(later.limited) { Limited(count: $0.count + $1.count, prefix: $1.prefix) }
+        stoppedPrefixes += later.stoppedPrefixes
     }
 }

@@ -45,6 +45,9 @@ package struct Command: Equatable, Sendable {
     package let expectedVersion: Int?
     /// Nil if the request has no `Idempotency-Key`.
     package let idempotencyKey: IdempotencyKey?
+    /// Of a request without a token: the client's address, of IPv6 its /64. Nil if the request has a token, or its client is
+    /// gone.
+    package var client: String?
 
     /// Identifies a request that a client may send again. The store then responds with the stored response.
     package struct IdempotencyKey: Equatable, Sendable {

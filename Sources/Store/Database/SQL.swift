@@ -35,6 +35,7 @@ enum SQLValue {
 
     static func integer(_ value: Int) -> SQLValue { .integer(Int64(value)) }
     static func integer(_ value: Int64?) -> SQLValue { value.map { .integer($0) } ?? .null }
+    static func flag(_ value: Bool) -> SQLValue { .integer(value ? 1 : 0) }
     static func string(_ value: String?) -> SQLValue { value.map { .string($0) } ?? .null }
     static func utf8(_ value: [UInt8]?) -> SQLValue { value.map { .utf8($0) } ?? .null }
 }

@@ -15,6 +15,7 @@ enum Schema {
         Migration(version: 15, statements: codes), Migration(version: 16, statements: commitMarks),
         Migration(version: 17, statements: cluster), Migration(version: 18, statements: readMarks),
         Migration(version: 19, statements: fewCursors),
+        Migration(version: 20, statements: codeLimits + canonicalPhones),
     ]
 
     private static let bookkeeping = [

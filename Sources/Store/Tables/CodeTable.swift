@@ -25,7 +25,7 @@ struct CodeTable {
     // MARK: Sessions
 
     private static let columns = """
-        id, phone, delivery, send_id, sends, sent_at, tries_left, verified_at, key_id, digest, answer, answer_key_id
+        id, phone, delivery, send_id, sends, sent_at, tries_left, verified_at, key_id, digest, answer, answer_key_id, is_own
         """
 
     func session(id: String) throws(DatabaseError) -> Stored? {
@@ -33,13 +33,13 @@ struct CodeTable {
     }
 
     /// The session whose code was sent last, at `until` at the latest: later ones are of before the clock was set back.
-    func newest(ofPhone phone: String, until: Int64) throws(DatabaseError) -> Stored? {
-        try database.first(Self.selectNewest, .string(phone), .integer(until), as: Stored.init(row:))
+    func newest(ofPhone phone: String, isOwn: Bool, until: Int64) throws(DatabaseError) -> Stored? {
+        try database.first(Self.selectNewest, .string(phone), .flag(isOwn), .integer(until), as: Stored.init(row:))
     }
 
     private static let selectByID = SQL("SELECT \(columns) FROM code_sessions WHERE id = ?")
     private static let selectNewest = SQL(
-        "SELECT \(columns) FROM code_sessions WHERE phone = ? AND sent_at <= ? ORDER BY sent_at DESC LIMIT 1")
+        "SELECT \(columns) FROM code_sessions WHERE phone = ? AND is_own = ? AND sent_at <= ? ORDER BY sent_at DESC LIMIT 1")
 
     /// Inserts or updates a session.
     func store(_ stored: Stored) throws(DatabaseError) {
@@ -48,12 +48,12 @@ struct CodeTable {
             Self.upsert, .string(session.id), .string(session.phone), .string(session.delivery.rawValue),
             .string(stored.sendID), .integer(stored.sends), .integer(session.sentAt), .integer(session.triesLeft),
             .integer(session.verifiedAt), .string(stored.keyID), .blob(stored.digest),
-            stored.answer.map { .blob($0.sealed) } ?? .null, .string(stored.answer?.keyID))
+            stored.answer.map { .blob($0.sealed) } ?? .null, .string(stored.answer?.keyID), .flag(session.isOwn))
     }
 
     private static let upsert = SQL(
         """
-        INSERT INTO code_sessions (\(columns)) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (id) DO UPDATE SET \
+        INSERT INTO code_sessions (\(columns)) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (id) DO UPDATE SET \
         delivery = excluded.delivery, send_id = excluded.send_id, sends = excluded.sends, sent_at = excluded.sent_at, \
         tries_left = excluded.tries_left, verified_at = excluded.verified_at, key_id = excluded.key_id, \
         digest = excluded.digest, answer = excluded.answer, answer_key_id = excluded.answer_key_id
@@ -68,51 +68,66 @@ struct CodeTable {
 
     // MARK: Limits
 
-    /// Records an SMS.
-    /// - Parameter id: see ``Stored/sendID``.
-    func addSend(_ id: String, phone: String, at now: Int64) throws(DatabaseError) {
+    /// An SMS.
+    struct Send {
+        /// See ``Stored/sendID``.
+        let id: String
+        let phone: String
+        /// See ``CodeSession/isOwn``.
+        let isOwn: Bool
+        /// Milliseconds since 1970.
+        let at: Int64
+        /// If the phone had no account: what the SMS counts for.
+        let prefix: String?
+        let address: String?
+    }
+
+    func addSend(_ send: Send) throws(DatabaseError) {
         try database.change(
-            "INSERT INTO code_sends (id, phone, at) VALUES (?, ?, ?)", .string(id), .string(phone), .integer(now))
+            "INSERT INTO code_sends (id, phone, is_own, at, prefix, address) VALUES (?, ?, ?, ?, ?, ?)", .string(send.id),
+            .string(send.phone), .flag(send.isOwn), .integer(send.at), .string(send.prefix), .string(send.address))
     }
 
     /// Removes an SMS that could not be sent.
-    func removeSend(_ id: String) throws(DatabaseError) {
-        try database.change("DELETE FROM code_sends WHERE id = ?", .string(id))
+    /// - Returns: nil if it is not stored any more.
+    func removeSend(_ id: String) throws(DatabaseError) -> Send? {
+        try database.first(
+            "DELETE FROM code_sends WHERE id = ? RETURNING phone, is_own, at, prefix, address", .string(id),
+            as: {
+                Send(
+                    id: id, phone: $0.string(0), isOwn: $0.integer(1) == 1, at: $0.integer(2), prefix: $0.optionalString(3),
+                    address: $0.optionalString(4))
+            })
     }
 
-    /// When SMS were sent to a phone.
-    func sends(toPhone phone: String, since: Int64) throws(DatabaseError) -> [Int64] {
+    /// When SMS were sent to a phone: at most ``CodeLimits/dayMax`` times in a day.
+    func sends(toPhone phone: String, isOwn: Bool, since: Int64) throws(DatabaseError) -> [Int64] {
         try database.all(
-            "SELECT at FROM code_sends WHERE phone = ? AND at > ?", .string(phone), .integer(since), as: { $0.integer(0) })
-    }
-
-    /// The number of SMS to all phones.
-    func sendCount(since: Int64, until: Int64) throws(DatabaseError) -> Int {
-        Int(
-            try database.first(
-                "SELECT COUNT(*) FROM code_sends WHERE at > ? AND at <= ?", .integer(since), .integer(until),
-                as: { $0.integer(0) }) ?? 0)
+            "SELECT at FROM code_sends WHERE phone = ? AND is_own = ? AND at > ?", .string(phone), .flag(isOwn),
+            .integer(since), as: { $0.integer(0) })
     }
 
     /// Records a wrong code.
-    func addTry(_ id: String, phone: String, at now: Int64) throws(DatabaseError) {
+    func addTry(_ id: String, phone: String, isOwn: Bool, at now: Int64) throws(DatabaseError) {
         try database.change(
-            "INSERT INTO code_tries (id, phone, at) VALUES (?, ?, ?)", .string(id), .string(phone), .integer(now))
+            "INSERT INTO code_tries (id, phone, is_own, at) VALUES (?, ?, ?, ?)", .string(id), .string(phone), .flag(isOwn),
+            .integer(now))
     }
 
     /// When wrong codes were tried for a phone.
-    func tries(forPhone phone: String, since: Int64) throws(DatabaseError) -> [Int64] {
+    func tries(forPhone phone: String, isOwn: Bool, since: Int64) throws(DatabaseError) -> [Int64] {
         try database.all(
-            "SELECT at FROM code_tries WHERE phone = ? AND at > ?", .string(phone), .integer(since), as: { $0.integer(0) })
+            "SELECT at FROM code_tries WHERE phone = ? AND is_own = ? AND at > ?", .string(phone), .flag(isOwn),
+            .integer(since), as: { $0.integer(0) })
     }
 
     // MARK: Deletion
 
-    /// Deletes what is stored about a phone. The SMS still count for the limit of all phones.
+    /// Deletes what is stored about a phone. The SMS still count for the limit of all phones (``CodeLimitTable``).
     func erase(phone: String) throws(DatabaseError) {
         try database.change("DELETE FROM code_sessions WHERE phone = ?", .string(phone))
         try database.change("DELETE FROM code_tries WHERE phone = ?", .string(phone))
-        try database.change("UPDATE code_sends SET phone = '' WHERE phone = ?", .string(phone))
+        try database.change("DELETE FROM code_sends WHERE phone = ?", .string(phone))
     }
 
     /// Deletes at most `most` sessions, SMS and tries each that matter no more.
@@ -143,7 +158,8 @@ extension CodeTable.Stored {
         guard let delivery = CodeSession.Delivery(rawValue: row.string(2)) else {
             throw .unreadable("the delivery '\(row.string(2))'", doing: row.sql)
         }
-        session = CodeSession(id: row.string(0), phone: row.string(1), now: row.integer(5))
+        session = CodeSession(
+            id: row.string(0), phone: row.string(1), isOwn: row.integer(12) == 1, now: row.integer(5))
         session.delivery = delivery
         session.triesLeft = Int(row.integer(6))
         session.verifiedAt = row.optionalInteger(7)

@@ -47,8 +47,40 @@ struct CustomerTable {
         last_login_at = excluded.last_login_at, email_key = COALESCE(excluded.email_key, customers.email_key)
         """)
 
-    func remove(id: Int64) throws(DatabaseError) {
-        try database.change("DELETE FROM customers WHERE id = ?", .integer(id))
+    /// Deletes an account. The oldest of those that could not have its number gets it (``duplicates()``).
+    func remove(_ customer: Customer) throws(DatabaseError) {
+        try database.change("DELETE FROM customers WHERE id = ?", .integer(customer.id))
+        try database.change("DELETE FROM customer_duplicates WHERE id = ?", .integer(customer.id))
+        let heir = try database.first(
+            "SELECT MIN(id) FROM customer_duplicates WHERE phone = ?", .string(customer.phone), as: { $0.optionalInteger(0) })
+        guard let heir = heir ?? nil else { return }
+        try database.change("UPDATE customers SET phone = ? WHERE id = ?", .string(customer.phone), .integer(heir))
+        try database.change("DELETE FROM customer_duplicates WHERE id = ?", .integer(heir))
+    }
+
+    /// The accounts with a number that was stored with a trunk prefix, while another account has the same number without it.
+    /// Nobody can sign in to them.
+    /// - Returns: the ids of each of these accounts and of the other one.
+    func duplicates() throws(DatabaseError) -> [(id: Int64, other: Int64)] {
+        try database.all(
+            """
+            SELECT customer_duplicates.id, customers.id FROM customer_duplicates \
+            JOIN customers ON customers.phone = customer_duplicates.phone ORDER BY 1
+            """, as: { ($0.integer(0), $0.integer(1)) })
+    }
+
+    // MARK: E-mail addresses of others
+
+    func emailRefusals(id: Int64) throws(DatabaseError) -> EmailRefusals {
+        let times = try database.first(
+            "SELECT email_refusals FROM customers WHERE id = ?", .integer(id), as: { $0.optionalString(0) })
+        return EmailRefusals(times: ((times ?? nil) ?? "").split(separator: ",").compactMap { Int64($0) })
+    }
+
+    func store(_ refusals: EmailRefusals, id: Int64) throws(DatabaseError) {
+        try database.change(
+            "UPDATE customers SET email_refusals = ? WHERE id = ?",
+            .string(refusals.times.map(String.init).joined(separator: ",")), .integer(id))
     }
 
     /// The id of the next account. No other account gets it, even if this one is erased.

@@ -12,7 +12,7 @@ extension CommandExecutor {
         guard var stored = try signIns.session(id: id) else { return rejectUnknownSession() }
         let phone = stored.session.phone
         let isRight = signInDigests.verifies(CodeSecrets.message(code, id), stored.digest, keyID: stored.keyID)
-        let wrong = try signIns.tries(forPhone: phone, since: time - CodeLimits.day)
+        let wrong = try signIns.tries(forPhone: phone, isOwn: stored.session.isOwn, since: time - CodeLimits.day)
         let verdict: CodeSession.Verdict
         do throws(RuleError) {
             verdict = try CodeSession.verifying(
@@ -29,7 +29,7 @@ extension CommandExecutor {
             codeCounts.add(.wrong)
             stored.session = session
             try signIns.store(stored)
-            try signIns.addTry(CodeSecrets.randomText(), phone: phone, at: time)
+            try signIns.addTry(CodeSecrets.randomText(), phone: phone, isOwn: session.isOwn, at: time)
             return .rejected(error)
         case .verified(let session):
             codeCounts.add(.verified)
@@ -53,6 +53,8 @@ extension CommandExecutor {
             customer = Customer(id: try unusedCustomerID(), phone: phone, now: now)
         }
         try customers.store(customer)
+        try remember(command.client, of: phone, now - clockLead)
+        if known == nil { try endUnusedCodes(ofPrefix: PhoneNumber.prefix(of: phone), now - clockLead) }
         let token = try token(of: customer, session: CodeSecrets.tokenPart(), now)
         let response = CodeResponse(.verified(customer, token: token), at: now)
         let result = result(.code(response), of: command)
@@ -135,7 +137,8 @@ extension CommandExecutor {
             return nil
         }
         try signIns.erase(phone: customer.phone)
-        try customers.remove(id: id)
+        try codeCounters.erase(phone: customer.phone)
+        try customers.remove(customer)
         let ended = EndedTokens(key: person.key, until: endOfTokens(nil, now))
         try endedTokens.add(ended)
         return (customer, ended)
@@ -160,13 +163,30 @@ extension CommandExecutor {
         _ details: BasicDetails, _ command: Command, _ context: CommandContext
     ) throws(DatabaseError) -> CommandReply {
         try change(command, context) { stored throws(DatabaseError) in
-            guard try !customers.isEmailTaken(details.emailKey, exceptBy: stored.id) else {
-                return .failure(RuleError(.conflict, "Email already in use"))
+            if stored.email.map(BasicDetails.key(of:)) != details.emailKey, let error = try refusal(of: details, stored, context)
+            {
+                return .failure(error)
             }
             let customer = stored.with(details, now: context.now)
             try customers.store(customer, emailKey: details.emailKey)
             return .success((customer, .details(customer.registration)))
         }
+    }
+
+    /// Why the customer cannot have an e-mail address that is new to the account. Each address that another account has is
+    /// remembered: whoever names many wants to know who has an account.
+    private func refusal(
+        of details: BasicDetails, _ stored: Customer, _ context: CommandContext
+    ) throws(DatabaseError) -> RuleError? {
+        var refusals = try customers.emailRefusals(id: stored.id)
+        if let error = refusals.refusal(now: context.now - clockLead) {
+            codeCounts.add(.email)
+            return error
+        }
+        guard try customers.isEmailTaken(details.emailKey, exceptBy: stored.id) else { return nil }
+        refusals.record(at: context.now - clockLead)
+        try customers.store(refusals, id: stored.id)
+        return RuleError(.conflict, "Email already in use")
     }
 
     func save(

@@ -42,35 +42,48 @@ extension CommandExecutor {
 
     private func logIn(_ phone: String, _ command: Command, _ now: Int64) throws(DatabaseError) -> CommandReply {
         let time = now - clockLead
-        if let newest = try newestSession(ofPhone: phone, time), newest.answersLogin(now: time) {
+        let isOwn = try isOwn(command.client, of: phone, time)
+        if let newest = try newestSession(ofPhone: phone, isOwn: isOwn, time), newest.answersLogin(now: time) {
             codeCounts.add(.cooldown)
             var result = self.result(sent(newest, isResent: false, now), of: command)
             if newest.delivery == .sending { result.codes.awaited = newest.id }
             return .committed(result)
         }
-        if let refusal = try refusal(of: phone, time) { return .rejected(refusal) }
-        let session = CodeSession(id: "temp_" + CodeSecrets.randomText(), phone: phone, now: time)
-        return .committed(try send(session, isResent: false, sends: 1, command, time))
+        let recipient = try recipient(phone, isOwn: isOwn, client: command.client)
+        if let refusal = try refusal(of: recipient, time) {
+            count(refusal, phone: phone)
+            return .rejected(refusal.error)
+        }
+        let session = CodeSession(id: "temp_" + CodeSecrets.randomText(), phone: phone, isOwn: isOwn, now: time)
+        return .committed(try send(session, to: recipient, isResent: false, sends: 1, time))
     }
 
     private func resend(_ id: String, _ command: Command, _ now: Int64) throws(DatabaseError) -> CommandReply {
         let time = now - clockLead
         guard let stored = try signIns.session(id: id) else { return rejectUnknownSession() }
-        let newest = try newestSession(ofPhone: stored.session.phone, time)
+        let (phone, isOwn) = (stored.session.phone, stored.session.isOwn)
+        let newest = try newestSession(ofPhone: phone, isOwn: isOwn, time)
         let isCooling = max(stored.session.cooldownSeconds(now: time), newest?.cooldownSeconds(now: time) ?? 0) > 0
-        let refusal = isCooling ? nil : try limits(of: stored.session.phone, time)
+        let recipient = try recipient(phone, isOwn: isOwn, client: command.client)
+        let refusal = isCooling ? nil : try refusal(of: recipient, time)
         let session: CodeSession
         do throws(RuleError) {
-            session = try CodeSession.resending(stored.session, newest: newest, refusal: refusal, now: time)
+            session = try CodeSession.resending(stored.session, newest: newest, refusal: refusal?.error, now: time)
         } catch {
-            count(refused: error)
+            if let refusal, refusal.error == error {
+                count(refusal, phone: phone)
+            } else {
+                codeCounts.add(error.kind == .limited ? .cooldown : .expired)
+            }
             return .rejected(error)
         }
-        return .committed(try send(session, isResent: true, sends: stored.sends + 1, command, time))
+        return .committed(try send(session, to: recipient, isResent: true, sends: stored.sends + 1, time))
     }
 
-    private func newestSession(ofPhone phone: String, _ time: Int64) throws(DatabaseError) -> CodeSession? {
-        try signIns.newest(ofPhone: phone, until: time + CodeSession.setBackMax)?.session
+    private func newestSession(
+        ofPhone phone: String, isOwn: Bool, _ time: Int64
+    ) throws(DatabaseError) -> CodeSession? {
+        try signIns.newest(ofPhone: phone, isOwn: isOwn, until: time + CodeSession.setBackMax)?.session
     }
 
     func rejectUnknownSession() -> CommandReply {
@@ -79,39 +92,20 @@ extension CommandExecutor {
     }
 
     /// Counts a refusal to send a code.
-    private func count(refused error: RuleError) {
-        switch error.kind {
-        case .limited where !error.figures.isEmpty: codeCounts.add(.cooldown)
-        case .limited: codeCounts.add(.limited)
-        case .unavailable:
-            codeCounts.add(.limited)
-            codeCounts.hasReachedDailyMax = true
-        default: codeCounts.add(.expired)
-        }
-    }
-
-    private func refusal(of phone: String, _ time: Int64) throws(DatabaseError) -> RuleError? {
-        let refusal = try limits(of: phone, time)
-        if let refusal { count(refused: refusal) }
-        return refusal
-    }
-
-    private func limits(of phone: String, _ time: Int64) throws(DatabaseError) -> RuleError? {
-        let since = time - CodeLimits.day
-        return codeRules.limits.refusal(
-            sent: try signIns.sends(toPhone: phone, since: since),
-            sentToAll: try signIns.sendCount(since: since, until: time + CodeSession.setBackMax), now: time)
+    private func count(_ refusal: CodeRefusal, phone: String) {
+        codeCounts.add(.limited)
+        codeCounts.add(refusal.limit, phone: phone)
     }
 
     /// Makes a code and stores its digest. The SMS is sent after the commit.
     private func send(
-        _ session: CodeSession, isResent: Bool, sends: Int, _ command: Command, _ time: Int64
+        _ session: CodeSession, to recipient: CodeRecipient, isResent: Bool, sends: Int, _ time: Int64
     ) throws(DatabaseError) -> CommandResult {
         let (code, sendID) = (CodeSecrets.code(), CodeSecrets.randomText())
         let (keyID, digest) = signInDigests.digest(of: CodeSecrets.message(code, session.id))
         try signIns.store(
             CodeTable.Stored(session: session, sendID: sendID, sends: sends, keyID: keyID, digest: digest, answer: nil))
-        try signIns.addSend(sendID, phone: session.phone, at: time)
+        try count(sendID, to: recipient, time)
         // This body is not sent: the client gets the response to the outcome of the SMS.
         var result = CommandResult(body: [])
         result.codes.message = CodeMessage(
@@ -131,7 +125,7 @@ extension CommandExecutor {
         if !delivery.isSent, !delivery.mayBeSent, stored.session.triesLeft == CodeSession.triesMax,
             stored.session.verifiedAt == nil
         {
-            try signIns.removeSend(delivery.sendID)
+            try withdraw(delivery.sendID, time)
         }
         stored.session.delivered(delivery.isSent, now: time)
         try signIns.store(stored)
@@ -160,7 +154,12 @@ extension CommandExecutor {
     /// Calls `each` for all tokens that have ended. Used at the start.
     package func eachEndedTokens(_ each: (EndedTokens) -> Void) throws(DatabaseError) { try endedTokens.each(each) }
 
+    /// The accounts to which nobody can sign in, because another account has the same phone: see
+    /// ``CustomerTable/duplicates()``.
+    package func customerDuplicates() throws(DatabaseError) -> [(id: Int64, other: Int64)] { try customers.duplicates() }
+
     func deleteExpiredCodes(now: Int64, most: Int) throws(DatabaseError) -> Int {
-        try signIns.deleteExpired(now: now, most: most) + endedTokens.deleteExpired(now: now, most: most)
+        try signIns.deleteExpired(now: now, most: most) + codeCounters.deleteExpired(now: now, most: most)
+            + endedTokens.deleteExpired(now: now, most: most)
     }
 }

@@ -27,6 +27,7 @@ package final class CommandExecutor {
     let accounts: AccountTable
     let batches: BatchTable
     let signIns: CodeTable
+    let codeCounters: CodeLimitTable
     let customers: CustomerTable
     let endedTokens: EndedTokenTable
     let positions: DriverPositionTable
@@ -60,6 +61,8 @@ package final class CommandExecutor {
     let deliveryCodes: DeliveryCodes
     /// Digests of the codes with which customers sign in.
     let signInDigests: KeyedDigests
+    /// Digests of client addresses.
+    let addressDigests: KeyedDigests
     /// ``StoreWriter/Options/isConnected``
     let isConnected: @Sendable (_ driverID: String) -> Bool
     /// ``StoreWriter/Options/lastRequest``
@@ -112,6 +115,7 @@ package final class CommandExecutor {
         accounts = AccountTable(database: database)
         batches = BatchTable(database: database)
         signIns = CodeTable(database: database)
+        codeCounters = CodeLimitTable(database: database)
         customers = CustomerTable(database: database)
         endedTokens = EndedTokenTable(database: database)
         codeRules = options.codes
@@ -119,6 +123,7 @@ package final class CommandExecutor {
         trips = options.trips
         deliveryCodes = DeliveryCodes(options.keys)
         signInDigests = KeyedDigests(options.keys, purpose: "one-time codes")
+        addressDigests = KeyedDigests(options.keys, purpose: "client addresses")
         isConnected = options.isConnected
         lastRequest = options.lastRequest
         vehicleNumbers = options.vehicleNumbers

@@ -56,12 +56,15 @@ def state(done: int) -> dict:
 
 
 def age(gateway: Gateway, phone: Phone | None, seconds: float) -> None:
-    """Lets time pass for what is stored about a phone, or about all."""
+    """Lets time pass for what is stored about a phone, or about all; counts of all grow older by whole hours."""
     where, values = ("WHERE phone = ?", [phone.number]) if phone else ("", [])
     with contextlib.closing(sqlite3.connect(gateway.database_path, timeout=TIMEOUT)) as database, database:
         for table, column in [("code_sessions", "sent_at"), ("code_sessions", "verified_at"),
                               ("code_sends", "at"), ("code_tries", "at")]:
             database.execute(f"UPDATE {table} SET {column} = {column} - ? {where}", [seconds * 1000, *values])
+        if not phone:
+            database.execute("UPDATE code_counts SET hour = hour - ?", [int(seconds // 3600)])
+            database.execute("UPDATE code_prefixes SET stopped_at = stopped_at - ?", [seconds * 1000])
 
 
 def wrong(code: str) -> str:
@@ -74,6 +77,14 @@ def payload(token: str) -> dict:
 
 
 def outcomes(api: Phone) -> dict[str, float]:
+    return _samples(api, "otp_total", "outcome")
+
+
+def limited(api: Phone) -> dict[str, float]:
+    return _samples(api, "otp_limited_total", "limit")
+
+
+def _samples(api: Phone, family: str, label: str) -> dict[str, float]:
     response = api.call("GET", "/metrics", headers={"Authorization": "Bearer m"})
     return {match[1]: float(match[2])
-            for match in re.finditer(r'fleetwire_otp_total\{outcome="(\w+)"\} (\d+)', response.text)}
+            for match in re.finditer(rf'fleetwire_{family}\{{{label}="(\w+)"\}} (\d+)', response.text)}
