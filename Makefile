@@ -22,7 +22,7 @@ SEED ?=
 
 RELEASE := swift build -c release --static-swift-stdlib
 
-.PHONY: run build test unit e2e test-postgres test-cluster check lint format bench bench-base bench-cluster bench-latency sim crash city storm hostile soak pictures fuzz conformance tsan asan packages clean
+.PHONY: run build test unit e2e test-postgres test-cluster check lint format bench bench-base bench-cluster bench-latency sim crash city storm hostile soak pictures fuzz instructions conformance tsan asan packages clean
 
 run: build ## Start the gateway with the development configuration.
 	@echo "Try it from another terminal:"
@@ -118,6 +118,9 @@ conformance: ## List the points of docs/protocol.md without a test.
 
 fuzz: packages ## Run each fuzzer for SECONDS_PER_FUZZER seconds.
 	Tests/Fuzz/run.sh $(SECONDS_PER_FUZZER)
+
+instructions: packages ## Count the instructions of each parser on an ordinary input and on those that cost most (a few minutes).
+	dev/instructions
 
 tsan: packages $(PYTHON_READY) ## Run unit and end-to-end tests under ThreadSanitizer.
 	swift test --disable-xctest --sanitize=thread --scratch-path .build-tsan
