@@ -129,7 +129,8 @@ import Threads
                 try executor.database.run("PRAGMA max_page_count = 1")  // SQLite raises the limit to the size of the file
             },
             onCommit: { recorder.record($0) })
-        let receipts = (0..<WriterLoop.refusedReceiptsMax + 2).map { confirmed(phone("device-\($0)"), upTo: 0) }
+        // Of a driver each, because the cursors of one would fit.
+        let receipts = (0..<WriterLoop.refusedReceiptsMax + 2).map { confirmed(phone(of: "\($0)"), upTo: 0) }
         #expect(harness.post(receipts) == .queued)
         #expect(recorder.wait { $0.droppedReceipts > 0 }.droppedReceipts == 2)
         harness.stop()
