@@ -28,7 +28,8 @@ import Testing
     @Test(arguments: [
         (nil, DatabaseError.Kind.unreachable), ("08006", .unreachable), ("57P01", .unreachable), ("25006", .unreachable),
         ("57014", .temporary), ("40001", .temporary), ("40P01", .temporary), ("25P03", .temporary), ("53300", .temporary),
-        ("55P03", .busy), ("53100", .full), ("42501", .forbidden), ("28P01", .forbidden), ("XX001", .damaged), ("XX002", .damaged), ("XX000", .other), ("23505", .other),
+        ("55P03", .busy), ("53100", .full), ("42501", .forbidden), ("28P01", .forbidden), ("XX001", .damaged),
+        ("XX002", .damaged), ("XX000", .other), ("23505", .other),
     ]) func errorsHaveTheKindOfTheirCode(code: String?, kind: DatabaseError.Kind) {
         #expect(DatabaseError(sqlState: code, message: "m", doing: "d").kind == kind)
     }

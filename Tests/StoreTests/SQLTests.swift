@@ -178,8 +178,6 @@ import Testing
             ),
             ("FROM deliveries WHERE channel = ? AND sequence = ? ORDER BY owner, device", "(channel=? AND sequence=?)"),
             ("SELECT COUNT(*), MAX(sequence) FROM cursors", "USING INDEX sqlite_autoindex_cursors_1 (channel=? AND owner=?)"),
-            ("DELETE FROM cursors WHERE channel = ? AND owner = ? AND device NOT IN", "(channel=? AND owner=?)"),
-            ("INSERT INTO cursors", "USING COVERING INDEX sqlite_autoindex_cursors_1 (channel=? AND owner=?)"),
             ("SELECT MAX(sequence) FROM notifications", "USING COVERING INDEX sqlite_autoindex_notifications_2 (channel=?)"),
             ("SELECT sequence, id FROM notifications", "USING INDEX sqlite_autoindex_notifications_2 (channel=? AND sequence>?)"),
             ("DELETE FROM cursors WHERE (channel", "USING INDEX cursors_by_age (updated_at<?)"),
