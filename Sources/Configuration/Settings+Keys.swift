@@ -142,6 +142,8 @@ extension Settings.App {
             $0.integer("auth_requests_per_second", into: &limits.authRequestsPerSecond, 0...100_000)
             $0.integer("fleet_commands_per_second", into: &limits.fleetCommandsPerSecond, 0...100_000)
             $0.integer("fleet_commands_waiting", into: &limits.fleetCommandsWaiting, 1...4_096)
+            $0.integer("fleet_queries_per_second", into: &limits.fleetQueriesPerSecond, 0...100_000)
+            $0.integer("fleet_queries_waiting", into: &limits.fleetQueriesWaiting, 1...4_096)
             $0.integer("cache_bytes", into: &limits.cacheBytes, 0...1_073_741_824)
             checkOutbox($0)
         }

@@ -133,6 +133,7 @@ final class FleetService: Sendable {
         do throws(StoreError) {
             reader = try StoreReader(
                 settings.store.address, threadCount: settings.store.readerCount,
+                queuePerSubjectMax: settings.apps[settings.fleetAppIndex].limits.fleetQueriesWaiting,
                 confirmSeconds: settings.delivery.confirmSeconds, backlogHours: settings.delivery.backlogHours,
                 backlogLimit: settings.delivery.backlogLimit, trips: settings.trips, encode: FleetResponses.body(of:),
                 onReplies: {
@@ -189,8 +190,8 @@ final class FleetService: Sendable {
     /// Queues the request for a page of a replay. Returns false if the queue is full.
     func post(_ request: ReplayRequest) -> Bool { reader.post(request) }
 
-    /// Queues a query for the store's reader. Returns false if the queue is full.
-    func post(_ query: QueryRequest) -> Bool { reader.post(query) }
+    /// Queues a query for the store's readers, if their queue has a place for it.
+    func post(_ query: QueryRequest) -> PostResult { reader.post(query) }
 
     /// Queues a request whose token's key is unknown; see ``JWKSFetcher/fetch(_:for:on:)``. Returns false if the queue
     /// is full.
@@ -292,21 +293,10 @@ final class FleetService: Sendable {
         return store + pushService.queues + keys + sms
     }
 
-    private static func cumulative(_ rows: RowCounts) -> [(bound: Double, count: Int)] {
-        var count = 0
-        return zip(RowCounts.bounds, rows.buckets).map { bound, transactions in
-            count += transactions
-            return (Double(bound), count)
-        }
-    }
-
     func families(prefix: String) -> [MetricFamily] {
         let store = statistics
-        var cumulative = 0
-        let buckets = zip(StoreStatistics.commitBounds, store.commitBuckets).map { bound, count in
-            cumulative += count
-            return (bound: bound, count: cumulative)
-        }
+        let buckets = Self.cumulative(StoreStatistics.commitBounds, store.commitBuckets)
+        let waits = reader.waits
         let trips = counters.tripFamilies(prefix: prefix, followed: trips.count)
         return counters.families(prefix: prefix) + counters.reactionFamilies(prefix: prefix) + trips
             + counters.batchFamilies(prefix: prefix)
@@ -317,8 +307,12 @@ final class FleetService: Sendable {
                     sum: Double(store.commitNanoseconds) / 1e9, count: store.commits),
                 MetricFamily(
                     "\(prefix)_store_transaction_rows", help: "Rows that a transaction of the store has written.",
-                    buckets: Self.cumulative(store.rows), sum: Double(store.rows.sum),
-                    count: store.rows.buckets.reduce(0, +)),
+                    buckets: Self.cumulative(RowCounts.bounds.map(Double.init), store.rows.buckets),
+                    sum: Double(store.rows.sum), count: store.rows.buckets.reduce(0, +)),
+                MetricFamily(
+                    "\(prefix)_store_read_wait_seconds", help: "Time that reads wait for one of the store's readers.",
+                    buckets: Self.cumulative(WaitTimes.bounds, waits.buckets), sum: Double(waits.milliseconds) / 1e3,
+                    count: waits.count),
                 MetricFamily(
                     "\(prefix)_store_commands_total", .counter, help: "Commands executed.", value: store.commands),
                 MetricFamily(
@@ -340,6 +334,14 @@ final class FleetService: Sendable {
                     help: "1 while the store cannot be written: for a time (unavailable), or until a restart (lost, damaged).",
                     samples: store.outages.map { ([("reason", $0.reason)], $0.isOn ? "1" : "0") }),
             ] + storeFamilies(prefix: prefix) + (cluster?.families(prefix: prefix) ?? [])
+    }
+
+    private static func cumulative(_ bounds: [Double], _ buckets: [Int]) -> [(bound: Double, count: Int)] {
+        var total = 0
+        return zip(bounds, buckets).map { bound, count in
+            total += count
+            return (bound: bound, count: total)
+        }
     }
 
     /// Of a file, or of the connections to a PostgreSQL server.

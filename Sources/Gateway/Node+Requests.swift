@@ -173,7 +173,7 @@ extension Node {
         _ reference: String, _ identity: Identity, _ pending: PendingRequest, _ id: RequestID
     ) -> HTTPResponse? {
         guard let view = fleet.trips.view(reference: reference) else {
-            return forward(.fleetQuery(.trip(reference: reference, of: identity)), pending, id)
+            return forward(.fleetQuery(.trip(reference: reference, of: identity), by: identity), pending, id)
         }
         switch view.answer(to: identity) {
         case .success(let view): return .json(200, FleetResponses.body(of: .trip(view)))
@@ -197,13 +197,17 @@ extension Node {
             switch fleet.post(CommandRequest(command, replyTo: address)) {
             case .queued: break
             case .queueFull: fullQueue = .storeWriter
-            case .subjectFull: return rejectForWaitingCommands(pending)
+            case .subjectFull: return rejectForWaiting("commands", .fleetCommandsWaiting, pending)
             case nil:
                 let text = "The gateway is stopping: nothing was done, try again"
                 return unavailable(pending.envelope, text, retryAfterSeconds: Self.restartSeconds)
             }
-        case .fleetQuery(let query):
-            fullQueue = fleet.post(QueryRequest(query, replyTo: address)) ? nil : .storeReader
+        case .fleetQuery(let query, let identity):
+            switch fleet.post(QueryRequest(query, by: identity, replyTo: address)) {
+            case .queued: break
+            case .queueFull: fullQueue = .storeReader
+            case .subjectFull: return rejectForWaiting("queries", .fleetQueriesWaiting, pending)
+            }
         default: preconditionFailure("Node.forward was called with an action that needs no other thread")
         }
         if let fullQueue { return rejectForFullQueue(fullQueue, pending, command: action.commandName) }
@@ -304,9 +308,9 @@ extension Node {
         return "(a card's number)"
     }
 
-    private func rejectForWaitingCommands(_ pending: PendingRequest) -> HTTPResponse {
-        metrics.countLimited(.fleetCommandsWaiting)
-        let text = "Too many commands of yours wait: nothing was done, try again"
+    private func rejectForWaiting(_ requests: String, _ limit: Limit, _ pending: PendingRequest) -> HTTPResponse {
+        metrics.countLimited(limit)
+        let text = "Too many \(requests) of yours wait: nothing was done, try again"
         return (pending.envelope ?? .error).error(
             429, text, summary: "Too many requests", headers: ["Retry-After": "1"])
     }

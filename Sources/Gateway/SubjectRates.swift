@@ -12,6 +12,7 @@ final class SubjectRates: Sendable {
 
     private let authorizations: Lock<SubjectLimits>
     private let commands: Lock<SubjectLimits>
+    private let queries: Lock<SubjectLimits>
     private let locations: Lock<SubjectLimits>
     private let counters: FleetCounters
     private let metrics: NodeMetrics
@@ -24,11 +25,12 @@ final class SubjectRates: Sendable {
         locations = Lock(SubjectLimits(RateLimit(perSecond: 2, burst: 10), countMax: Self.subjectsMax))
         authorizations = Lock(SubjectLimits(limits.authRequestRate, countMax: Self.subjectsMax))
         commands = Lock(SubjectLimits(limits.fleetCommandRate, countMax: Self.subjectsMax))
+        queries = Lock(SubjectLimits(limits.fleetQueryRate, countMax: Self.subjectsMax))
         self.metrics = metrics
     }
 
-    /// Counts a request, and returns whether its sender may make it now. Commands of admins have no rate: a backend may
-    /// make the requests of all dispatchers with one token.
+    /// Counts a request, and returns whether its sender may make it now. Commands of admins, and queries of admins and ops,
+    /// have no rate: a backend may make the requests of all dispatchers with one token. They wait in turn.
     func permits(_ identity: Identity, _ rate: SubjectRate) -> Bool {
         let now = Int64(Clock.monotonicNanoseconds())
         switch rate {
@@ -37,6 +39,9 @@ final class SubjectRates: Sendable {
         case .command where identity.role == .admin: return true
         case .command:
             return check(commands.withLock { $0.permits(identity.key, now: now) }, .fleetCommandsPerSecond)
+        case .query where identity.role == .admin || identity.role == .ops: return true
+        case .query:
+            return check(queries.withLock { $0.permits(identity.key, now: now) }, .fleetQueriesPerSecond)
         case .location:
             let isPermitted = locations.withLock { $0.permits(identity.key, now: now) }
             if !isPermitted { counters.countLimitedLocation() }

@@ -18,7 +18,7 @@ package enum APIAction {
     /// Change the fleet's state durably. The response is that of the store.
     indirect case command(Command)
     /// Read the fleet's state. The response is that of the store.
-    indirect case fleetQuery(Query)
+    indirect case fleetQuery(Query, by: Identity)
     /// Take a driver's positions. Those without a time have `Int64.max`, which counts as the present time.
     indirect case locate([Position], Identity)
     /// Answer how a trip stands, for a person who may see it.

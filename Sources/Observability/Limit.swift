@@ -13,6 +13,8 @@ package enum Limit: String, CaseIterable, Sendable {
     case authRequestsPerSecond = "auth_requests_per_second"
     case fleetCommandsPerSecond = "fleet_commands_per_second"
     case fleetCommandsWaiting = "fleet_commands_waiting"
+    case fleetQueriesPerSecond = "fleet_queries_per_second"
+    case fleetQueriesWaiting = "fleet_queries_waiting"
     /// Stored responses of a subject; the oldest are deleted.
     case idempotencyKeys = "idempotency_keys"
     /// Devices of an owner whose place in a channel is remembered; the one used longest ago is forgotten.

@@ -70,6 +70,8 @@ struct IntegerKey: Sendable, CustomTestStringConvertible {
         limit("auth_requests_per_second", 0...100_000) { $0.limits.authRequestsPerSecond },
         limit("fleet_commands_per_second", 0...100_000) { $0.limits.fleetCommandsPerSecond },
         limit("fleet_commands_waiting", 1...4_096) { $0.limits.fleetCommandsWaiting },
+        limit("fleet_queries_per_second", 0...100_000) { $0.limits.fleetQueriesPerSecond },
+        limit("fleet_queries_waiting", 1...4_096) { $0.limits.fleetQueriesWaiting },
         limit("cache_bytes", 0...1_073_741_824) { $0.limits.cacheBytes },
     ]
 

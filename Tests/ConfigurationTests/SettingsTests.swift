@@ -76,7 +76,8 @@ import Testing
                    connections: 4, over_quota_close: 4004, subscriptions: 5, batch_events: 6, presence_members: 7,
                    presence_info_bytes: 8, client_events_per_second: 9, cache_bytes: 11, channels: 12,
                    app_subscriptions: 13, commands_per_second: 14, messages_per_second: 15,
-                   auth_requests_per_second: 16, fleet_commands_per_second: 17, fleet_commands_waiting: 18}
+                   auth_requests_per_second: 16, fleet_commands_per_second: 17, fleet_commands_waiting: 18,
+                   fleet_queries_per_second: 19, fleet_queries_waiting: 20}
             metrics: {prefix: _gate_2, token: t}
             log: {level: error, format: text}
             """
@@ -126,6 +127,8 @@ import Testing
         expected.apps[1].limits.authRequestsPerSecond = 16
         expected.apps[1].limits.fleetCommandsPerSecond = 17
         expected.apps[1].limits.fleetCommandsWaiting = 18
+        expected.apps[1].limits.fleetQueriesPerSecond = 19
+        expected.apps[1].limits.fleetQueriesWaiting = 20
         expected.metrics.prefix = "_gate_2"
         expected.metrics.token = "t"
         expected.log.level = .error

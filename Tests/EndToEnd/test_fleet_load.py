@@ -70,6 +70,43 @@ def test_waiting_commands_of_a_driver_are_limited(start_limited, closing):
     wait_until(lambda: logs_limit(fleet.gateway, "fleet_commands_waiting"), "the log reports it")
 
 
+def test_queries_of_a_driver_are_limited(start_limited):
+    fleet = start_limited(fleet_queries_per_second=1)
+    driver, other, admin = fleet.driver("42"), fleet.driver("43"), fleet.admin()
+    start, statuses = time.monotonic(), []
+    while time.monotonic() - start < 0.5 and 429 not in statuses:
+        response = driver.request("GET", "/api/driver/jobs")
+        statuses.append(response.status)
+    assert statuses == [200] * 5 + [429]
+    assert response.headers["retry-after"] == "1" and "queries of driver:42" in response.text
+    assert driver.request("GET", "/api/driver/notifications").status == 429, "all queries together"
+    assert driver.post(READ, {"all": True}).status == 200
+    assert other.request("GET", "/api/driver/jobs").status == 200
+    for _ in range(20):
+        admin.expect_ok("GET", "/api/ops/notifications?limit=1")
+    assert count_limited(admin, "fleet_queries_per_second") == 2
+    wait_until(lambda: logs_limit(fleet.gateway, "fleet_queries_per_second"), "the log reports it")
+
+
+def test_waiting_queries_of_a_driver_are_limited(start_limited, closing):
+    """Many connections ask at once; others wait in turn, and none is lost."""
+    fleet = start_limited(fleet_queries_waiting=1, fleet_queries_per_second=0)
+    driver, other, admin = fleet.driver("42"), fleet.driver("43"), fleet.admin()
+    call = request("GET", "/api/driver/notifications?limit=200", headers=[f"Authorization: Bearer {driver.bearer}"])
+    wires = [closing(Wire(fleet.gateway)) for _ in range(50)]
+
+    def flood() -> set[int]:
+        for wire in wires:
+            wire.send(call)
+        assert other.request("GET", "/api/driver/jobs").status == 200
+        return {wire.read_response().status for wire in wires}
+
+    wait_until(lambda: 429 in flood(), "too many wait")
+    assert flood() <= {200, 429}
+    assert count_limited(admin, "fleet_queries_waiting") > 0
+    wait_until(lambda: logs_limit(fleet.gateway, "fleet_queries_waiting"), "the log reports it")
+
+
 def test_readyz_says_that_the_store_cannot_be_written(start_limited):
     fleet = start_limited()
     admin = fleet.admin()

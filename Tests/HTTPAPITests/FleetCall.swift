@@ -89,7 +89,7 @@ struct FleetCall {
 
     var action: Command.Action? { command?.action }
 
-    var storeQuery: Query? { if case .fleetQuery(let query) = apiAction() { query } else { nil } }
+    var storeQuery: Query? { if case .fleetQuery(let query, by: _) = apiAction() { query } else { nil } }
 }
 
 extension HTTPResponse {

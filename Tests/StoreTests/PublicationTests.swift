@@ -133,7 +133,7 @@ import Threads
         #expect(harness.execute(assign("C", to: "42"))?.status == 200)
         harness.stop()
         let executor = try store.executor()
-        let newest = try executor.notifications.reports(NotificationFilter(), before: .end, limit: 3, now: noon)
+        let newest = try executor.notifications.reports(NotificationFilter(), limit: 3)
         let ofC = newest.map(\.logged.notification.id)
         #expect(try recovered(executor) == ofC.sorted())
     }

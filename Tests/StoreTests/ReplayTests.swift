@@ -167,7 +167,7 @@ import Threads
                 key: phone(), after: 0, limit: 9, isFirst: number == 0, replyTo: ReplyAddress(loop: 1, request: number))
         }
         #expect(reader.post(request(0)))
-        #expect(reader.post(QueryRequest(.jobs(driverID: "42"), replyTo: ReplyAddress(loop: 1, request: 1))))
+        #expect(reader.post(QueryRequest(.jobs(driverID: "42"), replyTo: ReplyAddress(loop: 1, request: 1))) == .queued)
         #expect(reader.post(request(2)))
         while pages.withLock({ $0.count }) < 2 {}
         try executor.database.run("DROP TABLE notification_steps")
@@ -199,9 +199,9 @@ import Threads
         for _ in 0..<6 { #expect(post(0)) }
         #expect(!post(0))
         for _ in 0..<2 {
-            #expect(reader.post(QueryRequest(.order("A"), replyTo: ReplyAddress(loop: 1, request: 1))))
+            #expect(reader.post(QueryRequest(.order("A"), replyTo: ReplyAddress(loop: 1, request: 1))) == .queued)
         }
-        #expect(!reader.post(QueryRequest(.order("A"), replyTo: ReplyAddress(loop: 1, request: 1))))
+        #expect(reader.post(QueryRequest(.order("A"), replyTo: ReplyAddress(loop: 1, request: 1))) == .queueFull)
         barrier.open()
         reader.stop()
     }

@@ -420,7 +420,7 @@ import Testing
         _ = try notifications.sequence(of: "driver-42", before: "~")
         _ = try notifications.report(id: "N", now: noon)
         for filter in [NotificationFilter(), .init(channel: "driver-42"), .init(state: .unconfirmed)] {
-            _ = try notifications.reports(filter, before: .end, limit: 1, now: noon)
+            _ = try notifications.reports(filter, limit: 1)
         }
         _ = try notifications.reports(of: Order(code: "A"), before: .end, limit: 1, now: noon)
         _ = try notifications.unconfirmedCount(createdAfter: 0, until: noon, now: noon)

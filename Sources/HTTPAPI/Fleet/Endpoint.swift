@@ -70,7 +70,7 @@ struct Endpoint: Sendable {
     static func query(
         _ path: String, _ read: @escaping @Sendable (EndpointRequest) throws -> Query
     ) -> Endpoint {
-        Endpoint(.get, path, nil, .none, .query(read))
+        Endpoint(.get, path, nil, .none, .query(read), rate: .query)
     }
 
     /// A request that is neither a command nor a query of the store.

@@ -178,7 +178,7 @@ package struct FleetRouter {
                 http: request, identity: route.identity, parameters: route.parameters, body: body, router: self)
         }
         switch route.endpoint.handler {
-        case .query(let read): return .fleetQuery(try APIError.mappingJSONErrors { try read(input()) })
+        case .query(let read): return .fleetQuery(try APIError.mappingJSONErrors { try read(input()) }, by: route.identity)
         case .action(let read):
             let body = route.endpoint.readsBody ? try JSONBody(request.body) : JSONBody()
             return try APIError.mappingJSONErrors { try read(input(body)) }

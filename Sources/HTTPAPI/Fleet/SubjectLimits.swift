@@ -7,13 +7,15 @@ package enum SubjectRate: String, Sendable {
     case authorization = "authorization requests"
     /// Writes to the store.
     case command = "commands"
+    /// Reads from the store.
+    case query = "queries"
     /// Drivers' positions.
     case location = "location updates"
 
     /// What a sender who is over the limit is told.
     func refusal(of subject: String) -> String {
         switch self {
-        case .authorization, .command: "Too many \(rawValue) of \(subject): try again"
+        case .authorization, .command, .query: "Too many \(rawValue) of \(subject): try again"
         case .location: "Too many location updates"  // existing apps' words
         }
     }

@@ -5,29 +5,22 @@ import Threads
 /// notifications and unsent pushes. They are not the writer's thread, so queries do not wait for disk syncs, and the counts
 /// do not delay commands.
 ///
-/// Each thread has its own connection to the store. Several serve a store on a server, which a thread waits for: one thread's
-/// long list then does not delay what others read. Every read sees all commits that were done before it began, on whichever
-/// connection.
+/// Each thread has its own connection to the store, so that one thread's long read does not delay what others read. Every read
+/// sees all commits that were done before it began, on whichever connection. Long lists are read in parts, and everybody waits
+/// in turn: see ``ReaderBacklog``.
 package final class StoreReader: Sendable {
-    private enum Request: Sendable {
-        case query(QueryRequest)
-        case replay(ReplayRequest)
-    }
+    /// The most requests that a thread takes at once. Their replies go out together, which is less work; but a request that was
+    /// taken waits while other threads may be free, and if they wait for a server, for long.
+    private static func batchMax(_ address: StoreAddress) -> Int { if case .file = address { 16 } else { 1 } }
 
-    /// The most requests that a thread takes at once. Their replies go out together, which is less work; but if they wait for
-    /// a server, a request does not wait with another one that was taken, while other threads are free.
-    private static func batchMax(_ address: StoreAddress) -> Int { if case .file = address { 64 } else { 1 } }
-
-    private let queue: WorkQueue<Request>
-    /// The number of waiting requests at which the queue is full for replays: after an outage all devices ask for one,
-    /// and queries still need places.
-    private let replaysMax: Int
+    private let queue: ReaderQueue
     private let threads: [Thread]
 
     /// Opens a store that a ``StoreWriter`` has created and migrated. All closures are called on the reader's threads.
     /// - Parameters:
     ///   - threadCount: the number of threads, and of connections to the store; at least one.
     ///   - queueMax: the most requests that may wait.
+    ///   - queuePerSubjectMax: the most queries of one driver or customer that may wait.
     ///   - confirmSeconds: after that time, a notification that no device has confirmed counts as unconfirmed.
     ///   - backlogHours: notifications of people's channels are replayed until they are so old.
     ///   - backlogLimit: the most notifications of a replay.
@@ -44,8 +37,9 @@ package final class StoreReader: Sendable {
     ///   - now: returns the current time in milliseconds since 1970.
     ///   - readClock: reads the clocks that decide what is replayed.
     package init(
-        _ address: StoreAddress, threadCount: Int = 1, queueMax: Int = 4096, confirmSeconds: Int = 5, backlogHours: Int = 48,
-        backlogLimit: Int = 1_000, trips: TripRules = TripRules(), encode: @escaping @Sendable (QueryResult) -> [UInt8],
+        _ address: StoreAddress, threadCount: Int = 1, queueMax: Int = 4096, queuePerSubjectMax: Int = 32,
+        confirmSeconds: Int = 5, backlogHours: Int = 48, backlogLimit: Int = 1_000, trips: TripRules = TripRules(),
+        encode: @escaping @Sendable (QueryResult) -> [UInt8],
         onReplies: @escaping @Sendable ([(request: QueryRequest, reply: QueryReply)]) -> Void,
         onReplays: @escaping @Sendable ([(request: ReplayRequest, page: ReplayPage?)]) -> Void = { _ in },
         onExpired: @escaping @Sendable (DeliveryCounts) -> Void = { _ in },
@@ -55,12 +49,11 @@ package final class StoreReader: Sendable {
         now: @escaping @Sendable () -> Int64 = Clock.unixMilliseconds,
         readClock: @escaping @Sendable () -> ClockReading = ClockReading.current
     ) throws(StoreError) {
-        let queue = WorkQueue<Request>(capacity: queueMax)
+        let queue = ReaderQueue(ReaderBacklog(countMax: queueMax, perSubjectMax: queuePerSubjectMax))
         let start = now()
         self.queue = queue
-        replaysMax = queueMax - queueMax / 4
         let serve = { @Sendable (number: Int, executor: QueryExecutor, replays: ReplayReader) in
-            var batch: [Request] = []
+            var batch: [ReaderRequest] = []
             var counts = number == 0 ? RegularCounts(expiry: ExpiryCount(from: start)) : nil
             var figures = FiguresQuery()
             let batchMax = Self.batchMax(address)
@@ -69,7 +62,7 @@ package final class StoreReader: Sendable {
                 let result = queue.take(into: &batch, most: batchMax, waiting: waiting)
                 if result == .closed, !figures.isRunning { return }
                 if result == .items {
-                    let answers = Self.answer(batch, &figures, executor, replays, encode, readClock(), now, onError)
+                    let answers = Self.answer(batch, &figures, queue, executor, replays, encode, readClock(), now, onError)
                     if !answers.replies.isEmpty { onReplies(answers.replies) }
                     if !answers.pages.isEmpty { onReplays(answers.pages) }
                 }
@@ -98,7 +91,7 @@ package final class StoreReader: Sendable {
 
     /// If the store cannot be opened once more, ends the threads that were started.
     private static func startThreads(
-        _ count: Int, _ queue: WorkQueue<Request>,
+        _ count: Int, _ queue: ReaderQueue,
         open: @escaping @Sendable () throws(StoreError) -> (QueryExecutor, ReplayReader),
         serve: @escaping @Sendable (Int, QueryExecutor, ReplayReader) -> Void
     ) throws(StoreError) -> [Thread] {
@@ -140,14 +133,17 @@ package final class StoreReader: Sendable {
         }
     }
 
-    /// Queues a query. Returns false if the queue is full, or after ``stop()``.
-    package func post(_ request: QueryRequest) -> Bool { queue.post(.query(request)) }
+    /// Queues a query, unless too many of its subject, or of all subjects, wait.
+    package func post(_ request: QueryRequest) -> PostResult { queue.post(.query(request)) }
 
     /// Queues a request for a page of a replay. Returns false if the queue is full for replays, or after ``stop()``.
-    package func post(_ request: ReplayRequest) -> Bool { queue.depth < replaysMax && queue.post(.replay(request)) }
+    package func post(_ request: ReplayRequest) -> Bool { queue.post(.replay(request)) == .queued }
 
     /// The number of requests that wait.
     package var queueDepth: Int { queue.depth }
+
+    /// How long requests have waited.
+    package var waits: WaitTimes { queue.waits }
 
     /// Executes the queued requests and closes the store. Call once.
     package func stop() {
@@ -160,8 +156,8 @@ package final class StoreReader: Sendable {
     )
 
     private static func answer(
-        _ batch: [Request], _ figures: inout FiguresQuery, _ executor: QueryExecutor, _ replays: ReplayReader,
-        _ encode: (QueryResult) -> [UInt8],
+        _ batch: [ReaderRequest], _ figures: inout FiguresQuery, _ queue: ReaderQueue, _ executor: QueryExecutor,
+        _ replays: ReplayReader, _ encode: (QueryResult) -> [UInt8],
         _ reading: ClockReading, _ now: () -> Int64, _ onError: (DatabaseError) -> Void
     ) -> Answers {
         var answers: Answers = ([], [])
@@ -169,7 +165,15 @@ package final class StoreReader: Sendable {
             switch request {
             case .query(let request) where request.query == .deliveryFigures: figures.add(request)
             case .query(let request):
-                answers.replies.append((request, reply(to: request.query, executor, encode, now(), onError)))
+                let answer = reply(to: request, queue, encode, onError) { () throws(DatabaseError) in
+                    try executor.begin(request.query, now: now())
+                }
+                if let answer { answers.replies.append((request, answer)) }
+            case .list(let request, let search):
+                let answer = reply(to: request, queue, encode, onError) { () throws(DatabaseError) in
+                    try executor.proceed(search)
+                }
+                if let answer { answers.replies.append((request, answer)) }
             case .replay(let request):
                 answers.pages.append((request, page(for: request, replays, reading, onError)))
             }
@@ -188,15 +192,20 @@ package final class StoreReader: Sendable {
         }
     }
 
+    /// The reply to a query; nil if its list is searched further when its turn comes.
     private static func reply(
-        to query: Query, _ executor: QueryExecutor, _ encode: (QueryResult) -> [UInt8], _ now: Int64,
-        _ onError: (DatabaseError) -> Void
-    ) -> QueryReply {
+        to request: QueryRequest, _ queue: ReaderQueue, _ encode: (QueryResult) -> [UInt8], _ onError: (DatabaseError) -> Void,
+        _ step: () throws(DatabaseError) -> QueryExecutor.Step
+    ) -> QueryReply? {
+        guard !request.isExpired(at: Clock.monotonicMilliseconds()) else { return .unavailable("The store does not answer") }
         do throws(DatabaseError) {
-            switch try executor.execute(query, now: now) {
-            case .success(.unacknowledged(let reading)): return needsAcknowledgement(of: reading, query)
-            case .success(let result): return .found(encode(result))
-            case .failure(let error): return .rejected(error)
+            switch try step() {
+            case .searching(let search):
+                _ = queue.post(.list(request, search))  // always has room
+                return nil
+            case .done(.success(.unacknowledged(let reading))): return needsAcknowledgement(of: reading, request.query)
+            case .done(.success(let result)): return .found(encode(result))
+            case .done(.failure(let error)): return .rejected(error)
             }
         } catch {
             return unavailable(error, onError)

@@ -36,7 +36,7 @@ extension NotificationTable {
 
     // MARK: Reports
 
-    private static let selectReport = "SELECT \(columns), written_at, confirmed_at, \(acknowledgedAt) FROM notifications"
+    static let selectReport = "SELECT \(columns), written_at, confirmed_at, \(acknowledgedAt) FROM notifications"
     private static let acknowledgedAt = ReadMarkTable.time(orMarkOf: "acknowledged_at")
 
     /// Nil if the notification is not in the log.
@@ -45,28 +45,6 @@ extension NotificationTable {
     }
 
     private static let selectReportByID = SQL("\(selectReport) WHERE id = ?")
-
-    /// The notifications that a filter selects before a position, newest first. A list looks through the newest
-    /// ``searchMax`` notifications, of all channels through those that are not too young; unless an index contains the
-    /// state.
-    func reports(
-        _ filter: NotificationFilter, before position: Position, limit: Int, now: Int64
-    ) throws(DatabaseError) -> [NotificationReport] {
-        if filter.channel == nil, filter.state == .unconfirmed {
-            return try database.all(
-                Self.unconfirmedReports, .integer(now), .string(position.id), .integer(filter.createdUntil),
-                .integer(limit), as: { NotificationReport(row: $0, now: now) })
-        }
-        var (found, position, searched) = ([NotificationReport](), Self.start(of: filter, before: position), 0)
-        while found.count < limit, searched < Self.searchMax {
-            let page = try reports(filter.channel, before: position, now)
-            found += page.lazy.filter(filter.includes).prefix(limit - found.count)
-            searched += page.count
-            guard page.count == Self.pageMax, let last = page.last?.logged else { break }
-            position = Position(id: last.notification.id, sequence: last.sequence)
-        }
-        return found
-    }
 
     /// The notifications that concern an order, before a position, newest first, at most `limit`: those of its changes, which
     /// have the time and the correlation id of the change in the audit log, and those on its booking's channels.
@@ -95,45 +73,7 @@ extension NotificationTable {
         static let end = Position(id: "~", sequence: .max)
     }
 
-    /// Where a list begins to search: ids begin with the time.
-    private static func start(of filter: NotificationFilter, before position: Position) -> Position {
-        guard filter.createdUntil < .max - idLeadMax else { return position }
-        return Position(id: min(position.id, ULID.least(at: filter.createdUntil + idLeadMax)), sequence: position.sequence)
-    }
-
-    /// Milliseconds by which the time in an id may be ahead of the notification's: after the clock was set back, ids
-    /// still increase.
-    private static let idLeadMax: Int64 = 60_000
-
-    /// The most notifications through which a list searches.
-    private static let searchMax = 100_000
-    private static let pageMax = 500
-
-    private func reports(
-        _ channel: String?, before position: Position, _ now: Int64
-    ) throws(DatabaseError) -> [NotificationReport] {
-        let report: (Row) -> NotificationReport = { NotificationReport(row: $0, now: now) }
-        guard let channel else {
-            return try database.all(Self.allReports, .string(position.id), .integer(Self.pageMax), as: report)
-        }
-        return try database.all(
-            Self.reportsOfChannel, .string(channel), .integer(position.sequence), .integer(Self.pageMax), as: report)
-    }
-
-    private static let reportsOfChannel = SQL(
-        "\(selectReport) WHERE channel = ? AND sequence < ? ORDER BY sequence DESC LIMIT ?")
-    // Sorted by id: an id begins with the time, and ids of the same millisecond have an order, too.
-    private static let allReports = SQL("\(selectReport) WHERE id < ? ORDER BY id DESC LIMIT ?")
-
     // MARK: What is not confirmed
-
-    // The sums and COALESCE keep the planner from the indexes of these columns: they contain the whole log.
-    private static let unconfirmedReports = SQL(
-        """
-        \(selectReport) WHERE unconfirmed = 1 AND expires_at > ? AND COALESCE(id, '') < ? AND created_at + 0 <= ? \
-        AND NOT \(ReadMarkTable.coversNotification) \
-        ORDER BY COALESCE(id, '') DESC LIMIT ?
-        """)
 
     /// The number of unconfirmed notifications that were created between two times.
     func unconfirmedCount(createdAfter start: Int64, until end: Int64, now: Int64) throws(DatabaseError) -> Int {
@@ -214,7 +154,7 @@ extension NotificationTable {
 }
 
 extension NotificationReport {
-    fileprivate init(row: Row, now: Int64) {
+    init(row: Row, now: Int64) {
         self.init(
             LoggedNotification(row: row),
             DeliveryTimes(

@@ -1,3 +1,4 @@
+import Access
 import FleetRules
 import Threads
 
@@ -80,12 +81,27 @@ package struct CursorReply: Equatable, Sendable {
 /// A query for the reader.
 package struct QueryRequest: Equatable, Sendable {
     package let query: Query
+    /// Who asks; nil: the gateway itself.
+    package let subject: Identity?
     package let replyTo: ReplyAddress
+    /// Milliseconds on the monotonic clock.
+    private let postedAt: Int64
 
-    package init(_ query: Query, replyTo: ReplyAddress) {
+    package init(
+        _ query: Query, by subject: Identity? = nil, replyTo: ReplyAddress, postedAt: Int64 = Clock.monotonicMilliseconds()
+    ) {
         self.query = query
+        self.subject = subject
         self.replyTo = replyTo
+        self.postedAt = postedAt
     }
+
+    /// ``Identity/key`` of the subject; empty if there is none.
+    var subjectKey: String { subject?.key ?? "" }
+
+    /// Whether the client has got 503 already (``CommandRequest/secondsMax``).
+    /// - Parameter now: milliseconds on the monotonic clock.
+    func isExpired(at now: Int64) -> Bool { now - postedAt > Int64(CommandRequest.secondsMax) * 1_000 }
 }
 
 /// The result of a query.
