@@ -53,6 +53,7 @@ import Testing
             "FLEETWIRE_PUSH_FCM_CA_FILE": "/b.pem", "FLEETWIRE_METRICS_TOKEN": "t", "FLEETWIRE_LOG_LEVEL": "debug",
             "FLEETWIRE_LOG_FORMAT": "text",
             "FLEETWIRE_OTP_ENABLED": "true", "FLEETWIRE_OTP_ISSUER": "i", "FLEETWIRE_OTP_DAILY_MAX": "7",
+            "FLEETWIRE_OTP_PREFIX_DAILY_MAX": "6", "FLEETWIRE_OTP_REQUESTS_PER_ADDRESS": "5",
             "FLEETWIRE_OTP_SMS_URL": "https://sms", "FLEETWIRE_OTP_SMS_SECRET": "s", "FLEETWIRE_OTP_SMS_TEMPLATE": "{code}",
             "FLEETWIRE_OTP_SMS_TIMEOUT_MS": "500",
         ]
@@ -81,6 +82,8 @@ import Testing
         expected.otp.isEnabled = true
         expected.otp.issuer = "i"
         expected.otp.dailyMax = 7
+        expected.otp.prefixDailyMax = 6
+        expected.otp.requestsPerAddress = 5
         expected.otp.sms.url = "https://sms"
         expected.otp.sms.secret = "s"
         expected.otp.sms.template = "{code}"

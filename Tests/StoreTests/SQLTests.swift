@@ -206,7 +206,7 @@ import Testing
             ("UPDATE audit SET details = NULL", "USING INDEX audit_by_actor (actor=?)"),
             ("SELECT id, details FROM audit WHERE has_position = 1 AND at", "USING INDEX audit_positions (at<?)"),
             (
-                "FROM code_sessions WHERE phone = ? AND sent_at <= ?",
+                "FROM code_sessions WHERE phone = ? AND is_own = ? AND sent_at <= ?",
                 "USING INDEX code_sessions_by_phone (phone=? AND sent_at<?)"
             ),
             ("SELECT at FROM code_sends", "USING INDEX code_sends_by_phone (phone=? AND at>?)"),

@@ -50,12 +50,14 @@ struct CustomerTable {
     /// Deletes an account. The oldest of those that could not have its number gets it (``duplicates()``).
     func remove(_ customer: Customer) throws(DatabaseError) {
         try database.change("DELETE FROM customers WHERE id = ?", .integer(customer.id))
-        try database.change("DELETE FROM customer_duplicates WHERE id = ?", .integer(customer.id))
-        let heir = try database.first(
+        let oldest = try database.first(
             "SELECT MIN(id) FROM customer_duplicates WHERE phone = ?", .string(customer.phone), as: { $0.optionalInteger(0) })
-        guard let heir = heir ?? nil else { return }
-        try database.change("UPDATE customers SET phone = ? WHERE id = ?", .string(customer.phone), .integer(heir))
-        try database.change("DELETE FROM customer_duplicates WHERE id = ?", .integer(heir))
+        let heir = oldest ?? nil
+        if let heir {
+            try database.change("UPDATE customers SET phone = ? WHERE id = ?", .string(customer.phone), .integer(heir))
+        }
+        try database.change(
+            "DELETE FROM customer_duplicates WHERE id = ? OR id = ?", .integer(customer.id), .integer(heir ?? customer.id))
     }
 
     /// The accounts with a number that was stored with a trunk prefix, while another account has the same number without it.
