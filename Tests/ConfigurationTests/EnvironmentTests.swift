@@ -11,6 +11,7 @@ import Testing
             "FLEETWIRE_SERVER_WATCHDOG_SECONDS": "0", "FLEETWIRE_SERVER_CONNECTIONS": "500",
             "FLEETWIRE_SERVER_CONNECTIONS_PER_IP": "20", "FLEETWIRE_SERVER_HANDSHAKES_PER_IP_PER_SECOND": "10",
             "FLEETWIRE_SERVER_PROXY_PROTOCOL": "true", "FLEETWIRE_SERVER_BUFFER_BYTES": "16777216",
+            "FLEETWIRE_SERVER_OUTGOING_BYTES": "16777217",
             "FLEETWIRE_AUTH_REPLAY_PROTECTION": "true", "FLEETWIRE_AUTH_SESSION_SECRET": "e",
             "FLEETWIRE_AUTH_SESSION_SCHEME": "v5", "FLEETWIRE_AUTH_SESSION_ROLES_CLAIM": "r",
             "FLEETWIRE_SERVER_BEHIND_PROXY": "true", "FLEETWIRE_SERVER_TLS_CERTIFICATE": "a.pem",
@@ -94,6 +95,7 @@ import Testing
         expected.server.handshakesPerIPPerSecond = 10
         expected.server.proxyProtocol = true
         expected.server.bufferBytes = 16_777_216
+        expected.server.outgoingBytes = 16_777_217
         expected.auth.replayProtection = true
         expected.auth.session.secrets = ["e"]
         expected.auth.session.scheme = .v5
