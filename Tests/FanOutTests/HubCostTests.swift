@@ -51,11 +51,11 @@ import Testing
             body(hub)
             guard reads == 1 else { return }
             // Between two slices, a channel of the first slice moves to a slot of the last, and the other way round.
-            _ = hub.apply(.unsubscribe(x, name("c10000")), .unsubscribe(y, name("c18999")))
-            _ = hub.apply(.subscribe(x, grant("c10000")), .subscribe(x, grant("c18999")))
+            _ = hub.apply(.unsubscribe(x, name("c10000")), .unsubscribe(y, name("c18998")))
+            _ = hub.apply(.subscribe(x, grant("c10000")), .subscribe(x, grant("c18998")))
         }
         #expect(reads == 3)
-        #expect(list.map(\.name) == names.dropLast(), "the channel that moved to an earlier slot is missed, none is doubled")
+        #expect(list.map(\.name) == names.filter { $0 != "c18998" }, "the channel that moved to an earlier slot is missed, none is doubled")
         #expect(hub.statistics(app: 0).subscriptions == 9_000 && hub.statistics(app: 1).subscriptions == 0)
     }
 
