@@ -13,6 +13,8 @@ struct ReferenceModel {
         /// In the order of subscribing until one ends: then the last one takes its place.
         var subscriptions: [Subscription] = []
         var user: SignedInUser?
+        /// The users of the watchlist for whom there was room.
+        var watched: [String] = []
     }
 
     struct Subscription {
@@ -113,7 +115,7 @@ struct ReferenceModel {
             let limit = "the limit is \(limits.subscriptions) channels per connection"
             return sendError(socket, "Cannot subscribe to channel \(grant.channel.text): \(limit)")
         }
-        if let limit = exceededLimit(key) {
+        if let limit = exceededLimit(key.app, isNewChannel: subscribers(of: key).isEmpty) {
             let text = "the application has reached its limit of \(limit)"
             return sendError(socket, "Cannot subscribe to channel \(grant.channel.text): \(text)")
         }
@@ -137,15 +139,16 @@ struct ReferenceModel {
         updateCount(key)
     }
 
-    /// The application's limit that one more subscription would exceed.
-    private func exceededLimit(_ key: ChannelKey) -> String? {
-        let limits = rules[key.app].limits
-        let channels = occupied(app: key.app)
-        if limits.channels > 0, !channels.contains(key.channel), channels.count >= limits.channels {
+    /// The application's limit that one more subscription, or watched user, would exceed.
+    private func exceededLimit(_ app: AppIndex, isNewChannel: Bool) -> String? {
+        let limits = rules[app].limits
+        let channels = occupied(app: app)
+        let watched = connections.values.filter { $0.app == app }.flatMap(\.watched)
+        if limits.channels > 0, isNewChannel, channels.count + Set(watched).count >= limits.channels {
             return "\(limits.channels) channels"
         }
-        let subscriptions = channels.reduce(0) { $0 + subscribers(of: ChannelKey(app: key.app, channel: $1)).count }
-        let isFull = limits.appSubscriptions > 0 && subscriptions >= limits.appSubscriptions
+        let subscriptions = channels.reduce(0) { $0 + subscribers(of: ChannelKey(app: app, channel: $1)).count }
+        let isFull = limits.appSubscriptions > 0 && subscriptions + watched.count >= limits.appSubscriptions
         return isFull ? "\(limits.appSubscriptions) subscriptions" : nil
     }
 
@@ -235,9 +238,10 @@ struct ReferenceModel {
         if user.isWatchlistTruncated {
             sendError(socket, "The watchlist exceeds the allowed maximum: its first 100 users are watched", code: 4302)
         }
-        if !user.watchlist.isEmpty {
-            let online = user.watchlist.filter { !signedIn(as: $0, connection.app).isEmpty }
-            let offline = user.watchlist.filter { signedIn(as: $0, connection.app).isEmpty }
+        let watched = watch(user.watchlist, socket, connection.app)
+        if !watched.isEmpty {
+            let online = watched.filter { !signedIn(as: $0, connection.app).isEmpty }
+            let offline = watched.filter { signedIn(as: $0, connection.app).isEmpty }
             send(socket, ServerMessage.watchlistEvents(online: online, offline: offline))
         }
         guard !wasOnline else { return }
@@ -246,12 +250,25 @@ struct ReferenceModel {
         }
     }
 
+    /// - Returns: the users for whom there is room.
+    private mutating func watch(_ watchlist: [String], _ socket: SocketID, _ app: AppIndex) -> [String] {
+        for (count, userID) in watchlist.enumerated() {
+            if let limit = exceededLimit(app, isNewChannel: watchers(of: userID, app).isEmpty) {
+                let text = "The application has reached its limit of \(limit)"
+                sendError(socket, text + ": of the watchlist, the first \(count) users are watched", code: 4302)
+                break
+            }
+            connections[socket]?.watched.append(userID)
+        }
+        return connections[socket]?.watched ?? []
+    }
+
     func signedIn(as userID: String, _ app: AppIndex) -> [SocketID] {
         connections.compactMap { $0.value.app == app && $0.value.user?.id == userID ? $0.key : nil }
     }
 
     private func watchers(of userID: String, _ app: AppIndex) -> [SocketID] {
-        connections.compactMap { $0.value.app == app && $0.value.user?.watchlist.contains(userID) == true ? $0.key : nil }
+        connections.compactMap { $0.value.app == app && $0.value.watched.contains(userID) ? $0.key : nil }
     }
 
     // MARK: Time
