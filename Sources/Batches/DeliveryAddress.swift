@@ -20,8 +20,7 @@ package struct DeliveryAddress: Equatable, Sendable {
 
     package init() {}
 
-    /// The address without the customer's name, phone number and flat number: for drivers that have not accepted the batch,
-    /// and after the customer's erasure.
+    /// The address without the customer's name, phone number and flat number: for drivers that have not accepted the batch.
     package var withoutCustomer: DeliveryAddress {
         var address = self
         (address.name, address.phone, address.flatNumber) = (nil, nil, nil)

@@ -56,7 +56,7 @@ import Testing
     @Test func checksTheRateOfAuthorizationsAfterThePathAndBeforeTheBody() {
         let router = Router(
             apps: [.example()], metricsToken: "",
-            fleet: .example([.example()], issuers: [FleetCall.issuer], permits: { $0.id != "42" || $1 == .command }))
+            fleet: .example([.example()], issuers: [FleetCall.issuer], permits: { $0.id != "42" || $1 != .authorization }))
         for path in ["/pusher/auth", "/pusher/user-auth"] {
             var call = FleetCall(.get, path, Self.longBody, as: .driver)
             #expect(call.status(router) == 405)
@@ -72,7 +72,7 @@ import Testing
     @Test func checksTheRateOfCommandsAfterThePathAndBeforeTheBody() {
         let router = Router(
             apps: [.example()], metricsToken: "",
-            fleet: .example([.example()], issuers: [FleetCall.issuer], permits: { $0.id != "42" || $1 == .authorization }))
+            fleet: .example([.example()], issuers: [FleetCall.issuer], permits: { $0.id != "42" || $1 != .command }))
         var call = FleetCall(.get, "/api/driver/notifications/log", Self.longBody, as: .driver)
         #expect(call.status(router) == 405)
         call.method = .post

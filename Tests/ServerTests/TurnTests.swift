@@ -26,7 +26,8 @@ private final class LoopFixture: EventLoopDelegate {
             budget: DescriptorBudget(connectionsMax: 1_000, loopCount: 1, webhookCount: 0),
             metrics: metrics, requestMetrics: RequestMetrics(),
             options: EventLoop.Options(
-                bufferedBytesMax: 1 << 24, certificates: nil, proxies: .none, usesProxyProtocol: false,
+                bufferedBytesMax: 1 << 24, outboxBytesMax: 1 << 26, certificates: nil, proxies: .none,
+                usesProxyProtocol: false,
                 clientLimits: ClientLimits(AddressLimits(connectionsMax: 0, handshakesPerSecond: 0))),
             clock: { [unowned self] in now })
         turn()  // what a loop does when it begins

@@ -211,7 +211,9 @@ extension BatchOrder {
         #expect(try batches.orders.clear(customer: "7", most: 9) == 1)
         #expect(try batches.batch(open.id) == open)
         let address = try #require(try batches.batch(ended.id)?.orders[0].address)
-        #expect(address == ended.orders[0].address.withoutCustomer)
+        var kept = ended.orders[0].address.withoutCustomer
+        (kept.street, kept.landmark, kept.latitude, kept.longitude) = (nil, nil, nil, nil)
+        #expect(address == kept)
         #expect(try !batches.orders.hasEndedToClear(ofCustomer: "7", createdUntil: noon))
     }
 
