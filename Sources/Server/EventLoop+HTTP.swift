@@ -30,6 +30,7 @@ extension EventLoop {
         guard connections[slot].phase == .http, !connections[slot].awaitsResponse, !connections[slot].awaitsTurn,
             var reading = takeReading(slot)
         else { return }
+        connections[slot].hasRest = false
         readBuffered(&reading, slot)
     }
 
@@ -62,6 +63,8 @@ extension EventLoop {
             start += count
             if replies.byteCount > Self.gatheredBytesMax { sendReplies() }
         }
+        // These requests come before what the client has sent behind them, which may be its end of the stream.
+        if connections[slot].isFull, start < bytes.count { connections[slot].hasRest = true }
         guard connections[slot].phase == .http else {
             // A client may send frames together with its upgrade request, although it should wait for the response.
             if start < bytes.count { handle(UnsafeMutableRawBufferPointer(rebasing: bytes[start...]), slot) }
