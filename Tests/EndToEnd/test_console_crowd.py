@@ -105,8 +105,9 @@ def test_events_are_drawn_together(crowded_map, api):
         api.publish("private-admin-channel", "driver-location", json.dumps(data))
     crowded_map.fill("Only drivers with", "d-00499")
     crowded_map.wait_for_rows("Drivers on a trip", "rows[0].Status === 'arrived'")
+    crowded_map.wait_for("drawn > 0", "the map is drawn")
     drawn, seconds = crowded_map.run(f"[drawn, (performance.now() - {started}) / 1000]")
-    assert 1 <= drawn <= seconds + 2, "once a second"
+    assert drawn <= seconds + 2, "once a second"
 
 
 def test_a_search_finds_any_driver(crowded_map):
@@ -193,9 +194,11 @@ def test_data_is_formatted_with_a_line_per_member(dispatcher, api, channel):
 def test_the_log_keeps_a_megabyte(dispatcher, api, channel):
     dispatcher.go(f"log/{channel}")
     dispatcher.wait_for_text(f"Follows {channel}")
-    for number in range(150):
-        api.publish(channel, f"large-{number}", "x" * 10_000)
-    dispatcher.wait_for("part('.log li strong')?.textContent === 'large-149'", "the newest")
+    # In two parts, each of which the log has room for, so that it skips none.
+    for newest in (74, 149):
+        for number in range(newest - 74, newest + 1):
+            api.publish(channel, f"large-{number}", "x" * 10_000)
+        dispatcher.wait_for(f"part('.log li strong')?.textContent === 'large-{newest}'", "the newest")
     assert dispatcher.run("document.querySelectorAll('.log li').length") == KEPT // 10_000
     dispatcher.press("Pause")
     for number in range(150, 300):

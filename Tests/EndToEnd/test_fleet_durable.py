@@ -264,13 +264,14 @@ def test_full_disk_is_503_until_space_is_free(request, start_gateway, closing, t
     assert [first.receive()["event"]
             for _ in range(3)] == ["job-assigned", "job-assigned", "order-assigned"]
     gateway.stop()
-    fleet = Fleet(start_gateway("kept", **stored_in(path)), closing)
-    admin = fleet.admin()
+    gateway = start_gateway("kept", **stored_in(path))
+    admin = Fleet(gateway, closing).admin()
     for response in done:
         assert admin.get_order(response["data"]["order"]["code"])["status"] == "assigned"
         for notification in response["data"]["notificationIds"]:
             admin.expect_ok("GET", f"/api/ops/notifications/{notification}")
     assert admin.get_order(rejected)["version"] == 1
+    gateway.stop()  # before its disk is unmounted: a store that is gone is an error
 
 
 # Syncing

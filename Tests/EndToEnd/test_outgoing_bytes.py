@@ -37,7 +37,8 @@ def test_lists_that_nobody_reads_take_bounded_memory(start_gateway, closing):
     size = len(response.text)
     assert response.status == 200 and size > 900_000
     before = resident_bytes(gateway)
-    deaf_clients = [closing(Wire(gateway, receive_buffer=4096)) for _ in range(2 * LIMIT // size)]
+    # Their sockets may hold as much as the gateway may queue.
+    deaf_clients = [closing(Wire(gateway, receive_buffer=4096)) for _ in range(4 * LIMIT // size)]
     for client in deaf_clients:
         client.send(LIST)
     wait_until(lambda: count_limited(api, "outgoing_bytes"), "a list is refused")
@@ -83,13 +84,15 @@ def test_a_client_that_takes_a_little_now_and_then_is_dropped(start_gateway, clo
     gateway = start_gateway(loops=1, limits={"outbox_bytes": 65_536})
     api, trickling = closing(Api(gateway)), deaf(gateway, closing, "flood")
     publish(api, "flood", 90)
-    start = time.monotonic()
-    trickling.socket.settimeout(5)
+    start, sips = time.monotonic(), 0
     while not scrape(api).total("fleetwire_slow_consumer_total"):
-        assert trickling.socket.recv(2_000), "it is dropped, but not counted"
+        time.sleep(0.2)  # the pace of the client is what is tested
+        # The kernel tells the gateway of the room in a socket this small only now and then.
+        if trickling.readable():
+            assert trickling.socket.recv(2_000), "it is dropped, but not counted"
+            sips += 1
         assert time.monotonic() - start < 40, "it is not dropped"
-        trickling.readable(0.2)
-    assert time.monotonic() - start > 8
+    assert time.monotonic() - start > 8 and sips > 3
     wait_for_metric(api, "fleetwire_outbox_bytes", 0)
 
 
