@@ -14,6 +14,7 @@ import os
 import random
 import sys
 import tempfile
+import threading
 import time
 import traceback
 from collections import Counter
@@ -22,6 +23,7 @@ from pathlib import Path
 from types import SimpleNamespace
 
 from harness import certificates
+from harness.fleet import Caller
 from harness.gateway import Gateway
 from harness.hostile.attacks import ATTACKS, attack
 from harness.hostile.bursts import BURSTS, allow_many_connections, perform_all
@@ -30,9 +32,9 @@ from harness.hostile.bystander import (Bystander, Floor, Observation, descriptor
 from harness.tokens import SECRET
 
 ATTACKERS, PART_MINUTES = 2, 5
-# The bounds: milliseconds of p99.9, and how much resident memory may grow after the first round, as
+# The bounds: milliseconds of p99.9 of the bystander, of p99 of a dispatcher's actions, and how much resident memory may grow after the first round, as
 # a share and in bytes. The allocator keeps what the highest peak needed, and peaks differ.
-P999, GROWTH, SLACK = 20.0, 1.25, 32 << 20
+P999, DISPATCH_P99, GROWTH, SLACK = 20.0, 100.0, 1.25, 32 << 20
 # The attacks that need most memory begin the first round, side by side: no later peak is higher.
 HEAVIEST = ["silent_connections", "tls_half_hello"]
 
@@ -64,6 +66,33 @@ def perform(job: tuple[str, str, float]) -> Performed:
     return Performed(job[0], begin, time.monotonic_ns(), error)
 
 
+class Dispatcher(threading.Thread):
+    """Assigns orders one after the other, and measures how long each takes. Their drivers are not attacked."""
+
+    def __init__(self, gateway: Gateway):
+        super().__init__()
+        self.caller, self.ended = Caller(gateway, "admin", "ada"), threading.Event()
+        self.seconds: list[float] = []
+        self.refused: Counter = Counter()
+
+    def run(self) -> None:
+        while not self.ended.wait(0.05):
+            begin = time.monotonic()
+            response = self.caller.post(f"/api/admin/orders/o{len(self.seconds)}/assign-driver", {"driverId": "calm"})
+            self.seconds.append(time.monotonic() - begin)
+            if response.status != 200:
+                self.refused[response.status] += 1
+
+    def stop(self) -> None:
+        self.ended.set()
+        self.join()
+        self.caller.close()
+
+    def quantile(self, share: float) -> float:
+        """Returns a quantile of the actions' times in milliseconds."""
+        return sorted(self.seconds)[min(len(self.seconds) - 1, int(share * len(self.seconds)))] * 1e3
+
+
 @dataclass
 class Part:
     """A gateway under attack, and what came of it."""
@@ -75,11 +104,13 @@ class Part:
     memory: list[int] = field(default_factory=list)  # after the first and the last round
     descriptors: list[int] = field(default_factory=list)  # before the first round, after the last
     seen: dict[str, Observation] = field(default_factory=dict)
+    dispatcher: Dispatcher | None = None
     problems: list[str] = field(default_factory=list)
 
     def attack(self, names: list[str], seed: int, seconds: float) -> None:
         """Performs rounds for so long, at least two."""
-        gateway = SimpleNamespace(address=self.gateway.address, host=self.gateway.host, tls=self.gateway.tls)
+        gateway = SimpleNamespace(address=self.gateway.address, host=self.gateway.host, port=self.gateway.port,
+                                  tls=self.gateway.tls)
         dice, end = random.Random(seed), time.monotonic() + seconds
         each = min(3.0, max(0.3, seconds * ATTACKERS / len(names) / 3))
         with multiprocessing.get_context("fork").Pool(ATTACKERS, become_attacker, (gateway,)) as pool:
@@ -112,6 +143,8 @@ class Part:
                          + ", ".join(f"{names} {count}" for names, count in blamed))
         for begin, end in unexcused(self.seen):
             found.append(f"a stall of {(end - begin) / 1e6:.0f} ms during {', '.join(self.active(begin, end))}")
+        if self.dispatcher.quantile(0.99) >= DISPATCH_P99:
+            found.append(f"p99 of a dispatcher's actions is {self.dispatcher.quantile(0.99):.0f} ms")
 
     def judge_state(self) -> None:
         """Checks what must be as it was after the first round, and that the bystander missed nothing."""
@@ -121,6 +154,7 @@ class Part:
         if self.descriptors[0] != self.descriptors[1]:
             found.append(f"descriptors: {self.descriptors[0]} before, {self.descriptors[1]} after")
         found += [f"the bystander's {name}: {count}" for name, count in self.seen["gateway"].faults().items()]
+        found += [f"{count} actions of the dispatcher got {status}" for status, count in self.dispatcher.refused.items()]
         found += [f"{each.name} failed:\n{each.error}" for each in self.performed if each.error]
 
     def row(self) -> str:
@@ -128,6 +162,7 @@ class Part:
         return (f"| {self.title} | {self.rounds} | {gateway.sent} | {gateway.quantile(0.5):.2f} ({floor.quantile(0.5):.2f}) "
                 f"| {gateway.quantile(0.999):.1f} ({floor.quantile(0.999):.1f}) "
                 f"| {gateway.quantile(1):.0f} ({floor.quantile(1):.0f}) | {len(unexcused(self.seen))} "
+                f"| {len(self.dispatcher.seconds)} | {self.dispatcher.quantile(0.5):.1f} | {self.dispatcher.quantile(0.99):.1f} "
                 f"| {self.memory[0] >> 20} → {self.memory[1] >> 20} | {self.descriptors[0]} → {self.descriptors[1]} "
                 f"| {sum(gateway.faults().values())} | {'no' if self.problems else 'yes'} |")
 
@@ -143,10 +178,12 @@ def run_part(folder: Path, floor: Floor, tls: bool, names: list[str], seed: int,
     gateway = start(folder, tls, loops=1)
     part = Part(f"{'TLS' if tls else 'plain'}, seed {seed}", gateway)
     try:
-        bystander = Bystander(folder, gateway, floor)
+        bystander, part.dispatcher = Bystander(folder, gateway, floor), Dispatcher(gateway)
+        part.dispatcher.start()
         try:
             part.attack(list(names), seed, seconds)
         finally:
+            part.dispatcher.stop()
             part.seen = bystander.stop()
         part.judge_delays()
         part.judge_state()
@@ -161,9 +198,9 @@ def run_part(folder: Path, floor: Floor, tls: bool, names: list[str], seed: int,
 
 def perform_parts(tools: Path, attacks: list[str], minutes: float, parts: int, seed: int, folder: Path) -> list[str]:
     """Performs the attacks and prints a line for each part. Returns what is above its bound."""
-    print("\nMilliseconds of the gateway's bystander (of the reference server's):\n\n"
-          "| part | rounds | events | p50 | p99.9 | longest | stalls | MiB | descriptors | faults | met |\n"
-          + "|---" * 11 + "|", flush=True)
+    print("\nMilliseconds of the gateway's bystander (of the reference server's), and of a dispatcher's actions:\n\n"
+          "| part | rounds | events | p50 | p99.9 | longest | stalls | actions | p50 | p99 | MiB | descriptors | faults | met |\n"
+          + "|---" * 14 + "|", flush=True)
     problems, floor = [], Floor(tools, folder)
     try:
         for index in range(parts):

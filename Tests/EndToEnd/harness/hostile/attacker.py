@@ -21,7 +21,7 @@ EVENTS = f"/apps/{FIRST.id}/events"
 class Attacker:
     """Opens connections for one attack, at most until its time is up, and closes all of them."""
 
-    gateway: SimpleNamespace  # address, host and tls, as a Gateway has them
+    gateway: SimpleNamespace  # address, host, port and tls, as a Gateway has them
     random: Random
     until: float
     wires: list[Wire] = field(default_factory=list)

@@ -18,6 +18,7 @@ from ..outgoing_attacks import OUTGOING_ATTACKS
 from ..tokens import HS256, claims
 from ..wire import BINARY, CLOSE, CONTINUATION, PING, PONG, TEXT, frame, request, upgrade
 from .attacker import EVENTS, Attacker, message, publish
+from .fleet_attacks import FLEET_ATTACKS
 
 HEALTH = request("GET", "/healthz")
 # Bytes of one message that the gateway accepts, `limits.message_bytes`.
@@ -330,7 +331,7 @@ ATTACKS: dict[str, Callable[[Attacker], None]] = {attack.__name__: attack for at
     http_pipelined, http_smuggled, http_fuzzed, http_large_heads, slow_bytes, ended_anywhere, silent_connections,
     tls_garbage, tls_half_hello, connection_churn, frames_fuzzed, huge_messages, fragments, ping_flood,
     subscribe_flood, signatures, costly_json, deaf_clients, mass_close, publish_flood, queries,
-    presence_and_client_events, watchlists, auth_endpoints, *OUTGOING_ATTACKS)}
+    presence_and_client_events, watchlists, auth_endpoints, *OUTGOING_ATTACKS, *FLEET_ATTACKS)}
 
 
 def attack(gateway: SimpleNamespace, name: str, seed: str, seconds: float) -> None:
