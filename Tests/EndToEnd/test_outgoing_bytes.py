@@ -11,7 +11,6 @@ from harness.metrics import count_limited, scrape, wait_for_metric
 from harness.wire import Wire, request
 
 LIMIT = 16 << 20
-LIST = request("GET", signed_target(FIRST, "GET", "/apps/1001/channels", b""))
 
 
 def publish(api: Api, channel: str, count: int) -> None:
@@ -39,8 +38,9 @@ def test_lists_that_nobody_reads_take_bounded_memory(start_gateway, closing):
     before = resident_bytes(gateway)
     # Their sockets may hold as much as the gateway may queue.
     deaf_clients = [closing(Wire(gateway, receive_buffer=4096)) for _ in range(4 * LIMIT // size)]
+    listing = request("GET", signed_target(FIRST, "GET", "/apps/1001/channels", b""))
     for client in deaf_clients:
-        client.send(LIST)
+        client.send(listing)
     wait_until(lambda: count_limited(api, "outgoing_bytes"), "a list is refused")
     metrics = scrape(api)
     held = metrics.total("fleetwire_outbox_bytes")

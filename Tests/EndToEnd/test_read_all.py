@@ -9,7 +9,7 @@ import pytest
 
 from harness.fleet import SECTIONS, Caller, Fleet, wait_until
 
-DRIVERS, UNREAD = 50, 80_000
+DRIVERS, UNREAD = 50, 10_000
 DATA = '{"bookingId":"b","customerName":"Some Name","pickupAddress":"1 High Street","dropoffAddress":"2 Low Road"}'
 DIGITS = "0123456789ABCDEFGHJKMNPQRSTVWXYZ"
 
@@ -65,7 +65,7 @@ def unwritten(gateway) -> int:
 
 
 def test_dispatchers_do_not_wait_while_a_fleet_marks_all_as_read(filled):
-    """Fifty drivers with 80,000 unread notifications each tap at once. Everybody is answered, dispatchers are served
+    """Fifty drivers with 10,000 unread notifications each tap at once. Everybody is answered, dispatchers are served
     meanwhile, and the liveness probe never fails.
     """
     fleet = filled(DRIVERS, UNREAD)
@@ -87,7 +87,7 @@ def test_dispatchers_do_not_wait_while_a_fleet_marks_all_as_read(filled):
     for thread in threads:
         thread.join()
     assert {(answer.status, answer.json()["data"]["read"]) for answer in answers.values()} == {(200, UNREAD)}
-    assert max(waits) < 3
+    assert max(waits) < 1
     assert "thread_stalled" not in gateway.log()
     assert unwritten(gateway) < DRIVERS * UNREAD
 
