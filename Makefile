@@ -45,7 +45,7 @@ unit: packages ## Run the Swift tests.
 FAULT_TESTS := test_cluster_node_faults.py test_cluster_outages.py test_cluster_hostile.py test_cluster_metrics.py
 
 e2e: build $(PYTHON_READY) ## Run the end-to-end tests, but those of a cluster's faults.
-	cd Tests/EndToEnd && $(abspath $(PYTHON)) -m pytest -q -n 2 --dist loadfile $(FAULT_TESTS:%=--ignore %)
+	cd Tests/EndToEnd && $(abspath $(PYTHON)) -m pytest -q -n 3 --dist loadfile --no-loadscope-reorder $(FAULT_TESTS:%=--ignore %)
 
 # The tests of what the store keeps.
 POSTGRES_TESTS := test_fleet_*.py test_delivery*.py test_trip*.py test_accounts.py test_batch_dispatch.py test_codes.py

@@ -30,8 +30,15 @@ def pytest_sessionstart(session):
         pytest.exit(f"no program at {BINARY}: build it, or set FLEETWIRE_BINARY", returncode=3)
 
 
+# The files that take longest. They come first, so that no worker begins one when the others have ended.
+LONGEST = ["test_alerts", "test_postgres", "test_fcm_responses", "test_apns_responses", "test_cluster", "test_cluster_ops",
+           "test_transport_traps", "test_apns_connections", "test_push_breaker", "test_push_outbox", "test_deploy_cluster",
+           "test_push_retention", "test_connection_states", "test_read_all"]
+
+
 def pytest_collection_modifyitems(items):
-    """Skips what does not hold for the nodes of a cluster (dev/with-cluster)."""
+    """Puts the longest files first, and skips what does not hold for the nodes of a cluster (dev/with-cluster)."""
+    items.sort(key=lambda item: LONGEST.index(item.path.stem) if item.path.stem in LONGEST else len(LONGEST))
     if "FLEETWIRE_TEST_NATS" not in os.environ:
         return
     reasons = {name: reason for reason, names in ONE_NODE.items() for name in names}
