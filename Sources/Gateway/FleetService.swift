@@ -22,6 +22,8 @@ import Webhooks
 /// token issuers' keys, and the counters.
 final class FleetService: Sendable {
     let counters = FleetCounters()
+    /// The rates of each subject's requests.
+    let rates: SubjectRates
     /// The application that has the fleet's channels.
     let app: AppIndex
     let issuers: [TokenIssuer]
@@ -86,6 +88,8 @@ final class FleetService: Sendable {
         self.unreadableStore = unreadableStore
         let counters = counters
         let (activity, intake) = (activity, intake)
+        let rates = SubjectRates(settings.apps[app].limits, metrics, counters)
+        self.rates = rates
         let codes = CodeDispatch(SMSAdapter(settings.otp), log: log)
         self.codes = codes
         let trips = SharedTrips(settings.trips, hub: hub, app: app, policy: policy, counters: counters) {
@@ -115,6 +119,8 @@ final class FleetService: Sendable {
                     if commit.droppedReceipts > 0 { metrics.countLimited(.receipts, commit.droppedReceipts) }
                     metrics.countLimited(.idempotencyKeys, commit.counts.evictedResponses)
                     metrics.countLimited(.devices, commit.counts.forgottenCursors)
+                    metrics.countLimited(.openDays, commit.counts.endedJobs)
+                    metrics.countLimited(.bookingCustomers, commit.counts.crowdedBookings)
                 },
                 takePublished: { hub.takePublished() }, onEvent: { log.report($0) })
         } catch {
@@ -141,7 +147,7 @@ final class FleetService: Sendable {
                 },
                 onReplays: { publisher.publish($0) },
                 onExpired: { counters.count($0) }, onPushQueues: { pushService.record($0) },
-                onUnconfirmed: { counters.record(unconfirmed: $0) },
+                onUnconfirmed: { counters.record(unconfirmed: $0) }, onRead: { rates.charge($1, rows: $0) },
                 onError: { error in
                     if error.kind == .damaged { writer.report(damage: error) }
                     unreadableStore.write { ["reason": .text("\(error)")] }

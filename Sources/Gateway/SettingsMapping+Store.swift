@@ -31,6 +31,7 @@ extension StoreWriter.Options {
         if case .postgres = address { batchMilliseconds = 500 }
         durability = settings.store.durability == .full ? .full : .normal
         retentionDays = settings.store.retentionDays
+        openDays = settings.fleet.openDays
         backlogHours = settings.delivery.backlogHours
         confirmSeconds = settings.delivery.confirmSeconds
         keepsAccounts = settings.accounts.isEnabled
