@@ -6,12 +6,14 @@ extension Settings {
         apps.firstIndex { $0.id == fleet.app } ?? 0
     }
 
-    /// Selects the app that has the fleet channels.
+    /// The app that has the fleet channels, and what becomes of the fleet's jobs.
     package struct Fleet: Equatable, Sendable {
         /// The app's id; empty: the first app.
         package var app = ""
         /// True: production permits channels to which anybody may subscribe.
         package var allowOpenChannels = false
+        /// Days after which an open order or route on which nobody has acted is cancelled (1–3,650).
+        package var openDays = 30
 
         package init() {}
     }

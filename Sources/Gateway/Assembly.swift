@@ -38,7 +38,6 @@ final class Assembly: Sendable {
     let cluster: ClusterService?
     let webhooks: WebhookWorker
     let channelQueries: ChannelQueryWorker
-    private let subjectRates: SubjectRates
 
     /// - Throws: ``StartError`` if the store cannot be opened, or a key or certificate is unusable.
     init(settings: Settings, log: Log, logWriter: LogWriter) throws(StartError) {
@@ -82,7 +81,6 @@ final class Assembly: Sendable {
             webhooks.stop(withinSeconds: 0)
             throw error
         }
-        subjectRates = SubjectRates(settings.apps[settings.fleetAppIndex].limits, metrics, fleet.counters)
         let apps = settings.apps.map(\.id)
         let channelQueries = ChannelQueryWorker(hub: hub, apps: apps)
         self.channelQueries = channelQueries
@@ -163,7 +161,7 @@ final class Assembly: Sendable {
     /// - Throws: ``StartError`` if a configured public key is invalid.
     func makeFleetRouter(_ apps: [Application]) throws(StartError) -> FleetRouter {
         let app = apps[fleet.app]
-        let (fleet, subjectRates) = (fleet, subjectRates)
+        let (fleet, rates) = (fleet, fleet.rates)
         let (accounts, activity, endedSessions) = (fleet.accounts, fleet.activity, fleet.endedSessions)
         do throws(TokenIssuerError) {
             let verifier = try TokenVerifier(
@@ -181,7 +179,7 @@ final class Assembly: Sendable {
                         entry: { accounts.entry(ofUser: $0) }) : nil,
                 summaries: SummarySettings(settings.accounts),
                 codeCountries: settings.otp.isEnabled ? settings.otp.countries : nil,
-                permits: { subjectRates.permits($0, $1) }, charge: { subjectRates.charge($0, $1) })
+                permits: { rates.permits($0, $1) }, charge: { rates.charge($0, commands: $1) })
         } catch {
             throw StartError("use auth.jwt: \(error)", isConfiguration: true)
         }

@@ -12,24 +12,25 @@ import Store
 import Threads
 
 /// Publishes what the store has committed: events to channels, job assignments to the hub, replies to the event loops,
-/// push jobs to the lanes. Runs on the store's threads, after the commit and in commit order.
+/// push jobs to the lanes. Runs on the store's threads, after the commit and in commit order. `+Restoring` restores at the
+/// start what an earlier process knew, `+Log` counts and logs what commands have come to.
 final class CommitPublisher: Sendable {
-    private let hub: SharedHub
-    private let app: AppIndex
-    private let policy: ChannelPolicy
-    private let trips: SharedTrips
+    let hub: SharedHub
+    let app: AppIndex
+    let policy: ChannelPolicy
+    let trips: SharedTrips
     private let accounts: AccountDirectory
     private let codes: CodeDispatch
     private let codeMetrics: CodeMetrics
-    private let endedSessions: EndedSessions
+    let endedSessions: EndedSessions
     private let pushService: PushService
-    private let counters: FleetCounters
+    let counters: FleetCounters
     private let intake: CommandIntake
     /// The order of all nodes' commits, if there is a cluster.
-    private let order: Lock<CommitOrder>
+    let order: Lock<CommitOrder>
     private let onDroppedUpdates: @Sendable (Int) -> Void
-    private let log: Log
-    private let refusedTransitions: RateLimitedLog
+    let log: Log
+    let refusedTransitions: RateLimitedLog
 
     /// - Parameter onDroppedUpdates: gets the number of events `delivery-updated` that were not published, because a
     ///   mailbox was full.
@@ -193,53 +194,8 @@ final class CommitPublisher: Sendable {
         }
     }
 
-    /// Restores what the hub and the trips knew: the assignments of open orders, who is under way where, and the
-    /// notifications that the process before did not publish. Call it at the start.
-    func restore(from executor: CommandExecutor) throws(DatabaseError) {
-        try executor.openOrders { restore($0) }
-        try trips.restore(from: executor)
-        try executor.eachAccount { record(AccountChange($0)) }
-        let now = Clock.unixMilliseconds()
-        try executor.eachEndedTokens { endedSessions.record($0, now: now) }
-        report(duplicates: try executor.customerDuplicates())
-        order.withLock { $0.start(at: executor.logPosition) }
-        // What other nodes are doing is not left over.
-        if executor.isAlone { _ = try executor.recoverCodes() }
-        let recovered = try executor.recover(now: Clock.unixMilliseconds())
-        for notification in recovered { restore(notification) }
-        guard !recovered.isEmpty else { return }
-        log.warning(
-            "notifications_recovered",
-            [
-                "count": .number(recovered.count),
-                "hint": "the process before was killed: they are published when their channels have subscribers",
-            ])
-    }
-
-    /// Names the accounts of customers that only the operator can join.
-    private func report(duplicates: [(id: Int64, other: Int64)]) {
-        guard !duplicates.isEmpty else { return }
-        log.warning(
-            "customers_with_one_phone",
-            [
-                "count": .number(duplicates.count),
-                "accounts": .text(duplicates.prefix(50).map { "\($0.id) and \($0.other)" }.joined(separator: ", ")),
-                "hint": "nobody can sign in to the first of each pair: see docs/codes.md",
-            ])
-    }
-
-    /// Restores the assignment of an open order.
-    func restore(_ order: Order) { hub.publish([], assignment: Hub.JobAssignment(order), app: app) }
-
-    private func restore(_ recovered: (notification: Notification, sequence: Int64, milliseconds: Int64)) {
-        let expiresAt = Clock.monotonicMilliseconds() + recovered.milliseconds
-        if let notification = hubNotification(recovered.notification, recovered.sequence, expiresAt: expiresAt) {
-            hub.hold(notification, app: app)
-        }
-    }
-
     /// Puts the new state of an account into force.
-    private func record(_ change: AccountChange) {
+    func record(_ change: AccountChange) {
         accounts.record(change)
         if let former = change.formerDriverID { hub.restrict(former, to: nil, app: app) }
         hub.restrict(change.driverID, to: change.restriction, app: app)
@@ -272,7 +228,7 @@ final class CommitPublisher: Sendable {
     /// A notification with the publications of its event: on its channel (`driver-42`) and, if that channel has a mirror
     /// (`private-driver-42`), on the mirror too. Nil if the name of its channel is invalid.
     /// - Parameter expiresAt: monotonic milliseconds.
-    private func hubNotification(_ notification: Notification, _ sequence: Int64, expiresAt: Int64) -> Hub.Notification? {
+    func hubNotification(_ notification: Notification, _ sequence: Int64, expiresAt: Int64) -> Hub.Notification? {
         // 256 is more than the longest name of a fleet channel. `limits.name_length` is not used, because it may have
         // been lowered since the name was checked and stored.
         guard let channel = ChannelName(notification.channel, lengthMax: 256) else { return nil }
@@ -299,104 +255,13 @@ final class CommitPublisher: Sendable {
         guard isOwn, !results.contains(.rejected) else { return }
         for _ in updates { counters.countEvent(DeliveryUpdate.event, isHeard: results.contains(.published)) }
     }
-
-    // MARK: Metrics and log
-
-    /// Counts and logs the outcome of a command.
-    private func record(_ reply: CommandReply, to command: Command) {
-        let outcome = reply.outcome
-        count(outcome, reply, of: command.action)
-        record(transition: reply, command)
-        log.info(
-            "action",
-            [
-                "action": .text(command.action.name), "subject": .text(command.action.subject),
-                "actor": .text(command.actorInLog), "outcome": .text(outcome), "from": .optional(reply.from),
-                "to": .optional(reply.result?.audit?.after?.status),
-                "driver": .optional(reply.driverID), "refusal": .optional(reply.refusal),
-                "notifications": .number(reply.result?.notifications.count ?? 0),
-                "correlation_id": .text(command.correlationID),
-            ])
-    }
-
-    private func count(_ outcome: String, _ reply: CommandReply, of action: Command.Action) {
-        guard case .batch(let request) = action else { return counters.countAction(action.name, outcome: outcome) }
-        counters.countBatchAction(request.name, outcome: outcome)
-        switch (request, reply) {
-        case (.report(let report, _), .committed(let result)) where !result.isRepetition: counters.count(report)
-        case (.accept, .rejected(let error)) where error.isLostRace: counters.countLostRace()
-        default: break
-        }
-    }
-
-    /// Counts a reported step of a job, or an arrival by position. A repeated report is no transition.
-    private func record(transition reply: CommandReply, _ command: Command) {
-        switch (command.action, reply) {
-        case (.progress, .committed(let result)), (.trip, .committed(let result)):
-            guard let from = result.audit?.before?.status, let to = result.audit?.after?.status, from != to else { return }
-            counters.count(FleetCounters.Transition(from: from, to: to, outcome: .done))
-        case (.progress(_, let report), .rejected(let error)): record(error, of: report, command)
-        default: break
-        }
-    }
-
-    /// Counts and logs that a driver may not report a step of a job.
-    private func record(_ error: RuleError, of report: ProgressReport, _ command: Command) {
-        guard error.kind == .invalid || error.kind == .forbidden, let from = error.jobStatus else { return }
-        counters.count(
-            FleetCounters.Transition(
-                from: from, to: report.step.rawValue, outcome: error.kind == .invalid ? .invalid : .forbidden))
-        refusedTransitions.write {
-            [
-                "subject": .text(command.action.subject), "actor": .text(command.actor.key), "from": .text(from),
-                "wanted": .text(report.step.rawValue), "correlation_id": .text(command.correlationID),
-            ]
-        }
-    }
 }
 
 extension CommandReply {
-    /// The outcome's name in metrics and in the log.
-    fileprivate var outcome: String {
-        switch self {
-        case .committed(let result): result.isRepetition ? "repeated" : "done"
-        case .replayed: "replayed"
-        case .rejected(let error): "\(error.kind)"
-        case .unavailable: "unavailable"
-        case .failed: "failed"
-        }
-    }
-
     /// The reply to a request that repeats the one before it.
     fileprivate var forRepetition: CommandReply {
         guard case .committed(let result) = self else { return self }
         return .committed(result.forRepetition)
-    }
-
-    fileprivate var result: CommandResult? { if case .committed(let result) = self { result } else { nil } }
-
-    /// The job's status before the command, if it concerns one.
-    fileprivate var from: String? {
-        if case .rejected(let error) = self { error.jobStatus } else { result?.audit?.before?.status }
-    }
-
-    /// The job's driver after the command or, if it has none, the one before.
-    fileprivate var driverID: String? { result?.audit.flatMap { $0.after?.driverID ?? $0.before?.driverID } }
-
-    /// The text that the client got instead of a result.
-    fileprivate var refusal: String? {
-        switch self {
-        case .committed, .replayed: nil
-        case .rejected(let error): error.text
-        case .unavailable(let text), .failed(let text): text
-        }
-    }
-}
-
-extension RuleError {
-    /// Whether a driver was too late for a batch that another driver has accepted.
-    fileprivate var isLostRace: Bool {
-        text == RuleError.batchTaken.text && jobStatus.flatMap(BatchStatus.init(rawValue:))?.isActive == true
     }
 }
 
@@ -417,41 +282,5 @@ extension Hub.JobAssignment {
         self.init(
             orderCode: order.code, reference: order.reference,
             driverID: assignment.status.isFinal ? nil : assignment.driver?.id.text)
-    }
-}
-
-extension Command {
-    /// Who acts, for the log.
-    fileprivate var actorInLog: String {
-        switch action {
-        case .trip: DispatchPlanner.actor
-        case .code(.delivered): "system:codes"
-        case .code(let request) where !request.hasActor: "anybody"
-        default: actor.key
-        }
-    }
-}
-
-extension Command.Action {
-    /// The entity that the action changes, for the log.
-    fileprivate var subject: String {
-        switch self {
-        case .order(let action): action.code
-        case .route(let action): action.id
-        case .acceptJob(let id), .acceptRoute(let id), .progress(let id, _): id
-        case .trip(let step): step.orderCode
-        case .driverCard(let id, _): Identity(role: .driver, id: id).key
-        case .announce(let announcement): announcement.type
-        case .remind(let id): id
-        case .telemetry(let events): "\(events.count) events"
-        case .markRead, .updatePreferences: ""
-        case .device(let registration): registration.token.masked
-        case .erase(let role, let id): Identity(role: role, id: id).key
-        case .account(let request): Identity(role: .driver, id: request.driverID).key
-        case .batch(let request): request.subject
-        case .switchAvailability(let isOnline): isOnline ? "online" : "offline"
-        case .endAvailability(let id): id.text
-        case .code(let request): request.subjectInLog
-        }
     }
 }

@@ -22,6 +22,8 @@ import Webhooks
 /// token issuers' keys, and the counters.
 final class FleetService: Sendable {
     let counters = FleetCounters()
+    /// The rates of each subject's requests.
+    let rates: SubjectRates
     /// The application that has the fleet's channels.
     let app: AppIndex
     let issuers: [TokenIssuer]
@@ -36,7 +38,7 @@ final class FleetService: Sendable {
     private let codeAddresses: Lock<RequestWindows>
     /// The tries of each client address: five for each of its codes.
     private let tryAddresses: Lock<RequestWindows>
-    private let codes: CodeDispatch
+    let codes: CodeDispatch
     /// Requests that are refused before they reach the store.
     let refusedRequests: RateLimitedLog
     /// Requests that took long.
@@ -45,16 +47,16 @@ final class FleetService: Sendable {
     private let refusedTransitions: RateLimitedLog
     /// Queries that the store could not answer.
     private let unreadableStore: RateLimitedLog
-    private let settings: Settings
+    let settings: Settings
     private let catalogue: Lock<NotificationCatalogue>
-    private let writer: StoreWriter
-    private let reader: StoreReader
+    let writer: StoreWriter
+    let reader: StoreReader
     private let hub: SharedHub
     private let intake = CommandIntake()
     /// Nil unless the gateway is a node of a cluster.
     let cluster: ClusterService?
     /// By issuer; nil if the issuer's key is configured.
-    private let keyFetchers: [JWKSFetcher?]
+    let keyFetchers: [JWKSFetcher?]
 
     /// Opens the store, restores the job assignments of open orders in the hub, and starts the push lanes.
     /// - Throws: ``StartError`` if the store cannot be opened, or a push provider's key cannot be used.
@@ -86,6 +88,8 @@ final class FleetService: Sendable {
         self.unreadableStore = unreadableStore
         let counters = counters
         let (activity, intake) = (activity, intake)
+        let rates = SubjectRates(settings.apps[app].limits, metrics, counters)
+        self.rates = rates
         let codes = CodeDispatch(SMSAdapter(settings.otp), log: log)
         self.codes = codes
         let trips = SharedTrips(settings.trips, hub: hub, app: app, policy: policy, counters: counters) {
@@ -115,6 +119,8 @@ final class FleetService: Sendable {
                     if commit.droppedReceipts > 0 { metrics.countLimited(.receipts, commit.droppedReceipts) }
                     metrics.countLimited(.idempotencyKeys, commit.counts.evictedResponses)
                     metrics.countLimited(.devices, commit.counts.forgottenCursors)
+                    metrics.countLimited(.openDays, commit.counts.endedJobs)
+                    metrics.countLimited(.bookingCustomers, commit.counts.crowdedBookings)
                 },
                 takePublished: { hub.takePublished() }, onEvent: { log.report($0) })
         } catch {
@@ -141,7 +147,7 @@ final class FleetService: Sendable {
                 },
                 onReplays: { publisher.publish($0) },
                 onExpired: { counters.count($0) }, onPushQueues: { pushService.record($0) },
-                onUnconfirmed: { counters.record(unconfirmed: $0) },
+                onUnconfirmed: { counters.record(unconfirmed: $0) }, onRead: { rates.charge($1, rows: $0) },
                 onError: { error in
                     if error.kind == .damaged { writer.report(damage: error) }
                     unreadableStore.write { ["reason": .text("\(error)")] }
@@ -260,161 +266,6 @@ final class FleetService: Sendable {
 
     /// The sign of progress of the store's writer thread.
     var writerHeartbeat: Heartbeat { writer.heartbeat }
-
-    // MARK: Metrics
-
-    /// After this time, a notification that no device has confirmed counts as unconfirmed; `delivery.confirm_seconds`.
-    var confirmSeconds: Int { settings.delivery.confirmSeconds }
-
-    var statistics: StoreStatistics { writer.statistics }
-    /// Why the store cannot be written, for operators; nil: it can.
-    var storeProblem: String? {
-        let statistics = writer.statistics
-        switch statistics.failure {
-        case .lost: return "a file of the store was moved, replaced or deleted: see store_lost in the log"
-        case .damaged: return "the store is damaged: see store_damaged in the log"
-        case nil: return statistics.isUnavailable ? "the store cannot be written: see store_unavailable in the log" : nil
-        }
-    }
-
-    /// Whether all that was answered with 200 is in the store that the next start opens.
-    var isStoreIntact: Bool { writer.statistics.failure == nil }
-    var readerDepth: Int { reader.queueDepth }
-    /// Whether the other nodes of the cluster cannot be reached.
-    var isDegraded: Bool { cluster?.isUp == false }
-
-    /// The requests that wait for each thread.
-    var queues: [(name: String, depth: Int)] {
-        let store = [(name: "store-writer", depth: statistics.queueDepth), (name: "store-reader", depth: readerDepth)]
-        let keys = keyFetchers.enumerated().compactMap { index, fetcher in
-            fetcher.map { (name: "token-keys-\(index)", depth: $0.depth) }
-        }
-        let sms = settings.otp.isEnabled ? [(name: "sms", depth: codes.depth)] : []
-        return store + pushService.queues + keys + sms
-    }
-
-    func families(prefix: String) -> [MetricFamily] {
-        let store = statistics
-        let buckets = Self.cumulative(StoreStatistics.commitBounds, store.commitBuckets)
-        let waits = reader.waits
-        let trips = counters.tripFamilies(prefix: prefix, followed: trips.count)
-        return counters.families(prefix: prefix) + counters.reactionFamilies(prefix: prefix) + trips
-            + counters.batchFamilies(prefix: prefix)
-            + codeMetrics.families(prefix: prefix)
-            + pushService.families(prefix: prefix) + [
-                MetricFamily(
-                    "\(prefix)_store_commit_seconds", help: "Commit latency in seconds, including fsync.", buckets: buckets,
-                    sum: Double(store.commitNanoseconds) / 1e9, count: store.commits),
-                MetricFamily(
-                    "\(prefix)_store_transaction_rows", help: "Rows that a transaction of the store has written.",
-                    buckets: Self.cumulative(RowCounts.bounds.map(Double.init), store.rows.buckets),
-                    sum: Double(store.rows.sum), count: store.rows.buckets.reduce(0, +)),
-                MetricFamily(
-                    "\(prefix)_store_read_wait_seconds", help: "Time that reads wait for one of the store's readers.",
-                    buckets: Self.cumulative(WaitTimes.bounds, waits.buckets), sum: Double(waits.milliseconds) / 1e3,
-                    count: waits.count),
-                MetricFamily(
-                    "\(prefix)_store_commands_total", .counter, help: "Commands executed.", value: store.commands),
-                MetricFamily(
-                    "\(prefix)_store_unavailable_total", .counter,
-                    help: "Commands answered 503: the store is not writable (disk full, server away).",
-                    value: store.unavailable),
-                MetricFamily(
-                    "\(prefix)_store_failed_total", .counter, help: "Commands that failed with an internal error.",
-                    value: store.failed),
-                MetricFamily(
-                    "\(prefix)_store_forgotten_total", .counter, help: "Rows deleted by retention.", value: store.deleted),
-                MetricFamily(
-                    "\(prefix)_store_queue_depth", .gauge, help: "Requests queued for the store's threads.",
-                    samples: [
-                        ([("thread", "writer")], String(store.queueDepth)), ([("thread", "reader")], String(readerDepth)),
-                    ]),
-                MetricFamily(
-                    "\(prefix)_store_outage", .gauge,
-                    help: "1 while the store cannot be written: for a time (unavailable), or until a restart (lost, damaged).",
-                    samples: store.outages.map { ([("reason", $0.reason)], $0.isOn ? "1" : "0") }),
-            ] + storeFamilies(prefix: prefix) + (cluster?.families(prefix: prefix) ?? [])
-    }
-
-    private static func cumulative(_ bounds: [Double], _ buckets: [Int]) -> [(bound: Double, count: Int)] {
-        var total = 0
-        return zip(bounds, buckets).map { bound, count in
-            total += count
-            return (bound: bound, count: total)
-        }
-    }
-
-    /// Of a file, or of the connections to a PostgreSQL server.
-    private func storeFamilies(prefix: String) -> [MetricFamily] {
-        guard let sizes = writer.fileSizes else {
-            return [
-                MetricFamily(
-                    "\(prefix)_store_pool_waiting", .gauge,
-                    help: "Reads that wait for one of the store.pool connections to the database.", value: readerDepth)
-            ]
-        }
-        // Infinity compares with a threshold as the age of a very old backup does.
-        let backupAge = Backup.lastTime(of: settings.store.path).map { (Clock.unixMilliseconds() - $0) / 1_000 }
-        return [
-            MetricFamily(
-                "\(prefix)_store_backup_age_seconds", .gauge, help: "Age of the last good backup; +Inf: none is known.",
-                samples: [([], backupAge.map { String(max(0, $0)) } ?? "+Inf")]),
-            MetricFamily("\(prefix)_store_file_bytes", .gauge, help: "Size of the database file.", value: sizes.file),
-            MetricFamily("\(prefix)_store_wal_bytes", .gauge, help: "Size of the write-ahead log's file.", value: sizes.log),
-        ]
-    }
-}
-
-extension StoreStatistics {
-    /// The reasons for which the store cannot be written.
-    fileprivate var outages: [(reason: String, isOn: Bool)] {
-        let (isLost, isDamaged) =
-            switch failure {
-            case .lost: (true, false)
-            case .damaged: (false, true)
-            case nil: (false, false)
-            }
-        return [("unavailable", isUnavailable && failure == nil), ("lost", isLost), ("damaged", isDamaged)]
-    }
-}
-
-extension StoreWriter.Options {
-    init(_ settings: Settings, lanes: Set<PushLane>, _ trips: SharedTrips) throws(StoreError) {
-        // The configuration is validated, so every entry is a valid key.
-        let keys = settings.store.encryptionKeys.compactMap { key in
-            Base64.bytes(of: key.key).flatMap(AESGCMKey.init).map { (key.id, $0) }
-        }
-        let address = settings.store.address
-        // The configuration demands keys for a store that is not a file.
-        self.init(
-            address,
-            keys: keys.isEmpty ? try .development(besideDatabase: settings.store.path) : DeviceKeys(keys),
-            encode: FleetResponses.body(of:correlationID:))
-        // Each statement is a round trip to a server, and all commands wait for their batch.
-        if case .postgres = address { batchMilliseconds = 500 }
-        durability = settings.store.durability == .full ? .full : .normal
-        retentionDays = settings.store.retentionDays
-        backlogHours = settings.delivery.backlogHours
-        confirmSeconds = settings.delivery.confirmSeconds
-        keepsAccounts = settings.accounts.isEnabled
-        if let pattern = VehicleNumberPattern(settings.accounts.vehicleNumberPattern) { vehicleNumbers = pattern }
-        if let issuer = settings.codeIssuer {
-            codes.sign = { claims in
-                TokenMint.token(
-                    for: claims.identity, secret: issuer.secret, issuer: issuer.issuer, audience: issuer.audience, id: claims.id,
-                    issuedAt: claims.issuedAt, lifetimeSeconds: CustomerTokenClaims.lifetime)
-            }
-        }
-        codes.limits = CodeLimits(dailyMax: settings.otp.dailyMax, prefixDailyMax: settings.otp.prefixDailyMax)
-        self.trips = settings.trips
-        track = { trips.track(ofDriver: $0) }
-        takePositions = { trips.takeUnsaved() }
-        returnPositions = { trips.putBack($0) }
-        rules = NotificationRules(settings)
-        self.lanes = lanes
-        staleDays = settings.push.staleDays
-        queuePerSubjectMax = settings.apps[settings.fleetAppIndex].limits.fleetCommandsWaiting
-    }
 }
 
 extension RequestWindows {

@@ -50,10 +50,19 @@ final class SubjectRates: Sendable {
     }
 
     /// Takes further tokens for a command that is more work than one.
-    func charge(_ identity: Identity, _ tokens: Int) {
+    func charge(_ identity: Identity, commands tokens: Int) {
         guard identity.role != .admin else { return }
         let now = Int64(Clock.monotonicNanoseconds())
         commands.withLock { $0.charge(identity.key, tokens, now: now) }
+    }
+
+    /// Takes further tokens for a query that has read more rows than an ordinary one.
+    /// - Parameter rows: those of a part of the query, if it has several.
+    func charge(_ identity: Identity, rows: Int) {
+        let tokens = SubjectRate.tokens(ofReading: rows)
+        guard tokens > 0, identity.role != .admin, identity.role != .ops else { return }
+        let now = Int64(Clock.monotonicNanoseconds())
+        queries.withLock { $0.charge(identity.key, tokens, now: now) }
     }
 
     private func check(_ isPermitted: Bool, _ limit: Limit) -> Bool {

@@ -24,6 +24,10 @@ package enum Limit: String, CaseIterable, Sendable {
     /// Events `delivery-updated` that were not published, because a loop's mailbox was full.
     case deliveryUpdates = "delivery_updates"
     case connections
+    /// Open orders and routes on which nobody has acted for so long; they are cancelled.
+    case openDays = "open_days"
+    /// Pushes for a booking that more customers have registered for than get them.
+    case bookingCustomers = "booking_customers"
     /// Jobs of one driver that are followed; the one that began first is followed no more.
     case followedJobs = "followed_jobs"
     /// Queues of requests that are neither publishes nor commands.

@@ -31,4 +31,12 @@ package enum StoreAddress: Equatable, Sendable, CustomStringConvertible {
         try Migrations().checkBeforeWriting(Database(connection, self))
         return true
     }
+
+    /// The accounts of customers to which nobody can sign in, because another account has the same phone.
+    /// - Returns: the ids of each of them and of the other account; none if the store does not exist yet, or the next start
+    ///   migrates it, which looks for them.
+    package func customersWithOnePhone() -> [(id: Int64, other: Int64)] {
+        guard let database = try? Database.open(readingFrom: self) else { return [] }
+        return (try? CustomerTable(database: database).duplicates()) ?? []
+    }
 }

@@ -16,7 +16,11 @@ struct CheckConfig: ParsableCommand {
 
     @OptionGroup var options: ServingOptions
 
-    @Flag(help: "Also connect to the servers that the configuration names: the store's database, and the cluster's NATS.")
+    @Flag(
+        help: """
+            Also connect to the servers that the configuration names, the store's database and the cluster's NATS, and name \
+            accounts in the store that share a phone.
+            """)
     var connect = false
 
     func run() throws {
@@ -27,7 +31,17 @@ struct CheckConfig: ParsableCommand {
         for line in settings.notifications.samples(mode: settings.push.mode).flatMap(\.lines) { print(line) }
         if hasServer { print("store.url: connected to \(settings.store.address)") }
         if hasBus { print("cluster.nats: connected to \(settings.cluster.nats.joined(separator: ", "))") }
+        if connect { Self.report(settings.store.address.customersWithOnePhone()) }
         print("\(options.configuration.file): ok (\(apps), \(settings.server.host):\(settings.server.port))")
+    }
+
+    /// Names the accounts of customers that only the operator can join, as each start logs them.
+    private static func report(_ duplicates: [(id: Int64, other: Int64)]) {
+        guard !duplicates.isEmpty else { return }
+        let accounts = duplicates.prefix(50).map { "\($0.id) and \($0.other)" }.joined(separator: ", ")
+        print(
+            "warning: customers_with_one_phone: \(duplicates.count) (\(accounts)): nobody can sign in to the first of each pair: "
+                + "see docs/codes.md")
     }
 
     private static func check(_ cluster: Settings.Cluster) throws -> Bool {

@@ -22,7 +22,7 @@ import Testing
             "FLEETWIRE_AUTH_JWT_AUDIENCE": "a", "FLEETWIRE_AUTH_JWT_COOKIE": "c",
             "FLEETWIRE_AUTH_FIREBASE_PROJECT_ID": "p", "FLEETWIRE_AUTH_FIREBASE_CERTIFICATES_URL": "https://c",
             "FLEETWIRE_AUTH_FIREBASE_ROLE": "ops", "FLEETWIRE_AUTH_FIREBASE_REQUIRE_CLAIM": "d",
-            "FLEETWIRE_FLEET_ALLOW_OPEN_CHANNELS": "true", "FLEETWIRE_STORE_PATH": "/s.db",
+            "FLEETWIRE_FLEET_ALLOW_OPEN_CHANNELS": "true", "FLEETWIRE_FLEET_OPEN_DAYS": "6", "FLEETWIRE_STORE_PATH": "/s.db",
             "FLEETWIRE_STORE_URL": "postgres://s", "FLEETWIRE_STORE_POOL": "5",
             "FLEETWIRE_STORE_DURABILITY": "normal",
             "FLEETWIRE_CLUSTER_NAME": "c",
@@ -112,6 +112,7 @@ import Testing
         expected.auth.firebase.role = .ops
         expected.auth.firebase.requireClaim = "d"
         expected.fleet.allowOpenChannels = true
+        expected.fleet.openDays = 6
         expected.delivery.confirmSeconds = 7
         expected.delivery.backlogHours = 8
         expected.delivery.backlogLimit = 9

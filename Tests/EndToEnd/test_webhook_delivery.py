@@ -42,6 +42,25 @@ def test_V10_rejected_delivery_is_retried_in_order(start_with_webhooks, webhook_
             and "webhook_recovered" in gateway.log())
 
 
+def test_V10_long_answer_is_cut_and_the_event_is_delivered(start_with_webhooks, webhook_receiver,
+                                                           closing):
+    """The status says what has become of the event: of the rest, 16 KiB are read."""
+    length = 256 << 20
+    webhook_receiver.answers["/"] = length
+    gateway = start_with_webhooks(webhook(webhook_receiver.url + "/"))
+    client = closing(Client.connect(gateway))
+    for name in ("a", "b"):
+        client.subscribe(name)
+        webhook_receiver.expect_event("/", name, "channel_occupied")
+    with contextlib.closing(Api(gateway)) as api:
+        wait_for_metric(api, "fleetwire_webhook_queue_depth", 0)
+        text = api.get("/metrics").text
+    assert 'fleetwire_webhook_total{outcome="delivered"} 2' in text
+    # What the sockets' buffers take.
+    assert webhook_receiver.answered["/"] < length / 8, webhook_receiver.answered
+    assert len(webhook_receiver.history["/"]) == 2, "once each"
+
+
 def test_V10_refused_event_does_not_stop_its_endpoint(start_with_webhooks, webhook_receiver,
                                                       closing):
     webhook_receiver.statuses["/"] = [422] * 3

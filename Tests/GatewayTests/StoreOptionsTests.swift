@@ -15,6 +15,7 @@ import Testing
         settings.store.path = "/nonexistent/fleetwire.db"
         settings.store.encryptionKeys = [.init(id: "1", key: String(repeating: "A", count: 43) + "=")]
         settings.store.retentionDays = 3
+        settings.fleet.openDays = 5
         settings.delivery.backlogHours = 7
         settings.delivery.confirmSeconds = 9
         settings.push.staleDays = 11
@@ -25,6 +26,7 @@ import Testing
         let options = try StoreWriter.Options(settings, lanes: [], trips)
         #expect(options.address == .file("/nonexistent/fleetwire.db"))
         #expect(options.retentionDays == 3)
+        #expect(options.openDays == 5)
         #expect(options.backlogHours == 7)
         #expect(options.confirmSeconds == 9)
         #expect(options.staleDays == 11)

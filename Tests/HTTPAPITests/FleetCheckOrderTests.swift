@@ -85,6 +85,21 @@ import Testing
         #expect(erase.status(router) == nil, "another subject")
     }
 
+    @Test func checksTheRateOfQueriesAfterThePath() {
+        let router = Router(
+            apps: [.example()], metricsToken: "",
+            fleet: .example([.example()], issuers: [FleetCall.issuer], permits: { $0.id != "42" || $1 != .query }))
+        for path in ["/api/driver/jobs", "/api/driver/notifications", "/api/driver/preferences"] {
+            #expect(FleetCall(.delete, path, as: .driver).status(router) == 405)
+            let call = FleetCall(.get, path, as: .driver)
+            #expect(call.refusal(router) == "429 Too many queries of driver:42: try again")
+            #expect(call.response(router)?.headers["Retry-After"] == "1")
+        }
+        #expect(FleetCall(.get, "/api/customer/notifications", as: .customer).status(router) == nil, "another subject")
+        let report = FleetCall(.post, "/api/driver/notifications/read", "{}", as: .driver)
+        #expect(report.refusal(router)?.hasPrefix("429") != true, "a write is no query")
+    }
+
     @Test func checksAuthorizationBeforeTheBody() {
         for path in ["/pusher/auth", "/pusher/user-auth", "/api/driver/notifications/log", "/app-register-device"] {
             let call = FleetCall(.post, path, Self.longBody, as: nil)

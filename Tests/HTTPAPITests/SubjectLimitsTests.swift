@@ -32,6 +32,10 @@ import Testing
     }
 
     /// A list that costs as much as ten commands takes their tokens, also those that are not there yet.
+    @Test func longListsCostMore() {
+        #expect([0, 1, 50, 51, 200, 1_001].map(SubjectRate.tokens(ofReading:)) == [0, 0, 0, 1, 3, 20])
+    }
+
     @Test mutating func chargesForWork() {
         limit(2, burst: 3)
         #expect(permits(1))

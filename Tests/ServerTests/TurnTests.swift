@@ -56,6 +56,24 @@ private final class LoopFixture: EventLoopDelegate {
         precondition(count == text.utf8.count, "the socket takes a test's requests")
     }
 
+    /// Lets seconds pass, with a few turns in each.
+    func tick(_ seconds: Int32) {
+        for _ in 0..<seconds {
+            loop?.tick()
+            for _ in 0..<3 { turn() }
+        }
+    }
+
+    /// Reads up to so many bytes of what a client has got.
+    /// - Returns: their number; 0 at the end of the connection.
+    @discardableResult
+    func read(_ client: Int, _ countMax: Int) -> Int {
+        var bytes = [UInt8](repeating: 0, count: countMax)
+        return recv(clients[client], &bytes, countMax, Int32(MSG_DONTWAIT))
+    }
+
+    var slowConsumers: Int { metrics[.slowConsumers] }
+
     /// - Returns: the names of the requests that the turn has handled, and its time in nanoseconds.
     @discardableResult
     func turn() -> (handled: [String], nanoseconds: UInt64) {
@@ -72,7 +90,9 @@ private final class LoopFixture: EventLoopDelegate {
         let parts = request.path.split(separator: "/")
         handled.append(String(parts[0]))
         now += UInt64(parts[1])! * 1_000
-        return (.respond(.text(200, "ok")), 0, nil)
+        // A response that no socket takes at once.
+        let text = parts[0] == "long" ? String(repeating: "x", count: 4 << 20) : "ok"
+        return (.respond(.text(200, text)), 0, nil)
     }
 
     func opened(_ socket: SocketID, _ request: UpgradeRequest) -> Admission { .rejected(.unknownApp, reason: "", frame: nil) }
@@ -165,6 +185,46 @@ private final class LoopFixture: EventLoopDelegate {
         }
         #expect(fixture.handled == names)
         #expect(turns > 5, "a lone client does not fill a turn, either")
+    }
+
+    // MARK: Responses
+
+    /// A response that waits in the outbox has 60 seconds for its last byte, however many of its bytes are taken meanwhile.
+    @Test(arguments: [0, 1_000]) func aResponseIsTakenIn60Seconds(bytesPerSecond: Int) throws {
+        let fixture = try LoopFixture()
+        defer { fixture.end() }
+        let client = try fixture.connect()
+        fixture.send(client, [("long", 1)])
+        for _ in 0..<3 { fixture.turn() }
+        for _ in 1..<Deadlines.Kind.idle.duration {
+            fixture.tick(1)
+            if bytesPerSecond > 0 { #expect(fixture.read(client, bytesPerSecond) == bytesPerSecond) }
+        }
+        #expect(fixture.slowConsumers == 0)
+        fixture.tick(1)
+        #expect(fixture.slowConsumers == 1)
+        var last = 1
+        while last > 0 { last = fixture.read(client, 1 << 20) }
+        #expect(last == 0, "the connection has ended")
+    }
+
+    /// One that is taken in time leaves the connection open for the next request, as any other.
+    @Test func aResponseThatIsTakenInTimeIsNoReasonToEnd() throws {
+        let fixture = try LoopFixture()
+        defer { fixture.end() }
+        let client = try fixture.connect()
+        fixture.send(client, [("long", 1)])
+        for _ in 0..<3 { fixture.turn() }
+        fixture.tick(50)
+        var left = 4 << 20
+        while left > 0, fixture.slowConsumers == 0 {
+            left -= max(0, fixture.read(client, 1 << 20))
+            fixture.turn()
+        }
+        fixture.tick(50)
+        fixture.send(client, [("next", 1)])
+        for _ in 0..<3 { fixture.turn() }
+        #expect(fixture.handled == ["long", "next"] && fixture.slowConsumers == 0)
     }
 
     // MARK: Writing

@@ -90,7 +90,7 @@ import Threads
     /// Runs one round, and what it makes due.
     private func look(at now: Int64, lead: Int64 = 0) throws {
         executor.clockLead = lead
-        var due = DueCommands()
+        var due = DueCommands(keepsAccounts: true, openDays: 30)
         for command in try due.next(executor, now: now, monotonic: 1) { _ = try executor.commit(command, at: now) }
     }
 

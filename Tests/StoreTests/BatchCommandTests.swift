@@ -116,7 +116,7 @@ import Testing
         #expect(again.body == first.body && again.result?.isRepetition == true)
         #expect(try executor.batches.batch(Self.id)?.status == .partialComplete)
         // Without the stored response, which an erasure has cleared, it is made anew.
-        try executor.batches.orders.clearReports(ofAccount: accounts[0].id)
+        _ = try executor.batches.orders.clearReports(ofAccount: accounts[0].id, most: 9)
         #expect(try deliver("1234").body != first.body && deliver("1234").status == 200)
     }
 
@@ -205,7 +205,7 @@ import Testing
             if number > 1 { edits.orders = [EditedOrder(id: .sample(number + 100), orderNumber: "O")] }
             #expect(try run(.edit(.sample(number), edits)).status == 200)
         }
-        var due = DueCommands()
+        var due = DueCommands(keepsAccounts: true, openDays: 30)
         #expect(due.isDue(at: 0))
         #expect(try due.next(executor, now: noon + 999, monotonic: 0).isEmpty)
         #expect(!due.isDue(at: 999) && due.isDue(at: 1_000) && due.wait(at: 400) == 600)

@@ -58,6 +58,8 @@ import Testing
     private static let personal = [
         "Qwerty7", "+91987", "Flat 704", "17 Lake View", "behind the mill 7", "18.520437", "73.856747", "item-7", "Thali 7",
     ]
+    /// What the driver has noted about the order.
+    private static let note = "Left with the aunt of"
     private static let kept = [
         "Qwerty8", "+91988", "Flat 804", "18 Lake View", "behind the mill 8", "18.520438", "73.856748", "item-8", "Thali 8",
         "ORD-7", "Pune",
@@ -66,13 +68,36 @@ import Testing
     private func expectErased() throws {
         let rest = try everything
         for text in Self.personal { #expect(!rest.contains(text), "\(text)") }
+        #expect(
+            try executor.database.dump("SELECT notes FROM batch_orders ORDER BY order_number") == ["-", "\(Self.note) 8"])
         for text in Self.kept { #expect(rest.contains(text), "\(text)") }
         #expect(try executor.database.dump("SELECT customer_id FROM batch_orders ORDER BY order_number") == ["-", "8"])
     }
 
     private func deliver(_ order: Int) throws {
-        let report = DeliveryReport(.delivered(.photo(url: "https://p.example/1")))
+        let report = DeliveryReport(.delivered(.photo(url: "https://p.example/1")), notes: "Left with the aunt of \(order)")
         try run(.report(report, orderID: .sample(order)))
+    }
+
+    /// What an erased driver has written about very many orders is cleared in slices, although the account has gone.
+    @Test func aDriversReportsAreClearedInSlices() throws {
+        let most = CommandExecutor.clearedMax
+        try executor.database.run(
+            """
+            INSERT INTO batch_orders (batch_id, id, order_number, sequence, items, cancelled_after_pickup, reported_by, notes) \
+            WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < \(2 * most + 9)) \
+            SELECT 'b', 'o' || i, 'O', 1, '[]', 0, '\(account.id.text)', 'Dog' FROM n
+            """)
+        executor.backgroundTasks = []
+        func left() throws -> Int {
+            try executor.database.dump("SELECT 1 FROM batch_orders WHERE notes IS NOT NULL").count
+        }
+        _ = try executor.commit(command(.erase(.driver, id: account.personID)))
+        #expect(try left() == most + 9 && executor.accounts.account(id: account.id) == nil)
+        _ = try executor.runBackgroundSlice(at: noon)
+        #expect(try left() == 9)
+        try executor.runBackgroundTasks()
+        #expect(try left() == 0 && executor.count("erasures") == 0)
     }
 
     @Test func aCustomerIsErasedWhenTheBatchIsOver() throws {

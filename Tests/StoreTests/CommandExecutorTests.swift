@@ -112,7 +112,7 @@ import Testing
         #expect(try executor.commit(fresh).order?.assignment.version == 2)
     }
 
-    @Test func openOrdersAreListedOldestFirst() throws {
+    @Test func openOrdersAreListedByTheirLastChange() throws {
         do {
             let executor = try store.executor()
             for (index, code) in ["C", "A", "B", "cancelled"].enumerated() {
@@ -123,7 +123,7 @@ import Testing
         }
         var open: [String] = []
         try store.executor().openOrders { open.append("\($0.code) \($0.assignment.driver?.id.text ?? "-")") }
-        #expect(open == ["C 0", "A -", "B 2"])
+        #expect(open == ["A -", "C 0", "B 2"])
     }
 
     @Test func everyFieldIsStoredUnchanged() throws {

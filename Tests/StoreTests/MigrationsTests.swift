@@ -55,6 +55,7 @@ import Trips
 
     /// Before version 20, each spelling of a number was another phone.
     @Test func phonesGetOneNumber() throws {
+        #expect(store.address.customersWithOnePhone().isEmpty, "no store yet")
         do {
             let database = try open(Migrations(Schema.migrations.filter { $0.version < 20 }))
             let phones = [
@@ -68,6 +69,7 @@ import Trips
                     VALUES (\(10_000 + number), '\(phone)', 1, 1, 1)
                     """)
             }
+            #expect(store.address.customersWithOnePhone().isEmpty, "an older schema")
             for (id, phone, at) in [("a", "+4407911000001", noon), ("b", "", noon), ("c", "+12125550123", noon + 3_600_000)] {
                 try database.run("INSERT INTO code_sends (id, phone, at) VALUES ('\(id)', '\(phone)', \(at))")
             }
@@ -82,6 +84,8 @@ import Trips
             try database.dump("SELECT id, phone FROM customer_duplicates ORDER BY id") == [
                 "10001|+447911000002", "10004|+447911000003",
             ])
+        let named = store.address.customersWithOnePhone().map { "\($0.id) and \($0.other)" }
+        #expect(named == ["10001 and 10002", "10004 and 10003"])
         #expect(try database.dump("SELECT phone FROM code_sends ORDER BY id") == ["+447911000001", "", "+12125550123"])
         #expect(
             try database.dump("SELECT * FROM code_counts ORDER BY hour") == [

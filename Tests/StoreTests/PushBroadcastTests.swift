@@ -82,6 +82,59 @@ import Testing
         #expect(try executor.count("push_jobs") == 501)
     }
 
+    /// An announcement that names very many drivers writes their notifications in one transaction, and their pushes in slices:
+    /// each device gets one, whenever the process is killed.
+    @Test func pushesToManyNamedDriversAreCreatedInSlices() throws {
+        let count = 700
+        var ids: [String] = []
+        do {
+            let executor = try store.pushing()
+            try executor.runBackgroundTasks()
+            try fill(executor, count)
+            _ = try executor.commit(announce(to: "0"))
+            let named = (0..<count).map(String.init) + ["without-device"]
+            let announcement = Announcement(type: "HELLO", audience: .drivers(named), data: Array("{}".utf8))
+            let reply = try executor.commit(command(.announce(announcement), key: "k"))
+            ids = reply.notifications.map(\.id)
+            #expect(ids.count == count + 1 && reply.lanes == [] && executor.backgroundTasks == [.broadcasts])
+            #expect(try executor.count("push_jobs") == 2, "those of the announcement to one")
+            _ = try executor.commit(announce(to: "1"))
+            #expect(try executor.commit(command(.announce(announcement), key: "k")).isReplay)
+        }
+        // 250 people a slice.
+        for expected in [3 + 251, 3 + 501, 3 + 701] {
+            let executor = try store.pushing()
+            #expect(throws: DatabaseError.self) {
+                try executor.transaction { () throws(DatabaseError) in
+                    _ = try executor.outbox.expandBroadcast(now: noon)
+                    try executor.database.run("SELECT nothing")
+                }
+            }
+            #expect(try executor.runBackgroundSlice(at: noon) == [.fcm])
+            #expect(try executor.count("push_jobs") == expected)
+        }
+        let executor = try store.pushing()
+        try executor.runBackgroundTasks()
+        #expect(try executor.outbox.broadcasts.first() == nil && executor.count("push_audiences") == 0)
+        let jobs = try executor.database.dump("SELECT notification_id FROM push_jobs ORDER BY notification_id")
+        #expect(jobs.count == 3 + 701 && Set(jobs).isSuperset(of: ids.prefix(count)))
+        let twice = try executor.database.dump(
+            "SELECT 1 FROM push_jobs GROUP BY notification_id, device_id HAVING COUNT(*) > 1")
+        #expect(twice.isEmpty)
+    }
+
+    /// What has expired meanwhile is not pushed.
+    @Test func expiredPushesToManyAreNotCreated() throws {
+        let executor = try store.pushing()
+        try executor.runBackgroundTasks()
+        try fill(executor, 30)
+        let announcement = Announcement(
+            type: "HELLO", audience: .drivers((0..<30).map(String.init)), data: Array("{}".utf8))
+        _ = try executor.commit(command(.announce(announcement)))
+        try executor.runBackgroundTasks(at: noon + 3_600_000)
+        #expect(try executor.count("push_jobs") == 0 && executor.count("push_audiences") == 0)
+    }
+
     @Test func skipsTheDriverWhoGetsAnotherNotification() throws {
         let executor = try store.executor {
             $0.lanes = [.fcm]

@@ -291,7 +291,7 @@ import Testing
         _ = try (orders.attempts(for: order), orders.deleteAttempts(before: 0, most: 1))
         _ = try (orders.texts(ofCustomer: "7"), orders.namesCustomer("7"))
         _ = try orders.clear(customer: "7", most: 1)
-        try orders.clearReports(ofAccount: account.id)
+        _ = try orders.clearReports(ofAccount: account.id, most: 1)
         _ = try orders.hasOpen(ofCustomer: "7", createdUntil: noon)
         _ = try orders.hasEndedToClear(ofCustomer: "7", createdUntil: noon)
         try batches.store(BatchChange(stored: batch, batch: without))
@@ -318,7 +318,7 @@ import Testing
         try table.append(LogEntry(position: 1, record: [1]), of: "e", at: noon)
         _ = try table.entries(after: 0)
         try table.store(ClusterMember(name: "n", epoch: "e", applied: { 0 }), written: "N", isNew: true, at: noon)
-        try table.deleteOld(before: noon)
+        _ = try table.deleteOld(before: noon, most: 1)
         try table.remove("e")
     }
 
@@ -369,7 +369,7 @@ import Testing
         let (orders, routes) = (executor.orders, executor.routes)
         try orders.store(Order(code: "A"), now: noon)
         _ = try orders.order(job: "B", driverID: "42")
-        try orders.eachOpen { _ in }
+        _ = try (orders.idle(after: .start, most: 1), routes.idle(after: .start, most: 1))
         _ = try orders.open(driverID: "42")
         _ = try orders.deleteExpired(before: 0, most: 1)
         _ = try orders.clearName(ofDriver: "42", most: 1)
@@ -414,7 +414,7 @@ import Testing
         try notifications.append(Self.logged)
         _ = try notifications.notification(id: "N")
         _ = try notifications.head(of: "N")
-        _ = try notifications.following(Self.logged)
+        _ = try notifications.following(Self.logged, most: 1)
         _ = try notifications.expired(after: 0, upTo: noon)
         _ = try notifications.newest(channel: "driver-42", before: nil, limit: 1)
         _ = try notifications.sequence(of: "driver-42", before: "~")
@@ -554,7 +554,7 @@ import Testing
         _ = try devices.setEnvironment(.sandbox, of: "d")
         try devices.quarantine(id: "d", ifSeenBefore: 0, now: noon)
         try devices.release(id: "d")
-        try devices.releaseAll()
+        _ = try devices.release(most: 1)
         _ = try devices.remove(id: "d", ifSeenBefore: 0, now: noon)
         _ = try devices.removeUnseen(since: 0, most: 1)
         for row in try devices.sealedTokens(keyID: "k1", after: "", most: 1) {
@@ -580,8 +580,7 @@ import Testing
         _ = try jobs.unsent(.fcm)
         _ = try jobs.next(.fcm, most: 1)
         _ = try jobs.requeue(1, unlessFor: "d", reason: "r")
-        try jobs.requeueSending(.fcm)
-        try jobs.retryAtProduction()
+        _ = try (jobs.requeueSending(.fcm, most: 1), jobs.retryAtProduction(most: 1))
         try jobs.postpone(1, until: noon)
         _ = try jobs.cancelIfStale(1, now: noon)
         try jobs.supersede(of: "driver:42", "order:A", before: "N", now: noon) { _ in }
@@ -602,7 +601,8 @@ import Testing
         try broadcasts.add(
             PushIntent(notificationID: "N", audience: .everyDriver(except: nil), entity: nil), except: nil,
             isForOnlineDrivers: false)
-        _ = try broadcasts.first()
+        try broadcasts.add(named: "M", upTo: "N")
+        _ = try (broadcasts.named(from: "M", upTo: "N", most: 1), broadcasts.first())
         try broadcasts.advance("N", to: "driver:42")
         try broadcasts.complete("N")
         try broadcasts.deleteExpired(before: 0, most: 1)
@@ -631,7 +631,7 @@ import Testing
     private func runErasures(_ erasures: ErasureTable) throws(DatabaseError) {
         try erasures.add(driver("42"), texts: ["Ann"], lastID: "", now: noon)
         _ = try erasures.first()
-        _ = try erasures.waiting()
+        _ = try erasures.waiting(after: "", most: 1)
         try erasures.advanceBroadcasts(to: 1, of: driver("42"))
         try erasures.markWaiting(driver("42"))
         try erasures.remove(driver("42"))

@@ -159,6 +159,30 @@ import Threads
         #expect(try page("unknown", nil, 2).0 == [])
     }
 
+    /// What a subject reads is counted in rows, those of each part of a list.
+    @Test func tellsHowMuchEachSubjectReads() throws {
+        let executor = try store.executor()
+        for _ in 0..<120 { _ = try executor.commit(announce(to: "42")) }
+        let replies = WorkQueue<Reply>(capacity: 1000)
+        let rows = Lock<[String: Int]>([:])
+        let reader = try StoreReader(
+            store.address, encode: FleetResponses.body(of:),
+            onReplies: { for reply in $0 { _ = replies.post(reply) } },
+            onRead: { count, subject in rows.withLock { $0[subject.key, default: 0] += count } },
+            onError: { Issue.record("\($0)") })
+        let address = ReplyAddress(loop: 0, request: 0)
+        let queries: [(Query, Identity?)] = [
+            (.notifications(of: driver("42"), before: nil, limit: 100), driver("42")), (.order("A"), driver("43")),
+            (.notificationLog(NotificationListing(), before: nil, limit: 200), admin),
+            (.notificationLog(NotificationListing(), before: nil, limit: 200), nil),
+        ]
+        for (query, subject) in queries { _ = reader.post(QueryRequest(query, by: subject, replyTo: address)) }
+        reader.stop()
+        #expect(replies.depth == 4)
+        // The 100 of the page, and none for an order that does not exist.
+        #expect(rows.withLock { $0 } == ["driver:42": 100, "admin:1": 120])
+    }
+
     /// A query that is posted after a reply sees the commit of that reply.
     @Test func readerSeesPublishedCommits() throws {
         let harness = try WriterHarness(store)

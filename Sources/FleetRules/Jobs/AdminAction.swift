@@ -16,6 +16,9 @@ protocol AdminAction {
     /// The admin's reason, for the events and the audit log; nil if the request has none.
     var reason: String? { get }
 
+    /// Whether its events are not pushed.
+    var isSilent: Bool { get }
+
     /// Creates the order or route. Called if the store does not have it yet.
     func makeTarget() -> Target
     /// Sets and clears the fields that the request contains.

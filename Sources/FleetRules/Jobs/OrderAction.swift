@@ -21,6 +21,8 @@ package struct OrderAction: Equatable, Sendable {
     /// Free text for the events and the audit log.
     package var reason: String?
     package var changes = OrderChanges()
+    /// Whether nothing is pushed: no phone rings because the gateway ends an order of weeks ago.
+    package var isSilent = false
 
     package init(code: String, _ kind: Kind) {
         self.code = code

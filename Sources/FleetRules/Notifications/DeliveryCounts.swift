@@ -75,6 +75,10 @@ package struct DeliveryCounts: Equatable, Sendable {
     package var evictedResponses = 0
     /// Cursors of devices that were deleted because their owner has too many.
     package var forgottenCursors = 0
+    /// Open orders and routes that the gateway has ended, because nobody has acted on them for long.
+    package var endedJobs = 0
+    /// Pushes for the customers of a booking that has more than get them.
+    package var crowdedBookings = 0
 
     package var occurrences = DeliveryOccurrences()
 
@@ -103,6 +107,8 @@ package struct DeliveryCounts: Equatable, Sendable {
         droppedSteps += other.droppedSteps
         evictedResponses += other.evictedResponses
         forgottenCursors += other.forgottenCursors
+        endedJobs += other.endedJobs
+        crowdedBookings += other.crowdedBookings
         occurrences.add(other.occurrences)
     }
 }

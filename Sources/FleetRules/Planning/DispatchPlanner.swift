@@ -47,12 +47,14 @@ package struct DispatchPlanner: Sendable {
         guard stored.map({ !transitions.isEmpty || job.differs(from: $0) }) ?? true else {
             return DispatchPlan(response: job.response(message, []))
         }
-        return try planChange(
+        var plan = try planChange(
             of: stored, to: job, by: transitions, presentFields: action.presentFields,
             audit: (action.auditName, action.reason, action.auditDetails(stored: stored)), context
         ) { job, notificationIDs in
             job.response(message, notificationIDs)
         }
+        if action.isSilent { plan.pushes = [] }
+        return plan
     }
 
     /// Plans the change of a job to a new state, and increments its version.

@@ -12,6 +12,12 @@ package enum SubjectRate: String, Sendable {
     /// Drivers' positions.
     case location = "location updates"
 
+    /// The rows that a query may read for the token that it has taken when it was made; each further token pays for as many.
+    package static let rowsPerQuery = 50
+
+    /// The tokens that a query takes beyond its first one.
+    package static func tokens(ofReading rows: Int) -> Int { max(0, (rows - 1) / rowsPerQuery) }
+
     /// What a sender who is over the limit is told.
     func refusal(of subject: String) -> String {
         switch self {

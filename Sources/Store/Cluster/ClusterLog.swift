@@ -158,8 +158,12 @@ final class ClusterLog {
         head?.leaderUntil = 0
     }
 
+    /// The most entries, marks and nodes that a transaction deletes.
+    static let deletedMax = 1_000
+
     /// Deletes entries, marks and nodes that are too old to be needed.
-    func deleteOld() throws(DatabaseError) {
-        try table.deleteOld(before: now - Self.keptMilliseconds)
+    /// - Returns: whether more may be left.
+    func deleteOld() throws(DatabaseError) -> Bool {
+        try table.deleteOld(before: now - Self.keptMilliseconds, most: Self.deletedMax) == Self.deletedMax
     }
 }

@@ -66,6 +66,7 @@ extension CommandExecutor {
 
     /// Goes on with what the node that led before had begun.
     private func takeOver() throws(DatabaseError) {
+        declare(BackgroundTask.takeover.rows)
         try outbox.takeOver()
         backgroundTasks = Set(BackgroundTask.allCases)
     }

@@ -8,6 +8,8 @@ package final class Database {
     package let address: StoreAddress
     private var statements: [UInt: any DatabaseStatement] = [:]
     private var isInTransaction = false
+    /// The number of rows that statements have returned, but for those of ``change(_:_:returning:)``.
+    private(set) var readRows: Int64 = 0
 
     init(_ connection: any DatabaseConnection, _ address: StoreAddress) {
         self.connection = connection
@@ -40,6 +42,7 @@ package final class Database {
     ) throws(DatabaseError) -> Value? {
         var value: Value?
         try statement(sql).run(values) { row throws(DatabaseError) in
+            readRows += 1
             if value == nil { value = try read(row) }
         }
         return value
@@ -50,13 +53,19 @@ package final class Database {
         _ sql: SQL, _ values: SQLValue..., as read: (Row) throws(DatabaseError) -> Value
     ) throws(DatabaseError) -> [Value] {
         var result: [Value] = []
-        try statement(sql).run(values) { row throws(DatabaseError) in result.append(try read(row)) }
+        try statement(sql).run(values) { row throws(DatabaseError) in
+            readRows += 1
+            result.append(try read(row))
+        }
         return result
     }
 
     /// Runs a statement and calls `body` for each row. `body` must not run the same statement.
     func each(_ sql: SQL, _ values: SQLValue..., body: (Row) throws(DatabaseError) -> Void) throws(DatabaseError) {
-        try statement(sql).run(values, body)
+        try statement(sql).run(values) { row throws(DatabaseError) in
+            readRows += 1
+            try body(row)
+        }
     }
 
     /// Says that one of the methods above is about to read with the same arguments. In a transaction, a server runs the

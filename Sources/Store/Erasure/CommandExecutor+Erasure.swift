@@ -1,6 +1,7 @@
 import Access
 import FleetRules
 import JSON
+import Primitives
 
 /// Erasure of a person's data (GDPR, article 17). The entry point is ``erase(_:_:_:)``, where the steps are described.
 extension CommandExecutor {
@@ -43,11 +44,10 @@ extension CommandExecutor {
         let texts = try texts(of: person) + known
         if let account {
             try outbox.availability.remove(account: account.id)
-            try batches.orders.clearReports(ofAccount: account.id)
             try accounts.remove(id: account.id)
         }
-        try erasures.add(person, texts: texts, lastID: try notifications.lastID() ?? "", now: now)
-        _ = try clearRows(of: person, &counts)
+        try erasures.add(person, account: account?.id, texts: texts, lastID: try notifications.lastID() ?? "", now: now)
+        _ = try clearRows(of: person, account: account?.id, &counts)
         _ = try removeDeliveriesForEveryDriver(to: person, after: 0)
         backgroundTasks.insert(.erasures)
         try audit(.erasure(of: person, command, now))
@@ -81,7 +81,9 @@ extension CommandExecutor {
     /// other rows that are found by id, ``clearedMax`` of each kind at most. Records in `counts` how many rows of each
     /// kind changed.
     /// - Returns: whether more may be left.
-    func clearRows(of person: Identity, _ counts: inout ErasureCounts) throws(DatabaseError) -> Bool {
+    func clearRows(
+        of person: Identity, account: ObjectID?, _ counts: inout ErasureCounts
+    ) throws(DatabaseError) -> Bool {
         let most = Self.clearedMax
         var largest = 0
         /// Notes the rows of a kind.
@@ -98,6 +100,7 @@ extension CommandExecutor {
                 cleared(try orders.clearName(ofDriver: person.id, most: most))
                 + cleared(try batches.clearName(ofDriver: person.id, most: most))
             counts.routes = cleared(try routes.clearName(ofDriver: person.id, most: most))
+            if let account { _ = cleared(try batches.orders.clearReports(ofAccount: account, most: most)) }
             try drivers.remove(ofDriver: person.id)
             _ = cleared(try removePositions(ofDriver: person.id, most: most))
         case .customer:
@@ -142,19 +145,23 @@ extension CommandExecutor {
             : try batches.orders.hasOpen(ofCustomer: person.id, createdUntil: erasure.requestedAt)
     }
 
-    /// Restarts the search of each waiting erasure whose person has no order or route left that was open at the time of
+    /// The most waiting erasures that one transaction looks at.
+    private static let resumedMax = 50
+
+    /// Restarts the search of the next waiting erasures whose person has no order or route left that was open at the time of
     /// the request. A customer's erasure is restarted earlier if one of these orders has ended and still contains the
     /// customer's name, an address or coordinates.
     ///
     /// The restarted search covers the whole log, because each action on an open order may have written notifications
     /// with the person's name since the first search.
     func resumeErasures() throws(DatabaseError) {
-        for erasure in try erasures.waiting() {
+        let waiting = try erasures.waiting(after: resumedErasure, most: Self.resumedMax)
+        resumedErasure = waiting.count == Self.resumedMax ? waiting.last?.person.key ?? "" : ""
+        for erasure in waiting {
             if try hasOpen(erasure), try !hasEndedOrderToClear(erasure) { continue }
             let person = erasure.person
             let texts = try texts(of: person)
-            var counts = ErasureCounts()  // not used: the response was sent when the erasure was requested
-            _ = try clearRows(of: person, &counts)
+            // The task clears the rows, before it searches.
             try erasures.restart(person, texts: texts, lastID: try notifications.lastID() ?? "")
             backgroundTasks.insert(.erasures)
         }

@@ -5,6 +5,8 @@ import FleetRules
 extension CommandExecutor {
     /// The most rows of a table that a slice searches; of the stored responses, about as many.
     private static let sliceMax = 500
+    /// The most rows that a slice of the search writes: of four tables, and the list of a customer's bookings.
+    static let searchedRows = 5 * sliceMax + 10
 
     /// Searches a slice for the oldest erasure whose search is not done, and redacts the person's data there: the stored
     /// responses, then the audit log, the steps of notifications, and the notifications. When a table is searched to its
@@ -43,7 +45,7 @@ extension CommandExecutor {
     /// - Returns: whether more may be left.
     private func clearMore(_ erasure: ErasureTable.Erasure) throws(DatabaseError) -> Bool {
         var counts = ErasureCounts()  // not used: the response was sent when the erasure was requested
-        let hasRows = try clearRows(of: erasure.person, &counts)
+        let hasRows = try clearRows(of: erasure.person, account: erasure.accountID, &counts)
         let hasDeliveries = try removeDeliveriesForEveryDriver(to: erasure.person, after: erasure.broadcastCursor)
         return hasRows || hasDeliveries
     }

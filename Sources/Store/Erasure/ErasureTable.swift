@@ -1,5 +1,6 @@
 import Access
 import JSON
+import Primitives
 
 /// The erasures in progress: one row per person, with how far the logs and the stored responses have been searched.
 ///
@@ -7,6 +8,8 @@ import JSON
 struct ErasureTable {
     struct Erasure {
         let person: Identity
+        /// The account that a driver had.
+        let accountID: ObjectID?
         let requestedAt: Int64
         /// The id of the last notification to search.
         let lastID: String
@@ -35,7 +38,7 @@ struct ErasureTable {
     private static let searched = "~"
     private static let select = """
         SELECT role, id, requested_at, cursor, last_id, answers_to, names, audit_cursor, step_cursor, has_found, \
-        broadcast_cursor FROM erasures
+        broadcast_cursor, account_id FROM erasures
         """
 
     let database: Database
@@ -45,16 +48,20 @@ struct ErasureTable {
     ///   - texts: the person's names and addresses. Those that an unfinished erasure of the same person has stored are
     ///     kept, too.
     ///   - lastID: the id of the last notification to search.
-    func add(_ person: Identity, texts: [String], lastID: String, now: Int64) throws(DatabaseError) {
+    ///   - account: that of a driver who had one.
+    func add(
+        _ person: Identity, account: ObjectID? = nil, texts: [String], lastID: String, now: Int64
+    ) throws(DatabaseError) {
         let known =
             try database.first(
                 "SELECT names FROM erasures WHERE subject = ?", .string(person.key), as: { Self.texts($0.bytes(0)) }) ?? []
         try database.change(
             """
-            INSERT INTO erasures (subject, role, id, requested_at, cursor, last_id, answers_to, names) \
-            VALUES (?, ?, ?, ?, '', ?, 0, ?) ON CONFLICT (subject) DO UPDATE SET requested_at = excluded.requested_at, broadcast_cursor = 0
+            INSERT INTO erasures (subject, role, id, requested_at, cursor, last_id, answers_to, names, account_id) \
+            VALUES (?, ?, ?, ?, '', ?, 0, ?, ?) ON CONFLICT (subject) DO UPDATE SET requested_at = excluded.requested_at, \
+            broadcast_cursor = 0, account_id = COALESCE(excluded.account_id, erasures.account_id)
             """, .string(person.key), .string(person.role.rawValue), .string(person.id), .integer(now), .string(lastID),
-            .utf8(Self.json(texts + known)))
+            .utf8(Self.json(texts + known)), .string(account?.text))
         try restart(person, texts: texts + known, lastID: lastID)
     }
 
@@ -65,13 +72,14 @@ struct ErasureTable {
 
     private static let selectFirst = SQL("\(select) WHERE cursor <> ? ORDER BY requested_at, subject LIMIT 1")
 
-    /// The erasures whose search is done, and which wait until the orders and routes that were open at the time of the
-    /// request have ended.
-    func waiting() throws(DatabaseError) -> [Erasure] {
-        try database.all(Self.selectWaiting, .string(Self.searched), as: Erasure.init(row:))
+    /// At most `most` of the erasures whose search is done, and which wait until the orders and routes that were open at the
+    /// time of the request have ended: the next after a person's, by ``Identity/key``.
+    func waiting(after key: String, most: Int) throws(DatabaseError) -> [Erasure] {
+        try database.all(
+            Self.selectWaiting, .string(Self.searched), .string(key), .integer(most), as: Erasure.init(row:))
     }
 
-    private static let selectWaiting = SQL("\(select) WHERE cursor = ? ORDER BY requested_at, subject")
+    private static let selectWaiting = SQL("\(select) WHERE cursor = ? AND subject > ? ORDER BY subject LIMIT ?")
 
     /// Restarts a search from the beginning.
     func restart(_ person: Identity, texts: [String], lastID: String) throws(DatabaseError) {
@@ -133,7 +141,8 @@ extension ErasureTable.Erasure {
         }
         let step = ErasureTable.texts(row.bytes(8))
         self.init(
-            person: Identity(role: role, id: row.string(1)), requestedAt: row.integer(2), lastID: row.string(4),
+            person: Identity(role: role, id: row.string(1)), accountID: row.optionalString(11).flatMap { ObjectID($0) },
+            requestedAt: row.integer(2), lastID: row.string(4),
             progress: ErasureTable.Progress(
                 notification: row.string(3), response: row.integer(5), audit: row.string(7),
                 step: step.count == 3 ? .init(notificationID: step[0], step: step[1], subject: step[2]) : .init()),

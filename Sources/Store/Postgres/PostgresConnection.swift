@@ -63,9 +63,9 @@ final class PostgresConnection: DatabaseConnection {
     private let markPrefix = String(UInt64.random(in: 0 ... .max), radix: 36)
     private var markCount = 0
 
+    private var lock = PostgresLock()
     /// Whether no other node of the cluster was connected when this one came.
-    private(set) var isAlone = false
-    private var isFirstSession = true
+    var isAlone: Bool { lock.isAlone }
     /// Whether writing transactions lock the cluster's row.
     private var locksHead = false
     /// The cluster's row, as the last transaction has found it.
@@ -136,11 +136,11 @@ final class PostgresConnection: DatabaseConnection {
         case .shared: break
         case .exclusive(let durability):
             if durability == .normal { try session.query("SET synchronous_commit = off") }
-            try lock(session)
+            try lock.take(session)
             if let lastMark { try checkMark(session, lastMark) }
         case .clustered(_, let durability):
             if durability == .normal { try session.query("SET synchronous_commit = off") }
-            try lockBesideNodes(session)
+            try lock.takeBesideNodes(session, onWait: observer.onWait)
             if let lastMark { try checkMark(session, lastMark) }
         }
         return session
@@ -158,59 +158,6 @@ final class PostgresConnection: DatabaseConnection {
         session.responseMax = limitsStatements ? 11_000 : .max / 2
     }
 
-    /// The number of the lock: one for each schema of the database.
-    private static let lockKey = "hashtextextended('fleetwire ' || current_schema(), 0)"
-
-    /// Takes the lock that admits one gateway. The session keeps it.
-    private func lock(_ session: PostgresSession) throws(DatabaseError) {
-        // The server releases the lock of a process that was killed when it notices: here some milliseconds later, over a
-        // network that is cut after the keepalives of `openSession`.
-        for _ in 0..<20 {
-            if try tryToLock(session) { return }
-            pause(milliseconds: 50)
-        }
-        throw DatabaseError(
-            .inUse, code: "PostgreSQL error", message: "another gateway uses this database", doing: "locking the store")
-    }
-
-    /// Takes the lock that nodes of a cluster share. The first session of a node that is alone has it exclusively until
-    /// ``lockHead()``: meanwhile it migrates, and publishes what the nodes before it have left behind.
-    private func lockBesideNodes(_ session: PostgresSession) throws(DatabaseError) {
-        if isFirstSession {
-            isFirstSession = false
-            // The sessions of nodes that were killed have ended by then.
-            for _ in 0..<16 {
-                isAlone = try tryToLock(session)
-                if isAlone { return }
-                pause(milliseconds: 50)
-            }
-        }
-        // A node that is alone does not take long.
-        for _ in 0..<200 {
-            if try tryToLock(session, shared: true) { return }
-            observer.onWait()
-            pause(milliseconds: 50)
-        }
-        throw DatabaseError(
-            .inUse, code: "PostgreSQL error",
-            message: "a gateway without cluster.nats uses this database, or a node that starts", doing: "locking the store")
-    }
-
-    /// Takes the lock, if it is free.
-    private func tryToLock(_ session: PostgresSession, shared: Bool = false) throws(DatabaseError) -> Bool {
-        let function = shared ? "pg_try_advisory_lock_shared" : "pg_try_advisory_lock"
-        // Without a schema the lock has no number, and the function returns NULL.
-        let answer = try session.query(
-            "SELECT CASE WHEN current_schema() IS NULL THEN 'none' WHEN \(function)(\(Self.lockKey)) THEN 'yes' ELSE 'no' END"
-        ).string(0, 0)
-        guard answer != "none" else {
-            throw DatabaseError(
-                .unreachable, code: "PostgreSQL error",
-                message: "no schema of the search_path exists, or this user may not use it", doing: "locking the store")
-        }
-        return answer == "yes"
-    }
-
     /// Lets writing transactions lock the cluster's row from now on.
     func lockHead() throws(DatabaseError) {
         locksHead = true
@@ -221,10 +168,8 @@ final class PostgresConnection: DatabaseConnection {
     /// Lets other nodes in, if this one was alone.
     func admitNodes() throws(DatabaseError) {
         guard isAlone else { return }
-        try query("SELECT pg_advisory_lock_shared(\(Self.lockKey)); SELECT pg_advisory_unlock(\(Self.lockKey))")
+        try query(PostgresLock.sharing)
     }
-
-    private func pause(milliseconds: Int32) { poll(nil, 0, milliseconds) }
 
     /// Calls `body` with the session. If that was lost while nothing ran in it, calls it once more with a new one, unless
     /// `body` may have changed something.
@@ -433,7 +378,7 @@ final class PostgresConnection: DatabaseConnection {
                 abandoned = failure
                 throw failure
             }
-            pause(milliseconds: 100)
+            poll(nil, 0, 100)
         }
     }
 

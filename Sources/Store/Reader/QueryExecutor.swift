@@ -48,6 +48,9 @@ final class QueryExecutor {
         preferences = PreferenceTable(database: database)
     }
 
+    /// The number of rows that queries have read.
+    var readRows: Int64 { database.readRows }
+
     /// What has become of a query.
     enum Step {
         /// A failure if the query names an order, a route, a driver's card or a notification that does not exist.

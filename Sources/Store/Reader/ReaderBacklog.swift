@@ -9,6 +9,14 @@ enum ReaderRequest: Sendable {
     /// The next part of a list that is being searched.
     case list(QueryRequest, ReportSearch)
 
+    /// Whose query it is; nil: a replay, or the gateway's own.
+    var subject: Identity? {
+        switch self {
+        case .query(let request), .list(let request, _): request.subject
+        case .replay: nil
+        }
+    }
+
     /// Whether a part of it is done.
     var isBegun: Bool { if case .list = self { true } else { false } }
 }

@@ -1,3 +1,4 @@
+import Access
 import FleetRules
 import Threads
 
@@ -33,6 +34,7 @@ package final class StoreReader: Sendable {
     ///   - onExpired: gets the number of notifications that have expired, about once a second.
     ///   - onPushQueues: gets the unsent jobs of each push lane, about twice a second.
     ///   - onUnconfirmed: gets the number of unconfirmed notifications of the last hour, about once a second.
+    ///   - onRead: gets the number of rows that a part of a query has read, and whose query it is.
     ///   - onError: called for each database error; the query gets ``QueryReply/unavailable(_:)``.
     ///   - now: returns the current time in milliseconds since 1970.
     ///   - readClock: reads the clocks that decide what is replayed.
@@ -45,6 +47,7 @@ package final class StoreReader: Sendable {
         onExpired: @escaping @Sendable (DeliveryCounts) -> Void = { _ in },
         onPushQueues: @escaping @Sendable ([PushLane: PushQueue]) -> Void = { _ in },
         onUnconfirmed: @escaping @Sendable (Int) -> Void = { _ in },
+        onRead: @escaping @Sendable (_ rows: Int, _ subject: Identity) -> Void = { _, _ in },
         onError: @escaping @Sendable (DatabaseError) -> Void,
         now: @escaping @Sendable () -> Int64 = Clock.unixMilliseconds,
         readClock: @escaping @Sendable () -> ClockReading = ClockReading.current
@@ -62,7 +65,8 @@ package final class StoreReader: Sendable {
                 let result = queue.take(into: &batch, most: batchMax, waiting: waiting)
                 if result == .closed, !figures.isRunning { return }
                 if result == .items {
-                    let answers = Self.answer(batch, &figures, queue, executor, replays, encode, readClock(), now, onError)
+                    let answers = Self.answer(
+                        batch, &figures, queue, executor, replays, encode, readClock(), now, onRead, onError)
                     if !answers.replies.isEmpty { onReplies(answers.replies) }
                     if !answers.pages.isEmpty { onReplays(answers.pages) }
                 }
@@ -158,10 +162,15 @@ package final class StoreReader: Sendable {
     private static func answer(
         _ batch: [ReaderRequest], _ figures: inout FiguresQuery, _ queue: ReaderQueue, _ executor: QueryExecutor,
         _ replays: ReplayReader, _ encode: (QueryResult) -> [UInt8],
-        _ reading: ClockReading, _ now: () -> Int64, _ onError: (DatabaseError) -> Void
+        _ reading: ClockReading, _ now: () -> Int64, _ onRead: (Int, Identity) -> Void, _ onError: (DatabaseError) -> Void
     ) -> Answers {
         var answers: Answers = ([], [])
         for request in batch {
+            let start = executor.readRows
+            defer {
+                let rows = Int(executor.readRows - start)
+                if rows > 0, let subject = request.subject { onRead(rows, subject) }
+            }
             switch request {
             case .query(let request) where request.query == .deliveryFigures: figures.add(request)
             case .query(let request):

@@ -116,22 +116,26 @@ struct BatchOrderTable {
     }
 
     /// Clears in batches that are over what tells who a customer is, where the customer lives and what was ordered. Of the
-    /// address the area, the city, the state and the postal code remain.
+    /// address the area, the city, the state and the postal code remain. What the driver has noted goes, too.
     /// - Returns: the number of orders that named the customer, which they do no more.
     func clear(customer id: String, most: Int) throws(DatabaseError) -> Int {
         try database.changeCountingRows(
             """
             UPDATE batch_orders SET customer_id = NULL, name = NULL, phone = NULL, flat_number = NULL, street = NULL, \
-            landmark = NULL, latitude = NULL, longitude = NULL, items = '[]' WHERE (batch_id, id) IN (SELECT batch_id, id \
+            landmark = NULL, latitude = NULL, longitude = NULL, items = '[]', notes = NULL, report_response = NULL WHERE (batch_id, id) IN (SELECT batch_id, id \
             FROM batch_orders WHERE customer_id = ? AND batch_id IN (SELECT id FROM batches \
             WHERE status IN ('COMPLETED', 'PARTIAL_COMPLETE', 'CANCELLED')) LIMIT ?)
             """, .string(id), .integer(most))
     }
 
-    /// Clears what a driver has written about orders.
-    func clearReports(ofAccount id: ObjectID) throws(DatabaseError) {
-        try database.change(
-            "UPDATE batch_orders SET notes = NULL, report_response = NULL WHERE reported_by = ?", .string(id.text))
+    /// Clears what a driver has written about at most `most` orders.
+    /// - Returns: the number of orders about which the driver had written something.
+    func clearReports(ofAccount id: ObjectID, most: Int) throws(DatabaseError) -> Int {
+        try database.changeCountingRows(
+            """
+            UPDATE batch_orders SET notes = NULL, report_response = NULL WHERE (batch_id, id) IN (SELECT batch_id, id \
+            FROM batch_orders WHERE reported_by = ? AND (notes IS NOT NULL OR report_response IS NOT NULL) LIMIT ?)
+            """, .string(id.text), .integer(most))
     }
 
     /// Whether an order names the customer.

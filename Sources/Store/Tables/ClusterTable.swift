@@ -75,11 +75,25 @@ struct ClusterTable {
         try database.change("DELETE FROM commit_marks WHERE writer = ?", .string(epoch))
     }
 
-    /// Deletes the entries, and the nodes with their marks, of before a time.
-    func deleteOld(before time: Int64) throws(DatabaseError) {
-        try database.change("DELETE FROM cluster_log WHERE committed_at < ?", .integer(time))
+    /// Deletes at most `most` entries of before a time, the oldest first, and as many nodes with their marks.
+    /// - Returns: the number of entries.
+    func deleteOld(before time: Int64, most: Int) throws(DatabaseError) -> Int {
+        // By the position, which the primary key has: entries are in the order of their times.
+        let deleted = try database.changeCountingRows(
+            """
+            DELETE FROM cluster_log WHERE position IN (SELECT position FROM cluster_log ORDER BY position LIMIT ?) \
+            AND committed_at < ?
+            """, .integer(most), .integer(time))
         try database.change(
-            "DELETE FROM commit_marks WHERE writer IN (SELECT epoch FROM cluster_nodes WHERE seen_at < ?)", .integer(time))
-        try database.change("DELETE FROM cluster_nodes WHERE seen_at < ?", .integer(time))
+            """
+            DELETE FROM commit_marks WHERE writer IN (SELECT epoch FROM cluster_nodes WHERE seen_at < ? ORDER BY seen_at, epoch \
+            LIMIT ?)
+            """, .integer(time), .integer(most))
+        try database.change(
+            """
+            DELETE FROM cluster_nodes WHERE epoch IN (SELECT epoch FROM cluster_nodes WHERE seen_at < ? ORDER BY seen_at, epoch \
+            LIMIT ?)
+            """, .integer(time), .integer(most))
+        return deleted
     }
 }

@@ -9,12 +9,15 @@ struct DeviceBookingTable {
     let database: Database
 
     /// The ``Identity/key``s of a booking's customers, ``ownersMax`` at most.
-    func owners(of reference: String) throws(DatabaseError) -> [String] {
-        try database.all(Self.selectOwners, .string(reference), .integer(Self.ownersMax), as: { $0.string(0) })
+    /// - Returns: also whether the booking has more.
+    func owners(of reference: String) throws(DatabaseError) -> (owners: ArraySlice<String>, areAll: Bool) {
+        let owners = try database.all(
+            Self.selectOwners, .string(reference), .integer(Self.ownersMax + 1), as: { $0.string(0) })
+        return (owners.prefix(Self.ownersMax), owners.count <= Self.ownersMax)
     }
 
     func prefetchOwners(of reference: String) throws(DatabaseError) {
-        try database.prefetch(Self.selectOwners, .string(reference), .integer(Self.ownersMax))
+        try database.prefetch(Self.selectOwners, .string(reference), .integer(Self.ownersMax + 1))
     }
 
     private static let selectOwners: SQL = "SELECT owner FROM device_bookings WHERE reference = ? ORDER BY owner LIMIT ?"

@@ -149,10 +149,14 @@ struct DeviceTable {
         try database.change("UPDATE devices SET quarantined_at = NULL WHERE id = ?", .string(id))
     }
 
-    /// Ends all quarantines. Call it at the start: the lanes that doubted the rejections are gone, and the
+    /// Ends the quarantine of at most `most` devices. At the start: the lanes that doubted the rejections are gone, and the
     /// configuration may have been corrected. If it was not, the provider rejects the devices' next pushes again.
-    func releaseAll() throws(DatabaseError) {
-        try database.change("UPDATE devices SET quarantined_at = NULL WHERE quarantined_at IS NOT NULL")
+    /// - Returns: their number.
+    func release(most: Int) throws(DatabaseError) -> Int {
+        try database.changeCountingRows(
+            """
+            UPDATE devices SET quarantined_at = NULL WHERE id IN (SELECT id FROM devices WHERE quarantined_at IS NOT NULL LIMIT ?)
+            """, .integer(most))
     }
 
     // MARK: Removal

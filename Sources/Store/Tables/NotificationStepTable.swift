@@ -85,14 +85,17 @@ struct NotificationStepTable {
             .utf8(detail), .string(key.notificationID), .string(key.step), .string(key.subject))
     }
 
-    /// A notification's steps, oldest first.
+    /// The most steps of a notification that are listed. One for all drivers may have many more.
+    private static let listedMax = 1_000
+
+    /// A notification's steps, oldest first, at most ``listedMax``.
     func steps(of id: String) throws(DatabaseError) -> [NotificationStep] {
         // Within one millisecond, steps are sorted in the order in which they can have happened.
         try database.all(
             """
             SELECT notification_id, step, subject, at, told_at, detail FROM notification_steps WHERE notification_id = ? \
-            ORDER BY at, CASE step WHEN 'received' THEN 0 WHEN 'action_view_now' THEN 1 ELSE 2 END, step, subject
-            """, .string(id),
+            ORDER BY at, CASE step WHEN 'received' THEN 0 WHEN 'action_view_now' THEN 1 ELSE 2 END, step, subject LIMIT ?
+            """, .string(id), .integer(Self.listedMax),
             as: { row in
                 NotificationStep(
                     row.string(1), of: row.string(0), at: row.integer(3), subject: row.string(2),

@@ -85,14 +85,15 @@ struct NotificationTable {
         return found
     }
 
-    /// The notifications of a channel from this one on, in the order of the channel.
-    func following(_ first: LoggedNotification) throws(DatabaseError) -> [LoggedNotification] {
+    /// The newest `most` notifications of a channel from this one on, in the order of the channel.
+    func following(_ first: LoggedNotification, most: Int) throws(DatabaseError) -> [LoggedNotification] {
         try database.all(
-            Self.selectFollowing, .string(first.notification.channel), .integer(first.sequence),
-            as: LoggedNotification.init(row:))
+            Self.selectFollowing, .string(first.notification.channel), .integer(first.sequence), .integer(most),
+            as: LoggedNotification.init(row:)
+        ).reversed()
     }
 
-    private static let selectFollowing = SQL("\(select) WHERE channel = ? AND sequence >= ? ORDER BY sequence")
+    private static let selectFollowing = SQL("\(select) WHERE channel = ? AND sequence >= ? ORDER BY sequence DESC LIMIT ?")
 
     // MARK: Read marks
 

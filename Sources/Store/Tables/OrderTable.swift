@@ -39,13 +39,21 @@ struct OrderTable {
         created_at DESC, code DESC LIMIT 1
         """)
 
-    /// Calls `each` for every open order, oldest first.
-    func eachOpen(_ each: (Order) -> Void) throws(DatabaseError) {
-        try database.each(Self.selectOpen) { row throws(DatabaseError) in each(try Order(row: row)) }
+    /// At most `most` open orders, those that were changed longest ago first, after a position.
+    func idle(after position: IdlePosition, most: Int) throws(DatabaseError) -> [(order: Order, position: IdlePosition)] {
+        try database.all(
+            Self.selectIdle, .integer(position.changedAt), .string(position.id), .integer(most),
+            as: { row throws(DatabaseError) in
+                let order = try Order(row: row)
+                return (order, IdlePosition(changedAt: row.integer(27), id: order.code))
+            })
     }
 
-    private static let selectOpen = SQL(
-        "\(select) WHERE status NOT IN ('completed', 'cancelled') ORDER BY created_at, code")
+    private static let selectIdle = SQL(
+        """
+        SELECT \(columns), created_at, updated_at FROM orders WHERE status NOT IN ('completed', 'cancelled') AND (updated_at, code) > (?, ?) \
+        ORDER BY updated_at, code LIMIT ?
+        """)
 
     /// The most open orders of a driver that are listed. A backend that never ends its orders leaves ever more of them open.
     static let listedMax = 500

@@ -19,6 +19,9 @@ struct PushBroadcastTable {
         let round: Int64
         /// Whether only approved drivers get it who are online.
         let isForOnlineDrivers: Bool
+        /// Of an announcement that names many drivers, each of whom has a notification of its own: the id of the last one.
+        /// `notificationID` is the first one, and ``afterOwner`` the first one that has no push jobs yet.
+        let lastNamed: String?
         /// Whether its jobs are being created.
         let isExpanding: Bool
     }
@@ -34,6 +37,24 @@ struct PushBroadcastTable {
             .string(intent.notificationID), .string(except), .string(intent.entity?.stored), .string("driver:"),
             .string(isForOnlineDrivers ? "online" : nil))
     }
+
+    /// Adds the pushes of notifications with consecutive ids, each for one driver.
+    func add(named first: String, upTo last: String) throws(DatabaseError) {
+        try database.change(
+            "INSERT INTO push_audiences (notification_id, after_owner, audience) VALUES (?, ?, ?)", .string(first),
+            .string(first), .string(Self.namedPrefix + last))
+    }
+
+    fileprivate static let namedPrefix = "named:"
+
+    /// At most `most` of the notifications with ids from `id` up to and including `last`.
+    func named(from id: String, upTo last: String, most: Int) throws(DatabaseError) -> [LoggedNotification] {
+        try database.all(
+            Self.selectNamed, .string(id), .string(last), .integer(most), as: LoggedNotification.init(row:))
+    }
+
+    private static let selectNamed = SQL(
+        "SELECT \(NotificationTable.columns) FROM notifications WHERE id >= ? AND id <= ? ORDER BY id LIMIT ?")
 
     /// Adds a reminder of a broadcast. While the jobs of its first push or of an earlier reminder are being created,
     /// nothing is added: nobody has missed them yet. If the notification was not pushed before, the reminder is for all
@@ -92,6 +113,10 @@ extension PushBroadcastTable.Broadcast {
         self.init(
             notificationID: row.string(0), except: row.optionalString(1),
             entity: row.optionalString(2).flatMap { .init(stored: $0) }, afterOwner: row.string(3), round: row.integer(4),
-            isForOnlineDrivers: row.optionalString(6) == "online", isExpanding: row.integer(5) == 1)
+            isForOnlineDrivers: row.optionalString(6) == "online",
+            lastNamed: row.optionalString(6).flatMap { audience in
+                guard audience.utf8.starts(with: PushBroadcastTable.namedPrefix.utf8) else { return nil }
+                return String(Substring(audience.utf8.dropFirst(PushBroadcastTable.namedPrefix.utf8.count)))
+            }, isExpanding: row.integer(5) == 1)
     }
 }

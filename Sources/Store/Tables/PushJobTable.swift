@@ -21,27 +21,26 @@ struct PushJobTable {
         try database.first("SELECT MAX(number) FROM push_jobs", as: { $0.integer(0) }) ?? 0
     }
 
-    /// Queues again the jobs that lanes were sending when the process ended: their results are lost. Call it at the
-    /// start.
-    func requeueSending() throws(DatabaseError) {
-        try database.change("UPDATE push_jobs SET state = 'queued' WHERE settled_at IS NULL AND state = 'sending'")
-    }
-
-    /// The same for one lane, which has got a new worker.
-    func requeueSending(_ lane: PushLane) throws(DatabaseError) {
-        try database.change(
-            "UPDATE push_jobs SET state = 'queued' WHERE lane = ? AND settled_at IS NULL AND state = 'sending'",
-            .string(lane.rawValue))
-    }
-
-    /// Returns the open jobs of tokens with an unknown environment from the sandbox's lane to that of production, which
-    /// is tried first. Call it at the start: an operator may have corrected the addresses.
-    func retryAtProduction() throws(DatabaseError) {
-        try database.change(
+    /// Queues again at most `most` of the jobs that a lane's earlier worker was sending: their results are lost.
+    /// - Returns: their number.
+    func requeueSending(_ lane: PushLane, most: Int) throws(DatabaseError) -> Int {
+        try database.changeCountingRows(
             """
-            UPDATE push_jobs SET lane = 'apns', state = 'waiting', turn = 0, due_at = 0 WHERE lane = 'apns-sandbox' \
-            AND settled_at IS NULL AND device_id IN (SELECT id FROM devices WHERE provider = 'apns' AND environment IS NULL)
-            """)
+            UPDATE push_jobs SET state = 'queued' WHERE number IN (SELECT number FROM push_jobs WHERE lane = ? \
+            AND settled_at IS NULL AND state = 'sending' LIMIT ?)
+            """, .string(lane.rawValue), .integer(most))
+    }
+
+    /// Returns at most `most` open jobs of tokens with an unknown environment from the sandbox's lane to that of production,
+    /// which is tried first.
+    /// - Returns: their number.
+    func retryAtProduction(most: Int) throws(DatabaseError) -> Int {
+        try database.changeCountingRows(
+            """
+            UPDATE push_jobs SET lane = 'apns', state = 'waiting', turn = 0, due_at = 0 WHERE number IN (SELECT number \
+            FROM push_jobs WHERE lane = 'apns-sandbox' AND settled_at IS NULL AND state <> 'sending' AND device_id IN \
+            (SELECT id FROM devices WHERE provider = 'apns' AND environment IS NULL) LIMIT ?)
+            """, .integer(most))
     }
 
     // MARK: Creating jobs

@@ -30,6 +30,22 @@ struct RouteTable {
         \(select) WHERE driver_id = ? AND status NOT IN ('completed', 'cancelled') ORDER BY created_at DESC, id DESC LIMIT ?
         """)
 
+    /// At most `most` open routes, those that were changed longest ago first, after a position.
+    func idle(after position: IdlePosition, most: Int) throws(DatabaseError) -> [(route: Route, position: IdlePosition)] {
+        try database.all(
+            Self.selectIdle, .integer(position.changedAt), .string(position.id), .integer(most),
+            as: { row throws(DatabaseError) in
+                let route = try Route(row: row)
+                return (route, IdlePosition(changedAt: row.integer(10), id: route.id))
+            })
+    }
+
+    private static let selectIdle = SQL(
+        """
+        SELECT \(columns), created_at, updated_at FROM routes WHERE status NOT IN ('completed', 'cancelled') \
+        AND (updated_at, id) > (?, ?) ORDER BY updated_at, id LIMIT ?
+        """)
+
     /// Inserts or updates a route.
     func store(_ route: Route, now: Int64) throws(DatabaseError) {
         try database.change(

@@ -12,6 +12,8 @@ enum BackgroundTask: String, CaseIterable {
     case seals
     /// Writes the read marks of inboxes that were marked as read as a whole.
     case readMarks
+    /// Queues again the pushes that an earlier process was sending.
+    case takeover
     /// Moves the write-ahead log into the database file and truncates the log, because the log still contains the data
     /// that an erasure has removed from the database. A PostgreSQL server does this itself.
     case checkpoint
@@ -26,12 +28,13 @@ extension CommandExecutor {
             backgroundTasks.remove(task)
             return []
         }
-        let (foundWork, woken) = try transaction { () throws(DatabaseError) -> (Bool, Set<PushLane>) in
+        let (foundWork, woken) = try transaction(declaring: task.rows) { () throws(DatabaseError) -> (Bool, Set<PushLane>) in
             switch task {
             case .broadcasts: try outbox.expandBroadcast(now: now)
             case .readMarks: (try writeReadMarks(now: now), [])
             case .erasures: (try eraseSome(), [])
             case .seals: (try resealSome(), [])
+            case .takeover: try outbox.takeOverSome()
             case .checkpoint: preconditionFailure("a checkpoint cannot run in a transaction")
             }
         }
@@ -42,7 +45,7 @@ extension CommandExecutor {
     // MARK: Device keys
 
     /// The most tokens that a slice re-encrypts.
-    private static let resealMax = 500
+    static let resealMax = 500
 
     /// Encrypts the next slice of device tokens with the current key instead of an older one.
     /// - Returns: false if the tokens of all older keys have been handled.

@@ -9,6 +9,7 @@ extension CommandExecutor {
     /// - Returns: the notifications that none of the owner's devices had confirmed before.
     package func record(_ receipt: Receipt, now: Int64) throws(DatabaseError) -> [Confirmation] {
         let key = receipt.key
+        declare(receipt.rows)
         if try isErased(receipt) { return [] }
         var confirmations: [Confirmation] = []
         for delivered in try deliveries.notifications(of: receipt) {
@@ -119,6 +120,7 @@ extension CommandExecutor {
     /// such a device: it starts at the beginning of the backlog, because a repetition is better than a loss.
     package func subscribe(_ request: CursorRequest, now: Int64) throws(DatabaseError) -> CursorReply {
         let key = request.key
+        declare(StoreWriter.Request.subscription(request).rows)
         let (last, erasedTo) = try sequences.end(of: key.channel)
         var cursor: Int64
         if let stored = try cursors.cursor(of: key) {

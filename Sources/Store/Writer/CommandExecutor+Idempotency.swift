@@ -14,6 +14,7 @@ extension CommandExecutor {
     /// many tables.
     package func execute(_ command: Command, now: Int64) throws(DatabaseError) -> CommandReply {
         let start = database.totalChangedRows
+        declare(command.rows)
         let reply = try executeUnlessRepeated(command, now)
         checkRows(since: start, command.rows, command.action.name)
         return reply

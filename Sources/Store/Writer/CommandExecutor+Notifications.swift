@@ -101,7 +101,8 @@ extension CommandExecutor {
         let customers: [Identity]
         switch push.audience {
         case .customer(let id): customers = [Identity(role: .customer, id: id)]
-        case .booking(let reference): customers = try outbox.bookings.owners(of: reference).compactMap { Identity(key: $0) }
+        case .booking(let reference):
+            customers = try outbox.bookings.owners(of: reference).owners.compactMap { Identity(key: $0) }
         case .driver, .everyDriver, .onlineDrivers: return
         }
         guard let notification = notifications.first(where: { $0.id == push.notificationID }) else { return }

@@ -32,6 +32,7 @@ extension CommandExecutor {
     /// What the effects of a plan read, as far as the plan says it.
     func prefetch(_ plan: DispatchPlan, now: Int64) throws(DatabaseError) {
         for notification in plan.notifications { try sequences.prefetch(channel: notification.channel) }
+        guard plan.pushes.count <= Self.pushesMax else { return }
         for push in plan.pushes {
             switch push.audience {
             case .driver(let id): try outbox.prefetchDevices(of: Identity(role: .driver, id: id), now: now)

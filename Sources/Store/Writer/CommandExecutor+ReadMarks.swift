@@ -50,7 +50,7 @@ extension CommandExecutor {
     /// About the most rows of a slice.
     static let readMarksSlice = 500
     /// An inbox counts as so many rows of a slice at least: rows that need no mark are read, too.
-    private static let readMarksLeast = 20
+    static let readMarksLeast = 20
 
     /// Writes the marks of the next rows, the oldest marks first.
     /// - Returns: false if all rows have their marks.

@@ -2,6 +2,9 @@ import FleetRules
 
 /// Finds at the start what earlier processes committed and did not publish.
 extension CommandExecutor {
+    /// The most notifications of a channel that are found: one more than the hub holds, which counts that it drops some.
+    static let recoveredMax = 1_001
+
     /// Finds the notifications that earlier processes committed and did not publish, and those that followed on the same
     /// channels: a notification waits because its channel has had no subscriber since.
     ///
@@ -28,7 +31,8 @@ extension CommandExecutor {
             }
             var recovered: [(notification: Notification, sequence: Int64, milliseconds: Int64)] = []
             for logged in first.values {
-                for following in try notifications.following(logged) where isWorthKeeping(following.notification, now) {
+                for following in try notifications.following(logged, most: Self.recoveredMax)
+                where isWorthKeeping(following.notification, now) {
                     let notification = following.notification
                     try publication.remember(notification.id)
                     let milliseconds = notification.publishUntil - now

@@ -84,9 +84,14 @@ package final class CommandExecutor {
     var clockLead: Int64 = 0 {
         didSet { outbox.clockLead = clockLead }
     }
+    /// ``Identity/key`` of the person whose waiting erasure was looked at last; empty: the next round begins.
+    var resumedErasure = ""
     let counter = DeliveryCounter()
     /// The rows of the transactions so far.
     private(set) var rowCounts = RowCounts()
+    /// The most rows that the transaction that runs may write, as far as it is known; 0: nothing is declared. Debug builds
+    /// count, and check it: see `RowBounds.swift`.
+    var declaredRows = 0
     /// What the transaction that runs does with one-time codes.
     var codeCounts = CodeCounts()
     let codeRules: CodeRules
@@ -151,9 +156,13 @@ package final class CommandExecutor {
     }
 
     /// Runs `body` in a transaction: commits all of its writes, or none.
-    package func transaction<Result>(_ body: () throws(DatabaseError) -> Result) throws(DatabaseError) -> Result {
+    /// - Parameter rows: the most rows that it writes, beside those that its requests declare.
+    package func transaction<Result>(
+        declaring rows: Int = 0, _ body: () throws(DatabaseError) -> Result
+    ) throws(DatabaseError) -> Result {
         if isSettingUp { return try body() }
         let start = database.totalChangedRows
+        declaredRows = rows
         do throws(DatabaseError) {
             let result = try database.transaction(.writing) { () throws(DatabaseError) in
                 try beginInCluster()
@@ -162,15 +171,16 @@ package final class CommandExecutor {
                 try endInCluster()
                 return result
             }
-            outbox.devices.counts.commit()
+            outbox.committed()
             clusterLog?.committed()
             rowCounts.add(Int(database.totalChangedRows - start))
+            checkTransaction()
             return result
         } catch {
             clusterLog?.rolledBack()
             // Discards what was counted in this transaction: it was rolled back.
             _ = (outbox.drainFinished(), counter.drain(), counter.drainUpdates(), drainCodeCounts())
-            outbox.devices.counts.rollBack()
+            outbox.rolledBack()
             sequences.discard()
             strayCounts.removeAll()
             responseCounts.removeAll()
@@ -184,8 +194,19 @@ package final class CommandExecutor {
         return codeCounts
     }
 
-    /// Calls `each` for every open order, oldest first. Used at the start to restore job assignments.
-    package func openOrders(_ each: (Order) -> Void) throws(DatabaseError) { try orders.eachOpen(each) }
+    /// The open orders of a page of ``openOrders(_:)``.
+    private static let openPage = 500
+
+    /// Calls `each` for every open order, those that were changed longest ago first. Used at the start to restore job
+    /// assignments. Reads pages, because a result is in memory as a whole.
+    package func openOrders(_ each: (Order) -> Void) throws(DatabaseError) {
+        var position: IdlePosition? = .start
+        while let last = position {
+            let page = try orders.idle(after: last, most: Self.openPage)
+            for (order, _) in page { each(order) }
+            position = page.count == Self.openPage ? page.last?.position : nil
+        }
+    }
 
     /// Executes a command, whether or not it has an idempotency key.
     func executeOnce(_ command: Command, _ now: Int64) throws(DatabaseError) -> CommandReply {
@@ -214,10 +235,14 @@ package final class CommandExecutor {
         case .code(let request): return try execute(request, command, context)
         case .order(let action):
             let order = try orders.order(code: action.code)
-            return try execute(command, now) { planner throws(RuleError) in try planner.plan(action, for: order, context) }
+            let reply = try execute(command, now) { planner throws(RuleError) in try planner.plan(action, for: order, context) }
+            if action.isSilent { countEnded(reply) }
+            return reply
         case .route(let action):
             let route = try routes.route(id: action.id)
-            return try execute(command, now) { planner throws(RuleError) in try planner.plan(action, for: route, context) }
+            let reply = try execute(command, now) { planner throws(RuleError) in try planner.plan(action, for: route, context) }
+            if action.isSilent { countEnded(reply) }
+            return reply
         case .driverCard(let id, let changes):
             let card = try drivers.card(ofDriver: id)
             return try execute(command, now) { planner throws(RuleError) in
@@ -243,6 +268,11 @@ package final class CommandExecutor {
         case .announce(let announcement):
             return try execute(command, now) { planner throws(RuleError) in try planner.announce(announcement, context) }
         }
+    }
+
+    /// Counts an order or a route that the gateway has ended.
+    private func countEnded(_ reply: CommandReply) {
+        if case .committed(let result) = reply, result.audit != nil { counter.counts.endedJobs += 1 }
     }
 
     private func execute(
@@ -319,9 +349,18 @@ package final class CommandExecutor {
         for push in plan.pushes { try addToInboxes(push, of: plan.notifications, now) }
         if let entry = plan.audit { try audit(entry) }
         try removePosition(after: plan)
+        if plan.pushes.count > Self.pushesMax {
+            try outbox.enqueueLater(plan.pushes)
+            backgroundTasks.insert(.broadcasts)
+            return (sequences, [])
+        }
         if plan.pushes.contains(where: \.isForManyDrivers) { backgroundTasks.insert(.broadcasts) }
         return (sequences, try outbox.enqueue(plan.pushes, of: plan.notifications, now: now))
     }
+
+    /// The most pushes that a command creates itself: an announcement names up to a thousand drivers. Those of more are
+    /// created in the background (``PushOutbox/enqueueLater(_:)``).
+    static let pushesMax = 20
 
     /// Writes and deletes as many pages as a command may need, to find out whether the store can be written.
     func probeWriting() throws(DatabaseError) {

@@ -2,8 +2,8 @@ import Access
 import FleetRules
 import Primitives
 
-/// Finds what time makes due, once a second: batches whose windows have ended, and drivers who were away for so long that
-/// they go offline. The writer executes it as commands of the gateway.
+/// Finds what time makes due, once a second: batches whose windows have ended, drivers who were away for so long that they go
+/// offline, and open orders and routes that nobody ends (``IdleJobs``). The writer executes it as commands of the gateway.
 struct DueCommands {
     /// The task's name in ``StoreEvent/backgroundTaskFailed(_:kind:)``.
     static let name = "due_commands"
@@ -16,12 +16,20 @@ struct DueCommands {
     /// The most batches, and the most drivers, of one look.
     private static let (batchesMax, driversMax) = (50, 500)
 
+    /// Whether the gateway keeps drivers' accounts: otherwise there are no batches, and nobody goes offline.
+    private let keepsAccounts: Bool
+    private var idleJobs: IdleJobs
     /// When to look next, in monotonic milliseconds.
     private var lookAt: Int64 = 0
     /// When the next round through the drivers begins, in monotonic milliseconds.
     private var roundAt: Int64 = 0
     /// The last account of the round; nil between rounds.
     private var roundAfter: String?
+
+    init(keepsAccounts: Bool, openDays: Int) {
+        self.keepsAccounts = keepsAccounts
+        idleJobs = IdleJobs(days: openDays)
+    }
 
     func isDue(at monotonic: Int64) -> Bool { monotonic >= lookAt }
 
@@ -35,10 +43,16 @@ struct DueCommands {
     /// - Parameters:
     ///   - now: milliseconds since 1970.
     ///   - monotonic: milliseconds.
+    ///   - isClockTrusted: if false, no order or route ends because of its age.
     mutating func next(
-        _ executor: CommandExecutor, now: Int64, monotonic: Int64
+        _ executor: CommandExecutor, now: Int64, monotonic: Int64, isClockTrusted: Bool = true
     ) throws(DatabaseError) -> [Command] {
         lookAt = monotonic + Self.interval
+        var idle: [Command] = []
+        if executor.isLeader, isClockTrusted {
+            idle = try idleJobs.next(executor, now: now - executor.clockLead, monotonic: monotonic)
+        }
+        guard keepsAccounts else { return idle }
         // By the wall clock: the end of a window is a time of day.
         let due = executor.isLeader ? try executor.batches.due(at: now, most: Self.batchesMax) : []
         var actions = due.map { Command.Action.batch(.open($0)) }
@@ -49,7 +63,7 @@ struct DueCommands {
             if executor.isLeader { actions += away.map { .endAvailability(accountID: $0) } }
             if roundAfter == nil { roundAt = monotonic + Self.roundInterval }
         }
-        return actions.map { Command(ofGateway: $0) }
+        return actions.map { Command(ofGateway: $0) } + idle
     }
 }
 
@@ -82,7 +96,7 @@ extension CommandExecutor {
             if trusted - seenAt >= idleMax, let id = ObjectID(driver.account) { away.append(id) }
         }
         guard !seen.isEmpty else { return away }
-        try transaction { () throws(DatabaseError) in
+        try transaction(declaring: seen.count) { () throws(DatabaseError) in
             for driver in seen { try outbox.availability.setSeen(driver.account, at: driver.at) }
         }
         return away
@@ -91,9 +105,9 @@ extension CommandExecutor {
 
 extension Command {
     /// What the gateway does itself.
-    fileprivate init(ofGateway action: Action) {
+    init(ofGateway action: Action, expectedVersion: Int? = nil) {
         self.init(
             actor: Identity(role: .ops, id: "gateway"), action: action,
-            correlationID: "gateway-" + String(UInt64.random(in: .min ... .max), radix: 16))
+            correlationID: "gateway-" + String(UInt64.random(in: .min ... .max), radix: 16), expectedVersion: expectedVersion)
     }
 }

@@ -1,7 +1,8 @@
+import Access
 import FleetRules
 
-/// Broadcasts: notifications for all drivers. A broadcast is stored as one row; the writer creates its push jobs in
-/// slices, between other transactions.
+/// Broadcasts: notifications for all drivers, or for many. A broadcast is stored as one row; the writer creates its push jobs
+/// in slices, between other transactions.
 extension PushOutbox {
     /// The most devices in one slice.
     static let expansionMax = 500
@@ -16,6 +17,7 @@ extension PushOutbox {
             try broadcasts.remove(broadcast.notificationID)
             return (true, [])
         }
+        if let last = broadcast.lastNamed { return (true, try expandNamed(broadcast, upTo: last, now)) }
         let page = try devices.reachableDrivers(
             after: broadcast.afterOwner, since: now - clockLead - staleAfter, most: Self.expansionMax)
         let draft = Draft(
@@ -36,6 +38,51 @@ extension PushOutbox {
             try broadcasts.complete(broadcast.notificationID)
         }
         return (true, woken)
+    }
+}
+
+// MARK: - Many named drivers
+
+extension PushOutbox {
+    /// Stores that the notifications of an announcement are to be pushed, each to one driver. Their ids are consecutive.
+    func enqueueLater(_ intents: [PushIntent]) throws(DatabaseError) {
+        guard !lanes.isEmpty, let first = intents.first, let last = intents.last else { return }
+        try broadcasts.add(named: first.notificationID, upTo: last.notificationID)
+    }
+
+    /// Creates the jobs of the next notifications of an announcement. The same transaction stores how far it has come, so
+    /// each device gets one push whenever the process is killed.
+    /// - Returns: the push lanes that have new jobs.
+    private func expandNamed(
+        _ broadcast: PushBroadcastTable.Broadcast, upTo last: String, _ now: Int64
+    ) throws(DatabaseError) -> Set<PushLane> {
+        var woken: Set<PushLane> = []
+        var left = Self.expansionMax
+        for logged in try broadcasts.named(from: broadcast.afterOwner, upTo: last, most: Self.expansionMax / 2 + 1) {
+            let notification = logged.notification
+            guard left > 0 else {
+                try broadcasts.advance(broadcast.notificationID, to: notification.id)
+                return woken
+            }
+            guard let driver = notification.driver else { continue }
+            let addresses = try devices.reachable(driver.key, since: now - clockLead - staleAfter)
+            let draft = Draft(
+                notification: notification, entity: nil, isFallback: rules[notification.event].push.contains(.fallback), now: now)
+            try enqueue(draft, on: addresses[...], &woken)
+            // Who has no device costs a look.
+            left -= max(2, addresses.count)
+        }
+        try broadcasts.remove(broadcast.notificationID)
+        return woken
+    }
+}
+
+extension Notification {
+    /// The driver whose own channel it is on; nil if it is on another channel.
+    fileprivate var driver: Identity? {
+        let prefix = "\(Role.driver.rawValue)-"
+        guard channel.utf8.starts(with: prefix.utf8) else { return nil }
+        return Identity(role: .driver, id: String(Substring(channel.utf8.dropFirst(prefix.utf8.count))))
     }
 }
 

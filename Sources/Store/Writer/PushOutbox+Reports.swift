@@ -26,11 +26,19 @@ extension PushOutbox {
     func handle(_ report: PushReport, now: Int64) throws(DatabaseError) -> ReportReply {
         let lane = report.lane
         var reply = ReportReply(lease: PushLease(lane: lane, worker: report.worker))
-        if report.isFirst { try jobs.requeueSending(lane) }
+        if report.isFirst {
+            leftBehind.insert(lane)
+            _ = try requeue(lane, most: Self.takeoverMax)
+        }
         for outcome in report.outcomes { try record(outcome, now, &reply) }
         reply.lease.dropped = try expire(lane, now: now - clockLead, limit: Self.changedJobsMax)
         try queueDueRetries(lane, now)
         reply.lease.nextDueAt = try jobs.nextDueAt(lane)
+        // The background task goes on.
+        guard !isLeftBehind(lane) else {
+            reply.lease.hasMore = true
+            return reply
+        }
         let isExhausted = try claim(lane, most: report.capacity, now, &reply.lease)
         let isQueued = isExhausted ? false : try jobs.firstTurn(lane) != nil
         reply.lease.hasMore = isQueued || reply.lease.nextDueAt.map { $0 <= now } ?? false

@@ -4,8 +4,8 @@ import FleetRules
 
 /// Creates push jobs: one row per notification, device and round, in the transaction of the command that causes the push.
 ///
-/// `+Reports` leases jobs to the lanes and records results, `+Broadcasts` creates the jobs of notifications for all
-/// drivers, `+Finished` counts jobs that end without being sent. Used only on the writer's thread.
+/// `+Reports` leases jobs to the lanes and records results, `+Broadcasts` creates the jobs of notifications for many
+/// drivers, `+Takeover` queues again what an earlier process was sending, `+Finished` counts jobs that end without being sent. Used only on the writer's thread.
 final class PushOutbox {
     let jobs: PushJobTable
     let devices: DeviceTable
@@ -41,6 +41,10 @@ final class PushOutbox {
     var turns = FairQueueing()
     /// When each lane last reported, in wall-clock milliseconds since 1970. Detects a clock that was set back.
     var lastReports: [PushLane: Int64] = [:]
+    /// The lanes whose jobs that are being sent are those of an earlier worker; see `+Takeover`.
+    var leftBehind: Set<PushLane> = []
+    /// Those of them of which the running transaction has queued the last jobs again.
+    var requeued: Set<PushLane> = []
 
     init(
         _ database: Database, _ options: StoreWriter.Options, _ notifications: NotificationTable,
@@ -66,14 +70,17 @@ final class PushOutbox {
         try devices.countByLane()
         lastNumber = try jobs.lastNumber()
         // In a cluster, the node that leads does it.
-        if options.member == nil { try takeOver() }
+        if options.member == nil {
+            try takeOver()
+            committed()
+        }
     }
 
-    /// Queues what an earlier process, or the node that led before, was sending.
+    /// Goes on after an earlier process, or the node that led before. What it was sending is queued again: the first slice
+    /// now, which usually is all.
     func takeOver() throws(DatabaseError) {
-        try jobs.requeueSending()
-        try jobs.retryAtProduction()
-        try devices.releaseAll()
+        leftBehind = Set(PushLane.allCases)
+        _ = try takeOverSome()
         for lane in PushLane.allCases { turns.advance(lane, to: try jobs.firstTurn(lane) ?? 0) }
         lastReports = [:]
     }
@@ -100,7 +107,9 @@ final class PushOutbox {
             case .driver(let id): try enqueue(draft, for: Identity(role: .driver, id: id).key, &woken)
             case .customer(let id): try enqueue(draft, for: Identity(role: .customer, id: id).key, &woken)
             case .booking(let reference):
-                for owner in try bookings.owners(of: reference) { try enqueue(draft, for: owner, &woken) }
+                let (owners, areAll) = try bookings.owners(of: reference)
+                if !areAll { counter.counts.crowdedBookings += 1 }
+                for owner in owners { try enqueue(draft, for: owner, &woken) }
             case .everyDriver(let except):
                 try broadcasts.add(intent, except: except, isForOnlineDrivers: false)
             case .onlineDrivers(let except):

@@ -14,11 +14,9 @@ enum RequestPriority: Int, CaseIterable {
     case jobs
     /// What people report and set for themselves: telemetry, read marks, devices, preferences, sign-in by code.
     case personal
-    /// What dispatchers do for very many people at once: announcements to more than ``fewRecipients``, and erasures.
+    /// What dispatchers do for very many people at once: announcements to more than ``CommandExecutor/pushesMax``, and
+    /// erasures.
     case bulk
-
-    /// An announcement to so many drivers writes hardly more rows than another command.
-    fileprivate static let fewRecipients = 20
 
     /// The most rows that one transaction writes for requests of this priority, by what they declare
     /// (``StoreWriter/Request/rows``); a single request may exceed it. A command declares the worst case, such as twenty
@@ -72,7 +70,7 @@ extension Command.Action {
         switch self {
         case .order, .route, .driverCard: .dispatch
         case .announce(let announcement):
-            announcement.recipients > RequestPriority.fewRecipients ? .bulk : .dispatch
+            announcement.recipients > CommandExecutor.pushesMax ? .bulk : .dispatch
         case .erase, .remind: .bulk
         case .acceptJob, .acceptRoute, .progress, .trip: .jobs
         case .account(.decide): .dispatch

@@ -2,7 +2,8 @@ import Access
 import Batches
 import FleetRules
 
-/// How many rows a request writes at most. Debug builds check it: see ``CommandExecutor/checkRows(since:_:_:)``.
+/// How many rows a request writes at most. Debug builds check it: see ``CommandExecutor/checkRows(since:_:_:)``. Background
+/// tasks declare what a slice writes at most (``BackgroundTask/rows``).
 ///
 /// A row counts each time it is inserted, updated or deleted, as SQLite and PostgreSQL count them; entries of indexes do
 /// not count. What may be more has a limit of its own: the rest waits for a background task or for its turn.
@@ -34,8 +35,6 @@ private enum Rows {
     static let response = 1 + CommandExecutor.evictedTogether
     /// The bookings of a customer that are replaced or removed.
     static let bookings = 2 * (DeviceBookingTable.bookingsMax + 1)
-    /// The jobs that an earlier worker of a lane has left behind: what a lane has in flight at most.
-    static let leased = 2_000
     /// A device that goes, with its jobs.
     static let device = 1 + PushJobTable.deviceCancelledMax
 }
@@ -46,16 +45,16 @@ extension Command {
 
 extension Receipt {
     /// Of each notification the row, its delivery, and the pushes that are needless now; and the cursor.
-    fileprivate var rows: Int { (2 + CommandExecutor.needlessPushesMax) * Int(upTo - after) + 1 }
+    var rows: Int { (2 + CommandExecutor.needlessPushesMax) * Int(upTo - after) + 1 }
 }
 
 extension PushReport {
     /// Each result changes a job and perhaps its device. Each device that goes takes its jobs and bookings with it.
-    fileprivate var rows: Int {
+    var rows: Int {
         let removals = outcomes.count { $0.removal != nil }
         let moved = outcomes.count { $0.job.device.token.provider == .apns && $0.job.device.token.environment == nil }
         return 4 * outcomes.count + removals * (Rows.device + Rows.bookings) + moved * (1 + PushJobTable.movedMax)
-            + PushOutbox.changedJobsMax * 3 + 2 * capacity + (isFirst ? Rows.leased : 0)
+            + PushOutbox.changedJobsMax * 3 + 2 * capacity + (isFirst ? PushOutbox.takeoverMax : 0)
     }
 }
 
@@ -75,7 +74,9 @@ extension Command.Action {
             } else {
                 Rows.change + Rows.notification + Rows.bookingPush
             }
-        // They supersede nothing.
+        // They supersede nothing. The pushes of many are created later.
+        case .announce(let announcement) where announcement.recipients > CommandExecutor.pushesMax:
+            Rows.change + announcement.recipients * Rows.notification + 1
         case .announce(let announcement):
             Rows.change + announcement.recipients * (Rows.notification + CommandExecutor.devicesMax + 3)
         case .remind: 3
@@ -93,8 +94,8 @@ extension Command.Action {
         }
     }
 
-    private static let erasureRows =
-        CommandExecutor.devicesMax * 2 + Rows.bookings + PushJobTable.movedMax + 9 * CommandExecutor.clearedMax + 50
+    fileprivate static let erasureRows =
+        CommandExecutor.devicesMax * 2 + Rows.bookings + PushJobTable.movedMax + 10 * CommandExecutor.clearedMax + 50
 }
 
 extension OrderAction {
@@ -143,9 +144,47 @@ extension CommandExecutor {
     ///   - rows: what it declares.
     ///   - name: says what it is.
     func checkRows(since start: Int64, _ rows: @autoclosure () -> Int, _ name: @autoclosure () -> String) {
-        // A server tells the numbers of rows later, with those of other requests.
+        // A server tells the numbers of rows later, with those of other requests: see `checkTransaction`.
         assert(
             database.sqlite == nil || database.totalChangedRows - start <= rows(),
             "\(name()) has written \(database.totalChangedRows - start) rows, and declares \(rows())")
+    }
+
+    /// Adds what a request of the running transaction may write, in debug builds.
+    func declare(_ rows: @autoclosure () -> Int) {
+        assert(
+            {
+                declaredRows += rows()
+                return true
+            }())
+    }
+
+    /// Checks in debug builds that the last transaction has written no more rows than its requests and tasks declare, on a
+    /// file as on a server. A transaction without a declaration is not checked.
+    func checkTransaction() {
+        assert(
+            declaredRows == 0 || rowCounts.last <= declaredRows + Self.aroundRequests,
+            "a transaction has written \(rowCounts.last) rows, and declares \(declaredRows)")
+    }
+
+    /// The rows of a transaction beside those of its requests: how far is published, and four for the cluster.
+    static let aroundRequests = 5
+}
+
+extension BackgroundTask {
+    /// How many rows a slice writes at most.
+    var rows: Int {
+        switch self {
+        // The jobs, of the last person perhaps more; those that they supersede; how far it has come.
+        case .broadcasts: (PushOutbox.expansionMax + CommandExecutor.devicesMax) * (1 + PushJobTable.cancelledMax) + 1
+        // Of the last inbox as many notifications as entries; what is needless then, and the mark, of each inbox.
+        case .readMarks:
+            2 * CommandExecutor.readMarksSlice
+                + CommandExecutor.readMarksSlice / CommandExecutor.readMarksLeast * (PushJobTable.cancelledMax + 2)
+        case .erasures: Command.Action.erasureRows + CommandExecutor.searchedRows
+        case .seals: CommandExecutor.resealMax
+        case .takeover: PushOutbox.takeoverMax
+        case .checkpoint: 0
+        }
     }
 }

@@ -42,10 +42,12 @@ extension WriterLoop {
         lookedAt = time
         let now = observeClock()
         do throws(DatabaseError) {
-            try executor.transaction { () throws(DatabaseError) in
+            let hasMore = try executor.transaction(declaring: 3 * ClusterLog.deletedMax + 1) { () throws(DatabaseError) in
                 try log.recordNode(written: nil)
-                if executor.isLeader { try log.deleteOld() }
+                return try executor.isLeader ? log.deleteOld() : false
             }
+            // The loop comes back at once, after the requests that wait.
+            if hasMore { lookedAt = time - ClusterLog.lookMilliseconds }
             // What other nodes have begun.
             if executor.isLeader {
                 executor.backgroundTasks.formUnion([.broadcasts, .readMarks, .erasures])
@@ -88,7 +90,7 @@ extension WriterLoop {
         guard now >= checkAt || checkAt - now > Self.checkInterval, !taskFailures.isPaused(Self.checkName, at: now)
         else { return }
         do throws(DatabaseError) {
-            let (hasMore, commit) = try executor.transaction { () throws(DatabaseError) in
+            let (hasMore, commit) = try executor.transaction(declaring: 1) { () throws(DatabaseError) in
                 let hasMore = try executor.checkConfirmations(now: executor.transactionTime(or: now))
                 let commit = Commit(updates: executor.counter.drainUpdates())
                 try executor.log(commit)
@@ -107,11 +109,12 @@ extension WriterLoop {
     /// Executes what time has made due, as commands of the gateway. A drain admits none: their events would come too late.
     mutating func executeDueCommands() {
         let monotonic = Clock.monotonicMilliseconds()
-        guard let admitsOwnCommand, dueCommands.isDue(at: monotonic) else { return }
+        guard dueCommands.isDue(at: monotonic) else { return }
         let now = observeClock()
         guard !taskFailures.isPaused(DueCommands.name, at: now) else { return dueCommands.postpone(at: monotonic) }
         do throws(DatabaseError) {
-            let due = try dueCommands.next(executor, now: now, monotonic: monotonic)
+            let due = try dueCommands.next(
+                executor, now: now, monotonic: monotonic, isClockTrusted: executor.clusterLog != nil || clock.isTrusted)
             taskFailures.remove(DueCommands.name)
             let admitted = due.prefix { _ in admitsOwnCommand() }
             if admitted.count < due.count { dueCommands.postpone(at: monotonic) }
@@ -124,7 +127,7 @@ extension WriterLoop {
 
     /// Stores when online drivers were last seen, because otherwise they would seem to be away after a restart.
     mutating func saveLastRequests() {
-        guard admitsOwnCommand != nil else { return }
+        guard keepsAccounts else { return }
         let now = observeClock()
         do throws(DatabaseError) { try executor.saveLastRequests(now: now) } catch { record(error, of: DueCommands.name, now) }
     }
@@ -149,7 +152,7 @@ extension WriterLoop {
             while !positions.isEmpty {
                 heartbeat.beat()
                 let slice = positions.prefix(PositionSchedule.sliceMax)
-                try executor.transaction { () throws(DatabaseError) in try executor.save(slice) }
+                try executor.transaction(declaring: slice.count) { () throws(DatabaseError) in try executor.save(slice) }
                 positions.removeFirst(slice.count)
             }
             taskFailures.remove(PositionSchedule.name)

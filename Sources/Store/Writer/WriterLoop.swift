@@ -29,14 +29,16 @@ struct WriterLoop {
     let takePositions: @Sendable () -> [DriverPosition]
     let returnPositions: @Sendable ([DriverPosition]) -> Void
     var batchSize: BatchSize
-    /// Nil: the gateway does nothing itself.
-    let admitsOwnCommand: (@Sendable () -> Bool)?
+    /// ``StoreWriter/Options/admitsOwnCommand``
+    let admitsOwnCommand: @Sendable () -> Bool
+    /// ``StoreWriter/Options/keepsAccounts``
+    let keepsAccounts: Bool
     var clock: ClockKeeper
     var retention: RetentionSchedule
     /// When to look next for notifications that were not confirmed in time, in milliseconds since 1970.
     var checkAt: Int64 = 0
     var positionSchedule = PositionSchedule()
-    var dueCommands = DueCommands()
+    var dueCommands: DueCommands
     var taskFailures = BackgroundTaskFailures()
     /// The background task that has run last.
     var lastTask: BackgroundTask?
@@ -79,7 +81,8 @@ struct WriterLoop {
         self.takePublished = takePublished
         self.onEvent = onEvent
         batchSize = BatchSize(most: options.batchMax, milliseconds: options.batchMilliseconds)
-        admitsOwnCommand = options.keepsAccounts ? options.admitsOwnCommand : nil
+        (admitsOwnCommand, keepsAccounts) = (options.admitsOwnCommand, options.keepsAccounts)
+        dueCommands = DueCommands(keepsAccounts: options.keepsAccounts, openDays: options.openDays)
         (takePositions, returnPositions) = (options.takePositions, options.returnPositions)
         retention = RetentionSchedule(days: options.retentionDays)
     }
@@ -98,7 +101,7 @@ struct WriterLoop {
             let isBusy =
                 isRetentionDue && executor.isLeader || nextBackgroundTask(now) != nil || canWriteRefusedReceipts
             var waitMax = unpublished == nil ? Self.waitMax : Self.unpublishedWaitMax
-            if admitsOwnCommand != nil { waitMax = min(waitMax, dueCommands.wait(at: Clock.monotonicMilliseconds())) }
+            waitMax = min(waitMax, dueCommands.wait(at: Clock.monotonicMilliseconds()))
             let taken = queue.take(into: &batch, most: batchSize.value, waiting: isBusy ? 0 : waitMax)
             guard isUsable() else {
                 publish(refuse(batch))
@@ -238,7 +241,7 @@ struct WriterLoop {
         published.append(takePublished())
         let (published, heartbeat) = (published, heartbeat)
         let refused = receiptsToWrite(with: batch)
-        var commit = try executor.transaction { () throws(DatabaseError) in
+        var commit = try executor.transaction(declaring: published.recovered.count) { () throws(DatabaseError) in
             let now = executor.transactionTime(or: time)
             var commit = Commit()
             try executor.record(published)
@@ -253,9 +256,11 @@ struct WriterLoop {
                 case .report(let report) where !executor.isLeader:
                     commit.leases.append(PushLease(lane: report.lane, worker: report.worker))
                 case .report(let report):
+                    executor.declare(report.rows)
                     let reply = try executor.outbox.handle(report, now: now)
                     commit.leases.append(reply.lease)
                     commit.wake.formUnion(reply.woken)
+                    if executor.outbox.isLeftBehind(report.lane) { executor.backgroundTasks.insert(.takeover) }
                 case .receipts(let receipts):
                     for receipt in receipts { commit.confirmations += try executor.record(receipt, now: now) }
                 case .subscription(let request):
@@ -277,17 +282,7 @@ struct WriterLoop {
         commit.counts = executor.counter.drain()
         commit.codes = executor.drainCodeCounts()
         counts.withLock { $0.count(commit, nanoseconds: nanoseconds) }
-        assert(
-            executor.rowCounts.last <= declaredRows(batch, refused, published),
-            "a transaction has written \(executor.rowCounts.last) rows, and declares \(declaredRows(batch, refused, published))")
         return commit
-    }
-
-    /// The most rows of a transaction: those of its requests, what is published, and four for the cluster.
-    private func declaredRows(
-        _ batch: [StoreWriter.Request], _ refused: ArraySlice<Receipt>, _ published: Published
-    ) -> Int {
-        batch.reduce(0) { $0 + $1.rows } + StoreWriter.Request.receipts(Array(refused)).rows + published.recovered.count + 5
     }
 
     // MARK: Publication
@@ -299,7 +294,9 @@ struct WriterLoop {
         guard !published.isEmpty, !taskFailures.isPaused(PublicationTable.name, at: now) else { return }
         let published = published
         do throws(DatabaseError) {
-            try executor.transaction { () throws(DatabaseError) in try executor.record(published) }
+            try executor.transaction(declaring: published.recovered.count + 1) { () throws(DatabaseError) in
+                try executor.record(published)
+            }
             didRecordPublished()
         } catch {
             // If no later transaction records it, the next process publishes once more what clients have got, with the

@@ -61,7 +61,8 @@ class WebhookReceiver:
     arrived; `history` keeps all requests of a path.
 
     `statuses[path]` are the response statuses of the next requests, each used once; then 200. A
-    redirect points to `location`. Requests to a path in `held` wait until it is released.
+    redirect points to `location`. Requests to a path in `held` wait until it is released. `answers[path]`
+    is the length of the responses' bodies, and `answered[path]` how much of the last one was sent.
     """
 
     def __init__(self, port: int = 0):
@@ -70,6 +71,8 @@ class WebhookReceiver:
         self.events: dict[tuple[str, str | None], queue.Queue] = SharedDefaultDict(queue.Queue)
         self.statuses: dict[str, list[int]] = SharedDefaultDict(list)
         self.held: dict[str, threading.Event] = {}
+        self.answers: dict[str, int] = {}
+        self.answered: dict[str, int] = SharedDefaultDict(int)
         self.location = "/elsewhere"
         self.problems: list[str] = []
         self.lock = threading.Lock()
@@ -89,8 +92,12 @@ class WebhookReceiver:
                     self.send_response(status)
                     if 300 <= status < 400:
                         self.send_header("Location", outer.url + outer.location)
-                    self.send_header("Content-Length", "0")
+                    length = outer.answers.get(self.path, 0)
+                    self.send_header("Content-Length", str(length))
                     self.end_headers()
+                    outer.answered[self.path] = 0
+                    while outer.answered[self.path] < length:
+                        outer.answered[self.path] += self.wfile.write(bytes(16_384))
                 except OSError:
                     pass  # the sender did not wait for the response
 

@@ -1,0 +1,31 @@
+import Access
+import Observability
+import PusherProtocol
+import Server
+import Testing
+
+@testable import Gateway
+
+@Suite struct SubjectRatesTests {
+    /// A driver who asks for long lists waits as one who asks for many short ones.
+    @Test func aLongListTakesTheTokensOfManyShortOnes() {
+        var limits = Limits()
+        limits.fleetQueriesPerSecond = 10
+        let metrics = NodeMetrics(
+            loopCount: 1, prefix: "p", budget: DescriptorBudget(connectionsMax: 10, loopCount: 1, webhookCount: 0),
+            logWriter: LogWriter(format: .text, descriptor: 2), certificates: nil)
+        let rates = SubjectRates(limits, metrics, FleetCounters())
+        let (greedy, other) = (Identity(role: .driver, id: "1"), Identity(role: .driver, id: "2"))
+        #expect(rates.permits(greedy, .query) && rates.permits(other, .query))
+        rates.charge(other, rows: 50)
+        rates.charge(greedy, rows: 10_000)
+        #expect(!rates.permits(greedy, .query))
+        #expect(rates.permits(other, .query) && rates.permits(greedy, .command))
+        // Those who have no rate: a backend asks for all dispatchers.
+        for role in [Role.admin, .ops] {
+            let backend = Identity(role: role, id: "1")
+            rates.charge(backend, rows: 1_000_000)
+            #expect(rates.permits(backend, .query))
+        }
+    }
+}
