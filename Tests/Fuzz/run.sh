@@ -26,39 +26,49 @@ for module in "${modules[@]}"; do
         -c -o "$build/$module.o" "${sources[@]}"
     objects+=("$build/$module.o")
 done
-for target in "${targets[@]}"; do
-    # Runs in the build folder, because the compiler leaves intermediate files of several sources in its working directory.
-    (cd "$build" && swiftc "${flags[@]}" -I . -module-name "$target" -o "$target" \
-        "../Tests/Fuzz/$target"*.swift ../Tests/Fuzz/Invariant.swift "${objects[@]#$build/}")
-done
+
+# Calls a function for each target, for as many at a time as there are cores.
+for_each_target() {
+    local processes=() failed=0
+    for target in "${targets[@]}"; do
+        while [ "$(jobs -rp | wc -l)" -ge "$(nproc)" ]; do wait -n || true; done
+        "$1" "$target" &
+        processes+=($!)
+    done
+    for process in "${processes[@]}"; do wait "$process" || failed=1; done
+    return "$failed"
+}
+
+# Runs in the build folder of the target, because the compiler leaves intermediate files in its working directory.
+build_target() {
+    mkdir -p "$build/$1.build"
+    (cd "$build/$1.build" && swiftc "${flags[@]}" -I .. -module-name "$1" -o "../$1" \
+        "../../Tests/Fuzz/$1"*.swift ../../Tests/Fuzz/Invariant.swift "${objects[@]/#$build/..}")
+}
 
 # Swift's own backtrace reads memory that AddressSanitizer guards. AddressSanitizer would report that read, not the crash.
 export SWIFT_BACKTRACE=enable=no
 
-summary=()
-failed=0
-for target in "${targets[@]}"; do
-    corpus=Tests/Fuzz/corpus/$target
-    log=$build/$target.log
-    crashes=$build/crashes/$target
+run_target() {
+    local target=$1 corpus=Tests/Fuzz/corpus/$1 log=$build/$1.log crashes=$build/crashes/$1
     rm -rf "$crashes"
     mkdir -p "$crashes" "$build/units/$target"
     # Limits per input: 5 seconds and 1 GiB.
     if timeout -k 5 $((seconds + 60)) "$build/$target" -max_total_time="$seconds" -max_len=4096 -timeout=5 \
         -rss_limit_mb=1024 -artifact_prefix="$crashes/" "$build/units/$target" "$corpus" </dev/null >"$log" 2>&1; then
         runs=$(sed -nE 's/^Done ([0-9]+) runs in ([0-9]+) second.*/\1 runs in \2 seconds/p' "$log")
-        summary+=("$target: ${runs:-no runs}")
-    else
-        failed=1
-        grep -E 'Fatal error|ERROR: |SUMMARY: |^ +#[0-9]+ ' "$log" | head -n 12 || tail -n 20 "$log"
-        for crash in "$crashes"/*; do
-            [ -e "$crash" ] || continue
-            cp "$crash" "$corpus/"
-            echo "$target fails on $corpus/$(basename "$crash"): fix it, and commit the fix with this input" >&2
-        done
-        summary+=("$target: FAILED, see $log")
+        echo "$target: ${runs:-no runs}"
+        return
     fi
-done
+    grep -E 'Fatal error|ERROR: |SUMMARY: |^ +#[0-9]+ ' "$log" | head -n 12 || tail -n 20 "$log"
+    for crash in "$crashes"/*; do
+        [ -e "$crash" ] || continue
+        cp "$crash" "$corpus/"
+        echo "$target fails on $corpus/$(basename "$crash"): fix it, and commit the fix with this input" >&2
+    done
+    echo "$target: FAILED, see $log"
+    return 1
+}
 
-printf '%s\n' "${summary[@]}"
-exit "$failed"
+for_each_target build_target
+for_each_target run_target
