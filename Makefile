@@ -13,6 +13,8 @@ SECONDS_PER_FUZZER ?= 10
 ROUNDS ?= 200
 STOPS ?= 20
 SEEDS ?= 10000
+# Parts of the names of parsers; empty: all.
+PARSERS ?=
 MINUTES ?= 30
 DRIVERS ?= 10000
 CARS ?= 1000
@@ -119,8 +121,8 @@ conformance: ## List the points of docs/protocol.md without a test.
 fuzz: packages ## Run each fuzzer for SECONDS_PER_FUZZER seconds.
 	Tests/Fuzz/run.sh $(SECONDS_PER_FUZZER)
 
-instructions: packages ## Count the instructions of each parser on an ordinary input and on those that cost most (a few minutes).
-	dev/instructions
+instructions: packages ## Count the instructions of each parser, or PARSERS, on an ordinary input and on those that cost most.
+	dev/instructions $(PARSERS)
 
 tsan: packages $(PYTHON_READY) ## Run unit and end-to-end tests under ThreadSanitizer.
 	swift test --disable-xctest --sanitize=thread --scratch-path .build-tsan

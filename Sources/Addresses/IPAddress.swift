@@ -143,14 +143,20 @@ extension IPAddress: CustomStringConvertible {
 
     private static func ipv4(_ text: Slice<UnsafeRawBufferPointer>) -> UInt32? {
         guard text.count <= 15 else { return nil }
-        let parts = text.split(separator: UInt8(ascii: "."), omittingEmptySubsequences: false)
-        guard parts.count == 4 else { return nil }
-        var address: UInt32 = 0
-        for part in parts {
-            guard let byte = DecimalNumber.value(of: part, max: 255) else { return nil }
-            address = address << 8 | UInt32(byte)
+        var (address, dots): (UInt32, Int) = (0, 0)
+        var (byte, digits): (UInt32, Int) = (0, 0)
+        for character in text {
+            if character == UInt8(ascii: ".") {
+                guard digits > 0, dots < 3 else { return nil }
+                (address, byte, digits, dots) = (address << 8 | byte, 0, 0, dots + 1)
+            } else {
+                // No leading zeros: some readers take such a number as octal.
+                guard case let digit = character &- UInt8(ascii: "0"), digit < 10, digits == 0 || byte > 0 else { return nil }
+                (byte, digits) = (byte * 10 + UInt32(digit), digits + 1)
+                guard byte <= 255 else { return nil }
+            }
         }
-        return address
+        return digits > 0 && dots == 3 ? address << 8 | byte : nil
     }
 }
 

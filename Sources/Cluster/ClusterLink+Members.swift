@@ -4,7 +4,7 @@ import PusherProtocol
 /// Nodes that come and go, and the members of presence channels that are connected to them.
 extension ClusterLink {
     mutating func apply(_ changes: [Membership.Change], _ outputs: inout [Output]) {
-        // One node comes or goes after the other. If a node has died and its successor is here already, somebody else must
+        // One node comes or goes after the other. If a node has died and its successor is here already, another node must
         // tell what the dead one may not have told: the successor knows nothing.
         var present = nodesBefore(changes)
         for change in changes {

@@ -54,19 +54,40 @@ package enum Base64URL {
     /// has its length, or if the bits beyond the last byte are not zero.
     package static func bytes(_ text: ArraySlice<UInt8>) -> [UInt8]? {
         guard text.count % 4 != 1 else { return nil }
-        var bytes: [UInt8] = []
-        bytes.reserveCapacity(text.count * 3 / 4)
-        var (bits, bitCount): (UInt32, UInt32) = (0, 0)
-        for character in text {
-            guard let value = value(of: character) else { return nil }
-            bits = bits << 6 | value
-            bitCount += 6
-            guard bitCount >= 8 else { continue }
-            bitCount -= 8
-            bytes.append(UInt8(bits >> bitCount))
-            bits &= 1 << bitCount - 1
+        var isValid = true
+        let bytes = [UInt8](unsafeUninitializedCapacity: text.count * 3 / 4) { bytes, count in
+            isValid = text.withUnsafeBufferPointer { text in
+                values.withUnsafeBufferPointer { decode(text, $0, to: bytes, &count) }
+            }
         }
-        return bits == 0 ? bytes : nil
+        return isValid ? bytes : nil
+    }
+
+    /// - Returns: false if the text is not valid.
+    private static func decode(
+        _ text: UnsafeBufferPointer<UInt8>, _ values: UnsafeBufferPointer<UInt8>, to bytes: UnsafeMutableBufferPointer<UInt8>,
+        _ count: inout Int
+    ) -> Bool {
+        var (index, invalid): (Int, UInt8) = (0, 0)
+        while index &+ 4 <= text.count {
+            let (a, b) = (values[Int(text[index])], values[Int(text[index &+ 1])])
+            let (c, d) = (values[Int(text[index &+ 2])], values[Int(text[index &+ 3])])
+            invalid |= a | b | c | d
+            bytes[count] = a &<< 2 | b &>> 4
+            bytes[count &+ 1] = b &<< 4 | c &>> 2
+            bytes[count &+ 2] = c &<< 6 | d
+            (index, count) = (index &+ 4, count &+ 3)
+        }
+        // Two or three more characters are one or two bytes.
+        guard index < text.count else { return invalid < 64 }
+        let (a, b) = (values[Int(text[index])], values[Int(text[index + 1])])
+        let c = index + 2 < text.count ? values[Int(text[index + 2])] : 0
+        bytes[count] = a << 2 | b >> 4
+        count += 1
+        guard index + 2 < text.count else { return invalid | a | b < 64 && b & 15 == 0 }
+        bytes[count] = b << 4 | c >> 2
+        count += 1
+        return invalid | a | b | c < 64 && c & 3 == 0
     }
 
     /// Decodes the UTF-8 bytes of `text` by the same rules.
@@ -74,14 +95,10 @@ package enum Base64URL {
 
     private static let alphabet = Array("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_".utf8)
 
-    private static func value(of character: UInt8) -> UInt32? {
-        switch character {
-        case UInt8(ascii: "A")...UInt8(ascii: "Z"): UInt32(character - UInt8(ascii: "A"))
-        case UInt8(ascii: "a")...UInt8(ascii: "z"): UInt32(character - UInt8(ascii: "a")) + 26
-        case UInt8(ascii: "0")...UInt8(ascii: "9"): UInt32(character - UInt8(ascii: "0")) + 52
-        case UInt8(ascii: "-"): 62
-        case UInt8(ascii: "_"): 63
-        default: nil
-        }
-    }
+    /// The value of each character; 255: it is not in the alphabet.
+    private static let values: [UInt8] = {
+        var values = [UInt8](repeating: 255, count: 256)
+        for (value, character) in alphabet.enumerated() { values[Int(character)] = UInt8(value) }
+        return values
+    }()
 }

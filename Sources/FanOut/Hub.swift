@@ -38,7 +38,7 @@ package struct Hub {
         case subscriptionCount(Int, on: ChannelName, app: AppIndex)
         /// In a cluster: a client of another node has sent an event.
         case remoteClientEvent(Publication, app: AppIndex, from: SocketID)
-        /// In a cluster: a user whom somebody watches has signed in or out on the other nodes.
+        /// In a cluster: a watched user has signed in or out on the other nodes.
         case remoteUser(userID: String, isOnline: Bool, app: AppIndex)
         /// In a cluster: tells a connection who of those that it watches is signed in.
         case showWatchlist(SocketID)

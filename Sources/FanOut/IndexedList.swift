@@ -2,8 +2,8 @@
 ///
 /// A removal moves the last element into the gap, so the order depends on the appends and removals only. It never
 /// depends on hashing, so effects that follow the order are deterministic.
-struct IndexedList<Element: Hashable> {
-    private(set) var elements: [Element] = []
+package struct IndexedList<Element: Hashable> {
+    package private(set) var elements: [Element] = []
     /// The index of each element in `elements`; empty while the list is short, because searching a short array is
     /// faster and takes no memory.
     private var positions: [Element: Int32] = [:]
@@ -12,13 +12,15 @@ struct IndexedList<Element: Hashable> {
     /// whose length goes up and down does not build them again and again.
     private static var searchedCountMax: Int { 32 }
 
-    var isEmpty: Bool { elements.isEmpty }
-    var count: Int { elements.count }
+    package init() {}
 
-    func contains(_ element: Element) -> Bool { position(of: element) != nil }
+    package var isEmpty: Bool { elements.isEmpty }
+    package var count: Int { elements.count }
+
+    package func contains(_ element: Element) -> Bool { position(of: element) != nil }
 
     /// Appends an element, which must not be in the list.
-    mutating func append(_ element: Element) {
+    package mutating func append(_ element: Element) {
         elements.append(element)
         if !positions.isEmpty {
             positions[element] = Int32(elements.count - 1)
@@ -29,7 +31,7 @@ struct IndexedList<Element: Hashable> {
 
     /// Removes an element.
     /// - Returns: whether it was in the list.
-    mutating func remove(_ element: Element) -> Bool {
+    package mutating func remove(_ element: Element) -> Bool {
         guard let index = position(of: element) else { return false }
         let last = elements.removeLast()
         if index < elements.count { elements[index] = last }

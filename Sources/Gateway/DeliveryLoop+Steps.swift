@@ -150,14 +150,23 @@ extension DeliveryLoop {
         countDropped(receipts: excess)
     }
 
-    /// Once a second: repeats what could not be requested, and reports what has not been confirmed in time.
+    /// Repeats some of what could not be requested before the last tick.
+    package func repeatRequests() {
+        for _ in 0..<LoopDelivery.repeatedMax {
+            guard let request = delivery.nextRequestToRepeat() else { return }
+            if let opening = delivery.openings[request], !opening.isPosted {
+                if isOpen(opening.socket) { post(opening: request) } else { _ = delivery.takeOpening(request) }
+            } else if delivery.replays[request]?.isPosted == false {
+                post(replay: request)
+            }
+        }
+    }
+
+    /// Once a second: reports what has not been confirmed in time, and finds what has to be requested again, for
+    /// ``repeatRequests()``.
     package func deliveryTicked() {
         delivery.shrink()
-        for request in delivery.openingsToPost {
-            guard let opening = delivery.openings[request] else { continue }
-            if isOpen(opening.socket) { post(opening: request) } else { _ = delivery.takeOpening(request) }
-        }
-        for request in delivery.replaysToPost { post(replay: request) }
+        delivery.findRequestsToRepeat()
         let moment = unixTime - Int64(confirmSeconds) * 1_000
         delivery.receipts += delivery.table.unconfirmed(since: moment)
     }

@@ -1,6 +1,7 @@
 import Delivery
 import FanOut
 import FleetRules
+import Primitives
 import PusherProtocol
 import Store
 
@@ -51,11 +52,21 @@ package struct LoopDelivery {
 
     package init(pageMax: Int = 100) { self.pageMax = pageMax }
 
-    /// The requests of ``openings`` that the store does not have, oldest first.
-    var openingsToPost: [Int] { openings.filter { !$0.value.isPosted }.keys.sorted() }
+    /// The requests that are repeated at once: after an outage of the store there are thousands.
+    static let repeatedMax = 64
+    /// The requests to repeat, oldest first, of ``openings`` before those of ``replays``.
+    private var requestsToRepeat = FIFO<Int>()
 
-    /// The requests of ``replays`` that the store does not have, oldest first.
-    var replaysToPost: [Int] { replays.filter { !$0.value.isPosted }.keys.sorted() }
+    package var hasRequestsToRepeat: Bool { !requestsToRepeat.isEmpty }
+
+    /// Finds the requests that the store does not have, unless those of an earlier call are left.
+    mutating func findRequestsToRepeat() {
+        guard requestsToRepeat.isEmpty else { return }
+        for request in openings.filter({ !$0.value.isPosted }).keys.sorted() { requestsToRepeat.append(request) }
+        for request in replays.filter({ !$0.value.isPosted }).keys.sorted() { requestsToRepeat.append(request) }
+    }
+
+    mutating func nextRequestToRepeat() -> Int? { requestsToRepeat.popFirst() }
 
     /// A number that no other request of the loop has.
     mutating func nextRequest() -> Int {

@@ -2,6 +2,7 @@ import FanOut
 import HTTPAPI
 import PusherProtocol
 import Server
+import Threads
 
 /// What other threads, and the hub's inputs of this loop, let the loop do.
 extension Node {
@@ -11,35 +12,59 @@ extension Node {
         drainMailbox()
     }
 
-    /// Performs all messages in this loop's mailbox. What applies inputs to the hub is left to the loop's agenda: each input
+    /// Performs all messages in this loop's mailbox.
+    func drainMailbox() { _ = drainMailbox(until: .max) }
+
+    /// Performs the messages in this loop's mailbox until a moment of the monotonic clock. What applies inputs to the hub is left to the loop's agenda: each input
     /// drains the mailbox, and within this batch newer messages would overtake the rest of it.
-    func drainMailbox() {
+    /// - Returns: whether all are performed. If not, the rest comes first the next time.
+    func drainMailbox(until end: UInt64) -> Bool {
+        guard performTaken(until: end) else { return false }
         hub.mailboxes[index].drain(into: &messages)
-        for message in messages {
-            switch message {
-            case .instruction(let instruction): perform(instruction)
-            case .publishTaken(let time): measuredPublishes.append((time, fanOut.end))
-            case .confirmPublication: publicationToConfirm = fanOut.end
-            case .adopt(let connection): loop?.adoptLater(connection)
-            case .commandReply(let reply, let request): respond(to: request) { reply.response(in: $0) }
-            case .queryReply(let reply, let request): respond(to: request) { reply.response(in: $0) }
-            case .response(let response, let request): respond(response, to: request)
-            case .cursor(let request, let cursor): later(.cursor(request: request, cursor))
-            case .beginLife: beginLife()
-            case .looked(let request): later(.decideAuthorization(request))
-            case .subscribable(let channel, let app):
-                for _ in 0..<waitingSubscriptions.count(channel, app: app) { later(.subscribe(to: channel, app: app)) }
-            case .page(let request, let page): pageRead(request, page)
-            case .keysFetched(let request, let seconds): later(.retry(request, afterSeconds: seconds))
-            case .report(let report): complete(report)
-            case .drain(let seconds): loop?.drain(over: seconds)
-            case .stop: loop?.stop()
-            }
-        }
-        messages.removeAll(keepingCapacity: true)
+        return performTaken(until: end)
     }
 
-    /// What a message has asked for that applies an input to the hub. Thousands may come together.
+    /// The messages that are performed between two looks at the time.
+    private static let messagesPerLook = 32
+
+    /// - Returns: whether all that was taken from the mailbox is performed.
+    private func performTaken(until end: UInt64) -> Bool {
+        while performedMessages < messages.count {
+            let lookAt = min(performedMessages + Self.messagesPerLook, messages.count)
+            while performedMessages < lookAt {
+                perform(messages[performedMessages])
+                performedMessages += 1
+            }
+            if end < .max, performedMessages < messages.count, Clock.monotonicNanoseconds() >= end { return false }
+        }
+        messages.removeAll(keepingCapacity: true)
+        performedMessages = 0
+        return true
+    }
+
+    private func perform(_ message: LoopMessage) {
+        switch message {
+        case .instruction(let instruction): perform(instruction)
+        case .publishTaken(let time): measuredPublishes.append((time, fanOut.end))
+        case .confirmPublication: publicationToConfirm = fanOut.end
+        case .adopt(let connection): loop?.adoptLater(connection)
+        case .commandReply(let reply, let request): respond(to: request) { reply.response(in: $0) }
+        case .queryReply(let reply, let request): respond(to: request) { reply.response(in: $0) }
+        case .response(let response, let request): respond(response, to: request)
+        case .cursor(let request, let cursor): later(.cursor(request: request, cursor))
+        case .beginLife: beginLife()
+        case .looked(let request): later(.decideAuthorization(request))
+        case .subscribable(let channel, let app):
+            for _ in 0..<waitingSubscriptions.count(channel, app: app) { later(.subscribe(to: channel, app: app)) }
+        case .page(let request, let page): pageRead(request, page)
+        case .keysFetched(let request, let seconds): later(.retry(request, afterSeconds: seconds))
+        case .report(let report): complete(report)
+        case .drain(let seconds): loop?.drain(over: seconds)
+        case .stop: loop?.stop()
+        }
+    }
+
+    /// What a message has asked for that applies an input to the hub, and what a tick has. Thousands may come together.
     enum Deferred {
         /// Open the subscription with this cursor; nil if the store could not be written.
         case cursor(request: Int, Int64?)
@@ -49,9 +74,15 @@ extension Node {
         case decideAuthorization(RequestID)
         /// Retry a request, because the fetch of its issuer's keys has ended.
         case retry(RequestID, afterSeconds: Int?)
+        /// Look at connections, from this slot on.
+        case checkActivity(from: Int)
+        /// Repeat requests to the store that it could not take.
+        case repeatRequests
+        /// Respond to a request that the store has not answered in time.
+        case refuse(RequestID)
     }
 
-    private func later(_ work: Deferred) {
+    func later(_ work: Deferred) {
         deferred.append(work)
         loop?.performLater()
     }
@@ -64,6 +95,11 @@ extension Node {
             if let (socket, grant) = waitingSubscriptions.popLast(channel, app: app) { openSubscription(socket, grant) }
         case .decideAuthorization(let request): decideAuthorization(of: request)
         case .retry(let request, let seconds): retry(request, retryAfterSeconds: seconds)
+        case .checkActivity(let start): checkActivity(from: start)
+        case .repeatRequests:
+            repeatRequests()
+            if delivery.hasRequestsToRepeat { later(.repeatRequests) }
+        case .refuse(let request): refuseUnanswered(request)
         case nil: break
         }
     }

@@ -220,14 +220,17 @@ extension Node {
     /// The store may still execute them. Call it once a second.
     func refuseUnansweredRequests() {
         let overdue = waiting.filter { _, request in request.postedAt.map { now - $0 > CommandRequest.secondsMax } ?? false }
-        for id in overdue.keys {
-            metrics.countLimited(.storeSeconds)
-            respond(to: id) { envelope in
-                envelope.error(
-                    503,
-                    "The store does not answer: send the request again, with the same Idempotency-Key if it changes something",
-                    headers: ["Retry-After": "5"])
-            }
+        for id in overdue.keys { later(.refuse(id)) }
+    }
+
+    func refuseUnanswered(_ id: RequestID) {
+        guard waiting[id] != nil else { return }
+        metrics.countLimited(.storeSeconds)
+        respond(to: id) { envelope in
+            envelope.error(
+                503,
+                "The store does not answer: send the request again, with the same Idempotency-Key if it changes something",
+                headers: ["Retry-After": "5"])
         }
     }
 

@@ -17,12 +17,12 @@ final class Node: EventLoopDelegate {
     let hub: SharedHub
     let metrics: NodeMetrics
     let readiness: Readiness
-    private let heartbeat: Heartbeat
-    private let budget: DescriptorBudget
+    let heartbeat: Heartbeat
+    let budget: DescriptorBudget
     let loopMetrics: LoopMetrics
     private let apps: Applications
     let router: Router
-    private let activityTimeout: ActivityTimeout
+    let activityTimeout: ActivityTimeout
     let log: Log
     let fleet: FleetService
     let webhooks: WebhookWorker
@@ -39,10 +39,12 @@ final class Node: EventLoopDelegate {
     /// For the payloads of pings.
     var random = BlockRandom()
     /// Admitted connections, by slot.
-    private(set) var connections: [ConnectionState?] = []
+    var connections: [ConnectionState?] = []
+    /// What was taken from the mailbox, and how much of it is performed.
     var messages: [LoopMessage] = []
+    var performedMessages = 0
     /// Chooses the loop that adopts the next accepted connection.
-    private var loopChooser: LoopChooser
+    var loopChooser: LoopChooser
     /// Requests that wait for a response from another thread.
     var waiting: [RequestID: PendingRequest] = [:]
     /// Authorizations that are decided when this node knows what other nodes have committed.
@@ -54,18 +56,20 @@ final class Node: EventLoopDelegate {
     var hasReportedClosed = false
     /// What messages have asked for that waits for the loop's agenda.
     var deferred = FIFO<Deferred>()
-    private var overloadLog: OverloadLog
+    var overloadLog: OverloadLog
     var limitLog = LimitLog()
     /// Publishes whose fan-out on this loop is measured: when they were taken, and the frame before which theirs lie.
     var measuredPublishes: [(takenAt: UInt64, end: Int)] = []
     /// The frame before which those lie whose writing this loop has to confirm (``PublicationRounds``). Nil: none.
     var publicationToConfirm: Int?
     /// The threads to wake at the end of this turn. Waking them once per turn instead of once per input makes their
-    /// batches larger, and so their writes fewer. Whoever else sends them something may wake them earlier.
+    /// batches larger, and so their writes fewer. Another thread that sends them something may wake them earlier.
     var threadsToWake = SharedHub.ThreadsToWake()
     /// The number of ticks, one per second. Unlike a clock it does not run while the process is suspended: clients whose
     /// messages wait in the kernel have not been silent.
-    private(set) var now = 0
+    var now = 0
+    /// Whether the look at all connections of a tick goes on.
+    var isCheckingActivity = false
 
     /// - Throws: ``StartError`` if a configured key is unusable, or libwebsockets cannot create a context.
     init(index: Int, assembly: Assembly) throws(StartError) {
@@ -241,9 +245,9 @@ final class Node: EventLoopDelegate {
         }
     }
 
-    func woken() {
+    func performMessages(until end: UInt64) -> Bool {
         _ = mayGoOn()
-        drainMailbox()
+        return drainMailbox(until: end)
     }
 
     /// Stops all loops once all have drained. Until then, each loop serves HTTP requests, because backends may be
@@ -251,24 +255,6 @@ final class Node: EventLoopDelegate {
     func drained() {
         guard readiness.recordDrained() == hub.mailboxes.count else { return }
         for loop in hub.mailboxes.indices { hub.post(.stop, to: loop) }
-    }
-
-    func ticked() {
-        _ = mayGoOn()
-        heartbeat.beat()
-        now += 1
-        if index == 0 { apply(.tick(Int64(Clock.monotonicNanoseconds() / 1_000_000))) }
-        for slot in connections.indices { checkActivity(slot) }
-        deliveryTicked()
-        refuseUnansweredRequests()
-        loopChooser.forgetRecent()
-        fanOut.releaseMemory()
-        _ = messages.releaseSpareCapacity()
-        if index == 0 {
-            fleet.ticked()
-            reportToOperators()
-        }
-        overloadLog.tick(isAcceptPaused: budget.isExhausted, at: now)
     }
 
     func turnEnded(begunAt: UInt64) {
@@ -320,20 +306,6 @@ final class Node: EventLoopDelegate {
         guard let end = publicationToConfirm, end <= fanOut.writtenEnd else { return }
         publicationToConfirm = nil
         hub.confirmPublication(loop: index)
-    }
-
-    /// Pings an idle connection, or closes it if the client did not respond to the ping (protocol point P4).
-    private func checkActivity(_ slot: Int) {
-        guard let connection = connections[slot] else { return }
-        let action = activityTimeout.action(silence: now - Int(connection.lastSeenAt), hasPinged: connection.hasBeenPinged)
-        guard action != .wait, let socket = fanOut.socket(at: slot) else { return }
-        switch action {
-        case .wait: break
-        case .ping:
-            connections[slot]?.recordPing(now: Clock.monotonicNanoseconds())
-            perform(.send(ServerMessage.ping, to: socket))
-        case .close: loop?.close(socket, .pongNotReceived, reason: "Pong not received")
-        }
     }
 
     // MARK: Counting

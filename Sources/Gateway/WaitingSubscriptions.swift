@@ -8,13 +8,20 @@ struct WaitingSubscriptions {
         let channel: ChannelName
     }
 
-    private var waiting: [Key: [(socket: SocketID, grant: SubscriptionGrant)]] = [:]
+    /// The subscriptions that wait for a channel. Found by their connections: a channel may have thousands.
+    private struct Subscriptions {
+        var sockets = IndexedList<SocketID>()
+        var grants: [SocketID: SubscriptionGrant] = [:]
+    }
+
+    private var waiting: [Key: Subscriptions] = [:]
 
     /// - Returns: false if the connection waits for this channel already.
     mutating func add(_ socket: SocketID, _ grant: SubscriptionGrant, app: AppIndex) -> Bool {
         let key = Key(app: app, channel: grant.channel)
-        guard waiting[key]?.contains(where: { $0.socket == socket }) != true else { return false }
-        waiting[key, default: []].append((socket, grant))
+        guard waiting[key]?.grants[socket] == nil else { return false }
+        waiting[key, default: Subscriptions()].sockets.append(socket)
+        waiting[key]?.grants[socket] = grant
         return true
     }
 
@@ -22,20 +29,23 @@ struct WaitingSubscriptions {
     /// - Returns: false if none waits.
     mutating func cancel(_ socket: SocketID, _ channel: ChannelName, app: AppIndex) -> Bool {
         let key = Key(app: app, channel: channel)
-        guard let index = waiting[key]?.firstIndex(where: { $0.socket == socket }) else { return false }
-        waiting[key]?.remove(at: index)
-        if waiting[key]?.isEmpty == true { waiting[key] = nil }
-        return true
+        return remove(socket, key) != nil
     }
 
     /// The number of subscriptions that wait for a channel.
-    func count(_ channel: ChannelName, app: AppIndex) -> Int { waiting[Key(app: app, channel: channel)]?.count ?? 0 }
+    func count(_ channel: ChannelName, app: AppIndex) -> Int { waiting[Key(app: app, channel: channel)]?.sockets.count ?? 0 }
 
     /// Removes and returns a subscription to a channel, to open it; nil if none waits. Its connection may have closed.
     mutating func popLast(_ channel: ChannelName, app: AppIndex) -> (socket: SocketID, grant: SubscriptionGrant)? {
         let key = Key(app: app, channel: channel)
-        guard let subscription = waiting[key]?.popLast() else { return nil }
-        if waiting[key]?.isEmpty == true { waiting[key] = nil }
-        return subscription
+        guard let socket = waiting[key]?.sockets.elements.last, let grant = remove(socket, key) else { return nil }
+        return (socket, grant)
+    }
+
+    private mutating func remove(_ socket: SocketID, _ key: Key) -> SubscriptionGrant? {
+        guard let grant = waiting[key]?.grants.removeValue(forKey: socket) else { return nil }
+        _ = waiting[key]?.sockets.remove(socket)
+        if waiting[key]?.sockets.isEmpty == true { waiting[key] = nil }
+        return grant
     }
 }

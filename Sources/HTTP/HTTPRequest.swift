@@ -126,13 +126,16 @@ private struct FieldLines: Sequence, IteratorProtocol {
     }
 
     mutating func next() -> (name: UnsafeRawBufferPointer, value: UnsafeRawBufferPointer)? {
-        guard let lineFeed = bytes[index..<end].firstIndex(of: UInt8(ascii: "\n")),
-            let nameEnd = bytes[(lineFeed + 1)..<end].firstIndex(of: UInt8(ascii: ":")),
-            let carriageReturn = bytes[nameEnd..<end].firstIndex(of: UInt8(ascii: "\r"))
+        guard let lineFeed = offset(of: "\n", from: index), let nameEnd = offset(of: ":", from: lineFeed + 1),
+            let carriageReturn = offset(of: "\r", from: nameEnd)
         else { return nil }
         index = carriageReturn
         let value = bytes[(nameEnd + 1)..<carriageReturn].trimmingOWS()
         return (UnsafeRawBufferPointer(rebasing: bytes[(lineFeed + 1)..<nameEnd]), UnsafeRawBufferPointer(rebasing: value))
+    }
+
+    private func offset(of character: Unicode.Scalar, from start: Int) -> Int? {
+        UnsafeRawBufferPointer(rebasing: bytes[start..<end]).offset(of: UInt8(ascii: character)).map { start + $0 }
     }
 }
 

@@ -1,7 +1,7 @@
 import Primitives
 
 /// Percent-decoding (RFC 3986 section 2.1) of bytes whose escapes the parser has checked.
-package enum PercentDecoding {
+@usableFromInline package enum PercentDecoding {
     /// How a target's path and query differ.
     package enum Component {
         case path
@@ -30,8 +30,16 @@ package enum PercentDecoding {
         _ bytes: UnsafeRawBufferPointer, _ component: Component, _ use: (UnsafeBufferPointer<UInt8>) -> Result
     ) -> Result {
         withUnsafeTemporaryAllocation(of: UInt8.self, capacity: max(1, bytes.count)) { decoded in
-            var count = 0
-            for byte in DecodedBytes(bytes: bytes, component: component) {
+            var (index, count) = (0, 0)
+            while index < bytes.count {
+                var byte = bytes[index]
+                if byte == UInt8(ascii: "%"), let value = escape(bytes, at: index) {
+                    byte = value
+                    index += 3
+                } else {
+                    if byte == UInt8(ascii: "+"), component == .query { byte = UInt8(ascii: " ") }
+                    index += 1
+                }
                 decoded[count] = byte
                 count += 1
             }
@@ -60,15 +68,13 @@ package enum PercentDecoding {
     }
 
     /// The value of the escape `%XX` at `index`. Nil if it is incomplete or has other digits.
-    @inline(__always)
-    package static func escape(_ bytes: UnsafeRawBufferPointer, at index: Int) -> UInt8? {
+    @inlinable package static func escape(_ bytes: UnsafeRawBufferPointer, at index: Int) -> UInt8? {
         guard index + 2 < bytes.count, let high = digit(bytes[index + 1]), let low = digit(bytes[index + 2]) else { return nil }
         return high << 4 | low
     }
 
     /// The value of a hexadecimal digit.
-    @inline(__always)
-    package static func digit(_ byte: UInt8) -> UInt8? {
+    @inlinable package static func digit(_ byte: UInt8) -> UInt8? {
         switch byte {
         case 0x30...0x39: byte - 0x30
         case 0x41...0x46: byte - 0x41 + 10

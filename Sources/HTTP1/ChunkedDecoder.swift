@@ -47,6 +47,8 @@ package struct ChunkedDecoder {
             while index < bytes.count {
                 if case .data(let remaining) = state {
                     index += move(min(remaining, bytes.count - index), in: bytes, from: index, of: remaining)
+                } else if case .size(let size, let digits) = state {
+                    index = try readSize(UnsafeRawBufferPointer(bytes), from: index, size, digits)
                 } else {
                     let isLast = try read(bytes[index])
                     index += 1
@@ -74,12 +76,11 @@ package struct ChunkedDecoder {
     @inline(__always)
     private mutating func read(_ byte: UInt8) throws(RequestError) -> Bool {
         switch state {
-        case .size(let size, let digits): try readSize(byte, size, digits)
         case .extensions(let size): try readExtension(byte, size)
         case .sizeLineFeed(let size):
             try expect("\n", byte)
             state = size > 0 ? .data(size) : .trailerStart
-        case .data: preconditionFailure("a chunk's data is moved, not read")
+        case .size, .data: preconditionFailure("a chunk's size is read as a whole, and its data is moved")
         case .dataCarriageReturn:
             try expect("\r", byte)
             state = .dataLineFeed
@@ -94,23 +95,38 @@ package struct ChunkedDecoder {
         return false
     }
 
-    @inline(__always)
-    private mutating func readSize(_ byte: UInt8, _ size: Int, _ digits: Int) throws(RequestError) {
-        if let digit = PercentDecoding.digit(byte) {
+    /// Reads the digits of a size, and the byte behind them.
+    /// - Returns: the index of what follows.
+    private mutating func readSize(
+        _ bytes: UnsafeRawBufferPointer, from start: Int, _ size: Int, _ digits: Int
+    ) throws(RequestError) -> Int {
+        var (index, size, digits) = (start, size, digits)
+        while index < bytes.count, let digit = PercentDecoding.digit(bytes[index]) {
             // The limit on the digits is one on leading zeros: a size of 16 other digits is far too large.
-            let size = size << 4 | Int(digit)
+            size = size << 4 | Int(digit)
             guard digits < 16, size >= 0 else { throw Self.invalidSize }
             guard size <= bodyBytesMax - bodyCount else {
                 throw RequestError(413, "The body exceeds the allowed maximum (\(bodyBytesMax) bytes)")
             }
-            state = .size(size, digits: digits + 1)
-        } else if digits > 0, byte == UInt8(ascii: ";") {
-            state = .extensions(size: size)
-        } else if digits > 0, byte == UInt8(ascii: "\r") {
-            state = .sizeLineFeed(size: size)
-        } else {
-            throw Self.invalidSize
+            (index, digits) = (index + 1, digits + 1)
         }
+        guard index < bytes.count else {
+            state = .size(size, digits: digits)
+            return index
+        }
+        switch bytes[index] {
+        case UInt8(ascii: ";") where digits > 0: state = .extensions(size: size)
+        case UInt8(ascii: "\r") where digits > 0:
+            // Nearly always the line feed is there, too.
+            guard index + 1 < bytes.count, bytes[index + 1] == UInt8(ascii: "\n") else {
+                state = .sizeLineFeed(size: size)
+                break
+            }
+            state = size > 0 ? .data(size) : .trailerStart
+            return index + 2
+        default: throw Self.invalidSize
+        }
+        return index + 1
     }
 
     private mutating func readExtension(_ byte: UInt8, _ size: Int) throws(RequestError) {

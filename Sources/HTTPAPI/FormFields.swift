@@ -2,7 +2,7 @@ import HTTP
 import Primitives
 import PusherProtocol
 
-/// Those fields of an `application/x-www-form-urlencoded` body (the URL standard, section 5.1) that somebody asks for.
+/// Those fields of an `application/x-www-form-urlencoded` body (the URL standard, section 5.1) that an endpoint asks for.
 struct FormFields {
     private let names: [String]
     /// In the order of the names; nil if the form does not contain the field.

@@ -1,4 +1,5 @@
 import HTTP
+import Primitives
 
 /// The segments of a request's path, in order: `apps`, `1001` and `events` of `/apps/1001/events`. Allocates nothing.
 ///
@@ -15,9 +16,9 @@ struct PathSegments: Sequence, IteratorProtocol {
 
     mutating func next() -> PathSegment? {
         guard !rest.isEmpty else { return nil }
-        let segment = rest.dropFirst()
-        let end = segment.firstIndex(of: UInt8(ascii: "/")) ?? segment.endIndex
-        defer { rest = UnsafeRawBufferPointer(rebasing: rest[end...]) }
+        let segment = UnsafeRawBufferPointer(rebasing: rest.dropFirst())
+        let end = segment.offset(of: UInt8(ascii: "/")) ?? segment.count
+        rest = UnsafeRawBufferPointer(rebasing: segment[end...])
         return PathSegment(raw: UnsafeRawBufferPointer(rebasing: segment[..<end]))
     }
 }

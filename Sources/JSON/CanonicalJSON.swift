@@ -1,5 +1,8 @@
-/// A canonical form of JSON: equal values have equal bytes. Members are sorted by name; of members with the same name,
-/// the last is kept. There is no white space; equal strings have the same escapes, and equal numbers the same digits.
+import Primitives
+
+/// A canonical form of JSON: equal values have equal bytes. Members are sorted by name, as it is written; of members with
+/// the same name, the last is kept. There is no white space; equal strings have the same escapes, and equal numbers the same
+/// digits.
 /// The form resembles that of RFC 8785, but its numbers are exact decimals instead of doubles.
 package enum CanonicalJSON {
     /// The canonical form of a JSON text.
@@ -17,24 +20,49 @@ private struct CanonicalWriter {
     private(set) var json: JSONWriter
     /// The open objects and arrays, the innermost last.
     private var containers: [Container] = []
-    /// The members of the open objects, and the bytes of their names, one after another.
+    /// The members of the open objects.
     private var members: [Member] = []
-    private var names: [UInt8] = []
 
     private struct Container {
         let isObject: Bool
-        /// Where its content begins in the JSON, and its members in ``members`` and ``names``.
+        /// Where its content begins in the JSON, and its members in ``members``.
         let jsonStart: Int
         let membersStart: Int
-        let namesStart: Int
         var isEmpty = true
         var isSorted = true
     }
 
     private struct Member {
-        let name: Range<Int>
-        /// Where the member begins in the JSON, without a comma.
-        let start: Int
+        /// The first eight bytes of the name as it is written: nearly always they decide the order. Zeros are behind a
+        /// shorter one.
+        let prefix: UInt64
+        /// Where the member begins in its object, where its name ends, and where the member does, without commas. The last one
+        /// is set when members are sorted. Small numbers, because sorting moves them.
+        let start: UInt32
+        let nameEnd: UInt32
+        var end: UInt32 = 0
+
+        init(start: Int, nameEnd: Int, in object: UnsafeRawBufferPointer) {
+            (self.start, self.nameEnd) = (UInt32(start), UInt32(nameEnd))
+            var prefix: UInt64 = 0
+            let count = min(8, nameEnd - start - 1)
+            for byte in object[(start + 1)..<(start + 1 + count)] { prefix = prefix << 8 | UInt64(byte) }
+            self.prefix = count > 0 ? prefix << UInt64(64 - 8 * count) : 0
+        }
+
+        /// Whether the prefix is the whole name. No name contains a zero as it is written.
+        var isWholeNamePrefix: Bool { nameEnd - start - 1 <= 8 }
+
+        /// The order of two members by their names: negative if the first one comes first, 0 if the names are equal.
+        @inline(__always)
+        func order(to other: Member, in object: UnsafeRawBufferPointer) -> Int {
+            guard prefix == other.prefix else { return prefix < other.prefix ? -1 : 1 }
+            return name(in: object).order(to: other.name(in: object))
+        }
+
+        private func name(in object: UnsafeRawBufferPointer) -> UnsafeRawBufferPointer {
+            UnsafeRawBufferPointer(rebasing: object[Int(start + 1)..<Int(nameEnd)])
+        }
     }
 
     init(capacity: Int) { json = JSONWriter(capacity: capacity) }
@@ -65,62 +93,66 @@ private struct CanonicalWriter {
         json.raw(byte: isObject ? "{" : "[")
         containers.append(
             Container(
-                isObject: isObject, jsonStart: json.bytes.count, membersStart: members.count, namesStart: names.count))
+                isObject: isObject, jsonStart: json.bytes.count, membersStart: members.count))
     }
 
     /// Separates an array's elements.
     private mutating func element() {
-        guard let last = containers.indices.last, !containers[last].isObject else { return }
-        if !containers[last].isEmpty { json.raw(byte: ",") }
-        containers[last].isEmpty = false
+        let last = containers.count - 1
+        guard last >= 0, !containers[last].isObject else { return }
+        if containers[last].isEmpty { containers[last].isEmpty = false } else { json.raw(byte: ",") }
     }
 
     private mutating func begin(_ name: JSONSlice) {
         let last = containers.count - 1
-        if !containers[last].isEmpty { json.raw(byte: ",") }
-        containers[last].isEmpty = false
+        if containers[last].isEmpty { containers[last].isEmpty = false } else { json.raw(byte: ",") }
         let start = json.bytes.count
-        let nameStart = names.count
-        name.withText { names.append(contentsOf: $0) }
         write(text: name)
-        json.raw(byte: ":")
-        let member = Member(name: nameStart..<names.count, start: start)
-        if containers[last].isSorted, let previous = members[containers[last].membersStart...].last {
-            containers[last].isSorted = precedes(previous, member)
+        let objectStart = containers[last].jsonStart
+        let member = json.bytes.withUnsafeBytes { json in
+            let object = UnsafeRawBufferPointer(rebasing: json[objectStart...])
+            let member = Member(start: start - objectStart, nameEnd: object.count - 1, in: object)
+            if containers[last].isSorted, members.count > containers[last].membersStart {
+                containers[last].isSorted = members[members.count - 1].order(to: member, in: object) < 0
+            }
+            return member
         }
+        json.raw(byte: ":")
         members.append(member)
     }
 
-    private mutating func write(text: JSONSlice) { text.withText { json.string(utf8: $0) } }
+    /// What has no escapes needs none: it is written as it is.
+    private mutating func write(text: JSONSlice) {
+        if text.escaped { text.withText { json.string(utf8: $0) } } else { json.raw(text.raw) }
+    }
 
-    private func precedes(_ one: Member, _ other: Member) -> Bool {
-        names.withUnsafeBytes { names in
-            let (one, other) = (names[one.name], names[other.name])
-            return one.lexicographicallyPrecedes(other)
-        }
+    /// Of members with the same short name, keeps the last, in any order: sorting them would cost more.
+    private static func removeRepeated(from members: inout [Member]) {
+        guard members.count > 16 else { return }
+        var names: Set<UInt64> = []
+        members = members.reversed().filter { !$0.isWholeNamePrefix || names.insert($0.prefix).inserted }
     }
 
     /// Sorts the members of an object that ends. Of members with the same name, the last is kept.
     private mutating func sort(_ object: Container) {
-        defer {
-            members.removeSubrange(object.membersStart...)
-            names.removeSubrange(object.namesStart...)
-        }
+        defer { members.removeLast(members.count - object.membersStart) }
         guard !object.isSorted else { return }
-        let own = members[object.membersStart...]
-        let ends = own.dropFirst().map { $0.start - 1 } + [json.bytes.count]
-        let sorted = zip(own, ends).enumerated().sorted { one, other in
-            if precedes(one.element.0, other.element.0) { return true }
-            return !precedes(other.element.0, one.element.0) && one.offset < other.offset
+        var own = Array(members[object.membersStart...])
+        for index in own.indices {
+            own[index].end = index + 1 < own.count ? own[index + 1].start - 1 : UInt32(json.bytes.count - object.jsonStart)
         }
         let written = Array(json.bytes[object.jsonStart...])
         json.removeLast(written.count)
         written.withUnsafeBytes { written in
-            for (index, (_, (member, end))) in sorted.enumerated() {
-                if index + 1 < sorted.count, !precedes(member, sorted[index + 1].element.0) { continue }
+            Self.removeRepeated(from: &own)
+            own.sort { one, other in
+                let order = one.order(to: other, in: written)
+                return order == 0 ? one.start < other.start : order < 0
+            }
+            for (index, member) in own.enumerated() {
+                if index + 1 < own.count, member.order(to: own[index + 1], in: written) == 0 { continue }
                 if json.bytes.count > object.jsonStart { json.raw(byte: ",") }
-                let range = (member.start - object.jsonStart)..<(end - object.jsonStart)
-                json.raw(UnsafeRawBufferPointer(rebasing: written[range]))
+                json.raw(UnsafeRawBufferPointer(rebasing: written[Int(member.start)..<Int(member.end)]))
             }
         }
     }
@@ -134,6 +166,7 @@ private struct CanonicalNumber {
     init(_ text: UnsafeRawBufferPointer) { self.text = text }
 
     func write(to json: inout JSONWriter) {
+        guard !writesShort(to: &json) else { return }
         let start = text.first == UInt8(ascii: "-") ? 1 : 0
         var end = start
         /// Where the point is; nil: the number has none.
@@ -155,6 +188,17 @@ private struct CanonicalNumber {
         json.raw(byte: "e")
         // The digits between the last one written and the point are zeros; those behind the point are decimals.
         json.integer(exponent + (last < point ? point - last - 1 : point - last))
+    }
+
+    /// Writes a number of few digits, as most are.
+    private func writesShort(to json: inout JSONWriter) -> Bool {
+        guard text.count <= 8, text.allSatisfy({ $0 &- UInt8(ascii: "0") < 10 }) else { return false }
+        var end = text.count
+        while end > 0, text[end - 1] == UInt8(ascii: "0") { end -= 1 }
+        for byte in text[..<end] { json.raw(byte: Unicode.Scalar(byte)) }
+        json.raw(byte: end > 0 ? "e" : "0")
+        if end > 0 { json.raw(byte: Unicode.Scalar(UInt8(ascii: "0") + UInt8(text.count - end))) }
+        return true
     }
 
     /// The exponent, 0 if there is none. Nil if it does not fit.

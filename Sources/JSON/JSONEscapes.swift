@@ -16,6 +16,17 @@ package enum JSONEscapes {
         }
     }
 
+    /// Whether a backslash and `byte` are an escape of two bytes.
+    @inline(__always)
+    static func isSimple(_ byte: UInt8) -> Bool {
+        switch byte {
+        case UInt8(ascii: "\""), UInt8(ascii: "\\"), UInt8(ascii: "/"), UInt8(ascii: "b"), UInt8(ascii: "f"), UInt8(ascii: "n"),
+            UInt8(ascii: "r"), UInt8(ascii: "t"):
+            true
+        default: false
+        }
+    }
+
     /// The value of a hexadecimal digit (0–15). Nil for other bytes.
     static func hex(_ byte: UInt8) -> UInt16? {
         switch byte {
@@ -30,17 +41,21 @@ package enum JSONEscapes {
     static func decode(_ content: UnsafeRawBufferPointer) -> String {
         String(unsafeUninitializedCapacity: decodedCount(of: content)) { text in
             var (index, count) = (0, 0)
+            let room = UnsafeMutableRawBufferPointer(text)
             while index < content.count {
-                let plain = backslash(in: content, from: index) ?? content.count
-                if plain > index {
-                    UnsafeMutableRawBufferPointer(rebasing: UnsafeMutableRawBufferPointer(text)[count...])
-                        .copyMemory(from: UnsafeRawBufferPointer(rebasing: content[index..<plain]))
-                    count += plain - index
-                    index = plain
-                }
-                while index < content.count, content[index] == UInt8(ascii: "\\") {
+                if content[index] == UInt8(ascii: "\\") {
                     let scalar = scalar(in: content, at: &index)
                     count += write(scalar, to: text, at: count)
+                } else if index &+ 8 <= content.count, count &+ 8 <= room.count {
+                    // Copies eight bytes; those from a backslash on are overwritten later.
+                    let word = content.loadUnaligned(fromByteOffset: index, as: UInt64.self)
+                    room.storeBytes(of: word, toByteOffset: count, as: UInt64.self)
+                    let marks = backslashes(in: UInt64(littleEndian: word))
+                    let plain = marks == 0 ? 8 : marks.trailingZeroBitCount >> 3
+                    (index, count) = (index &+ plain, count &+ plain)
+                } else {
+                    text[count] = content[index]
+                    (index, count) = (index &+ 1, count &+ 1)
                 }
             }
             return count
@@ -156,15 +171,20 @@ package enum JSONEscapes {
         return length
     }
 
+    /// A bit for the lowest of eight bytes that is a backslash; 0 if there is none. Bits above the lowest mean nothing.
+    @inline(__always)
+    private static func backslashes(in word: UInt64) -> UInt64 {
+        let ones: UInt64 = 0x0101_0101_0101_0101
+        let difference = word ^ (ones &* UInt64(UInt8(ascii: "\\")))
+        return (difference &- ones) & ~difference & (ones &* 0x80)
+    }
+
     /// The index of the first backslash; nil if there is none. Looks at eight bytes at a time.
     @inline(__always)
     private static func backslash(in json: UnsafeRawBufferPointer, from start: Int) -> Int? {
-        let ones: UInt64 = 0x0101_0101_0101_0101
         var index = start
         while index &+ 8 <= json.count {
-            let word = UInt64(littleEndian: json.loadUnaligned(fromByteOffset: index, as: UInt64.self))
-            let difference = word ^ (ones &* UInt64(UInt8(ascii: "\\")))
-            let marks = (difference &- ones) & ~difference & (ones &* 0x80)
+            let marks = backslashes(in: UInt64(littleEndian: json.loadUnaligned(fromByteOffset: index, as: UInt64.self)))
             if marks != 0 { return index &+ marks.trailingZeroBitCount >> 3 }
             index &+= 8
         }

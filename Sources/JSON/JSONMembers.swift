@@ -6,21 +6,22 @@
 package struct JSONMembers<Name: CaseIterable & Hashable & RawRepresentable<String>> {
     package typealias Value = JSONMemberValue
 
-    private var values: [Name: Value] = [:]
+    // All of it is inlined, because generic code that is not specialised costs more than reading a small object.
+    @usableFromInline var values: [Name: Value] = [:]
 
     /// The member's value. Nil if the object does not contain it.
-    package subscript(name: Name) -> Value? { values[name] }
+    @inlinable package subscript(name: Name) -> Value? { values[name] }
 
     /// - Throws: ``JSONMembersError`` if `object` is not a JSON object, or contains a listed member twice.
-    package init(of object: [UInt8]) throws(JSONMembersError) {
+    @inlinable package init(of object: [UInt8]) throws(JSONMembersError) {
         let names = Array(Name.allCases)
         let members = try ListedMembers(names.map(\.rawValue), of: object)
-        for (name, value) in zip(names, members.values) { if let value { values[name] = value } }
+        for (index, value) in members.values.enumerated() { if let value { values[names[index]] = value } }
     }
 }
 
 /// A member's value, copied.
-package enum JSONMemberValue: Equatable {
+@usableFromInline package enum JSONMemberValue: Equatable {
     case text(String)
     /// A number, as written.
     case number(String)
@@ -33,14 +34,14 @@ package enum JSONMemberValue: Equatable {
 
 /// The values of those members that have one of some names. Not generic, because the compiler would not specialise it for
 /// the names of other modules: members that nobody asks for would cost the most.
-private struct ListedMembers {
+@usableFromInline struct ListedMembers {
     /// In the order of the names; nil if the object does not contain the member.
-    private(set) var values: [JSONMemberValue?]
+    @usableFromInline private(set) var values: [JSONMemberValue?]
     private let names: [String]
     /// A bit for each length that a name has. A member of another length is not looked up.
     private let lengths: UInt64
 
-    init(_ names: [String], of object: [UInt8]) throws(JSONMembersError) {
+    @usableFromInline init(_ names: [String], of object: [UInt8]) throws(JSONMembersError) {
         self.names = names
         values = Array(repeating: nil, count: names.count)
         lengths = names.reduce(0) { $0 | 1 << UInt64($1.utf8.count) }

@@ -1,3 +1,5 @@
+import Primitives
+
 /// The reason why a text is not the expected JSON, and its position.
 package struct JSONError: Error, Equatable {
     /// The problem, worded so that it can follow "invalid JSON: ".
@@ -22,10 +24,17 @@ package struct JSONReader {
     /// The maximum number of nested objects and arrays. The limit keeps hostile input from exhausting the stack.
     package static let depthMax = 64
 
-    private let bytes: UnsafeRawBufferPointer
-    private var position = 0
+    private let start: UnsafeRawPointer
+    private let end: UnsafeRawPointer
+    /// The address of the next byte. Addresses cost half of what indices and optional bytes do.
+    private var next: UnsafeRawPointer
 
-    private init(_ bytes: UnsafeRawBufferPointer) { self.bytes = bytes }
+    private init(_ bytes: UnsafeRawBufferPointer) {
+        let empty = UnsafeRawPointer(bitPattern: 1)!
+        start = bytes.baseAddress ?? empty
+        end = start + bytes.count
+        next = start
+    }
 
     /// Parses a text that must be one object. Calls `member` for each member, in the order written.
     /// - Throws: ``JSONError`` if the text is not JSON or not an object; rethrows errors of `member`.
@@ -36,7 +45,7 @@ package struct JSONReader {
         reader.skipSpace()
         guard reader.peek == UInt8(ascii: "{") else { throw reader.error("expected an object") }
         try reader.members(depth: 1, member)
-        try reader.end()
+        try reader.finish()
     }
 
     /// Parses a text that must be one array. Calls `element` for each element, in order.
@@ -46,7 +55,7 @@ package struct JSONReader {
         reader.skipSpace()
         guard reader.peek == UInt8(ascii: "[") else { throw reader.error("expected an array") }
         try reader.elements(depth: 1, element)
-        try reader.end()
+        try reader.finish()
     }
 
     /// Parses a text that must be one value of any kind.
@@ -55,7 +64,7 @@ package struct JSONReader {
         var reader = JSONReader(bytes)
         reader.skipSpace()
         let value = try reader.value(depth: 0)
-        try reader.end()
+        try reader.finish()
         return value
     }
 
@@ -66,20 +75,20 @@ package struct JSONReader {
         var reader = JSONReader(bytes)
         reader.skipSpace()
         try reader.walk(depth: 1, token)
-        try reader.end()
+        try reader.finish()
     }
 
     // MARK: The grammar
 
     private mutating func value(depth: Int) throws(JSONError) -> JSONSlice {
-        let start = position
+        let first = next
         switch peek {
         case UInt8(ascii: "{"):
             try skipContainer(depth: depth + 1)
-            return JSONSlice(kind: .object, raw: slice(from: start), escaped: false)
+            return JSONSlice(kind: .object, raw: slice(from: first), escaped: false)
         case UInt8(ascii: "["):
             try skipContainer(depth: depth + 1)
-            return JSONSlice(kind: .array, raw: slice(from: start), escaped: false)
+            return JSONSlice(kind: .array, raw: slice(from: first), escaped: false)
         default: return try scalar()
         }
     }
@@ -87,7 +96,7 @@ package struct JSONReader {
     /// A value that is neither an object nor an array.
     @inline(__always)
     private mutating func scalar() throws(JSONError) -> JSONSlice {
-        let start = position
+        let first = next
         var escaped = false
         let kind: JSONSlice.Kind
         switch peek {
@@ -107,7 +116,7 @@ package struct JSONReader {
             try number()
             kind = .number
         }
-        return JSONSlice(kind: kind, raw: slice(from: start), escaped: escaped)
+        return JSONSlice(kind: kind, raw: slice(from: first), escaped: escaped)
     }
 
     /// Skips an object or array with all that it contains.
@@ -178,10 +187,10 @@ package struct JSONReader {
     /// A member's name, and the colon and the white space behind it, which it skips.
     @inline(__always)
     private mutating func name() throws(JSONError) -> JSONSlice {
-        let start = position
+        let first = next
         guard peek == UInt8(ascii: "\"") else { throw error("expected a member's name") }
         let escaped = try string()
-        let key = JSONSlice(kind: .string, raw: slice(from: start), escaped: escaped)
+        let key = JSONSlice(kind: .string, raw: slice(from: first), escaped: escaped)
         skipSpace()
         guard accept(":") else { throw error("expected ':'") }
         skipSpace()
@@ -203,30 +212,30 @@ package struct JSONReader {
     @inline(__always)
     private mutating func enter(_ depth: Int) throws(JSONError) {
         guard depth <= Self.depthMax else { throw error("nested deeper than \(Self.depthMax) levels") }
-        position += 1
+        next += 1
     }
 
     /// Skips a string. Returns whether it contains escapes.
     private mutating func string() throws(JSONError) -> Bool {
-        position += 1  // "
+        next += 1  // "
         var escaped = false
         while true {
             skipPlainText()
             // Looks for plain text again only after a plain byte: in a text of escapes there is none.
             while true {
-                guard let byte = peek else { throw error("unterminated string") }
-                if byte == UInt8(ascii: "\\") {
+                let byte = peek
+                if byte == UInt8(ascii: "\"") {
+                    next += 1
+                    return escaped
+                } else if byte == UInt8(ascii: "\\") {
                     escaped = true
                     try escape()
                 } else if byte >= 0x80 {
                     try multibyteScalar(byte)
-                } else if byte == UInt8(ascii: "\"") {
-                    position += 1
-                    return escaped
                 } else if byte < 0x20 {
-                    throw error("control character in a string")
+                    throw error(next == end ? "unterminated string" : "control character in a string")
                 } else {
-                    position += 1
+                    next += 1
                     break
                 }
             }
@@ -235,11 +244,12 @@ package struct JSONReader {
 
     /// Skips plain bytes, eight at a time: neither a quote, a backslash, a control character nor part of a multibyte
     /// scalar. A string consists mostly of plain bytes. The last seven bytes of the text are left to the caller.
+    @inline(__always)
     private mutating func skipPlainText() {
         let ones: UInt64 = 0x0101_0101_0101_0101
         let highs: UInt64 = 0x8080_8080_8080_8080
-        while position &+ 8 <= bytes.count {
-            let word = UInt64(littleEndian: bytes.loadUnaligned(fromByteOffset: position, as: UInt64.self))
+        while end - next >= 8 {
+            let word = UInt64(littleEndian: next.loadUnaligned(as: UInt64.self))
             // (x - ones) & ~x & highs marks the zero bytes of x. Here the x are `quote` and `backslash`, whose bytes
             // are zero where the text has a quote or a backslash. With 0x20 instead of 1, the formula marks control
             // characters; `word & highs` marks multibyte scalars. A borrow may also mark the byte above, which does no
@@ -250,26 +260,26 @@ package struct JSONReader {
                 ((quote &- ones) & ~quote) | ((backslash &- ones) & ~backslash)
                 | ((word &- (ones &* 0x20)) & ~word) | word
             guard special & highs == 0 else {
-                position &+= (special & highs).trailingZeroBitCount >> 3
+                next += (special & highs).trailingZeroBitCount >> 3
                 return
             }
-            position &+= 8
+            next += 8
         }
     }
 
     @inline(__always)
     private mutating func escape() throws(JSONError) {
-        position += 1  // backslash
-        switch peek {
-        case .some(let byte) where JSONEscapes.simple(byte) != nil:
-            position += 1
-        case UInt8(ascii: "u"):
-            position += 1
+        next += 1  // backslash
+        let byte = peek
+        if JSONEscapes.isSimple(byte) {
+            next += 1
+        } else if byte == UInt8(ascii: "u") {
+            next += 1
             for _ in 0..<4 {
-                guard let byte = peek, JSONEscapes.hex(byte) != nil else { throw error("expected four hex digits") }
-                position += 1
+                guard JSONEscapes.hex(peek) != nil else { throw error("expected four hex digits") }
+                next += 1
             }
-        default:
+        } else {
             throw error("unknown escape")
         }
     }
@@ -279,12 +289,12 @@ package struct JSONReader {
     @inline(__always)
     private mutating func multibyteScalar(_ lead: UInt8) throws(JSONError) {
         let count = lead < 0xE0 ? 2 : lead < 0xF0 ? 3 : 4
-        guard lead >= 0xC2, lead <= 0xF4, position + count <= bytes.count else { throw error("invalid UTF-8") }
-        let second = bytes[position + 1]
+        guard lead >= 0xC2, lead <= 0xF4, count <= end - next else { throw error("invalid UTF-8") }
+        let second = next.load(fromByteOffset: 1, as: UInt8.self)
         var isValid = second & 0xC0 == 0x80
         if count > 2 {
-            isValid = isValid && bytes[position + 2] & 0xC0 == 0x80
-            if count > 3 { isValid = isValid && bytes[position + 3] & 0xC0 == 0x80 }
+            isValid = isValid && next.load(fromByteOffset: 2, as: UInt8.self) & 0xC0 == 0x80
+            if count > 3 { isValid = isValid && next.load(fromByteOffset: 3, as: UInt8.self) & 0xC0 == 0x80 }
             // After these four, the second byte has a narrower range.
             switch lead {
             case 0xE0: isValid = isValid && second >= 0xA0
@@ -295,20 +305,20 @@ package struct JSONReader {
             }
         }
         guard isValid else { throw error("invalid UTF-8") }
-        position += count
+        next += count
     }
 
     @inline(__always)
     private mutating func number() throws(JSONError) {
-        let start = position
-        if peek == UInt8(ascii: "-") { position &+= 1 }
+        let first = next
+        if peek == UInt8(ascii: "-") { next += 1 }
         if peek == UInt8(ascii: "0") {
-            position &+= 1
+            next += 1
         } else {
-            guard digits() else { throw error("expected a value", at: start) }
+            guard digits() else { throw error("expected a value", at: first) }
         }
         // Most numbers end here.
-        guard let next = peek, next == UInt8(ascii: ".") || next | 0x20 == UInt8(ascii: "e") else { return }
+        guard peek == UInt8(ascii: ".") || peek | 0x20 == UInt8(ascii: "e") else { return }
         if accept(".") { guard digits() else { throw error("expected digits after '.'") } }
         if accept("e") || accept("E") {
             if !accept("+") { _ = accept("-") }
@@ -318,46 +328,45 @@ package struct JSONReader {
 
     @inline(__always)
     private mutating func digits() -> Bool {
-        let start = position
-        while position < bytes.count, bytes[position] &- UInt8(ascii: "0") < 10 { position &+= 1 }
-        return position > start
+        let first = next
+        while peek &- UInt8(ascii: "0") < 10 { next += 1 }
+        return next > first
     }
 
     private mutating func literal(_ text: StaticString) throws(JSONError) {
-        let end = position + text.utf8CodeUnitCount
-        guard end <= bytes.count, text.withUTF8Buffer({ bytes[position..<end].elementsEqual($0) }) else {
-            throw error("expected a value")
-        }
-        position = end
+        guard UnsafeRawBufferPointer(start: next, count: end - next).hasPrefix(text) else { throw error("expected a value") }
+        next += text.utf8CodeUnitCount
     }
 
     // MARK: The bytes
 
+    /// The next byte; 0, which no JSON contains, at the end.
     @inline(__always)
-    private var peek: UInt8? { position < bytes.count ? bytes[position] : nil }
+    private var peek: UInt8 { next < end ? next.load(as: UInt8.self) : 0 }
 
-    private func slice(from start: Int) -> UnsafeRawBufferPointer {
-        UnsafeRawBufferPointer(rebasing: bytes[start..<position])
+    @inline(__always)
+    private func slice(from first: UnsafeRawPointer) -> UnsafeRawBufferPointer {
+        UnsafeRawBufferPointer(start: first, count: next - first)
     }
 
     @inline(__always)
     private mutating func accept(_ character: Unicode.Scalar) -> Bool {
         guard peek == UInt8(ascii: character) else { return false }
-        position += 1
+        next += 1
         return true
     }
 
     @inline(__always)
     private mutating func skipSpace() {
-        while let byte = peek, byte <= 0x20, byte == 0x20 || byte == 0x0A || byte == 0x0D || byte == 0x09 { position &+= 1 }
+        while case let byte = peek, byte <= 0x20, byte == 0x20 || byte == 0x0A || byte == 0x0D || byte == 0x09 { next += 1 }
     }
 
-    private mutating func end() throws(JSONError) {
+    private mutating func finish() throws(JSONError) {
         skipSpace()
-        guard position == bytes.count else { throw error("unexpected text after the value") }
+        guard next == end else { throw error("unexpected text after the value") }
     }
 
-    private func error(_ problem: String, at offset: Int? = nil) -> JSONError {
-        JSONError(problem: problem, offset: offset ?? position)
+    private func error(_ problem: String, at place: UnsafeRawPointer? = nil) -> JSONError {
+        JSONError(problem: problem, offset: (place ?? next) - start)
     }
 }

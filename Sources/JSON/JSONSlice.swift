@@ -10,7 +10,7 @@ package struct JSONSlice {
     /// The bytes as written, including a string's quotes.
     package let raw: UnsafeRawBufferPointer
     /// Whether this is a string that contains escapes.
-    private let escaped: Bool
+    let escaped: Bool
 
     init(kind: Kind, raw: UnsafeRawBufferPointer, escaped: Bool) {
         self.kind = kind
@@ -79,6 +79,12 @@ package struct JSONSlice {
     private func equals(_ text: UnsafeRawBufferPointer) -> Bool {
         guard kind == .string else { return false }
         guard escaped else { return raw.count - 2 == text.count && content.hasSameBytes(as: text) }
+        // No letter or digit has an escape of two bytes. Most names begin with one.
+        if raw[1] == UInt8(ascii: "\\"), raw[2] != UInt8(ascii: "u"), let first = text.first, first >= UInt8(ascii: "0"),
+            first != UInt8(ascii: "\\")
+        {
+            return false
+        }
         return JSONEscapes.decodes(content, to: text)
     }
 

@@ -1,5 +1,6 @@
 import Crypto
 import JSON
+import Primitives
 
 /// A JWE in compact form (RFC 7516 section 7.1) whose content is encrypted directly with a shared key (`dir`), parsed but
 /// not verified.
@@ -27,7 +28,7 @@ struct JWE {
 
     /// - Parameter value: at most ``JWT/bytesMax`` bytes are read; a longer value is not opened.
     init(_ value: String) {
-        let bytes = Array(value.utf8.prefix(JWT.bytesMax))
+        let bytes = value.withBytes { Array($0.prefix(JWT.bytesMax)) }
         let parts = bytes.split(separator: UInt8(ascii: "."), maxSplits: 5, omittingEmptySubsequences: false)
         let decoded = parts.map { Base64URL.bytes($0) }
         guard value.utf8.count <= JWT.bytesMax, parts.count == 5, parts[1].isEmpty, let header = decoded[0],

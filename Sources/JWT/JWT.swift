@@ -1,5 +1,6 @@
 import Crypto
 import JSON
+import Primitives
 
 /// Why a token is invalid, for developers. Quotes neither the token nor a secret.
 struct TokenError: Error, Equatable {
@@ -46,13 +47,28 @@ package struct JWT {
     init(_ token: String) throws(TokenError) {
         guard token.utf8.count <= Self.bytesMax else { throw TokenError("The token exceeds \(Self.bytesMax) bytes") }
         let bytes = Array(token.utf8)
-        let parts = bytes.split(separator: UInt8(ascii: "."), maxSplits: 3, omittingEmptySubsequences: false)
-        guard parts.count == 3 else { throw TokenError("Expected a signed JWT: three parts with dots between them") }
+        guard let parts = Self.parts(bytes) else {
+            throw TokenError("Expected a signed JWT: three parts with dots between them")
+        }
         let header = try Self.decoded(parts[0], "header")
         payload = try Self.decoded(parts[1], "payload")
         signature = try Self.decoded(parts[2], "signature")
         signedBytes = Array(bytes[..<parts[1].endIndex])
         (algorithm, keyID) = try Self.header(header)
+    }
+
+    /// The three parts of a token; nil if there are fewer or more.
+    private static func parts(_ bytes: [UInt8]) -> [ArraySlice<UInt8>]? {
+        bytes.withUnsafeBytes { text in
+            var parts: [ArraySlice<UInt8>] = []
+            var start = 0
+            while let length = UnsafeRawBufferPointer(rebasing: text[start...]).offset(of: UInt8(ascii: ".")) {
+                guard parts.count < 2 else { return nil }
+                parts.append(bytes[start..<start + length])
+                start += length + 1
+            }
+            return parts.count == 2 ? parts + [bytes[start...]] : nil
+        }
     }
 
     private static func decoded(_ part: ArraySlice<UInt8>, _ name: String) throws(TokenError) -> [UInt8] {

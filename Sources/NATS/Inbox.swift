@@ -4,7 +4,7 @@ import Threads
 /// What waits to be reported by the connection's thread: messages from cnats's delivery thread, and grants.
 final class Inbox: Sendable {
     enum Item: Sendable {
-        /// A natsMsg, as a number because pointers are not Sendable. Whoever takes it frees it.
+        /// A natsMsg, as a number because pointers are not Sendable. The thread that takes it frees it.
         case message(token: UInt64, session: Int, address: UInt)
         case granted([UInt64])
     }

@@ -65,7 +65,7 @@ package final class NATSConnection: Sendable {
     private let link: LinkState
     private let threads: Lock<[Thread]>
 
-    /// Begins to connect in the background. Whoever creates a connection must close it: its threads keep it alive.
+    /// Begins to connect in the background. The creator of a connection must close it: its threads keep it alive.
     /// - Parameter onEvents: called on the connection's thread, with all events that wait. It should return soon: nothing
     ///   is read or sent meanwhile.
     package init(_ options: Options, onEvents: @escaping @Sendable ([Event]) -> Void) {

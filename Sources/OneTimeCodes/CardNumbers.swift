@@ -32,14 +32,19 @@ package enum CardNumbers {
         while index < text.count {
             let byte = text[index]
             // Most texts are letters.
-            if !groups.isInGroup, byte | 0x20 >= UInt8(ascii: "a"), byte < 0x7F {
+            if !groups.isInGroup, isLetter(byte) {
                 groups.removeAll()
-                index += 1
+                repeat { index += 1 } while index < text.count && isLetter(text[index])
                 continue
             }
-            let (scalar, count) = byte < 0x80 ? (Unicode.Scalar(byte), 1) : Unicode.Scalar.decode(text, at: index)
-            index += count
-            switch scalar.part {
+            let part: NumberPart
+            if byte < 0x80 {
+                (part, index) = (NumberPart(ascii: byte), index + 1)
+            } else {
+                let (scalar, count) = scalar(in: text, at: index)
+                (part, index) = (NumberPart(scalar), index + count)
+            }
+            switch part {
             case .digit(let digit): groups.append(digit)
             case .separator: if groups.endGroup() { return true }
             case .other:
@@ -50,8 +55,13 @@ package enum CardNumbers {
         return groups.endGroup()
     }
 
+    /// Whether a byte is a letter, or one of a few other characters that are no part of a number.
+    private static func isLetter(_ byte: UInt8) -> Bool { byte | 0x20 >= UInt8(ascii: "a") && byte < 0x7F }
+
     /// Whether the integer part of a JSON number is one. An exponent may move its point.
     static func occur(inNumber text: UnsafeRawBufferPointer) -> Bool {
+        // So few digits are none, and most numbers have no exponent.
+        if text.count < lengths.lowerBound, text.allSatisfy({ $0 | 0x20 != UInt8(ascii: "e") }) { return false }
         let start = text.first == UInt8(ascii: "-") ? 1 : 0
         let mantissaEnd = text.firstIndex { $0 | 0x20 == UInt8(ascii: "e") } ?? text.count
         let point = text[..<mantissaEnd].firstIndex(of: UInt8(ascii: ".")) ?? mantissaEnd
@@ -80,20 +90,20 @@ package enum CardNumbers {
     /// Groups of digits that follow each other, as far back as a card's number may begin.
     private struct DigitGroups {
         /// For each of the last digits, the sum of those before it. One of the two sums doubles every second digit from the
-        /// first one, the other from the second one: where a number ends decides which one counts.
-        private var sums = InlineArray<2, InlineArray<32, Int>>(repeating: InlineArray(repeating: 0))
-        /// A bit for each of the last 32 digits: whether a group begins with it.
+        /// first one, the other, 32 places behind it, from the second one: where a number ends decides which one counts.
+        private var sums = InlineArray<64, Int>(repeating: 0)
+        /// A bit for each of the last 32 digits, the last one lowest: whether a group begins with it.
         private var begins: UInt32 = 0
         private var count = 0
         private(set) var isInGroup = false
 
         mutating func append(_ digit: UInt8) {
             let (place, next) = (count & 31, (count + 1) & 31)
-            begins = begins & ~(1 << UInt32(place)) | (isInGroup ? 0 : 1 << UInt32(place))
+            begins = begins << 1 | (isInGroup ? 0 : 1)
             isInGroup = true
             let (once, twice) = (Int(digit), Int(digit) * 2 - (digit > 4 ? 9 : 0))
-            sums[0][next] = sums[0][place] + (count & 1 == 0 ? twice : once)
-            sums[1][next] = sums[1][place] + (count & 1 == 0 ? once : twice)
+            sums[next] = sums[place] &+ (count & 1 == 0 ? twice : once)
+            sums[32 + next] = sums[32 + place] &+ (count & 1 == 0 ? once : twice)
             count += 1
         }
 
@@ -103,53 +113,29 @@ package enum CardNumbers {
         mutating func endGroup() -> Bool {
             guard isInGroup else { return false }
             isInGroup = false
-            for length in CardNumbers.lengths where length <= count && begins >> UInt32((count - length) & 31) & 1 == 1 {
-                let sum = sums[count & 1][count & 31] - sums[count & 1][(count - length) & 31]
-                if sum > 0, sum.isMultiple(of: 10) { return true }
+            // A bit for each length that a number has which begins with a group; the shortest lowest.
+            var possible = begins >> UInt32(CardNumbers.lengths.lowerBound - 1) & (1 << UInt32(CardNumbers.lengths.count) - 1)
+            let start = (count & 1) * 32
+            while possible > 0 {
+                let length = CardNumbers.lengths.lowerBound + possible.trailingZeroBitCount
+                let sum = sums[start + (count & 31)] &- sums[start + ((count - length) & 31)]
+                if sum > 0, UInt8(truncatingIfNeeded: sum) % 10 == 0 { return true }
+                possible &= possible - 1
             }
             return false
         }
 
         mutating func removeAll() { (count, begins) = (0, 0) }
     }
-}
 
-extension Unicode.Scalar {
     /// Reads the scalar at `index`, which is not ASCII.
     /// - Parameter text: UTF-8.
-    fileprivate static func decode(_ text: UnsafeRawBufferPointer, at index: Int) -> (scalar: Unicode.Scalar, count: Int) {
+    @inline(__always)
+    private static func scalar(in text: UnsafeRawBufferPointer, at index: Int) -> (value: UInt32, count: Int) {
         let lead = UInt32(text[index])
         let count = lead < 0xE0 ? 2 : lead < 0xF0 ? 3 : 4
         var value = lead & (0x7F >> UInt32(count))
         for offset in 1..<count { value = value << 6 | UInt32(text[index + offset]) & 0x3F }
-        return (Unicode.Scalar(value) ?? "\u{FFFD}", count)
-    }
-
-    /// What a scalar is in a number.
-    fileprivate enum Part {
-        /// A decimal digit of any script: full-width digits are digits, too.
-        case digit(UInt8)
-        /// White space, a dash, or a character that is not seen, such as a zero-width space.
-        case separator
-        case other
-    }
-
-    fileprivate var part: Part {
-        if isASCII {
-            switch value {
-            case 0x30...0x39: return .digit(UInt8(value - 0x30))
-            case 0x09...0x0D, 0x20, 0x2D: return .separator
-            default: return .other
-            }
-        }
-        // One look-up suffices for most scalars.
-        switch properties.generalCategory {
-        case .spaceSeparator, .lineSeparator, .paragraphSeparator, .dashPunctuation, .format: return .separator
-        case .control: return properties.isWhitespace ? .separator : .other
-        case .decimalNumber, .otherNumber:
-            guard [.decimal, .digit].contains(properties.numericType), let value = properties.numericValue else { return .other }
-            return .digit(UInt8(value))
-        default: return .other
-        }
+        return (value, count)
     }
 }

@@ -1,5 +1,5 @@
 /// The codes to phones without an account whose numbers begin with the same calling code and three digits. If many codes in
-/// a row bring no sign-in, somebody has them sent for the fees of the numbers: the prefix then stops for an hour.
+/// a row bring no sign-in, they are sent for the fees of the numbers: the prefix then stops for an hour.
 package struct CodePrefix: Equatable, Sendable {
     /// Codes without a sign-in that stop the prefix.
     package static let unusedMax = 50

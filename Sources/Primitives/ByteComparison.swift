@@ -22,6 +22,13 @@ extension UnsafeRawBufferPointer {
         text.utf8.count == count && text.withBytes { hasSameBytes(as: $0) }
     }
 
+    /// The order of the buffer and another one by their bytes: negative if the buffer comes first, 0 if they are equal.
+    @inlinable package func order(to other: UnsafeRawBufferPointer) -> Int {
+        guard let start = baseAddress, let otherStart = other.baseAddress else { return count - other.count }
+        let order = Int(memcmp(start, otherStart, Swift.min(count, other.count)))
+        return order == 0 ? count - other.count : order
+    }
+
     /// Whether the buffer begins with the bytes of `text`.
     @inlinable package func hasPrefix(_ text: StaticString) -> Bool {
         count >= text.utf8CodeUnitCount && self[..<text.utf8CodeUnitCount].hasSameBytes(as: text)

@@ -21,7 +21,7 @@ package struct Limits: Equatable, Sendable {
     package var connections = 0
     /// Subscriptions of one connection (1–100,000). Over the limit: an error event.
     package var subscriptions = 5_000
-    /// Occupied channels of the application, and users whom somebody watches (0–10,000,000); 0 means no limit. Over the
+    /// Occupied channels of the application, and users who are watched (0–10,000,000); 0 means no limit. Over the
     /// limit: an error event.
     package var channels = 500_000
     /// Subscriptions of all connections of the application, and the users of their watchlists (0–100,000,000); 0 means no

@@ -59,7 +59,7 @@ struct Agenda<Work> {
     }
 
     /// When the turn has no more time for steps: it keeps that of the other kinds.
-    private var stepsEnd: UInt64 {
-        beganAt + Self.turn - (queues[1].isEmpty ? 0 : Self.slice) - (queues[2].isEmpty ? 0 : Self.slice)
-    }
+    var stepsEnd: UInt64 { beganAt + Self.turn - time(keptFor: .change) - time(keptFor: .bulk) }
+
+    private func time(keptFor kind: Kind) -> UInt64 { queues[kind.rawValue].isEmpty ? 0 : Self.slice }
 }

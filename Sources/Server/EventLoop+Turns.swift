@@ -18,6 +18,8 @@ extension EventLoop {
         case drop(SocketID)
         /// Look at a client that was above its rate of messages.
         case resume(SocketID)
+        /// ``EventLoop/tick()``
+        case tick
         /// End connections whose deadlines have passed.
         case expire
         /// ``EventLoopDelegate/performDeferred()``
@@ -60,6 +62,7 @@ extension EventLoop {
             // A connection may have been closed by the library since.
             if connections.phase(of: socket) == .dropped { transport.close(connections[socket.slot].transport) }
         case .resume(let socket): if !isStopping { resume(socket) }
+        case .tick: tick()
         case .expire: if !isStopping { expire() }
         case .deferred: delegate.performDeferred()
         }

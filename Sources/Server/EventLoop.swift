@@ -22,7 +22,7 @@ package final class EventLoop: TransportDelegate {
     let wakeup: Wakeup
     /// The sockets. Set at the end of `init` and never changed.
     private(set) var transport: Transport!
-    private var listener: Listener?
+    var listener: Listener?
     /// The time after which a loop that has stopped accepting for lack of descriptors checks for free ones.
     private static let acceptRetrySeconds = 0.1
     /// Nil unless the loop is draining or has drained.
@@ -43,9 +43,12 @@ package final class EventLoop: TransportDelegate {
     /// When the connection that is being read has to wait for its next turn.
     var visitEnd: UInt64 = 0
     /// Whether ``Work/accept`` is on the agenda.
-    private var awaitsAccept = false
+    var awaitsAccept = false
     /// Whether ``Work/expire`` is on the agenda.
     var awaitsExpiry = false
+    /// Whether messages of other threads wait for which the turn had no time. Until they are performed, the loop does nothing
+    /// else: what clients have sent comes after them.
+    private var hasMessages = false
     /// Whether the loop has ended: no connection is read any more.
     private(set) var isStopping = false
 
@@ -90,8 +93,8 @@ package final class EventLoop: TransportDelegate {
     // libev's watchers. libev keeps their addresses, so they must not move.
     private let turnBeginWatcher = UnsafeMutablePointer<ev_check>.allocate(capacity: 1)
     private let turnEndWatcher = UnsafeMutablePointer<ev_prepare>.allocate(capacity: 1)
-    private let acceptWatcher = UnsafeMutablePointer<ev_io>.allocate(capacity: 1)
-    private let acceptRetryTimer = UnsafeMutablePointer<ev_timer>.allocate(capacity: 1)
+    let acceptWatcher = UnsafeMutablePointer<ev_io>.allocate(capacity: 1)
+    let acceptRetryTimer = UnsafeMutablePointer<ev_timer>.allocate(capacity: 1)
     private let drainTimer = UnsafeMutablePointer<ev_timer>.allocate(capacity: 1)
     private let tickTimer = UnsafeMutablePointer<ev_timer>.allocate(capacity: 1)
 
@@ -139,6 +142,7 @@ package final class EventLoop: TransportDelegate {
     /// on the loop's thread.
     package func shutDown() {
         isStopping = true
+        performMessages(until: .max)
         // `stop` has ended the last turn before its end, and one turn may not send all that is left.
         repeat {
             agenda.beginTurn(at: clock())
@@ -167,89 +171,6 @@ package final class EventLoop: TransportDelegate {
 
     /// Ends ``run()`` after the current turn.
     package func stop() { ev_break(wakeup.loop, Int32(EVBREAK_ALL)) }
-
-    // MARK: Accepting
-
-    /// Starts accepting connections. The delegate distributes them over the loops.
-    package func listen(on listener: Listener) {
-        self.listener = listener
-        let this = Unmanaged.passUnretained(self).toOpaque()
-        clibev_io_init(acceptWatcher, Self.acceptCallback, listener.descriptor, Int32(EV_READ), this)
-        ev_io_start(wakeup.loop, acceptWatcher)
-    }
-
-    /// Stops accepting and frees the port.
-    package func stopListening() {
-        guard let listener else { return }
-        ev_io_stop(wakeup.loop, acceptWatcher)
-        ev_timer_stop(wakeup.loop, acceptRetryTimer)
-        listener.stop()
-        self.listener = nil
-    }
-
-    private func acceptReady() {
-        guard !awaitsAccept else { return }
-        if agenda.permits(.change, at: clock()) { return accept() }
-        // New connections wait in the kernel while the loop has not done with the ones before.
-        awaitsAccept = true
-        agenda.add(.accept, .change)
-    }
-
-    func accept() {
-        awaitsAccept = false
-        guard let listener, !isStopping else { return }
-        // At most 64 at once, so that a burst of new connections does not delay open ones.
-        for _ in 0..<64 {
-            guard !budget.isExhausted else { return pauseAccepting() }
-            switch listener.accept() {
-            case .wouldBlock: return
-            case .exhausted: return pauseAccepting()
-            case .accepted(var connection):
-                // The connections of proxies are counted once their client is known.
-                connection.isCounted = !options.proxies.contains(connection.address)
-                guard !connection.isCounted || admit(connection.address) else {
-                    connection.drop()
-                    continue
-                }
-                budget.reserve()
-                delegate.accepted(connection)
-            }
-        }
-    }
-
-    /// Stops accepting until ``retryAccepting()`` finds free descriptors.
-    private func pauseAccepting() {
-        ev_io_stop(wakeup.loop, acceptWatcher)
-        ev_timer_again(wakeup.loop, acceptRetryTimer)
-        metrics.add(to: .acceptPauses)
-    }
-
-    /// Resumes accepting if the budget allows it. A timer calls this. The alternative, that each loop notifies the
-    /// accepting loop when it closes a connection, would be more complex and no better.
-    private func retryAccepting() {
-        guard !budget.isExhausted else { return }
-        ev_timer_stop(wakeup.loop, acceptRetryTimer)
-        ev_io_start(wakeup.loop, acceptWatcher)
-    }
-
-    /// Serves an accepted connection on this loop, when its turn comes.
-    package func adoptLater(_ connection: Listener.AcceptedSocket) { agenda.add(.adopt(connection), .change) }
-
-    /// Serves an accepted connection on this loop.
-    package func adopt(_ connection: Listener.AcceptedSocket) {
-        guard !isStopping else {
-            connection.drop()
-            return release(connection.address, connection.isCounted)
-        }
-        let slot = connections.reserveSlot()
-        guard let handle = transport.adopt(connection.descriptor, slot: slot) else {
-            connections.cancelReservation(of: slot)
-            return release(connection.address, connection.isCounted)
-        }
-        _ = connections.add(handle, connection, slot: slot, loop: index)
-        if options.usesProxyProtocol { connections[slot].phase = .proxyHeader }
-        deadlines.set(options.certificates == nil ? .head : .handshake, slot, &connections)
-    }
 
     // MARK: Transport
 
@@ -293,19 +214,33 @@ package final class EventLoop: TransportDelegate {
         release(peer, isCounted)
     }
 
-    private func release(_ address: IPAddress, _ isCounted: Bool) {
+    func release(_ address: IPAddress, _ isCounted: Bool) {
         budget.release()
         if isCounted { options.clientLimits.closed(address) }
     }
 
     // MARK: Turns
 
+    private func turnBegin() {
+        agenda.beginTurn(at: clock())
+        if hasMessages { performMessages(until: agenda.stepsEnd) }
+    }
+
+    private func performMessages(until end: UInt64) {
+        // At most once in a turn whose time they use up.
+        guard !hasMessages || clock() < end else { return }
+        hasMessages = !delegate.performMessages(until: end)
+    }
+
+    /// A tick applies an input, too: it comes after the messages.
+    private func tickReady() { if hasMessages { agenda.add(.tick, .step) } else { tick() } }
+
     private func turnEnd() {
         transport.turnEnded()
-        performAgenda()
+        if !hasMessages { performAgenda() }
         sendReplies()
         delegate.turnEnded(begunAt: agenda.beganAt)
-        if !agenda.isEmpty { wakeup.signal() }  // so that the loop does not sleep before the next turn
+        if !agenda.isEmpty || hasMessages { wakeup.signal() }  // so that the loop does not sleep before the next turn
         metrics.turns.observe(nanoseconds: clock() - agenda.beganAt)
         if let drain, !hasDrained, isIdle || drain.isOver {
             hasDrained = true
@@ -329,7 +264,7 @@ package final class EventLoop: TransportDelegate {
     }
 
     private func drainTick() {
-        delegate.woken()  // drains the mailbox, so that its frames are sent before the close frames
+        performMessages(until: .max)  // so that their frames are sent before the close frames
         for socket in drain?.nextWave() ?? [] {
             close(socket, Self.restart.code, reason: Self.restart.reason)
         }
@@ -344,22 +279,22 @@ package final class EventLoop: TransportDelegate {
     // The callbacks are static members of a nonisolated type. A closure literal in a main-actor context would inherit
     // that isolation, and its runtime check would crash on any other thread.
     private static let turnBeginCallback: clibev_check_callback = { _, watcher, _ in
-        withEventLoop(watcher?.pointee.data) { $0.agenda.beginTurn(at: $0.clock()) }
+        withEventLoop(watcher?.pointee.data) { $0.turnBegin() }
     }
     private static let turnEndCallback: clibev_prepare_callback = { _, watcher, _ in
         withEventLoop(watcher?.pointee.data) { $0.turnEnd() }
     }
-    private static let acceptCallback: clibev_io_callback = { _, watcher, _ in
+    static let acceptCallback: clibev_io_callback = { _, watcher, _ in
         withEventLoop(watcher?.pointee.data) { $0.acceptReady() }
     }
     private static let wokenCallback: clibev_async_callback = { _, watcher, _ in
-        withEventLoop(watcher?.pointee.data) { $0.delegate.woken() }
+        withEventLoop(watcher?.pointee.data) { $0.performMessages(until: $0.agenda.stepsEnd) }
     }
     private static let acceptRetryCallback: clibev_timer_callback = { _, watcher, _ in
         withEventLoop(watcher?.pointee.data) { $0.retryAccepting() }
     }
     private static let tickCallback: clibev_timer_callback = { _, watcher, _ in
-        withEventLoop(watcher?.pointee.data) { $0.tick() }
+        withEventLoop(watcher?.pointee.data) { $0.tickReady() }
     }
     private static let drainCallback: clibev_timer_callback = { _, watcher, _ in
         withEventLoop(watcher?.pointee.data) { $0.drainTick() }

@@ -89,7 +89,11 @@ package protocol EventLoopDelegate: AnyObject {
     /// The loop has drained: all WebSockets are closed, or the time of the drain is over.
     func drained()
     /// The ``Wakeup`` was signalled, by another thread or by the loop itself.
-    func woken()
+    ///
+    /// Performs the messages of other threads, at least one, until a moment of the monotonic clock in nanoseconds. What
+    /// clients have sent comes after them: it is handled when all are performed.
+    /// - Returns: false if some are left. The loop calls this again in its next turn.
+    func performMessages(until end: UInt64) -> Bool
     /// Does a piece of what ``EventLoop/performLater()`` has announced.
     func performDeferred()
     /// All ready events have been handled, and of the agenda as much as the turn has time for.

@@ -26,7 +26,7 @@ package final class Wakeup: Sendable {
         async.deallocate()
     }
 
-    /// Makes the loop call ``EventLoopDelegate/woken()`` soon. Several signals before that call count as one. A signal that
+    /// Makes the loop call ``EventLoopDelegate/performMessages(until:)`` soon. Several signals before that call count as one. A signal that
     /// comes before the loop runs is not lost: the loop begins with that call.
     package func signal() { ev_async_send(loop, async) }
 

@@ -16,7 +16,7 @@ import Synchronization
 @usableFromInline package final class Mailbox<Message: Sendable>: Sendable {
     @usableFromInline let pending = Lock<[Message]>([])
     @usableFromInline let count = Atomic<Int>(0)
-    /// Whether the owner was woken since it last drained the mailbox. Set to false under the lock only: whoever reads true
+    /// Whether the owner was woken since it last drained the mailbox. Set to false under the lock only: a sender that reads true
     /// there knows that the owner drains once more.
     @usableFromInline let isWoken = Atomic<Bool>(false)
     @usableFromInline let highWater: Int

@@ -19,6 +19,14 @@ package struct UTF8Validator {
         guard var next = bytes.baseAddress else { return true }
         let end = next + bytes.count
         while next < end {
+            if missing == 0, end - next >= 8, case let word = UInt64(littleEndian: next.loadUnaligned(as: UInt64.self)),
+                word & 0x80 == 0
+            {
+                // What stands before a character that is not ASCII is short mostly, or very long.
+                let others = word & 0x8080_8080_8080_8080
+                next = others == 0 ? Self.endOfASCII(from: next + 8, to: end) : next + others.trailingZeroBitCount >> 3
+                guard next < end else { break }
+            }
             let byte = next.load(as: UInt8.self)
             if missing == 0, byte >= 0x80, end - next >= 4 {
                 // Text that is not ASCII consists of such characters mostly, one after another.

@@ -168,7 +168,7 @@ struct KeptChannelsTests {
         #expect(edges(at: 1_000) == [.occupied, .memberAdded(userID: "ann"), .count(0)])
         #expect(!kept.isDue(Self.key, at: 3_999))
         #expect(edges(at: 4_000) == [.memberRemoved(userID: "ann"), .vacated])
-        // Whoever comes back meanwhile is told to be there, once.
+        // A member who comes back meanwhile is told to be there, once.
         apply(.count(1), of: Self.one, at: 20_000)
         apply(.count(0), of: Self.one, at: 20_001)
         apply(.count(1), of: Self.one, at: 20_002)

@@ -104,7 +104,7 @@ class Day:
             self.assign()
 
     def assign(self) -> None:
-        """Gives a job to somebody, whose app reports how far the notification has come."""
+        """Gives a job to a driver, whose app reports how far the notification has come."""
         self.orders += 1
         is_absent = self.dice.random() < 0.04
         driver = self.dice.choice(self.drivers[:ABSENT] if is_absent else self.drivers[ABSENT:])

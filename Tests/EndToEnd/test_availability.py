@@ -171,7 +171,7 @@ def test_after_12_hours_without_a_request(start, closing):
     assert (data["driverId"], data["online"]) == (stale.subject, False)
 
 
-def test_whoever_was_heard_of_stays_online(start, closing):
+def test_a_driver_who_was_heard_of_stays_online(start, closing):
     """By a request or an open connection, 3 hours ago. The third driver, of whom nothing was heard
     for 14 hours, is offline.
     """

@@ -117,7 +117,7 @@ def test_interrupted_copy_is_replaced(fleet, tmp_path):
 
 
 def test_copy_that_was_interrupted_at_its_last_step_is_kept(fleet, tmp_path):
-    """It then has both names, and whoever moves it away still has a backup."""
+    """It then has both names, and an operator who moves it away still has a backup."""
     assigned(fleet, 1)
     assert backup(fleet.gateway, tmp_path / "copy.db").returncode == 0
     os.link(tmp_path / "copy.db", tmp_path / "copy.db.part")

@@ -101,7 +101,7 @@ def test_of_many_guesses_at_once_five_are_compared(driver, admin, fleet):
 
 
 def test_accept_against_cancel(driver, admin, fleet):
-    """Whoever is first: a batch that was cancelled has no driver's work left."""
+    """In either order: a batch that was cancelled has no driver's work left."""
     for _ in range(10):
         mine, batch = driver(), Batch(admin).ready()
         office = fleet.admin()

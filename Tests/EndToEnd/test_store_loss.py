@@ -52,7 +52,7 @@ def delete_all(path) -> None:
 
 
 def replace(path) -> None:
-    """As somebody who restores a backup and forgets to stop the gateway."""
+    """As an operator who restores a backup and forgets to stop the gateway."""
     copy = path.with_name("copy.db")
     with contextlib.closing(sqlite3.connect(path)) as database:
         database.execute(f"VACUUM INTO '{copy}'")

@@ -52,7 +52,7 @@ import Testing
         #expect(seen.insert(head(3, at: 2_402), now: 2_402) == .new, "the generations were forgotten")
     }
 
-    /// Someone may set the clock forward and back.
+    /// An operator may set the clock forward and back.
     @Test func acceptsNoSignatureTwiceWhateverTheClockShows() {
         for seed in UInt64(1)...200 {
             var random = SplitMix(seed: seed)

@@ -7,10 +7,9 @@ enum Instructions {
     static let length = 7_000
 
     static func main() {
-        let part = CommandLine.arguments.dropFirst().first ?? ""
-        for parser in Parser.all where part.isEmpty || parser.name.contains(part) {
-            let only = CommandLine.arguments.dropFirst(2).first
-            for (name, input) in [("plain", parser.plain)] + parser.worst where only == nil || only == name {
+        let parts = CommandLine.arguments.dropFirst()
+        for parser in Parser.all where parts.isEmpty || parts.contains(where: parser.name.contains) {
+            for (name, input) in [("plain", parser.plain)] + parser.worst {
                 let bytes = input(length)
                 guard abs(bytes.count - length) < length / 20 else { fatalError("\(parser.name), \(name): \(bytes.count) bytes") }
                 // The first run also pays for what is made once.

@@ -6,8 +6,14 @@ import OneTimeCodes
 extension Parser {
     static let token = Parser(
         name: "token",
-        plain: { signed(#"{"sub":"1","name":""# + String(repeating: "a", count: $0 * 3 / 4 - 140) + #""}"#) },
+        plain: {
+            signed(
+                filled(
+                    #"{"sub":"1","role":"driver","exp":1900000000,"permissions":["#, #""orders.read","orders.write","#,
+                    #""all"]}"#), $0)
+        },
         worst: [
+            ("a text", { signed(filled(#"{"sub":"1","name":""#, "a", #""}"#), $0) }),
             ("escaped names", { signed(filled("{", #""\n":1,"#, #""a":1}"#), $0) }),
             ("names with known letters", { signed(filled("{", #""\u0062ooking":1,"#, #""a":1}"#), $0) }),
             ("escapes", { signed(filled(#"{"sub":"1","name":""#, #"\n"#, #""}"#), $0) }),
@@ -40,8 +46,10 @@ extension Parser {
 
     static let cookies = Parser(
         name: "cookies",
-        plain: filled("GET /api/admin/orders/x HTTP/1.1\r\nHost: h\r\nCookie: theme=", "a", "\r\n\r\n"),
+        plain: filled(
+            "GET /api/admin/orders/x HTTP/1.1\r\nHost: h\r\nCookie: ", "_ga=GA1.2.1234567890; theme=dark; ", "\r\n\r\n"),
         worst: [
+            ("a text", filled("GET /api/admin/orders/x HTTP/1.1\r\nHost: h\r\nCookie: theme=", "a", "\r\n\r\n")),
             ("many", numbered("GET /api/admin/orders/x HTTP/1.1\r\nHost: h\r\nCookie: ", "\r\n\r\n") { "a\($0)=b; " }),
             ("empty", filled("GET /api/admin/orders/x HTTP/1.1\r\nHost: h\r\nCookie: ", ";", "\r\n\r\n")),
             ("without values", filled("GET /api/admin/orders/x HTTP/1.1\r\nHost: h\r\nCookie: ", "=;", "\r\n\r\n")),
@@ -62,8 +70,9 @@ extension Parser {
 
     static let form = Parser(
         name: "form",
-        plain: filled("socket_id=1.2&channel_name=private-driver-1&x=", "a"),
+        plain: numbered("socket_id=1.2&channel_name=private-driver-1") { "&field\($0)=two+words%2C+and+more" },
         worst: [
+            ("a text", filled("socket_id=1.2&channel_name=private-driver-1&x=", "a")),
             ("fields", numbered("socket_id=1.2&channel_name=private-driver-1") { "&a\($0)=1" }),
             ("escapes", filled("socket_id=1.2&channel_name=", "%41")),
             ("ampersands", filled("socket_id=1.2&channel_name=a", "&")),
@@ -74,8 +83,9 @@ extension Parser {
 
     static let body = Parser(
         name: "JSON body",
-        plain: filled(#"{"phone":"1","user_type":""#, "a", #""}"#),
+        plain: filled(#"{"phone":"1","user_type":"driver","vehicles":["#, objects, "1]}"),
         worst: [
+            ("a text", filled(#"{"phone":"1","user_type":""#, "a", #""}"#)),
             ("members", numbered("{", #""phone":"1"}"#) { #""\#($0)":1,"# }),
             ("one member again", filled("{", #""a":1,"#, #""phone":"1"}"#)),
             ("escaped names", filled("{", #""\n":1,"#, #""phone":"1"}"#)),
@@ -87,11 +97,14 @@ extension Parser {
 
     static let canonical = Parser(
         name: "canonical JSON",
-        plain: filled(#"{"a":""#, "a", #""}"#),
+        plain: filled(#"{"stops":["#, objects, "1]}"),
         worst: [
+            ("a text", filled(#"{"a":""#, "a", #""}"#)),
             ("members", numbered("{", #""a":1}"#) { #""\#($0)":1,"# }),
             ("escapes", filled(#"{"a":""#, #"\n"#, #""}"#)),
-            ("digits", filled("[", "1,", "1]")), ("exponents", filled("[", "1e1,", "1]")), ("a long number", filled("", "1")),
+            ("digits", filled("[", "1,", "1]")), ("exponents", filled("[", "1e1,", "1]")),
+            ("fractions", filled("[", "0.1,", "1]")), ("short texts", filled("[", #""","#, "1]")),
+            ("one member again", filled("{", #""b":1,"a":1,"#, #""a":1}"#)), ("a long number", filled("", "1")),
             ("brackets", filled("[", "[],", "1]")), ("braces", filled("[", "{},", "1]")),
             ("a deep text", filled(String(repeating: "[", count: 60) + "\"", "a", "\"" + String(repeating: "]", count: 60))),
             (
@@ -104,8 +117,9 @@ extension Parser {
 
     static let announcement = Parser(
         name: "announcement",
-        plain: filled(#"{"type":"T","to":{"all":true},"data":{"a":""#, "a", #""}}"#),
+        plain: filled(#"{"type":"T","to":{"all":true},"data":{"stops":["#, objects, "1]}}"),
         worst: [
+            ("a text", filled(#"{"type":"T","to":{"all":true},"data":{"a":""#, "a", #""}}"#)),
             ("drivers", numbered(#"{"type":"T","to":{"drivers":["#, #""1"]}}"#) { #""\#($0)","# }),
             ("numbers", filled(#"{"type":"T","to":{"all":true},"data":{"a":["#, "1,", "1]}}")),
             ("exponents", filled(#"{"type":"T","to":{"all":true},"data":{"a":["#, "1e300,", "1]}}")),
@@ -115,8 +129,12 @@ extension Parser {
 
     static let cards = Parser(
         name: "card numbers",
-        plain: filled(#"{"name":""#, "a", #""}"#),
+        plain: filled(#"{"stops":["#, objects, "1]}"),
         worst: [
+            ("a text", filled(#"{"name":""#, "a", #""}"#)),
+            ("Devanagari digits", filled(#"{"name":""#, "१", #""}"#)), ("full-width digits", filled(#"{"name":""#, "１ ", #""}"#)),
+            ("fractions", filled(#"{"name":""#, "½", #""}"#)), ("combining marks", filled(#"{"name":""#, "\u{301}", #""}"#)),
+            ("exponents", filled(#"{"name":["#, "1e19,", "1]}")), ("zeros", filled(#"{"name":""#, "0 ", #""}"#)),
             ("digits", filled(#"{"name":""#, "1 ", #""}"#)), ("digits and letters", filled(#"{"name":""#, "1a", #""}"#)),
             ("a long number", filled(#"{"name":""#, "1", #""}"#)), ("numbers", filled(#"{"name":["#, "1,", "1]}")),
             ("emoji", filled(#"{"name":""#, "🚚", #""}"#)), ("spaces", filled(#"{"name":""#, "\u{2003}", #""}"#)),

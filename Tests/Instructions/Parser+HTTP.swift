@@ -5,9 +5,9 @@ import HTTPAPI
 extension Parser {
     static let publish = Parser(
         name: "publish",
-        plain: filled(#"{"name":"e","channel":"c","data":""#, "a", #""}"#),
+        plain: filled(#"{"name":"positions","channel":"private-driver-42","data":""#, escapedObjects, #""}"#),
         worst: [
-            ("JSON as data", filled(#"{"name":"e","channel":"c","data":""#, #"\"a\":\"bcdef\","#, #""}"#)),
+            ("a text", filled(#"{"name":"e","channel":"c","data":""#, "a", #""}"#)),
             ("escapes", filled(#"{"name":"e","channel":"c","data":""#, #"\n"#, #""}"#)),
             ("an escaped name", filled(#"{"name":""#, #"\n"#, #"","channel":"c","data":""}"#)),
             (
@@ -27,7 +27,11 @@ extension Parser {
 
     static let batch = Parser(
         name: "batch of events",
-        plain: filled(#"{"batch":[{"name":"e","channel":"c","data":""#, "a", #""}]}"#),
+        plain: { count in
+            let start = #"{"name":"positions","channel":"private-driver-42","data":""#
+            let event = start + String(repeating: escapedObjects, count: count / 2_000) + #""},"#
+            return filled(#"{"batch":["# + String(repeating: event, count: 9) + start, escapedObjects, #""}]}"#)(count)
+        },
         worst: [
             ("events", filled(#"{"batch":["#, #"{"name":"e","channel":"c","data":""},"#, "1]}")),
             ("too many", filled(#"{"batch":["#, "1,", "1]}")),
@@ -37,9 +41,9 @@ extension Parser {
 
     static let query = Parser(
         name: "signed query",
-        plain: filled("a=", "a"),
+        plain: numbered("") { "filter-\($0 + 1000)=private-driver-42&" },
         worst: [
-            ("parameters", numbered("") { "a\($0 + 1000)=1&" }),
+            ("a text", filled("a=", "a")), ("parameters", numbered("") { "a\($0 + 1000)=1&" }),
             (
                 "escaped parameters",
                 filled(
@@ -61,8 +65,17 @@ extension Parser {
 extension Parser {
     static let head = Parser(
         name: "request head",
-        plain: filled("GET /healthz HTTP/1.1\r\nHost: h\r\nUser-Agent: ", "a", "\r\n\r\n"),
+        plain: { count in
+            // As a browser's, with cookies of other pages.
+            filled(
+                "GET /api/driver/jobs/A-17?since=2026-11-28T08%3A24%3A54Z&limit=50 HTTP/1.1\r\nHost: fleet.example.com\r\n"
+                    + "Accept: application/json, text/plain, */*\r\nAccept-Encoding: gzip, deflate, br\r\n"
+                    + "Accept-Language: de-DE,de;q=0.9,en;q=0.8\r\nOrigin: https://fleet.example.com\r\n"
+                    + "User-Agent: Mozilla/5.0 (X11; Linux x86_64) AppleWebKit/537.36 (KHTML, like Gecko)\r\nCookie: ",
+                "_ga=GA1.2.1234567890; theme=dark; ", "\r\n\r\n")(count)
+        },
         worst: [
+            ("a text", filled("GET /healthz HTTP/1.1\r\nHost: h\r\nUser-Agent: ", "a", "\r\n\r\n")),
             (
                 "fields",
                 { count in
@@ -87,7 +100,7 @@ extension Parser {
     static let chunks = Parser(
         name: "chunked body",
         // A body of one chunk would only be moved; a client sends what it has, piece by piece.
-        plain: filled("", "40\r\n" + String(repeating: "a", count: 64) + "\r\n"),
+        plain: filled("", "28\r\n" + String(repeating: "a", count: 40) + "\r\n"),
         worst: [
             ("small chunks", filled("", "1\r\na\r\n")), ("long sizes", filled("", "0000000000000001\r\na\r\n")),
             ("extensions", filled("", "40;a\r\n" + String(repeating: "a", count: 64) + "\r\n")),
@@ -100,8 +113,11 @@ extension Parser {
 
     static let forwarding = Parser(
         name: "forwarding fields",
-        plain: filled("for=10.0.0.1;by=", "a"),
+        plain: filled("", "for=10.0.0.1;proto=https;host=fleet.example.com;by=10.0.0.2, ", "for=10.0.0.1"),
         worst: [
+            ("a text", filled("for=10.0.0.1;by=", "a")),
+            ("IPv6", filled("", #",for="[::ffff:10.0.0.1]""#)), ("empty pairs", filled("for=10.0.0.1", ";")),
+            ("spaces", filled("for=10.0.0.1", " ", ",for=10.0.0.1")),
             ("elements", filled("", ",for=10.0.0.1")), ("pairs", filled("", "a=1;")), ("quotes", filled("", #"""#)),
             ("escaped quotes", filled("\"", #"\""#, "\"")), ("backslashes", filled("\"", #"\"#, "\"")),
             ("commas", filled("", ",", "for=10.0.0.1")),
@@ -110,6 +126,22 @@ extension Parser {
             bytes.withUnsafeBytes { bytes in
                 var fields = ForwardingFields()
                 fields.forwarded = bytes
+                _ = ForwardedClient(peer: IPAddress(ipv4: 0x0A00_0001), fields, trusting: proxies)
+            }
+        })
+
+    static let forwardedFor = Parser(
+        name: "X-Forwarded-For",
+        plain: filled("", "10.0.0.1, ", "10.0.0.1"),
+        worst: [
+            ("commas", filled("10.0.0.1", ",", "10.0.0.1")), ("spaces", filled("10.0.0.1", " ", ",10.0.0.1")),
+            ("without spaces", filled("", ",10.0.0.1")),
+            ("IPv6", filled("", ",[::ffff:10.0.0.1]:443")), ("a colon", filled("", ",10.0.0.1:1")),
+        ],
+        parse: { bytes in
+            bytes.withUnsafeBytes { bytes in
+                var fields = ForwardingFields()
+                fields.forwardedFor = bytes
                 _ = ForwardedClient(peer: IPAddress(ipv4: 0x0A00_0001), fields, trusting: proxies)
             }
         })

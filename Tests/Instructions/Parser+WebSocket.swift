@@ -5,8 +5,10 @@ import WebSocketFraming
 extension Parser {
     static let message = Parser(
         name: "message",
-        plain: filled(#"{"event":"client-a","channel":"private-a","data":""#, "a", #""}"#),
+        plain: filled(#"{"event":"client-positions","channel":"private-driver-42","data":["#, objects, "1]}"),
         worst: [
+            ("a text", filled(#"{"event":"client-a","channel":"private-a","data":""#, "a", #""}"#)),
+            ("JSON as data", filled(#"{"event":"client-a","channel":"private-a","data":""#, escapedObjects, #""}"#)),
             ("escaped names", filled(#"{"event":"pusher:subscribe","data":{"#, #""\n":1,"#, #""channel":"a b"}}"#)),
             ("escaped names outside", filled("{", #""\n":1,"#, #""event":"x"}"#)),
             (
@@ -57,6 +59,19 @@ extension Parser {
                     #"\ud83d\ude9a"#, #""}}"#)
             ),
             ("escaped auth", filled(#"{"event":"pusher:subscribe","data":{"channel":"private-a","auth":""#, #"\n"#, #""}}"#)),
+            ("literals", filled(#"{"event":"x","data":["#, "null,", "1]}")),
+            ("exponents", filled(#"{"event":"x","data":["#, "-1.5e-7,", "1]}")),
+            ("long numbers", filled(#"{"event":"x","data":["#, "-123456789.123456789e-123,", "1]}")),
+            (
+                "deep objects",
+                filled(
+                    #"{"event":"x","data":["#,
+                    String(repeating: #"{"":"#, count: 60) + "1" + String(repeating: "}", count: 60) + ",",
+                    "1]}")
+            ),
+            ("regional indicators", filled(##"{"event":"pusher:subscribe","data":{"channel":"#server-to-user-"##, "🇩🇪", #""}}"#)),
+            ("regional indicators in the event", filled(#"{"event":"client-"#, "🇩🇪", #"","channel":"private-a"}"#)),
+            ("combining marks in the event", filled(#"{"event":"client-"#, "\u{301}", #"","channel":"private-a"}"#)),
             ("escaped user_data", filled(#"{"event":"pusher:signin","data":{"auth":"k:1","user_data":""#, #"\n"#, #""}}"#)),
         ],
         parse: { bytes in
@@ -68,9 +83,11 @@ extension Parser {
     /// A text frame, unmasked as it arrives.
     static let frames = Parser(
         name: "text frame",
-        plain: filled("", "a"),
+        // As people, streets and towns are called.
+        plain: filled("", #"{"name":"Jörg Brückner","street":"Müllerstraße 7","note":"2nd floor"},"#),
         worst: [
-            ("letters of two bytes", filled("", "é")), ("letters of three bytes", filled("", "€")), ("emoji", filled("", "🚚")),
+            ("ASCII", filled("", "a")), ("letters of two bytes", filled("", "é")), ("letters of three bytes", filled("", "€")),
+            ("emoji", filled("", "🚚")),
             ("half letters of two bytes", filled("", "aé")),
         ],
         parse: { bytes in
@@ -82,7 +99,7 @@ extension Parser {
 
     static let member = Parser(
         name: "channel_data",
-        plain: filled(#"{"user_id":"1","user_info":{"name":""#, "a", #""}}"#),
+        plain: filled(#"{"user_id":"1","user_info":{"vehicles":["#, objects, "1]}}"),
         worst: [
             ("escapes", filled(#"{"user_id":"1","user_info":{"name":""#, #"\n"#, #""}}"#)),
             ("an escaped id", filled(#"{"user_id":""#, #"\n"#, #""}"#)),
@@ -95,7 +112,7 @@ extension Parser {
 
     static let signin = Parser(
         name: "user_data",
-        plain: filled(#"{"id":"1","user_info":{"name":""#, "a", #""}}"#),
+        plain: filled(#"{"id":"1","watchlist":["2","3"],"user_info":{"vehicles":["#, objects, "1]}}"),
         worst: [
             ("a watchlist", numbered(#"{"id":"1","watchlist":["#, #""1"]}"#) { #""\#($0)","# }),
             ("a watchlist of one id", filled(#"{"id":"1","watchlist":["#, #""1","#, #""1"]}"#)),

@@ -11,7 +11,7 @@ struct Parser: Sendable {
     typealias Input = @Sendable (_ count: Int) -> [UInt8]
 
     let name: String
-    /// Makes an ordinary input of about `count` bytes.
+    /// Makes an ordinary input of about `count` bytes: what an app, a backend or a proxy sends if it sends so much.
     let plain: Input
     /// Makes inputs of about `count` bytes, by what is special about them.
     let worst: [(name: String, input: Input)]
@@ -21,9 +21,17 @@ struct Parser: Sendable {
 extension Parser {
     static let all = [
         message, frames, publish, batch, member, signin, head, chunks, query, token, cookies, form, body, canonical,
-        announcement, cards, forwarding, proxy,
+        announcement, cards, forwarding, forwardedFor, proxy,
     ]
 }
+
+// MARK: Ordinary data
+
+/// Elements of an array as an app sends them: short names, texts and numbers, two levels.
+let objects = #"{"id":"A-1042","place":{"lat":52.5163,"lng":13.3777},"status":"picked up","at":1764318294},"#
+
+/// The same as the content of a string.
+let escapedObjects = objects.split(separator: "\"", omittingEmptySubsequences: false).joined(separator: #"\""#)
 
 // MARK: What the parsers need
 

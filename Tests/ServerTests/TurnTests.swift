@@ -19,6 +19,11 @@ private final class LoopFixture: EventLoopDelegate {
     private var clients: [Int32] = []
     /// The paths of the requests in the order in which they were handled, without the cost.
     private(set) var handled: [String] = []
+    /// Messages of other threads, each of which takes 50 µs.
+    private(set) var messages = 0
+    private(set) var performed = 0
+    /// How many messages were performed before the last tick.
+    private(set) var performedAtTick = 0
 
     init() throws {
         loop = try EventLoop(
@@ -82,6 +87,12 @@ private final class LoopFixture: EventLoopDelegate {
         return (Array(handled[count...]), now - start)
     }
 
+    /// Another thread sends messages.
+    func post(messages count: Int) {
+        messages += count
+        wakeup.signal()
+    }
+
     var turns: Histogram { metrics.turns.histogram }
 
     // MARK: EventLoopDelegate
@@ -108,9 +119,17 @@ private final class LoopFixture: EventLoopDelegate {
     func errorResponse(_ status: Int, _ text: String, rawPath: UnsafeRawBufferPointer) -> HTTPResponse { .text(status, text) }
     func limitReached(_ limit: Limit) {}
     func accepted(_ connection: Listener.AcceptedSocket) {}
-    func ticked() {}
+    func ticked() { performedAtTick = performed }
     func drained() {}
-    func woken() {}
+    func performMessages(until end: UInt64) -> Bool {
+        while messages > 0 {
+            messages -= 1
+            performed += 1
+            now += 50_000
+            if now >= end { return messages == 0 }
+        }
+        return true
+    }
     func performDeferred() {}
     func turnEnded(begunAt: UInt64) {}
 }
@@ -119,6 +138,34 @@ private final class LoopFixture: EventLoopDelegate {
 /// while another one serves.
 @Suite(.serialized) struct TurnTests {
     private static let millisecond: UInt64 = 1_000_000
+
+    /// 100,000 messages of other threads, five seconds of work: each turn ends, and what a client has sent comes after them.
+    @Test func messagesOfOtherThreadsDoNotProlongTheTurn() throws {
+        let fixture = try LoopFixture()
+        defer { fixture.end() }
+        let client = try fixture.connect()
+        fixture.post(messages: 100_000)
+        fixture.send(client, [("late", 1_000)])
+        for _ in 0..<1_000 {
+            let performed = fixture.performed
+            #expect(fixture.handled.isEmpty)
+            let (_, time) = fixture.turn()
+            #expect(time <= 6 * Self.millisecond, "messages, and the request behind the last one")
+            #expect(fixture.performed - performed == 100)
+        }
+        #expect(fixture.messages == 0)
+        if fixture.handled.isEmpty { fixture.turn() }
+        #expect(fixture.handled == ["late"])
+    }
+
+    @Test func messagesAreAllPerformedBeforeTheEnd() throws {
+        let fixture = try LoopFixture()
+        fixture.post(messages: 1_000)
+        fixture.turn()
+        #expect(fixture.messages > 0)
+        fixture.end()
+        #expect(fixture.messages == 0)
+    }
 
     /// 40 connections, each with a request of 1 ms, are ready together.
     @Test func turnEndsAndTheRestFollowsInOrder() throws {

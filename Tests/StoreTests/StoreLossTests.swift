@@ -9,7 +9,7 @@ import Threads
 @Suite(.fileOnly) struct StoreLossTests {
     private let store = TemporaryStore()
 
-    /// What somebody does to the files.
+    /// What is done to the files.
     enum Deed: CaseIterable {
         case deleteAll, deleteLog, deleteDatabase, moveDatabase, replaceDatabase, replaceLog
 

@@ -85,7 +85,7 @@ import Threads
                 == #"{"success":true,"data":{"notifications":[]}}"#)
     }
 
-    /// Somebody scrolls through a list while retention deletes its end.
+    /// A client scrolls through a list while retention deletes its end.
     @Test func aDeletedNotificationCountsAsItsTime() throws {
         let executor = try store.executor()
         let ids = try (0..<6).map { number in

@@ -35,7 +35,7 @@ package struct Notification: Equatable, Sendable {
         self.collapseKey = collapseKey
     }
 
-    /// Whether the notification is for one person or for all drivers, so that somebody can confirm it.
+    /// Whether the notification is for one person or for all drivers, so that its reader can confirm it.
     package var hasOwner: Bool {
         isForEveryDriver
             || [FleetChannel.driver("").name, FleetChannel.customer("").name].contains { channel.utf8.starts(with: $0.utf8) }

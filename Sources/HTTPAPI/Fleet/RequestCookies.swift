@@ -1,7 +1,7 @@
 import HTTP
 import Primitives
 
-/// Those cookies of a request that somebody asks for. A header has `name=value` pairs separated by `;`, where a value may
+/// Those cookies of a request that the gateway asks for. A header has `name=value` pairs separated by `;`, where a value may
 /// be in quotes (RFC 6265 section 4).
 ///
 /// Borrows the bytes of the request's head.

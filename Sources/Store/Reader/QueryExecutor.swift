@@ -240,7 +240,7 @@ final class QueryExecutor {
     private static func clamped(_ limit: Int) -> Int { min(max(limit, 1), pageMax) }
 
     /// The position of the notification with the id `before`, behind the newest if that is nil. One that has been deleted
-    /// meanwhile counts as its time, which its id begins with: a list that somebody scrolls through does not end with an
+    /// meanwhile counts as its time, which its id begins with: a list that a person scrolls through does not end with an
     /// error. Nil if there is no such id, or the notification is on another channel.
     private func position(_ before: String?, on channel: String?) throws(DatabaseError) -> NotificationTable.Position? {
         guard let before else { return .end }

@@ -24,7 +24,7 @@ enum ReaderRequest: Sendable {
 /// The requests that wait for the readers. A value: ``ReaderQueue`` shares it among threads.
 ///
 /// Replays, queries and lists of which a part is done take turns, so none of them waits for all of another. Within each, the
-/// subjects take turns: whoever asks for much waits for itself.
+/// subjects take turns: a subject that asks for much waits for itself.
 struct ReaderBacklog {
     private enum Kind: Int, CaseIterable { case replay, query, list }
 

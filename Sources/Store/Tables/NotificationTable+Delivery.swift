@@ -19,7 +19,7 @@ extension NotificationTable {
             .integer(receipt.after), .integer(receipt.upTo), confirmedAt)
     }
 
-    /// An SQL condition: somebody has acknowledged a row of `notifications`.
+    /// An SQL condition: a row of `notifications` is acknowledged.
     static let isAcknowledged = "(notifications.acknowledged_at IS NOT NULL OR \(ReadMarkTable.coversNotification))"
 
     /// Records the first acknowledgement of a notification by an owner of its channel.

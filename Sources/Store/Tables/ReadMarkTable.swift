@@ -3,7 +3,7 @@ import FleetRules
 /// Inboxes that were marked as read as a whole, as far as their rows do not say so yet.
 ///
 /// "Mark all as read" writes one row here, however many notifications are unread. From then on all of them count as
-/// read: whoever asks for a read mark looks at the row of the notification, then here. ``BackgroundTask/readMarks``
+/// read: a query for a read mark looks at the row of the notification, then here. ``BackgroundTask/readMarks``
 /// writes the marks into the rows, a slice at a time, and deletes the row here when it is done.
 struct ReadMarkTable {
     /// An inbox that was marked as read up to a notification.

@@ -174,7 +174,7 @@ extension CommandExecutor {
     }
 
     /// Why the customer cannot have an e-mail address that is new to the account. Each address that another account has is
-    /// remembered: whoever names many wants to know who has an account.
+    /// remembered: a customer who names many wants to know who has an account.
     private func refusal(
         of details: BasicDetails, _ stored: Customer, _ context: CommandContext
     ) throws(DatabaseError) -> RuleError? {

@@ -116,8 +116,8 @@ extension CommandExecutor {
     /// Finds a device's cursor. A new device starts where its owner's furthest device is, and a new owner at the
     /// beginning of the backlog; on `drivers-channel` at the present.
     ///
-    /// If the owner has as many devices as are remembered, the one used longest ago is forgotten. Whoever comes then may be
-    /// such a device: it starts at the beginning of the backlog, because a repetition is better than a loss.
+    /// If the owner has as many devices as are remembered, the one used longest ago is forgotten. A new device may be
+    /// such a one: it starts at the beginning of the backlog, because a repetition is better than a loss.
     package func subscribe(_ request: CursorRequest, now: Int64) throws(DatabaseError) -> CursorReply {
         let key = request.key
         declare(StoreWriter.Request.subscription(request).rows)

@@ -31,7 +31,7 @@ struct RequestBacklog {
     /// The number of receipts among the waiting requests: nobody waits for them.
     private var receiptsCount = 0
 
-    /// Whether somebody waits for one of the requests.
+    /// Whether a client waits for one of the requests.
     var isAwaited: Bool { count > receiptsCount }
 
     /// - Parameters:

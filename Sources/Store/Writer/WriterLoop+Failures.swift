@@ -12,7 +12,7 @@ extension WriterLoop {
         switch (loss.part, loss.isReplaced) {
         // Only the log is gone, and no other process has begun a new one: what it contains can still be kept.
         case (.log, false): _ = try? sqlite.copyLog()
-        // Somebody has restored a backup.
+        // An operator has restored a backup.
         case (.database, true): file.setLogAside()
         case (.log, true), (.database, false): break
         }

@@ -187,6 +187,7 @@ final class SimulatedProcess {
     func tick(_ loop: Int) {
         if loop == 0 { apply(.tick(judge.now)) }
         loops[loop].deliveryTicked()
+        while loops[loop].delivery.hasRequestsToRepeat { loops[loop].repeatRequests() }
     }
 
     /// Ends after SIGTERM: what was accepted is executed and published, the connections are closed, and the receipts are

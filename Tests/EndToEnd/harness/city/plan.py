@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from ..trips import METRES_PER_DEGREE
 
 RADIUS = METRES_PER_DEGREE * 180 / math.pi
-# The configuration of the gateway. Whoever waits so long is told of it within the run.
+# The configuration of the gateway. A customer who waits so long is told of it within the run.
 TRIPS = {"waiting_seconds": 2}
 ARRIVAL, APPROACHING, ACCURACY = 100.0, 500.0, 100.0
 # With these the ETA is at most, or more than, the 5 minutes of "nearby", at any speed from 10 to 90 km/h.

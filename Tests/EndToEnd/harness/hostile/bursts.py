@@ -204,6 +204,26 @@ def departures(crowd: Crowd) -> Iterator[None]:
         wire.close_write()  # closing is not enough: the bystander's process has the sockets, too
 
 
+def presences(crowd: Crowd) -> Iterator[None]:
+    """The members of a channel, 100 at most, with 940 bytes of data each, join again on other connections, all together."""
+    crowd.connect(RawClient)
+    members, joins = min(100, crowd.count // 2), []
+    info = {"name": "x" * 925}
+    for index, wire in enumerate(crowd.wires):
+        channel_data = json.dumps({"user_id": str(index % members), "user_info": info})
+        auth = FIRST.auth(wire.socket_id, "presence-room", channel_data)
+        joins.append(message("pusher:subscribe", {"channel": "presence-room", "auth": auth,
+                                                  "channel_data": channel_data}))
+    for wire, join in list(zip(crowd.wires, joins))[:members]:
+        wire.send_ignoring_reset(join)
+    crowd.read_until_quiet()
+    yield
+    for wire, join in list(zip(crowd.wires, joins))[members:]:
+        wire.socket.setblocking(False)
+        with suppress(OSError):
+            wire.socket.send(join)
+
+
 @dataclass(frozen=True)
 class Burst:
     """What a crowd does, how many they are, and how long a bystander may wait: in ms of loop time."""
@@ -236,7 +256,8 @@ class Burst:
 
 BURSTS: dict[str, Burst] = {burst.act.__name__: burst for burst in (
     Burst(last_bytes, 1_000, 50), Burst(commands, 3_000, 50), Burst(streams, 100, 50), Burst(tokens, 4_000, 50),
-    Burst(pipelines, 2_000, 50), Burst(publishes, 300, 50), Burst(departures, 2_000, 50))}
+    Burst(pipelines, 2_000, 50), Burst(publishes, 300, 50), Burst(departures, 2_000, 50),
+    Burst(presences, 1_100, 50))}
 
 
 def perform_all(folder: Path, names: list[str]) -> list[str]:
