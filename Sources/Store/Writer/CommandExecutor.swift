@@ -84,6 +84,8 @@ package final class CommandExecutor {
     var clockLead: Int64 = 0 {
         didSet { outbox.clockLead = clockLead }
     }
+    /// Of the notifications for all drivers, those up to this sequence number have no deliveries any more.
+    var deliveriesRemovedTo: Int64 = 0
     let counter = DeliveryCounter()
     /// The rows of the transactions so far.
     private(set) var rowCounts = RowCounts()
@@ -317,7 +319,7 @@ package final class CommandExecutor {
             counter.counts.add(.created, of: notification.event)
         }
         for push in plan.pushes { try addToInboxes(push, of: plan.notifications, now) }
-        if let entry = plan.audit { try audit(entry) }
+        if let entry = plan.audit { try audit(entry, firstNotification: plan.notifications.first?.id) }
         try removePosition(after: plan)
         if plan.pushes.contains(where: \.isForManyDrivers) { backgroundTasks.insert(.broadcasts) }
         return (sequences, try outbox.enqueue(plan.pushes, of: plan.notifications, now: now))
@@ -330,8 +332,8 @@ package final class CommandExecutor {
     }
 
     /// Appends an entry to the audit log.
-    func audit(_ entry: AuditEntry) throws(DatabaseError) {
-        try auditTable.append(entry, id: auditIDs.next(at: idTime(entry.at)))
+    func audit(_ entry: AuditEntry, firstNotification: String? = nil) throws(DatabaseError) {
+        try auditTable.append(entry, id: auditIDs.next(at: idTime(entry.at)), firstNotification: firstNotification)
     }
 
     /// Milliseconds by which the time in an id may be ahead of the trusted time.
