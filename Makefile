@@ -17,6 +17,7 @@ SEEDS ?= 10000
 PARSERS ?=
 MINUTES ?= 30
 DRIVERS ?= 10000
+ROWS ?= 10000000
 CARS ?= 1000
 KILLS ?= 20
 # The seed of `make city`, `make hostile` and `make soak`; empty: a random one, which they print.
@@ -24,7 +25,7 @@ SEED ?=
 
 RELEASE := swift build -c release --static-swift-stdlib
 
-.PHONY: run build test unit e2e test-postgres test-cluster check lint format bench bench-base bench-cluster bench-latency sim crash city storm hostile soak pictures fuzz instructions conformance tsan asan packages clean
+.PHONY: run build test unit e2e test-postgres test-cluster check lint format bench bench-base bench-cluster bench-latency sim crash city storm hostile soak aged growth pictures fuzz instructions conformance tsan asan packages clean
 
 run: build ## Start the gateway with the development configuration.
 	@echo "Try it from another terminal:"
@@ -111,6 +112,12 @@ hostile: build $(PYTHON_READY) ## Attack the gateway for MINUTES; check that oth
 
 soak: build $(PYTHON_READY) ## Load the gateway for MINUTES, then connect 15,000 clients ten times; check memory and loss.
 	cd Tests/EndToEnd && $(abspath $(PYTHON)) soak.py --minutes $(MINUTES) $(SEED:%=--seed %) --tools $(abspath $(BENCH_TOOLS))
+
+aged: build $(PYTHON_READY) ## Run everything on a store of a year with ROWS rows; print the slowest of each, and fail above a bound.
+	cd Tests/EndToEnd && $(abspath $(PYTHON)) aged.py --rows $(ROWS)
+
+growth: packages ## Print the bytes on the disk of a delivered and pushed notification, and fail if there are too many.
+	swift test --disable-xctest --filter GrowthTests
 
 pictures: build $(PYTHON_READY) ## Let a fleet work for five minutes and picture the console, for the README.
 	cd Tests/EndToEnd && $(abspath $(PYTHON)) pictures.py $(abspath docs/pictures)

@@ -118,7 +118,7 @@ package enum Hexadecimal {
         return (values | values >> 16) & 0xFFFF_FFFF
     }
 
-    static func text(_ bytes: [UInt8]) -> String {
+    package static func text(_ bytes: [UInt8]) -> String {
         String(unsafeUninitializedCapacity: bytes.count * 2) { text in
             write(bytes, to: text)
             return bytes.count * 2

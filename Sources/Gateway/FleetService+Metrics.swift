@@ -67,6 +67,10 @@ extension FleetService {
                 MetricFamily(
                     "\(prefix)_store_forgotten_total", .counter, help: "Rows deleted by retention.", value: store.deleted),
                 MetricFamily(
+                    "\(prefix)_store_retention_lag_seconds", .gauge,
+                    help: "By how much the oldest rows of the logs are older than store.retention_days.",
+                    value: Int(store.retentionLag / 1_000)),
+                MetricFamily(
                     "\(prefix)_store_queue_depth", .gauge, help: "Requests queued for the store's threads.",
                     samples: [
                         ([("thread", "writer")], String(store.queueDepth)), ([("thread", "reader")], String(readerDepth)),

@@ -32,6 +32,7 @@ from harness import certificates
 from harness.concurrency import run_concurrently
 from harness.fleet import Caller
 from harness.gateway import Gateway
+from harness.packing import shown
 from harness.push.connection import Request
 from harness.push.providers import Providers
 from harness.raw_client import RawClient
@@ -400,7 +401,7 @@ def check_stop(folder: Path, gateway: Gateway, listeners: Listeners, actions: li
     codes = listeners.join()
     if set(codes) != {4200}:
         raise Violation(f"a stopped gateway closed with {codes}")
-    with contextlib.closing(sqlite3.connect(f"file:{folder}/var/fleetwire.db?mode=ro", uri=True)) as database:
+    with contextlib.closing(shown(sqlite3.connect(f"file:{folder}/var/fleetwire.db?mode=ro", uri=True))) as database:
         listeners.check(database, actions, seconds=0)
         if left := rows(database, "SELECT COUNT(*) FROM notifications WHERE id > (SELECT position FROM publication)")[0][0]:
             raise Violation(f"a stopped gateway left {left} notifications unpublished")
@@ -412,7 +413,7 @@ def check_round(folder: Path, gateway: Gateway, devices: Devices, listeners: Lis
     the drivers received.
     """
     with contextlib.closing(
-            sqlite3.connect(f"file:{folder}/var/fleetwire.db?mode=ro", uri=True)) as database:
+            shown(sqlite3.connect(f"file:{folder}/var/fleetwire.db?mode=ro", uri=True))) as database:
         store, stored = Stored(database, started), 0
         received = listeners.check(database, [action for worker in actions for action in worker], seconds=20)
         for worker in actions:

@@ -41,7 +41,7 @@ import Threads
 
     /// The values of `online` in the events to dispatchers.
     private func events() throws -> [Bool] {
-        try executor.database.dump("SELECT data FROM notifications WHERE event = 'driver-availability' ORDER BY id")
+        try executor.database.notificationData(where: "event = 'driver-availability'")
             .map { $0.contains(#""online":true"#) }
     }
 
@@ -185,7 +185,7 @@ import Threads
         let events = try executor.database.dump(
             """
             SELECT event, recipient FROM push_jobs JOIN notifications ON notifications.id = notification_id \
-            WHERE number > \(before) ORDER BY number
+            WHERE push_jobs.number > \(before) ORDER BY push_jobs.number
             """)
         #expect(
             events == [

@@ -32,4 +32,12 @@ import Testing
         size.record(0, took: 0)
         #expect(size.value == 256)
     }
+
+    @Test func theFirstMayBeSmall() {
+        var size = BatchSize(most: 500, first: 25, milliseconds: 4)
+        #expect(size.value == 25)
+        size.record(25, took: 1)
+        #expect(size.value == 50)
+        #expect(BatchSize(most: 500, first: 25, milliseconds: nil).value == 500)
+    }
 }

@@ -200,6 +200,6 @@ import Testing
             try executor.cursors.remove(of: key.owner, channel: key.channel)
         }
         #expect(try executor.commit(confirmed(key, upTo: 1)) == [])
-        #expect(try executor.count("deliveries") == 0 && executor.count("cursors") == 0)
+        #expect(try executor.count(deliveryRows) == 0 && executor.count("cursors") == 0)
     }
 }

@@ -44,10 +44,21 @@ extension Database {
 }
 
 extension PostgresResult {
+    /// A value; that of a blob without the escapes in which the server sends it.
+    private func text(_ row: Int32, _ column: Int32) -> String {
+        let text = string(row, column)
+        guard text.hasPrefix("\\x") else { return text }
+        let digits = Array(text.utf8.dropFirst(2))
+        let bytes = stride(from: 0, to: digits.count, by: 2).compactMap {
+            UInt8(String(decoding: digits[$0..<($0 + 2)], as: UTF8.self), radix: 16)
+        }
+        return String(decoding: bytes, as: UTF8.self)
+    }
+
     /// The rows of a statement that was run without parameters.
     var rows: [String] {
         (0..<rowCount).map { row in
-            (0..<columnCount).map { isNull(row, $0) ? "-" : string(row, $0) }.joined(separator: "|")
+            (0..<columnCount).map { isNull(row, $0) ? "-" : text(row, $0) }.joined(separator: "|")
         }
     }
 }

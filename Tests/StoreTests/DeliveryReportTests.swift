@@ -59,9 +59,10 @@ import Testing
         try executor.database.run(
             """
             WITH RECURSIVE young (n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM young WHERE n < 100000) \
-            INSERT INTO notifications (id, channel, sequence, event, data, correlation_id, actor, action, created_at, \
-            expires_at, collapse_key) SELECT '\(ULID.least(at: time).prefix(10))' || SUBSTR('0000000000000000' || n, -16), \
-            'driver-1', n, 'hello', '{}', 'c', 'admin:1', 'announce', \(time), \(time), 'k' FROM young
+            INSERT INTO notifications (number, id, channel, sequence, event, data, correlation_id, actor, action, created_at, \
+            expires_at, collapse_key) \
+            SELECT 100 + n, '\(ULID.least(at: time).prefix(10))' || SUBSTR('' || (10000000000000000 + n), 2), 'driver-1', n, \
+            'hello', '{}', 'c', 'admin:1', 'announce', \(time), \(time), 'k' FROM young
             """)
         for state in [nil, "expired"] {
             #expect(try list(nil, state, olderThan: 7_200 - 60, at: time).map(\.sequence) == [3, 2, 1])

@@ -19,9 +19,9 @@ import Testing
         try executor.commit(written(phone(), upTo: 2))
         try runRetention(executor, days: 1, at: noon + 48 * hour)
         #expect(try store.page(phone(), at: noon + 48 * hour).sequences == [2], "the other is still acknowledged")
-        #expect(try executor.count("deliveries") == 2)
+        #expect(try executor.count(deliveryRows) == 2)
         try runRetention(executor, days: 1, at: noon + 48 * hour + 1)
-        #expect(try executor.count("notifications") == 0 && executor.count("deliveries") == 0)
+        #expect(try executor.count("notifications") == 0 && executor.count(deliveryRows) == 0)
         #expect(try executor.count("notification_steps") == 0)
     }
 
@@ -44,14 +44,14 @@ import Testing
         }
         // In slices, so that no command waits until all drivers' rows are deleted.
         #expect(try [delete(.deliveries), delete(.deliveries), delete(.deliveries)] == [500, 200, 0])
-        #expect(try executor.database.dump("SELECT DISTINCT sequence FROM deliveries") == ["2"])
+        #expect(try executor.database.dump("SELECT DISTINCT sequence FROM \(deliveryRows)") == ["2"])
         // A receipt that arrives in between leaves no row behind.
         for device in ["late", "later"] { _ = try executor.subscribe(phone(device, on: "drivers-channel")) }
         try executor.commit(written(phone("late", on: "drivers-channel"), upTo: 1))
         _ = try delete(.notifications)
-        #expect(try executor.database.dump("SELECT DISTINCT sequence FROM deliveries") == ["2"])
+        #expect(try executor.database.dump("SELECT DISTINCT sequence FROM \(deliveryRows)") == ["2"])
         try executor.commit(written(phone("later", on: "drivers-channel"), upTo: 1))
-        #expect(try executor.count("deliveries") == 700, "the notification is no longer in the log")
+        #expect(try executor.count(deliveryRows) == 700, "the notification is no longer in the log")
     }
 
     @Test func unusedCursorsAreDeletedAfterAYear() throws {
@@ -78,7 +78,7 @@ import Testing
         _ = try executor.commit(command(.erase(.driver, id: "42")))
         let others = ["driver-43|driver:43|phone|1", "drivers-channel|driver:43|phone|1"]
         #expect(try executor.cursorRows() == others)
-        #expect(try executor.database.dump("SELECT DISTINCT owner FROM deliveries") == ["driver:43"])
+        #expect(try executor.database.dump("SELECT DISTINCT owner FROM \(deliveryRows)") == ["driver:43"])
         // Neither a new subscription nor a connection that still knows its cursor gets anything.
         #expect(try executor.subscribe(phone()).cursor == 3)
         #expect(try store.page(phone()) == ReplayPage(notifications: [], upTo: 3, isComplete: true, gap: nil))
@@ -96,7 +96,7 @@ import Testing
         _ = try executor.commit(announce(to: "42"))
         _ = try executor.commit(command(.erase(.driver, id: "42")))
         #expect(try executor.commit(confirmed(phone(), upTo: 1)) == [])
-        #expect(try executor.cursorRows() == [] && executor.count("deliveries") == 0)
+        #expect(try executor.cursorRows() == [] && executor.count(deliveryRows) == 0)
     }
 
     @Test func theHistoryShowsWhatReachedWhichDevice() throws {

@@ -118,7 +118,7 @@ import Threads
         case .stop: break
         }
         harness.stop()
-        #expect(try store.executor().count("deliveries") == count)
+        #expect(try store.executor().count(deliveryRows) == count)
         #expect(recorder.largest.withLock { $0 } == 1_000)
     }
 

@@ -93,9 +93,16 @@ extension CommandExecutor {
         return slices
     }
 
-    /// The jobs in the order of their numbers: `driver:42|failed|BadTopic`.
+    /// The jobs in the order of their numbers, behind those that have left the queue: `driver:42|failed|BadTopic`.
     func jobs() throws -> [String] {
-        try database.dump("SELECT recipient, state, COALESCE(reason, '') FROM push_jobs ORDER BY number")
+        let moved = try database.dump(
+            """
+            SELECT CASE WHEN recipient <> '' THEN recipient ELSE 'driver:' || SUBSTR(channel, 8) END, CASE state / 10 \
+            WHEN 0 THEN 'failed' WHEN 1 THEN 'accepted' WHEN 2 THEN 'expired' ELSE 'cancelled' END, COALESCE(reason, '') \
+            FROM push_outcomes JOIN notifications ON notifications.number = push_outcomes.number \
+            ORDER BY push_outcomes.number, 1
+            """)
+        return try moved + database.dump("SELECT recipient, state, COALESCE(reason, '') FROM push_jobs ORDER BY number")
     }
 
     /// The masked token and the owner of each device, `toke…of-a|driver:42`, sorted by masked token.

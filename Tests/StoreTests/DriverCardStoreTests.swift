@@ -131,8 +131,7 @@ import Testing
         note.reason = "take the blue Skoda, not ZH 777"
         _ = try executor.commit(command(.order(note)))
         func data(_ code: String) throws -> [String] {
-            try executor.database.dump(
-                "SELECT data FROM notifications WHERE event = 'driver-assigned' AND channel = 'booking-\(code)'")
+            try executor.database.notificationData(where: "event = 'driver-assigned' AND channel = 'booking-\(code)'")
         }
         let card =
             #""driverName":"Zeb Quix","timestamp":"2026-11-21T12:00:00Z","vehicle_make":"Skoda","vehicle_model":"Octavia","#

@@ -135,7 +135,7 @@ import Testing
         _ = try executor.commit(erase(.customer, "7"))
         try executor.runBackgroundTasks()
         #expect(
-            try executor.database.dump("SELECT data FROM notifications WHERE channel = 'customer-7' AND data LIKE '%Hello%'")
+            try executor.database.notificationData(where: "channel = 'customer-7'").filter { $0.contains("Hello") }
                 .allSatisfy { $0.contains("Hello [erased]") })
         #expect(try !everything(executor).contains("Zeb Quix"))
     }

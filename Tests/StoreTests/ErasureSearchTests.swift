@@ -93,7 +93,7 @@ import Testing
         _ = try executor.commit(command(.announce(Announcement(type: "HELLO", audience: .drivers(["42"]), data: data))))
         _ = try executor.commit(erase(.customer, "7"))
         try executor.runBackgroundTasks()
-        let left = try executor.database.dump("SELECT data FROM notifications WHERE data LIKE '%17 Secret Street%' ORDER BY id")
+        let left = try executor.database.notificationData().filter { $0.contains("17 Secret Street") }
         #expect(left.contains { $0.contains("Bring the key") } && left.contains { $0.contains(#""bookingReference":"B""#) })
         #expect(!left.contains { $0.contains(#""bookingReference":"A""#) })
         try cancel("B", reason: "moved", executor)

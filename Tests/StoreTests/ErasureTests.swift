@@ -68,7 +68,7 @@ import Testing
                 == [#"admin:1|erase|{"person":"driver:42"}"#])
         #expect(try executor.count("erasures") == 1 && executor.count("devices") == 1, "the job is still open")
         #expect(try executor.jobs().filter { $0.hasPrefix("driver:42") } == ["driver:42|sending|"])
-        let data = try executor.database.dump("SELECT data FROM notifications WHERE event = 'driver-arrival' ORDER BY id")
+        let data = try executor.database.notificationData(where: "event = 'driver-arrival'")
         #expect(data.count == 2 && data[0].contains(#""driverName":null"#) && data[1].contains(#""driverName":"Bob""#))
     }
 
@@ -92,7 +92,7 @@ import Testing
         for channel in ["driver-42", "drivers-channel"] {
             try executor.commit(confirmed(phone(on: channel), upTo: 1))
         }
-        #expect(try executor.cursorRows() == [] && executor.count("deliveries") == 0)
+        #expect(try executor.cursorRows() == [] && executor.count(deliveryRows) == 0)
     }
 
     @Test func erasesCustomer() throws {
@@ -157,7 +157,7 @@ import Testing
             _ = try executor.commit(erase(.driver, "42"))
         }
         let count = { (executor: CommandExecutor, name: String) in
-            try executor.database.dump("SELECT COUNT(*) FROM notifications WHERE data LIKE '%\"\(name)\"%'")[0]
+            "\(try executor.database.notificationData().count { $0.contains("\"\(name)\"") })"
         }
         var left: [String] = []
         for _ in 0..<3 {
@@ -181,7 +181,7 @@ import Testing
         var redaction = Redaction(of: person, texts: ["Zeb Quix", "Zeb", "Jo", "7 Elm St"])
         redaction.bookings = .init([("R1", true), ("R2", false), ("R3", true), ("R3", false)])
         return redaction.redacted(
-            NotificationTable.RedactionRow(id: "N", channel: channel, actor: actor, data: Array(data.utf8))
+            NotificationTable.RedactionRow(id: "N", channel: channel, actor: actor, correlationID: "c", data: Array(data.utf8))
         ).data.map { String(decoding: $0, as: UTF8.self) }
     }
 

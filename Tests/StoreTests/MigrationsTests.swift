@@ -19,7 +19,8 @@ import Trips
         "device_booking_lists",
         "device_bookings", "devices", "driver_availability", "driver_positions", "drivers", "ended_tokens", "erasures",
         "idempotency", "inbox_entries", "notification_steps", "notifications", "orders", "own_addresses", "preferences",
-        "publication", "push_audiences", "push_jobs", "read_marks", "routes", "schema_migrations", "unpublished", "write_probe",
+        "publication", "push_audiences", "push_jobs", "push_names", "push_outcomes", "read_marks", "routes", "schema_migrations",
+        "unpublished", "write_probe",
         "wrong_codes",
     ]
 
@@ -175,7 +176,7 @@ import Trips
             return [
                 try database.dump("SELECT \(columns), \(rest) FROM push_jobs ORDER BY number"),
                 try database.dump("SELECT notification_id, excepted, entity, after_owner, reminder FROM push_audiences"),
-                try database.indexes(of: "push_jobs"),
+                try database.indexes(of: "push_jobs").filter { !$0.contains("push_jobs_settled") },
             ]
         }
         let before: [[String]]
@@ -294,5 +295,71 @@ import Trips
         }
         let left = try open().dump("SELECT owner, COUNT(*), MIN(updated_at) FROM cursors GROUP BY owner ORDER BY owner")
         #expect(left == ["driver:1|20|5", "driver:2|3|0"])
+    }
+
+    /// Version 21 writes the log anew, with numbers.
+    @Test func logOfVersion20IsKept() throws {
+        let ids = (1...3).map { "01JDQ3S8T9ABCDEFGHJKMNPQR\($0)" }
+        let phone = "9f1c2d3e-4b5a-4678-9abc-def012345678"
+        do {
+            let database = try open(Migrations(Schema.migrations.filter { $0.version <= 20 }))
+            for (number, channel) in ["driver-42", "customer-7", "drivers-channel"].enumerated() {
+                try database.run(
+                    """
+                    INSERT INTO notifications (id, channel, sequence, event, data, correlation_id, actor, action, created_at, \
+                    expires_at, collapse_key, written_at, confirmed_at, unconfirmed) VALUES ('\(ids[number])', '\(channel)', 1, \
+                    'e', '{"bookingId":"A","a":"\\u0001é\(number)"}', 'c\(number)', 'admin:1', 'assign', \(noon), \(noon + 5), \
+                    '\(number == 0 ? "order:A" : ids[number])', \(noon + 1), \(noon + 2), 0)
+                    """)
+            }
+            for (channel, owner, device) in [
+                ("driver-42", "driver:42", phone), ("driver-42", "driver:42", "b"), ("customer-7", "customer:7", ""),
+                ("drivers-channel", "driver:42", "b"), ("drivers-channel", "driver:-channel", "b"),
+            ] {
+                try database.run(
+                    "INSERT INTO deliveries VALUES ('\(channel)', 1, '\(owner)', '\(device)', \(noon + 1), \(noon + 2))")
+            }
+            try database.run(
+                """
+                INSERT INTO push_jobs (number, lane, notification_id, device_id, recipient, collapse_key, state, turn, attempts, \
+                queued_at, expires_at, message_id, settled_at) VALUES (1, 'fcm', '\(ids[0])', 'd', 'driver:42', 'order:A', \
+                'accepted', 0, 1, \(noon), \(noon + 5), 'm', \(noon + 3))
+                """)
+            try database.run(
+                """
+                INSERT INTO audit (id, at, actor, action, order_code, correlation_id) \
+                VALUES ('01JDQ3S8T9ABCDEFGHJKMNPQRA', \(noon), 'admin:1', 'assign', 'A', 'c0')
+                """)
+        }
+        let executor = try store.pushing()
+        let database = executor.database
+        for (number, id) in ids.enumerated() {
+            let logged = try #require(try executor.notifications.notification(id: id))
+            #expect(String(decoding: logged.notification.data, as: UTF8.self) == #"{"bookingId":"A","a":"\u0001é\#(number)"}"#)
+            #expect(logged.correlationID == "c\(number)" && logged.actor == "admin:1" && logged.action == "assign")
+            #expect(logged.notification.collapseKey == (number == 0 ? "order:A" : id))
+        }
+        #expect(
+            try database.dump("SELECT number, written_at, confirmed_at FROM notifications ORDER BY id")
+                == (1...3).map { "\($0)|\(noon + 1)|\(noon + 2)" })
+        #expect(
+            try database.dump("SELECT owner, COUNT(*) FROM \(deliveryRows) GROUP BY owner ORDER BY owner") == [
+                "customer:7|1", "driver:-channel|1", "driver:42|3",
+            ])
+        // The next receipt of a device finds its delivery.
+        try executor.commit(
+            Receipt(
+                key: DeliveryKey(channel: "driver-42", owner: "driver:42", device: phone), after: 0, upTo: 1, writtenAt: noon + 9,
+                confirmedAt: noon + 9))
+        #expect(try executor.count("deliveries") == 5)
+        #expect(try database.dump("SELECT notification FROM audit") == ["1"])
+        #expect(
+            try executor.notifications.reports(
+                of: Order(code: "A"), before: .end, limit: 9, now: noon
+            ).map(\.logged.notification.id) == [ids[0]])
+        #expect(try executor.move() == 1)
+        #expect(try executor.outbox.jobs.notificationID(ofMessage: "m") == ids[0])
+        #expect(try executor.commit(announce(to: "43")).status == 200)
+        #expect(try executor.count("notifications") == 4)
     }
 }

@@ -222,7 +222,7 @@ import Testing
 }
 
 /// Rules by which each notification of an order supersedes the previous one, except `job-removed` and `HELLO`.
-private let collapsingRules: NotificationRules = {
+let collapsingRules: NotificationRules = {
     func rule(_ push: NotificationRules.Rule.Push = .personal, collapses: Bool = true) -> NotificationRules.Rule {
         NotificationRules.Rule(lifetimeSeconds: 3600, collapsesByJob: collapses, push: push)
     }

@@ -116,9 +116,9 @@ extension NotificationTable {
         try database.run(
             """
             WITH RECURSIVE log (n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM log WHERE n < \(count)) \
-            INSERT INTO notifications (id, channel, sequence, event, data, correlation_id, actor, action, created_at, \
-            expires_at, collapse_key, unconfirmed) SELECT SUBSTR('00000000000000000000000000' || n, -26), 'driver-1', n, 'hello', \
-            '{}', 'c', 'admin:1', 'announce', \(noon) + n, \(noon) + \(day) + n % 7, 'k', n % 3 / 2 FROM log
+            INSERT INTO notifications (number, id, channel, sequence, event, data, correlation_id, actor, action, created_at, \
+            expires_at, collapse_key, unconfirmed) SELECT n, '0000000000' || SUBSTR('' || (10000000000000000 + n), 2), 'driver-1', \
+            n, 'hello', '{}', 'c', 'admin:1', 'announce', \(noon) + n, \(noon) + \(day) + n % 7, 'k', n % 3 / 2 FROM log
             """)
     }
 

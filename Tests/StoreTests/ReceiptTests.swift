@@ -10,7 +10,7 @@ import Testing
     private func rows(_ executor: CommandExecutor) throws -> [String] {
         try executor.database.dump(
             """
-            SELECT sequence, owner, device, written_at - \(noon), confirmed_at - \(noon) FROM deliveries \
+            SELECT sequence, owner, device, written_at - \(noon), confirmed_at - \(noon) FROM \(deliveryRows) \
             ORDER BY channel, sequence, owner, device
             """)
     }

@@ -134,4 +134,34 @@ import Testing
         #expect(failures > 1)
         #expect(try executor.count("orders") == 0 && executor.count("notifications") > 0)
     }
+
+    /// The later rows are deleted, the more of the writer's time retention takes.
+    @Test func lagDecidesHowOftenASliceRuns() throws {
+        let executor = try store.executor()
+        _ = try executor.commit(assign("A", to: "42"))
+        var seen: [Int64: Int] = [:]
+        for lag in [-day, 0, hour - 1, hour, day - 1, day] {
+            var retention = RetentionSchedule(days: 30, sliceMilliseconds: RetentionSchedule.sliceMillisecondsMax)
+            _ = try retention.runSlice(executor, noon + 30 * day + lag)
+            #expect(retention.lag == max(0, lag))
+            seen[lag] = retention.batchesBetweenSlices
+        }
+        #expect(seen == [-day: 8, 0: 8, hour - 1: 8, hour: 2, day - 1: 2, day: 1])
+    }
+
+    /// A slice that takes longer than it should makes the next ones smaller; the first of a kind is small.
+    @Test func slicesBeginSmall() throws {
+        let executor = try store.executor()
+        try executor.transaction { () throws(DatabaseError) in
+            for number in 0..<40 { _ = try executor.execute(assign("A\(number)", to: "42"), now: noon) }
+        }
+        var retention = RetentionSchedule(days: 30, sliceMilliseconds: RetentionSchedule.sliceMillisecondsMax)
+        var slices: [Int] = []
+        while retention.isDue(noon + 31 * day) {
+            let deleted = try retention.runSlice(executor, noon + 31 * day).deleted
+            if deleted > 0 { slices.append(deleted) }
+        }
+        #expect(slices.first == 25 && slices.allSatisfy { $0 <= 100 } && slices.reduce(0, +) == 160)
+        #expect(try executor.count("notifications") == 0 && executor.count("audit") == 0)
+    }
 }

@@ -69,7 +69,7 @@ import Testing
                 "reason = 'superseded'",
                 "SEARCH push_jobs USING INDEX push_jobs_news (recipient=? AND collapse_key=? AND notification_id<?)"
             ),
-            ("SET written_at = COALESCE", "SEARCH notifications USING INDEX sqlite_autoindex_notifications_2 (channel=? AND"),
+            ("SET device = CASE", "SEARCH notifications USING INDEX sqlite_autoindex_notifications_2 (channel=? AND"),
             ("AND expires_at > ? AND created_at + 0 > ?", "notifications_unconfirmed (expires_at>?)"),
             ("created_at + 0 > ? AND unconfirmed = 1", "USING INDEX sqlite_autoindex_notifications_1 (id>? AND id<?)"),
             ("AND COALESCE(channel, '') < 'drivers-d'", "USING INDEX sqlite_autoindex_notifications_1 (id>?)"),
@@ -97,9 +97,10 @@ import Testing
             ("WHERE recipient = ? AND read_at IS NULL", "USING INDEX inbox_entries_unread (recipient=?)"),
             ("SELECT MAX(notification_id)", "USING COVERING INDEX sqlite_autoindex_inbox_entries_1 (recipient=?)"),
             (
-                "DELETE FROM deliveries WHERE (channel, sequence, owner, device) IN (SELECT channel",
-                "(channel=? AND sequence<?)"
+                "AND owner = ? LIMIT ?)",
+                "SEARCH notifications USING COVERING INDEX sqlite_autoindex_notifications_2 (channel=? AND"
             ),
+            ("AND owner = ? LIMIT ?)", "SEARCH deliveries USING PRIMARY KEY (number=? AND owner=?)"),
             ("UPDATE notification_steps SET detail = NULL", "notification_steps_by_subject (subject=?)"),
             ("SELECT 1 FROM read_marks WHERE recipient", "COVERING INDEX read_marks_by_recipient (recipient=? AND entry>?)"),
             ("ORDER BY job.turn, job.number", "SEARCH mark USING COVERING INDEX sqlite_autoindex_read_marks_1 (channel=?"),
@@ -117,11 +118,11 @@ import Testing
             ),
             ("WHERE expanding = 1 ORDER BY", "USING INDEX push_audiences_expanding (expanding=?)"),
             ("DELETE FROM push_audiences WHERE notification_id IN", "(notification_id<?)"),
-            ("DELETE FROM push_jobs", "USING INDEX sqlite_autoindex_push_jobs_2 (notification_id<?)"),
+            ("DELETE FROM push_jobs WHERE number IN", "USING INDEX sqlite_autoindex_push_jobs_2 (notification_id<?)"),
             ("WHERE quarantined_at IS NOT NULL", "USING INDEX devices_quarantined"),
             ("AND owner < 'driver;' AND last_seen_at >= ? ORDER BY", "USING INDEX devices_by_owner ("),
             ("SELECT COUNT(DISTINCT owner)", "SEARCH devices USING INDEX devices_by_owner ("),
-            ("SELECT COUNT(DISTINCT owner)", "sqlite_autoindex_deliveries_1 (channel=? AND sequence=?)"),
+            ("SELECT COUNT(DISTINCT owner)", "SEARCH deliveries USING PRIMARY KEY (number=?)"),
             ("SELECT COUNT(DISTINCT owner)", "sqlite_autoindex_notification_steps_1 (notification_id=? AND step=?)"),
             (
                 "COUNT(*) FROM notification_steps WHERE subject",
@@ -155,28 +156,21 @@ import Testing
             ),
             (
                 "SELECT COUNT(confirmed_at)",
-                "SEARCH deliveries USING INDEX sqlite_autoindex_deliveries_1 (channel=? AND sequence=? AND owner=?)"
+                "SEARCH deliveries USING PRIMARY KEY (number=? AND owner=?)"
             ),
             (
-                "INSERT INTO deliveries",
-                "SEARCH notifications USING COVERING INDEX sqlite_autoindex_notifications_2 (channel=? AND sequence>?"
+                "SELECT number, ?, ?, ?, ? FROM notifications",
+                "SEARCH notifications USING INDEX sqlite_autoindex_notifications_2 (channel=? AND sequence>?"
             ),
+            ("device FROM deliveries WHERE number < ?", "SEARCH deliveries USING PRIMARY KEY (number<?)"),
             (
-                "DELETE FROM deliveries WHERE channel = ? AND owner",
-                "SEARCH deliveries USING INDEX sqlite_autoindex_deliveries_1 (channel=? AND sequence=? AND owner=?)"
+                "SELECT 1 FROM notifications WHERE id = ? AND (channel",
+                "SEARCH deliveries USING PRIMARY KEY (number=? AND owner=?)"
             ),
-            (
-                "device FROM notifications JOIN deliveries",
-                "SEARCH notifications USING INDEX notifications_by_age (created_at<?)"
-            ),
-            ("SELECT MIN(settled_at) FROM push_jobs", "USING INDEX push_jobs_accepted"),
-            ("SELECT 1 FROM notifications JOIN deliveries", "(channel=? AND sequence=? AND owner=?)"),
+            ("JOIN push_outcomes AS outcome ON outcome.number = push_names.number", "push_names USING INTEGER PRIMARY KEY"),
+            ("WHERE settled_at IS NOT NULL ORDER BY settled_at", "SEARCH job USING INDEX push_jobs_settled (settled_at>?)"),
             ("SELECT step FROM notification_steps", "(notification_id=? AND step=? AND subject=?)"),
-            (
-                "device FROM notifications JOIN deliveries",
-                "SEARCH deliveries USING COVERING INDEX sqlite_autoindex_deliveries_1 (channel=? AND sequence=?)"
-            ),
-            ("FROM deliveries WHERE channel = ? AND sequence = ? ORDER BY owner, device", "(channel=? AND sequence=?)"),
+            ("WHERE id = ? ORDER BY owner, device LIMIT", "SEARCH deliveries USING PRIMARY KEY (number=?)"),
             ("SELECT COUNT(*), MAX(sequence) FROM cursors", "USING INDEX sqlite_autoindex_cursors_1 (channel=? AND owner=?)"),
             ("SELECT MAX(sequence) FROM notifications", "USING COVERING INDEX sqlite_autoindex_notifications_2 (channel=?)"),
             ("SELECT sequence, id FROM notifications", "USING INDEX sqlite_autoindex_notifications_2 (channel=? AND sequence>?)"),
@@ -223,7 +217,10 @@ import Testing
         ]
         for (fragment, expected) in plans {
             let statements = executor.database.preparedSQL.filter { $0.contains(fragment) }
-            try #require(statements.count == 1, "\(fragment) \(statements)")
+            guard statements.count == 1 else {
+                Issue.record("\(fragment) \(statements)")
+                continue
+            }
             let plan = try executor.database.dump("EXPLAIN QUERY PLAN \(statements[0])")
                 .map { $0.split(separator: "|").last.map(String.init) ?? "" }.joined(separator: "; ")
             // The list of ids in a parameter is no table.
@@ -411,6 +408,8 @@ import Testing
         let (notifications, audit) = (executor.notifications, executor.auditTable)
         let (steps, responses) = (executor.steps, executor.idempotency)
         _ = try notifications.lastID()
+        _ = try notifications.firstNumber(since: 0)
+        _ = try executor.retentionLag(now: noon, lifetime: 1)
         try notifications.append(Self.logged)
         _ = try notifications.notification(id: "N")
         _ = try notifications.head(of: "N")
@@ -434,8 +433,9 @@ import Testing
         try executor.database.run("UPDATE notifications SET read_at = NULL")
         _ = try notifications.markRead(channel: "driver-42", after: 0, upTo: 9, at: noon)
         _ = try notifications.sequence(of: "driver-42", 1, after: 0)
-        _ = try notifications.rowsToRedact(after: "", upTo: "~", most: 1)
-        try notifications.replaceData(of: "N", by: Array("{}".utf8))
+        for row in try notifications.rowsToRedact(after: "", upTo: "~", most: 1) {
+            try notifications.replaceData(of: row, by: Array("{}".utf8))
+        }
         _ = try notifications.deleteExpired(before: 0, most: 1)
         for _ in 1...2 { _ = try executor.sequences.next(channel: "driver-42", now: noon) }
         _ = try executor.sequences.last(of: "driver-42")
@@ -506,6 +506,8 @@ import Testing
         let key = DeliveryKey(channel: "driver-42", owner: "driver:42", device: "d")
         let receipt = Receipt(key: key, after: 0, upTo: 1, writtenAt: noon, confirmedAt: noon)
         _ = try executor.record(receipt, now: noon)
+        let other = DeliveryKey(channel: "driver-42", owner: "driver:42", device: "e")
+        _ = try executor.record(Receipt(key: other, after: 0, upTo: 1, writtenAt: noon, confirmedAt: noon), now: noon)
         let ofAll = DeliveryKey(channel: "drivers-channel", owner: "driver:42", device: "d")
         _ = try executor.subscribe(subscription(ofAll), now: noon)
         _ = try executor.record(Receipt(key: ofAll, after: 0, upTo: 1, writtenAt: noon, confirmedAt: noon), now: noon)
@@ -524,11 +526,11 @@ import Testing
         _ = try executor.cursors.deleteUnused(since: 0, most: 1)
         _ = try executor.deliveries.steps(of: Self.logged, most: 1)
         _ = try executor.deliveries.isConfirmed(notificationID: "N", by: key.owner)
-        _ = try executor.outbox.jobs.firstAcceptedLane(of: "N", for: key.owner)
-        _ = try executor.outbox.jobs.firstAcceptedAt(of: "N", for: key.owner)
-        _ = try executor.deliveries.remove(channel: key.channel, upTo: 1, most: 1)
-        try executor.deliveries.removeForEveryDriver(of: key.owner, after: 0, upTo: 1)
-        _ = try executor.deliveries.deleteExpired(before: 0, most: 1)
+        _ = try executor.outbox.jobs.firstAccepted(of: "N", for: key.owner)
+        _ = try executor.deliveries.remove(channel: key.channel, of: key.owner, after: 0, upTo: 1, most: 1)
+        _ = try executor.deliveries.deleteAll(channel: key.channel, after: 0, upTo: 1, most: 1)
+        _ = try executor.deliveries.deleteExpired(beforeNumber: 0, most: 1)
+        _ = try executor.notifications.lastExpired(of: key.channel, after: 0, at: noon, most: 1)
         try executor.deliveries.deleteAll(before: 0, most: 1)
         try executor.sequences.eraseAll(channel: key.channel)
         _ = try executor.sequences.end(of: key.channel)
@@ -573,6 +575,7 @@ import Testing
         let address = DeviceTable.Address(owner: "driver:42", id: "d", lane: .fcm)
         let job = PushJobTable.NewPushJob(
             notificationID: "N", entity: nil, collapseKey: nil, device: address, isFallback: false, round: 0,
+            mayHaveEnded: true,
             queuedAt: noon, expiresAt: noon + 1)
         _ = try jobs.queue(job, number: 100, turn: 1)
         _ = try jobs.isOpen("N", on: "d")
@@ -598,6 +601,7 @@ import Testing
         try jobs.queueRetry(2, turn: 1)
         _ = try jobs.nextDueAt(.fcm)
         _ = try jobs.deleteExpired(before: 0, most: 1)
+        _ = try jobs.outcomes.deleteExpired(beforeNumber: 0, most: 1)
         try broadcasts.add(
             PushIntent(notificationID: "N", audience: .everyDriver(except: nil), entity: nil), except: nil,
             isForOnlineDrivers: false)
@@ -614,12 +618,20 @@ import Testing
         try executor.runBackgroundTasks()
         _ = try executor.commit(register(fcm("a"), by: driver("42")))
         for result in [
-            PushOutcome.Result.accepted(messageID: nil), .failed(reason: "r"), .returned, .retry(at: noon, reason: "r"),
+            PushOutcome.Result.accepted(messageID: "m"), .failed(reason: "r"), .returned, .retry(at: noon, reason: "r"),
         ] {
             _ = try executor.commit(announce(to: "42"))
             try executor.report(executor.claim().map { PushOutcome($0, result, wasTried: true) })
         }
         _ = try executor.commit(unregister(fcm("a"), by: driver("42")))
+        let outcomes = executor.outbox.jobs.outcomes
+        try executor.transaction { () throws(DatabaseError) in
+            _ = try outcomes.move(most: 9)
+            for id in try executor.notifications.ids(after: "", createdUntil: noon, most: 9) {
+                _ = try outcomes.summaries(ofNotification: id, most: 9)
+            }
+            _ = try outcomes.deleteExpired(beforeNumber: 99, most: 9)
+        }
     }
 
     private func runClock(_ clock: ClockTable) throws(DatabaseError) {
@@ -633,6 +645,7 @@ import Testing
         _ = try erasures.first()
         _ = try erasures.waiting(after: "", most: 1)
         try erasures.advanceBroadcasts(to: 1, of: driver("42"))
+        try erasures.advanceDeliveries(to: 1, of: driver("42"))
         try erasures.markWaiting(driver("42"))
         try erasures.remove(driver("42"))
     }

@@ -249,9 +249,9 @@ import Threads
         try executor.database.run(
             """
             WITH RECURSIVE log (n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM log WHERE n < \(count)) \
-            INSERT INTO notifications (id, channel, sequence, event, data, correlation_id, actor, action, created_at, \
-            expires_at, collapse_key, confirmed_at) SELECT '\(ULID.least(at: noon).prefix(10))' \
-            || SUBSTR('0000000000000000' || n, -16), 'driver-1', n, 'hello', '{}', 'c', 'admin:1', 'announce', \(noon), \
+            INSERT INTO notifications (number, id, channel, sequence, event, data, correlation_id, actor, action, created_at, \
+            expires_at, collapse_key, confirmed_at) SELECT n, '\(ULID.least(at: noon).prefix(10))' \
+            || SUBSTR('' || (10000000000000000 + n), 2), 'driver-1', n, 'hello', '{}', 'c', 'admin:1', 'announce', \(noon), \
             \(noon), 'k', \(noon) + n FROM log
             """)
         let answers = Lock<[String]>([])

@@ -54,8 +54,8 @@ import Testing
         try executor.database.run(
             """
             WITH RECURSIVE numbers (n) AS (SELECT 2 UNION ALL SELECT n + 1 FROM numbers WHERE n < 20000) \
-            INSERT INTO notifications (id, channel, sequence, event, data, correlation_id, actor, action, created_at, \
-            expires_at, collapse_key) SELECT 'N' || n, 'driver-42', n, 'e', '{}', 'c', 'a', 'a', \(noon), \(noon), 'N' FROM numbers
+            INSERT INTO notifications (number, id, channel, sequence, event, data, correlation_id, actor, action, created_at, \
+            expires_at, collapse_key) SELECT 100 + n, 'N' || n, 'driver-42', n, 'e', '{}', 'c', 'a', 'a', \(noon), \(noon), 'N' FROM numbers
             """)
         try executor.database.run(
             "UPDATE channel_sequences SET last = 20000, unread = 20000, unmarked = 20000 WHERE channel = 'driver-42'")

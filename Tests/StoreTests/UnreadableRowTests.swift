@@ -78,7 +78,7 @@ import Testing
         while retention.isDue(noon) { _ = try retention.runSlice(executor, noon) }
         #expect(
             try executor.jobs() == [
-                "driver:1|cancelled|unregistered", "driver:2|sending|", "driver:2|failed|device_unreadable",
+                "driver:1|cancelled|unregistered", "driver:2|failed|device_unreadable", "driver:2|sending|",
             ])
         #expect(executor.outbox.drainUnreadableRows() == ["the lane of a push of driver:2"])
     }

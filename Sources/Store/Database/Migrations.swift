@@ -3,6 +3,8 @@ struct Migration {
     /// The schema version after the step.
     let version: Int
     let statements: [String]
+    /// What SQL cannot do, after the statements.
+    var finish: @Sendable (Database) throws(DatabaseError) -> Void = { _ throws(DatabaseError) in }
 }
 
 /// Migrates a database to the schema version of this program.
@@ -35,6 +37,7 @@ struct Migrations {
             for migration in all where migration.version > version {
                 try database.transaction { () throws(DatabaseError) in
                     for sql in migration.statements { try database.run(database.connection.dialect.schema(sql)) }
+                    try migration.finish(database)
                     try database.change(
                         "INSERT INTO schema_migrations (version, applied_at) VALUES (?, ?)",
                         .integer(migration.version), .integer(now))

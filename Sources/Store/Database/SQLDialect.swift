@@ -35,12 +35,20 @@ enum SQLDialect {
 
     /// A statement of ``Schema``, whose types are TEXT, BIGINT and BLOB.
     ///
+    /// `ROW_NUMBER PRIMARY KEY` is a key of SQLite's own row numbers, which takes no index. A `CLUSTERED` table is kept in its
+    /// key's index; PostgreSQL has no such tables. `BYTES(column)` is a text as a blob.
+    ///
     /// Store compares ids, owners and cursors by bytes (`id < '~'`), as SQLite does by default. PostgreSQL does so in
     /// columns with the collation `C`; a database's own collation depends on how it was created.
     func schema(_ statement: String) -> String {
         switch self {
-        case .sqlite: statement
-        case .postgres: statement.replacing(" TEXT", with: #" TEXT COLLATE "C""#).replacing(" BLOB", with: " BYTEA")
+        case .sqlite:
+            statement.replacing(" ROW_NUMBER PRIMARY", with: " INTEGER PRIMARY").replacing(") CLUSTERED", with: ") WITHOUT ROWID")
+                .replacing(/BYTES\(([a-z_.]+)\)/) { "CAST(\($0.1) AS BLOB)" }
+        case .postgres:
+            statement.replacing(" TEXT", with: #" TEXT COLLATE "C""#).replacing(" BLOB", with: " BYTEA")
+                .replacing(" ROW_NUMBER PRIMARY", with: " BIGINT PRIMARY").replacing(") CLUSTERED", with: ")")
+                .replacing(/BYTES\(([a-z_.]+)\)/) { "CONVERT_TO(\($0.1), 'UTF8')" }
         }
     }
 }

@@ -16,6 +16,7 @@ enum Schema {
         Migration(version: 17, statements: cluster), Migration(version: 18, statements: readMarks),
         Migration(version: 19, statements: fewCursors),
         Migration(version: 20, statements: codeLimits + canonicalPhones),
+        Migration(version: 21, statements: growth, finish: packDevices),
         Migration(version: 22, statements: openJobs),
     ]
 

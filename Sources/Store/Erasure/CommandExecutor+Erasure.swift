@@ -49,6 +49,7 @@ extension CommandExecutor {
         try erasures.add(person, account: account?.id, texts: texts, lastID: try notifications.lastID() ?? "", now: now)
         _ = try clearRows(of: person, account: account?.id, &counts)
         _ = try removeDeliveriesForEveryDriver(to: person, after: 0)
+        _ = try removeDeliveries(to: person, after: 0)
         backgroundTasks.insert(.erasures)
         try audit(.erasure(of: person, command, now))
         var result = result(.erasure(counts), of: command)
@@ -92,8 +93,6 @@ extension CommandExecutor {
             return count
         }
         counts.storedResponses = cleared(try idempotency.deleteOldest(of: person.key, most: most))
-        let erasedTo = try sequences.end(of: person.channel).erasedTo
-        _ = cleared(try deliveries.remove(channel: person.channel, upTo: erasedTo, most: most))
         switch person.role {
         case .driver:
             counts.orders =
@@ -121,9 +120,24 @@ extension CommandExecutor {
         guard person.role == .driver, cursor < .max else { return false }
         let channel = FleetChannel.drivers.name
         let end = try notifications.sequence(of: channel, Self.clearedMax, after: cursor) ?? .max
-        try deliveries.removeForEveryDriver(of: person.key, after: cursor, upTo: end)
+        let most = Self.clearedMax
+        let count = try deliveries.remove(channel: channel, of: person.key, after: cursor, upTo: end, most: most)
+        if count == most { return true }
         try erasures.advanceBroadcasts(to: end, of: person)
         return end < .max
+    }
+
+    /// Deletes the deliveries of the next notifications of a person's own channel, up to those at the time of the request.
+    /// - Returns: whether more are left.
+    func removeDeliveries(to person: Identity, after cursor: Int64) throws(DatabaseError) -> Bool {
+        let erasedTo = try sequences.end(of: person.channel).erasedTo
+        guard cursor < erasedTo else { return false }
+        let next = try notifications.sequence(of: person.channel, Self.clearedMax, after: cursor) ?? erasedTo
+        let (end, most) = (min(next, erasedTo), Self.clearedMax)
+        let count = try deliveries.remove(channel: person.channel, of: person.key, after: cursor, upTo: end, most: most)
+        if count == most { return true }
+        try erasures.advanceDeliveries(to: end, of: person)
+        return end < erasedTo
     }
 
     // MARK: End of the search

@@ -47,7 +47,8 @@ extension CommandExecutor {
         var counts = ErasureCounts()  // not used: the response was sent when the erasure was requested
         let hasRows = try clearRows(of: erasure.person, account: erasure.accountID, &counts)
         let hasDeliveries = try removeDeliveriesForEveryDriver(to: erasure.person, after: erasure.broadcastCursor)
-        return hasRows || hasDeliveries
+        let hasOwnDeliveries = try removeDeliveries(to: erasure.person, after: erasure.deliveryCursor)
+        return hasRows || hasDeliveries || hasOwnDeliveries
     }
 
     /// - Returns: whether all tables are searched.
@@ -116,7 +117,7 @@ extension CommandExecutor {
             after: erasure.progress.notification, upTo: erasure.lastID, most: Self.sliceMax)
         for row in rows {
             let (data, found) = redaction.redacted(row)
-            if let data { try notifications.replaceData(of: row.id, by: data) }
+            if let data { try notifications.replaceData(of: row, by: data) }
             for text in found where !erasure.texts.contains(where: { $0.isSame(as: text) }) {
                 erasure.texts.append(text)
                 erasure.hasFoundTexts = true

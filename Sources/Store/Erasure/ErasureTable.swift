@@ -20,6 +20,8 @@ struct ErasureTable {
         var hasFoundTexts: Bool
         /// The deliveries of notifications for all drivers are deleted up to this sequence number.
         let broadcastCursor: Int64
+        /// The same of those on the person's own channel.
+        let deliveryCursor: Int64
     }
 
     /// How far a search has come: the last row of each table that was searched; empty and 0 at the start.
@@ -38,7 +40,7 @@ struct ErasureTable {
     private static let searched = "~"
     private static let select = """
         SELECT role, id, requested_at, cursor, last_id, answers_to, names, audit_cursor, step_cursor, has_found, \
-        broadcast_cursor, account_id FROM erasures
+        broadcast_cursor, account_id, delivery_cursor FROM erasures
         """
 
     let database: Database
@@ -59,7 +61,7 @@ struct ErasureTable {
             """
             INSERT INTO erasures (subject, role, id, requested_at, cursor, last_id, answers_to, names, account_id) \
             VALUES (?, ?, ?, ?, '', ?, 0, ?, ?) ON CONFLICT (subject) DO UPDATE SET requested_at = excluded.requested_at, \
-            broadcast_cursor = 0, account_id = COALESCE(excluded.account_id, erasures.account_id)
+            broadcast_cursor = 0, delivery_cursor = 0, account_id = COALESCE(excluded.account_id, erasures.account_id)
             """, .string(person.key), .string(person.role.rawValue), .string(person.id), .integer(now), .string(lastID),
             .utf8(Self.json(texts + known)), .string(account?.text))
         try restart(person, texts: texts + known, lastID: lastID)
@@ -108,6 +110,12 @@ struct ErasureTable {
             "UPDATE erasures SET broadcast_cursor = ? WHERE subject = ?", .integer(sequence), .string(person.key))
     }
 
+    /// The same of those on the person's own channel.
+    func advanceDeliveries(to sequence: Int64, of person: Identity) throws(DatabaseError) {
+        try database.change(
+            "UPDATE erasures SET delivery_cursor = ? WHERE subject = ?", .integer(sequence), .string(person.key))
+    }
+
     /// Marks the search as done, and deletes the texts. For an erasure that must wait because an order or route of the
     /// person is still open.
     func markWaiting(_ person: Identity) throws(DatabaseError) {
@@ -146,6 +154,7 @@ extension ErasureTable.Erasure {
             progress: ErasureTable.Progress(
                 notification: row.string(3), response: row.integer(5), audit: row.string(7),
                 step: step.count == 3 ? .init(notificationID: step[0], step: step[1], subject: step[2]) : .init()),
-            texts: ErasureTable.texts(row.bytes(6)), hasFoundTexts: row.integer(9) == 1, broadcastCursor: row.integer(10))
+            texts: ErasureTable.texts(row.bytes(6)), hasFoundTexts: row.integer(9) == 1, broadcastCursor: row.integer(10),
+            deliveryCursor: row.integer(12))
     }
 }

@@ -15,9 +15,16 @@ struct AuditTable {
         try database.first("SELECT MAX(id) FROM audit", as: { $0.optionalString(0) }) ?? nil
     }
 
+    /// The time of the oldest entry; nil if the table is empty.
+    func firstTime() throws(DatabaseError) -> Int64? {
+        try database.first("SELECT MIN(at) FROM audit", as: { $0.optionalInteger(0) }) ?? nil
+    }
+
     /// Appends an entry.
-    /// - Parameter id: a ULID greater than the ids of all existing entries, because entries are read in id order.
-    func append(_ entry: AuditEntry, id: String) throws(DatabaseError) {
+    /// - Parameters:
+    ///   - id: a ULID greater than the ids of all existing entries, because entries are read in id order.
+    ///   - first: the id of the action's first notification; nil if it has none.
+    func append(_ entry: AuditEntry, id: String, firstNotification first: String? = nil) throws(DatabaseError) {
         var order: String?
         var route: String?
         var account: String?
@@ -34,11 +41,14 @@ struct AuditTable {
             .string(route), .string(entry.correlationID), .string(entry.before?.status),
             .string(entry.before?.driverID), .string(entry.after?.status), .string(entry.after?.driverID),
             .string(entry.reason), .utf8(entry.details), .string(account), .string(batch),
-            .integer(entry.hasPosition ? 1 : 0))
+            .integer(entry.hasPosition ? 1 : 0), .string(first))
     }
 
     private static let insert = SQL(
-        "INSERT INTO audit (\(columns), has_position) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)")
+        """
+        INSERT INTO audit (\(columns), has_position, notification) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, \
+        (SELECT number FROM notifications WHERE id = ?))
+        """)
 
     /// The newest entry of an order, except reminders, which change nothing; nil if there is none.
     func last(ofOrder code: String) throws(DatabaseError) -> AuditEntry? {

@@ -122,9 +122,9 @@ struct BatchOrderTable {
         try database.changeCountingRows(
             """
             UPDATE batch_orders SET customer_id = NULL, name = NULL, phone = NULL, flat_number = NULL, street = NULL, \
-            landmark = NULL, latitude = NULL, longitude = NULL, items = '[]', notes = NULL, report_response = NULL WHERE (batch_id, id) IN (SELECT batch_id, id \
-            FROM batch_orders WHERE customer_id = ? AND batch_id IN (SELECT id FROM batches \
-            WHERE status IN ('COMPLETED', 'PARTIAL_COMPLETE', 'CANCELLED')) LIMIT ?)
+            landmark = NULL, latitude = NULL, longitude = NULL, items = '[]', notes = NULL, report_response = NULL \
+            WHERE (batch_id, id) IN (SELECT batch_id, id FROM batch_orders WHERE customer_id = ? \
+            AND batch_id IN (SELECT id FROM batches WHERE status IN ('COMPLETED', 'PARTIAL_COMPLETE', 'CANCELLED')) LIMIT ?)
             """, .string(id), .integer(most))
     }
 

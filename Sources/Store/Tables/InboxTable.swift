@@ -1,4 +1,5 @@
 import FleetRules
+import Primitives
 
 /// The notifications of bookings' channels that were pushed to customers, one row per customer. With the notifications
 /// of the customer's own channel they are what the customer can list and mark as read.
@@ -147,7 +148,7 @@ struct InboxTable {
         before cutoff: Int64, most: Int
     ) throws(DatabaseError) -> [(recipient: String, id: String, wasSeen: Bool)] {
         var unmarked: [(recipient: String, id: String, wasSeen: Bool)] = []
-        try database.each(Self.deleteOld, .integer(cutoff), .integer(most)) { row in
+        try database.each(Self.deleteOld, .string(ULID.least(at: cutoff)), .integer(most)) { row in
             if row.isNull(1) { unmarked.append((row.string(0), row.string(3), !row.isNull(2))) }
         }
         return unmarked

@@ -6,16 +6,20 @@ import Primitives
 extension NotificationTable {
     // MARK: Marks
 
-    /// Records when the notifications of a receipt were first written and confirmed.
+    /// Records when the notifications of a receipt were first written and confirmed, and on a person's channel by which
+    /// device, if it is the first. (``DeliveryTable`` has the others.)
     func markDelivered(_ receipt: Receipt) throws(DatabaseError) {
         let confirmedAt = receipt.confirmedAt.map { SQLValue.integer($0) } ?? .null
+        let isOwn = DeliveryTable.stored(owner: receipt.key.owner, on: receipt.key.channel).isEmpty
         try database.change(
             """
-            UPDATE notifications SET written_at = COALESCE(written_at, ?), confirmed_at = COALESCE(confirmed_at, ?), \
+            UPDATE notifications SET device = CASE WHEN written_at IS NULL THEN ? ELSE device END, \
+            written_at = COALESCE(written_at, ?), confirmed_at = COALESCE(confirmed_at, ?), \
             unconfirmed = CASE WHEN CAST(? AS BIGINT) IS NULL THEN unconfirmed ELSE 0 END \
             WHERE channel = ? AND sequence > ? AND sequence <= ? \
             AND (written_at IS NULL OR confirmed_at IS NULL AND CAST(? AS BIGINT) IS NOT NULL)
-            """, .integer(receipt.writtenAt), confirmedAt, confirmedAt, .string(receipt.key.channel),
+            """, isOwn ? .blob(PackedText.pack(receipt.key.device)) : .null, .integer(receipt.writtenAt),
+            confirmedAt, confirmedAt, .string(receipt.key.channel),
             .integer(receipt.after), .integer(receipt.upTo), confirmedAt)
     }
 
@@ -51,16 +55,28 @@ extension NotificationTable {
     func reports(of order: Order, before position: Position, limit: Int, now: Int64) throws(DatabaseError) -> [NotificationReport]
     {
         let channels = [FleetChannel.booking(order.reference), .tracking(order.reference)].map(\.name)
+        let changes = try database.all(
+            "SELECT at, correlation_id FROM audit WHERE order_code = ? AND notification IS NOT NULL", .string(order.code),
+            as: { "\($0.integer(0)) \($0.string(1))" })
+        let (known, isOnChannel) = (Set(changes), { (channel: String) in channels.contains(where: channel.isSame(as:)) })
         return try database.all(
-            Self.reportsOfOrder, .string(position.id), .string(order.code), .string(channels[0]), .string(channels[1]),
-            .integer(limit), as: { NotificationReport(row: $0, now: now) }
-        ).filter { $0.logged.notification.concerns(order, channels) }
+            Self.reportsOfOrder, .string(position.id), .integer(Self.perActionMax), .string(order.code), .string(channels[0]),
+            .string(channels[1]), .integer(limit), as: { NotificationReport(row: $0, now: now) }
+        ).filter { report in
+            let (notification, correlationID) = (report.logged.notification, report.logged.correlationID)
+            return isOnChannel(notification.channel)
+                || known.contains("\(notification.createdAt) \(correlationID)") && notification.concerns(order, channels)
+        }
     }
+
+    /// The most notifications of an action on an order; those of the next actions are told apart by their time.
+    private static let perActionMax = 64
 
     private static let reportsOfOrder = SQL(
         """
         \(selectReport) WHERE id < ? AND id IN (SELECT notifications.id FROM audit JOIN notifications \
-        ON notifications.created_at = audit.at AND notifications.correlation_id = audit.correlation_id \
+        ON notifications.number >= audit.notification AND notifications.number < audit.notification + ? \
+        AND notifications.created_at = audit.at \
         WHERE audit.order_code = ? UNION SELECT id FROM notifications WHERE channel IN (?, ?)) ORDER BY id DESC LIMIT ?
         """)
 
@@ -148,7 +164,9 @@ extension NotificationTable {
     private static let selectFigures = SQL(
         """
         SELECT id, created_at, written_at, confirmed_at, \(acknowledgedAt), CASE WHEN EXISTS (SELECT 1 FROM push_jobs \
-        WHERE notification_id = notifications.id AND state = 'accepted') THEN 1 ELSE 0 END FROM notifications \
+        WHERE notification_id = notifications.id AND state = 'accepted') \
+        OR EXISTS (SELECT 1 FROM push_outcomes AS outcome WHERE outcome.number = notifications.number \
+        AND \(PushOutcomeTable.isAccepted)) THEN 1 ELSE 0 END FROM notifications \
         WHERE id > ? AND COALESCE(channel, '') > 'customer-' AND COALESCE(channel, '') < 'drivers-d' ORDER BY id LIMIT ?
         """)
 }

@@ -1,4 +1,5 @@
 import FleetRules
+import Primitives
 
 /// The log of notifications.
 struct NotificationTable {
@@ -19,17 +20,30 @@ struct NotificationTable {
         try database.first("SELECT MAX(id) FROM notifications", as: { $0.optionalString(0) }) ?? nil
     }
 
+    /// The least id; nil if the table is empty.
+    func firstID() throws(DatabaseError) -> String? {
+        try database.first("SELECT MIN(id) FROM notifications", as: { $0.optionalString(0) }) ?? nil
+    }
+
     func append(_ logged: LoggedNotification) throws(DatabaseError) {
         let notification = logged.notification
         try database.change(
             Self.insert, .string(notification.id), .string(notification.channel), .integer(logged.sequence),
-            .string(notification.event), .utf8(notification.data), .string(logged.correlationID), .string(logged.actor),
-            .string(logged.action), .integer(notification.createdAt), .integer(notification.expiresAt),
-            .string(notification.collapseKey), .integer(notification.hasOwner ? 1 : 0))
+            .string(notification.event),
+            .blob(PackedData.pack(notification.data, id: notification.id, correlationID: logged.correlationID)),
+            .blob(PackedText.pack(logged.correlationID)), .string(PackedWord.pack(logged.actor)),
+            .string(PackedWord.pack(logged.action)),
+            .integer(notification.createdAt), .integer(notification.expiresAt),
+            .string(
+                notification.collapseKey.isSame(as: notification.id) ? nil : PackedWord.pack(notification.collapseKey)),
+            .integer(notification.hasOwner ? 1 : 0))
     }
 
     private static let insert = SQL(
-        "INSERT INTO notifications (\(columnsWithoutReadMark), unconfirmed) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)")
+        """
+        INSERT INTO notifications (number, \(columnsWithoutReadMark), unconfirmed) \
+        VALUES ((SELECT COALESCE(MAX(number), 0) + 1 FROM notifications), ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+        """)
 
     func notification(id: String) throws(DatabaseError) -> LoggedNotification? {
         try database.first(Self.selectByID, .string(id), as: LoggedNotification.init(row:))
@@ -175,24 +189,39 @@ struct NotificationTable {
         let id: String
         let channel: String
         let actor: String
+        let correlationID: String
         let data: [UInt8]
     }
 
     /// At most `most` notifications with ids greater than `after`, up to and including `last`, in id order.
     func rowsToRedact(after: String, upTo last: String, most: Int) throws(DatabaseError) -> [RedactionRow] {
         try database.all(
-            "SELECT id, channel, actor, data FROM notifications WHERE id > ? AND id <= ? ORDER BY id LIMIT ?",
+            "SELECT id, channel, actor, data, correlation_id FROM notifications WHERE id > ? AND id <= ? ORDER BY id LIMIT ?",
             .string(after), .string(last), .integer(most),
             as: { row in
-                RedactionRow(id: row.string(0), channel: row.string(1), actor: row.string(2), data: row.bytes(3))
+                let (id, correlationID) = (row.string(0), PackedText.unpack(row.bytes(4)))
+                return RedactionRow(
+                    id: id, channel: row.string(1), actor: PackedWord.unpack(row.string(2)), correlationID: correlationID,
+                    data: PackedData.unpack(row.bytes(3), id: id, correlationID: correlationID))
             })
     }
 
-    func replaceData(of id: String, by data: [UInt8]) throws(DatabaseError) {
-        try database.change("UPDATE notifications SET data = ? WHERE id = ?", .utf8(data), .string(id))
+    func replaceData(of row: RedactionRow, by data: [UInt8]) throws(DatabaseError) {
+        try database.change(
+            "UPDATE notifications SET data = ? WHERE id = ?",
+            .blob(PackedData.pack(data, id: row.id, correlationID: row.correlationID)), .string(row.id))
     }
 
     // MARK: Expiry and retention
+
+    /// Of the next notifications of a channel, at most `most`: the sequence number of the last one before which all have
+    /// expired; nil if the first has not, or there is none.
+    func lastExpired(of channel: String, after: Int64, at now: Int64, most: Int) throws(DatabaseError) -> Int64? {
+        let next = try database.all(
+            "SELECT sequence, expires_at FROM notifications WHERE channel = ? AND sequence > ? ORDER BY sequence LIMIT ?",
+            .string(channel), .integer(after), .integer(most), as: { (sequence: $0.integer(0), expiresAt: $0.integer(1)) })
+        return next.prefix { $0.expiresAt <= now }.last?.sequence
+    }
 
     /// Counts by event the notifications for one person, or for all drivers, that expired after `start`, up to and
     /// including `end`, without a reported step or a mark.
@@ -220,17 +249,30 @@ struct NotificationTable {
     /// Deletes notifications created before `cutoff`, the oldest first, at most `most`. Also deletes their steps.
     /// - Returns: the counts of deleted notifications, by channel.
     func deleteExpired(before cutoff: Int64, most: Int) throws(DatabaseError) -> [String: DeletionCounts] {
-        try database.change(Self.deleteSteps, .integer(cutoff), .integer(most))
+        let end = SQLValue.string(ULID.least(at: cutoff))
+        try database.change(Self.deleteSteps, end, .integer(most))
         var changes: [String: DeletionCounts] = [:]
-        try database.each(Self.deleteOld, .integer(cutoff), .integer(most)) { row in
+        try database.each(Self.deleteOld, end, .integer(most)) { row in
             changes[row.string(0), default: DeletionCounts()].count += 1
             if row.isNull(1) { changes[row.string(0)]?.unmarked.append((row.integer(3), !row.isNull(2))) }
         }
         return changes
     }
 
-    /// The notifications that ``deleteExpired(before:most:)`` deletes.
-    static let old = "(SELECT id FROM notifications WHERE created_at < ? ORDER BY created_at, id LIMIT ?)"
+    /// The notifications that ``deleteExpired(before:most:)`` deletes. Two values: the least id of the cutoff's millisecond,
+    /// since ids begin with their times, and the most rows.
+    static let old = "(SELECT id FROM notifications WHERE id < ? ORDER BY id LIMIT ?)"
+
+    /// The number of the first notification that is not old; one behind the last if all are.
+    func firstNumber(since cutoff: Int64) throws(DatabaseError) -> Int64 {
+        let first = try database.first(
+            "SELECT number FROM notifications WHERE id >= ? ORDER BY id LIMIT 1", .string(ULID.least(at: cutoff)),
+            as: { $0.integer(0) })
+        if let first { return first }
+        return try database.first(
+            "SELECT COALESCE(MAX(number), 0) + 1 FROM notifications", as: { $0.integer(0) }) ?? 1
+    }
+
     private static let deleteSteps = SQL("DELETE FROM notification_steps WHERE notification_id IN \(old)")
     private static let deleteOld = SQL(
         "DELETE FROM notifications WHERE id IN \(old) RETURNING channel, read_at, seen_at, sequence")
@@ -238,11 +280,14 @@ struct NotificationTable {
 
 extension LoggedNotification {
     init(row: Row) {
+        let (id, correlationID) = (row.string(0), PackedText.unpack(row.bytes(5)))
         self.init(
             notification: Notification(
-                id: row.string(0), channel: row.string(1), event: row.string(3), data: row.bytes(4),
-                createdAt: row.integer(8), expiresAt: row.integer(9), collapseKey: row.string(10)),
-            sequence: row.integer(2), correlationID: row.string(5), actor: row.string(6), action: row.string(7),
+                id: id, channel: row.string(1), event: row.string(3),
+                data: PackedData.unpack(row.bytes(4), id: id, correlationID: correlationID), createdAt: row.integer(8),
+                expiresAt: row.integer(9), collapseKey: row.optionalString(10).map(PackedWord.unpack) ?? id),
+            sequence: row.integer(2), correlationID: correlationID, actor: PackedWord.unpack(row.string(6)),
+            action: PackedWord.unpack(row.string(7)),
             readAt: row.optionalInteger(11))
     }
 }

@@ -51,7 +51,8 @@ struct OrderTable {
 
     private static let selectIdle = SQL(
         """
-        SELECT \(columns), created_at, updated_at FROM orders WHERE status NOT IN ('completed', 'cancelled') AND (updated_at, code) > (?, ?) \
+        SELECT \(columns), created_at, updated_at FROM orders WHERE status NOT IN ('completed', 'cancelled') \
+        AND (updated_at, code) > (?, ?) \
         ORDER BY updated_at, code LIMIT ?
         """)
 

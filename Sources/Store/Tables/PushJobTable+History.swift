@@ -5,25 +5,42 @@ import Primitives
 extension PushJobTable {
     /// A job, with what the history of its notification contains.
     struct PushJobSummary {
+        let deviceID: String
+        let round: Int64
         /// Nil if the stored lane is unknown.
         let lane: PushLane?
         let recipient: String
         /// The device's masked token; its id if the device was removed.
-        let device: String
+        var device: String
         let state: PushState
         let attempts: Int
         let reason: String?
         let messageID: String?
         let queuedAt: Int64
         let settledAt: Int64?
+
+        /// The same with the device's masked token.
+        func named(_ device: String) -> Self {
+            var summary = self
+            summary.device = device
+            return summary
+        }
     }
 
     /// At most `most` jobs of a notification.
     func summaries(ofNotification id: String, most: Int) throws(DatabaseError) -> [PushJobSummary] {
+        let moved = try outcomes.summaries(ofNotification: id, most: most)
+        let queued = try queuedSummaries(ofNotification: id, most: most)
+        if moved.isEmpty { return queued }
+        let all = (moved + queued).sorted { ($0.deviceID, $0.round) < ($1.deviceID, $1.round) }
+        return Array(all.prefix(most))
+    }
+
+    private func queuedSummaries(ofNotification id: String, most: Int) throws(DatabaseError) -> [PushJobSummary] {
         try database.all(
             """
             SELECT job.lane, job.recipient, COALESCE(devices.masked, job.device_id), job.state, job.attempts, job.reason, \
-            job.message_id, job.queued_at, job.settled_at FROM push_jobs AS job \
+            job.message_id, job.queued_at, job.settled_at, job.device_id, job.round FROM push_jobs AS job \
             LEFT JOIN devices ON devices.id = job.device_id \
             WHERE job.notification_id = ? ORDER BY job.device_id, job.round LIMIT ?
             """, .string(id), .integer(most),
@@ -32,7 +49,8 @@ extension PushJobTable {
                     throw .unreadable("the state '\(row.string(3))'", doing: row.sql)
                 }
                 return PushJobSummary(
-                    lane: Self.lane(row), recipient: row.string(1), device: row.string(2), state: state,
+                    deviceID: row.string(9), round: row.integer(10), lane: Self.lane(row), recipient: row.string(1),
+                    device: row.string(2), state: state,
                     attempts: Int(row.integer(4)), reason: row.optionalString(5), messageID: row.optionalString(6),
                     queuedAt: row.integer(7), settledAt: row.optionalInteger(8))
             })

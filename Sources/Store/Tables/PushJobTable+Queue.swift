@@ -58,7 +58,7 @@ extension PushJobTable {
         notifications.event, notifications.data, notifications.created_at, notifications.collapse_key, preferences.json, \
         CASE WHEN (\(mayBeOvertaken)) AND \(isSuperseded("job")) THEN 1 ELSE 0 END, \
         CASE WHEN job.fallback = 0 THEN NULL WHEN notifications.confirmed_at IS NOT NULL THEN 'confirmed' \
-        WHEN \(NotificationTable.isAcknowledged) THEN 'acknowledged' END FROM push_jobs AS job \
+        WHEN \(NotificationTable.isAcknowledged) THEN 'acknowledged' END, notifications.correlation_id FROM push_jobs AS job \
         LEFT JOIN devices ON devices.id = job.device_id LEFT JOIN notifications ON notifications.id = job.notification_id \
         LEFT JOIN preferences ON preferences.owner = job.recipient \
         WHERE job.lane = ? AND job.state = 'queued' AND devices.quarantined_at IS NULL \
@@ -195,8 +195,10 @@ extension PushJobTable.Candidate {
 
     private static func notification(_ row: Row) -> Notification? {
         guard !row.isNull(15) else { return nil }
+        let id = row.string(1)
+        let data = PackedData.unpack(row.bytes(17), id: id, correlationID: PackedText.unpack(row.bytes(23)))
         return Notification(
-            id: row.string(1), channel: row.string(15), event: row.string(16), data: row.bytes(17), createdAt: row.integer(18),
-            expiresAt: row.integer(7), collapseKey: row.string(19))
+            id: id, channel: row.string(15), event: row.string(16), data: data, createdAt: row.integer(18),
+            expiresAt: row.integer(7), collapseKey: row.optionalString(19).map(PackedWord.unpack) ?? id)
     }
 }

@@ -15,6 +15,13 @@ enum PushState: String {
 /// The push jobs: one row per notification, device and round. `PushJobTable+Queue` contains the queries for leasing them.
 struct PushJobTable {
     let database: Database
+    /// The jobs that have left the queue.
+    let outcomes: PushOutcomeTable
+
+    init(database: Database) {
+        self.database = database
+        outcomes = PushOutcomeTable(database: database)
+    }
 
     /// The greatest job number; 0 if there is none.
     func lastNumber() throws(DatabaseError) -> Int64 {
@@ -57,6 +64,8 @@ struct PushJobTable {
         let isFallback: Bool
         /// 0 for the notification's first push, n for its n-th reminder.
         let round: Int64
+        /// Whether an earlier job for the same device may have ended: a broadcast's jobs are created in slices.
+        let mayHaveEnded: Bool
         let queuedAt: Int64
         let expiresAt: Int64
     }
@@ -64,14 +73,17 @@ struct PushJobTable {
     /// Inserts a job.
     /// - Returns: false if the notification already has a job for this device in this round.
     func queue(_ job: NewPushJob, number: Int64, turn: Int64) throws(DatabaseError) -> Bool {
-        try database.changeCountingRows(
+        if job.mayHaveEnded, try outcomes.contains(job.notificationID, device: job.device.id, round: job.round) { return false }
+        return try database.changeCountingRows(
             """
             INSERT INTO push_jobs (number, lane, notification_id, device_id, recipient, entity, collapse_key, state, turn, \
-            attempts, fallback, queued_at, expires_at, round) VALUES (?, ?, ?, ?, ?, ?, ?, 'queued', ?, 0, ?, ?, ?, ?) \
+            attempts, fallback, queued_at, expires_at, round, subject) \
+            VALUES (?, ?, ?, ?, ?, ?, ?, 'queued', ?, 0, ?, ?, ?, ?, ?) \
             ON CONFLICT (notification_id, device_id, round) DO NOTHING
             """, .integer(number), .string(job.device.lane.rawValue), .string(job.notificationID), .string(job.device.id),
             .string(job.device.owner), .string(job.entity?.stored), .string(job.collapseKey), .integer(turn),
-            .integer(job.isFallback ? 1 : 0), .integer(job.queuedAt), .integer(job.expiresAt), .integer(job.round)) > 0
+            .integer(job.isFallback ? 1 : 0), .integer(job.queuedAt), .integer(job.expiresAt), .integer(job.round),
+            .integer(job.collapseKey.map { PushOutcomeTable.Name.subject(job.device.owner, $0) })) > 0
     }
 
     /// Whether a job of the notification for this device has not ended.
@@ -167,55 +179,66 @@ struct PushJobTable {
 
     /// Whether this accepted job is the first that was accepted for its notification and recipient.
     func isFirstAccepted(_ job: PushJob) throws(DatabaseError) -> Bool {
-        try database.first(
+        let other = try database.first(
             """
             SELECT 1 FROM push_jobs WHERE notification_id = ? AND recipient = ? AND state = 'accepted' AND number <> ? LIMIT 1
-            """, .string(job.notification.id), .string(job.recipient), .integer(job.number), as: { _ in true }) == nil
+            """, .string(job.notification.id), .string(job.recipient), .integer(job.number), as: { _ in true })
+        if other != nil { return false }
+        return try outcomes.firstAccepted(of: job.notification.id, for: job.recipient) == nil
     }
 
-    /// The lane of the first push of a notification that a provider has accepted for a recipient; nil if none has, or the
-    /// stored lane is unknown.
-    func firstAcceptedLane(of notificationID: String, for recipient: String) throws(DatabaseError) -> PushLane? {
-        try database.first(
+    /// That a provider has accepted a push.
+    struct Acceptance {
+        /// Nil if the stored lane is unknown.
+        let lane: PushLane?
+        /// Milliseconds since 1970.
+        let at: Int64
+    }
+
+    /// The first push of a notification that a provider has accepted for a recipient; nil if none has.
+    func firstAccepted(of notificationID: String, for recipient: String) throws(DatabaseError) -> Acceptance? {
+        let queued = try database.first(
             """
-            SELECT lane FROM push_jobs WHERE notification_id = ? AND recipient = ? AND state = 'accepted' \
+            SELECT lane, settled_at FROM push_jobs WHERE notification_id = ? AND recipient = ? AND state = 'accepted' \
             ORDER BY settled_at, number LIMIT 1
-            """, .string(notificationID), .string(recipient), as: Self.lane) ?? nil
-    }
-
-    /// When a provider first accepted a push of a notification for a recipient; nil if none has.
-    func firstAcceptedAt(of notificationID: String, for recipient: String) throws(DatabaseError) -> Int64? {
-        try database.first(
-            "SELECT MIN(settled_at) FROM push_jobs WHERE notification_id = ? AND recipient = ? AND state = 'accepted'",
-            .string(notificationID), .string(recipient), as: { $0.optionalInteger(0) }) ?? nil
+            """, .string(notificationID), .string(recipient),
+            as: { Acceptance(lane: Self.lane($0), at: $0.integer(1)) })
+        guard let moved = try outcomes.firstAccepted(of: notificationID, for: recipient) else { return queued }
+        return queued.map { $0.at < moved.at ? $0 : moved } ?? moved
     }
 
     /// Whether the recipient has got the job's notification by another push, or another push of it is open.
     func mayArrive(_ job: PushJob) throws(DatabaseError) -> Bool {
-        try database.first(
+        let other = try database.first(
             """
             SELECT 1 FROM push_jobs WHERE notification_id = ? AND recipient = ? \
             AND (state = 'accepted' OR settled_at IS NULL) AND number <> ? LIMIT 1
-            """, .string(job.notification.id), .string(job.recipient), .integer(job.number), as: { _ in true }) != nil
+            """, .string(job.notification.id), .string(job.recipient), .integer(job.number), as: { _ in true })
+        if other != nil { return true }
+        return try outcomes.firstAccepted(of: job.notification.id, for: job.recipient) != nil
     }
 
     // MARK: Ids that phones know
 
     /// The notification of the newest push with this message id: the `apns-id`, or FCM's id of the message.
     func notificationID(ofMessage id: String) throws(DatabaseError) -> String? {
-        try database.first(
+        let queued = try database.first(
             "SELECT notification_id FROM push_jobs WHERE message_id = ? ORDER BY number DESC LIMIT 1", .string(id),
             as: { $0.string(0) })
+        if let queued { return queued }
+        return try outcomes.notificationID(ofMessage: id)
     }
 
     /// The newest notification with this collapse id that was pushed to the recipient. Includes a push whose result is
     /// not known yet: the phone may be faster than the provider's response.
     func newestNotificationID(withCollapseID id: String, pushedTo recipient: String) throws(DatabaseError) -> String? {
-        try database.first(
+        let queued = try database.first(
             """
             SELECT notification_id FROM push_jobs WHERE recipient = ? AND collapse_key = ? \
             AND state IN ('sending', 'accepted') ORDER BY notification_id DESC LIMIT 1
             """, .string(recipient), .string(id), as: { $0.string(0) })
+        let moved = try outcomes.newestNotificationID(withCollapseID: id, pushedTo: recipient)
+        return [queued, moved].compactMap { $0 }.max()
     }
 
     // MARK: Stale jobs
@@ -304,8 +327,9 @@ struct PushJobTable {
     /// - Parameter job: the alias of the job's row in the SQL statement.
     static func isSuperseded(_ job: String) -> String {
         """
-        EXISTS (SELECT 1 FROM push_jobs AS newer WHERE newer.recipient = \(job).recipient \
-        AND newer.collapse_key = \(job).collapse_key AND newer.notification_id > \(job).notification_id)
+        (EXISTS (SELECT 1 FROM push_jobs AS newer WHERE newer.recipient = \(job).recipient \
+        AND newer.collapse_key = \(job).collapse_key AND newer.notification_id > \(job).notification_id) \
+        OR \(PushOutcomeTable.isSuperseded(job)))
         """
     }
 
@@ -333,8 +357,8 @@ struct PushJobTable {
         ).compactMap { $0 }
     }
 
-    /// Moves the open jobs of a device to another device, the newest ``movedMax``, except if that device already has a job of the same
-    /// notification and round. A job that is being sent is moved, too; its current attempt still uses the old device.
+    /// Moves the open jobs of a device to another device, the newest ``movedMax``, except if that device already has a job of
+    /// the same notification and round. A job that is being sent is moved, too; its current attempt still uses the old device.
     /// - Parameter shift: the number to add to the jobs' turns: the current turn of the new device's lane minus that of
     ///   the old device's lane.
     func transfer(
@@ -345,9 +369,11 @@ struct PushJobTable {
             UPDATE push_jobs SET device_id = ?, lane = ?, turn = turn + ? WHERE number IN (SELECT number FROM push_jobs AS job \
             WHERE recipient = ? AND settled_at IS NULL AND device_id = ? AND NOT EXISTS (SELECT 1 FROM push_jobs AS other \
             WHERE other.notification_id = job.notification_id AND other.device_id = ? AND other.round = job.round) \
+            AND NOT EXISTS (SELECT 1 FROM push_outcomes JOIN notifications ON notifications.number = push_outcomes.number \
+            WHERE notifications.id = job.notification_id AND push_outcomes.device = ? AND push_outcomes.round = job.round) \
             ORDER BY number DESC LIMIT ?)
             """, .string(new.id), .string(new.lane.rawValue), .integer(shift), .string(recipient), .string(old),
-            .string(new.id), .integer(Self.movedMax))
+            .string(new.id), .blob(PackedText.pack(new.id)), .integer(Self.movedMax))
     }
 
     /// Moves the open jobs of a device to its new lane, the newest ``movedMax``, except those that are in this lane already.

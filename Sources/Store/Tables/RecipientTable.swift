@@ -10,10 +10,10 @@ struct RecipientTable {
     /// - Parameter backlog: the length of that time, in milliseconds. It is exact to the hour, like the cursors' times.
     func recipients(of logged: LoggedNotification, backlog: Int64) throws(DatabaseError) -> [NotificationRecipient] {
         let notification = logged.notification
-        let (channel, sequence) = (SQLValue.string(notification.channel), SQLValue.integer(logged.sequence))
+        let id = SQLValue.string(notification.id)
         return try database.all(
-            Self.select, channel, .integer(notification.createdAt), .integer(notification.createdAt - backlog), channel,
-            sequence, .string(notification.id), channel, sequence, channel, sequence,
+            Self.select, .string(notification.channel), .integer(notification.createdAt),
+            .integer(notification.createdAt - backlog), id, id, id, id,
             as: { NotificationRecipient(row: $0, notification) }
         ).compactMap { $0 }
     }
@@ -22,26 +22,27 @@ struct RecipientTable {
     private static let select = SQL(
         """
         WITH recipients AS (SELECT owner FROM cursors WHERE channel = ? AND created_at <= ? AND updated_at >= ? \
-        UNION SELECT owner FROM deliveries WHERE channel = ? AND sequence = ? \
+        UNION SELECT owner FROM deliveries WHERE number = (SELECT number FROM notifications WHERE id = ?) \
         UNION SELECT owner FROM devices WHERE owner > 'driver:' AND owner < 'driver;') \
         SELECT owner, (SELECT MIN(at) FROM notification_steps \
         WHERE notification_id = ? AND step IN (\(NotificationStepTable.kinds)) AND subject = recipients.owner), \
         (SELECT MIN(confirmed_at) FROM deliveries \
-        WHERE channel = ? AND sequence = ? AND deliveries.owner = recipients.owner), \
+        WHERE number = (SELECT number FROM notifications WHERE id = ?) AND deliveries.owner = recipients.owner), \
         (SELECT MIN(written_at) FROM deliveries \
-        WHERE channel = ? AND sequence = ? AND deliveries.owner = recipients.owner) FROM recipients ORDER BY owner
+        WHERE number = (SELECT number FROM notifications WHERE id = ?) AND deliveries.owner = recipients.owner) FROM recipients ORDER BY owner
         """)
 
     /// Whether a driver has confirmed or acknowledged the notification.
     func isConfirmed(_ logged: LoggedNotification, by owner: String) throws(DatabaseError) -> Bool {
         try database.first(
-            Self.confirms, .string(logged.notification.channel), .integer(logged.sequence), .string(owner),
-            .string(logged.notification.id), .string(owner), as: { $0.integer(0) > 0 }) ?? false
+            Self.confirms, .string(logged.notification.id), .string(owner), .string(logged.notification.id), .string(owner),
+            as: { $0.integer(0) > 0 }) ?? false
     }
 
     private static let confirms = SQL(
         """
-        SELECT CASE WHEN EXISTS (SELECT 1 FROM deliveries WHERE channel = ? AND sequence = ? AND owner = ? \
+        SELECT CASE WHEN EXISTS (SELECT 1 FROM deliveries \
+        WHERE number = (SELECT number FROM notifications WHERE id = ?) AND owner = ? \
         AND confirmed_at IS NOT NULL) OR EXISTS (SELECT 1 FROM notification_steps WHERE notification_id = ? \
         AND step IN (\(NotificationStepTable.kinds)) AND subject = ?) THEN 1 ELSE 0 END
         """)
@@ -55,8 +56,7 @@ struct RecipientTable {
         let enabled = PushLane.allCases.map { SQLValue.integer(lanes.contains($0) ? 1 : 0) }
         let count = try database.first(
             Self.countReachable, .integer(time), .string(except ?? ""), enabled[0], enabled[1], enabled[2],
-            .string(logged.notification.channel), .integer(logged.sequence), .string(logged.notification.id),
-            as: { $0.integer(0) })
+            .string(logged.notification.id), .string(logged.notification.id), as: { $0.integer(0) })
         return Int(count ?? 0)
     }
 
@@ -65,7 +65,8 @@ struct RecipientTable {
         """
         SELECT COUNT(DISTINCT owner) FROM devices WHERE owner > 'driver:' AND owner < 'driver;' AND last_seen_at >= ? \
         AND owner <> ? AND (\(PushLane.allCases.map { "? = 1 AND \(DeviceTable.condition(of: $0))" }.joined(separator: " OR "))) \
-        AND owner NOT IN (SELECT owner FROM deliveries WHERE channel = ? AND sequence = ? AND confirmed_at IS NOT NULL \
+        AND owner NOT IN (SELECT owner FROM deliveries \
+        WHERE number = (SELECT number FROM notifications WHERE id = ?) AND confirmed_at IS NOT NULL \
         UNION ALL SELECT subject FROM notification_steps WHERE notification_id = ? \
         AND step IN (\(NotificationStepTable.kinds)))
         """)

@@ -5,11 +5,13 @@ struct BatchSize {
     private let milliseconds: Int64?
     private(set) var value: Int
 
-    /// - Parameter milliseconds: nil for no limit of time.
-    init(most: Int, milliseconds: Int64?) {
+    /// - Parameters:
+    ///   - first: how many the first transaction takes; nil: as many as may be.
+    ///   - milliseconds: nil for no limit of time.
+    init(most: Int, first: Int? = nil, milliseconds: Int64?) {
         self.most = most
         self.milliseconds = milliseconds
-        value = most
+        value = milliseconds == nil ? most : first ?? most
     }
 
     /// Records how long a transaction took. At least one request is taken, and at most twice as many as before.

@@ -12,7 +12,8 @@ extension CommandExecutor {
         declare(receipt.rows)
         if try isErased(receipt) { return [] }
         var confirmations: [Confirmation] = []
-        for delivered in try deliveries.notifications(of: receipt) {
+        let all = try deliveries.notifications(of: receipt)
+        for delivered in all {
             let notification = delivered.logged.notification
             if !delivered.wasWritten { counter.counts.add(.written, of: notification.event) }
             guard let confirmedAt = receipt.confirmedAt, !delivered.wasConfirmed else { continue }
@@ -24,7 +25,7 @@ extension CommandExecutor {
                     notificationID: notification.id, event: notification.event, channel: key.channel,
                     owner: key.owner, device: key.device, createdAt: notification.createdAt, confirmedAt: confirmedAt))
         }
-        try deliveries.store(receipt)
+        try deliveries.store(receipt, all)
         try notifications.markDelivered(receipt)
         guard receipt.confirmedAt != nil else { return confirmations }
         try cursors.advance(key, to: receipt.upTo, now: now)

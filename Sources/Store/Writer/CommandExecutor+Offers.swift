@@ -13,7 +13,7 @@ extension CommandExecutor {
         if try !steps.kinds(of: notification.id, by: driver.key).isSuperset(of: [.viewed, .accepted]) {
             let offer = Offer(
                 notificationID: notification.id, driverID: driver.id, subject: subject, createdAt: notification.createdAt,
-                pushedAt: try outbox.jobs.firstAcceptedAt(of: notification.id, for: driver.key),
+                pushedAt: try outbox.jobs.firstAccepted(of: notification.id, for: driver.key)?.at,
                 isAccepted: try assignment(of: subject)?.acceptedBy == driver.id)
             counter.counts.occurrences.offers.append(.reported(offer, at: now))
         }

@@ -1,5 +1,6 @@
 import Access
 import FleetRules
+import Primitives
 
 /// Deletes old rows.
 extension CommandExecutor {
@@ -8,8 +9,8 @@ extension CommandExecutor {
     enum RetentionKind: CaseIterable {
         /// Stored responses to requests with an `Idempotency-Key`.
         case idempotency
-        case pushes
-        /// The deliveries of notifications, before these: a broadcast has as many as there are drivers.
+        case pushes, pushOutcomes
+        /// The deliveries of notifications, before these.
         case deliveries
         case notifications, steps, audit, orders, routes, batches
         /// Wrong codes of more than a day ago, which lock no order any more.
@@ -29,9 +30,13 @@ extension CommandExecutor {
         case overdue
         /// Deletes nothing: restarts the erasures that waited until open orders and routes had ended.
         case erasures
+        /// Moves the push jobs that have ended out of the queue.
+        case endedPushes
+        /// The deliveries of notifications for all drivers that have expired: each has as many as there are drivers.
+        case broadcastDeliveries
 
         /// Whether the current time decides what is deleted or ended.
-        var isDecidedByAge: Bool { self != .erasures }
+        var isDecidedByAge: Bool { self != .erasures && self != .endedPushes }
     }
 
     /// Deletes rows of one kind.
@@ -52,7 +57,14 @@ extension CommandExecutor {
             responseCounts.removeAll()
             return try idempotency.deleteExpired(now: now, most: limit)
         case .pushes: return try outbox.jobs.deleteExpired(before: cutoff, most: limit)
-        case .deliveries: return try deliveries.deleteExpired(before: logCutoff, most: limit)
+        case .pushOutcomes:
+            return try outbox.jobs.outcomes.deleteExpired(
+                beforeNumber: try notifications.firstNumber(since: cutoff), most: limit)
+        case .endedPushes: return try outbox.jobs.outcomes.move(most: limit)
+        case .broadcastDeliveries: return try deleteBroadcastDeliveries(expiredAt: now, limit)
+        case .deliveries:
+            return try deliveries.deleteExpired(
+                beforeNumber: try notifications.firstNumber(since: logCutoff), most: limit)
         case .notifications: return try deleteNotifications(before: logCutoff, limit)
         case .steps:
             strayCounts.removeAll()
@@ -84,6 +96,13 @@ extension CommandExecutor {
         }
     }
 
+    /// By how much the oldest notification or audit entry is older than it should be, in milliseconds.
+    func retentionLag(now: Int64, lifetime: Int64) throws(DatabaseError) -> Int64 {
+        let notification = try notifications.firstID().map { now - max(lifetime, backlog) - ULIDSource.time(of: $0) } ?? 0
+        let entry = try auditTable.firstTime().map { now - lifetime - $0 } ?? 0
+        return max(notification, entry, 0)
+    }
+
     private static let day: Int64 = 86_400_000
     /// A leap year in milliseconds.
     private static let year: Int64 = 366 * 86_400_000
@@ -104,6 +123,19 @@ extension CommandExecutor {
             try sequences.subtract(unread: unmarked.count { !$0.wasSeen }, unmarked: unmarked.count, channel: channel)
             count += deleted.count
         }
+        return count
+    }
+
+    /// Deletes the deliveries of expired notifications for all drivers: what is not replayed any more, nobody confirms. Goes
+    /// on behind those of the last call, and stops at the first one that has not expired.
+    private func deleteBroadcastDeliveries(expiredAt now: Int64, _ limit: Int) throws(DatabaseError) -> Int {
+        let channel = FleetChannel.drivers.name
+        let end = try notifications.lastExpired(of: channel, after: deliveriesRemovedTo, at: now, most: limit)
+        guard let end else { return 0 }
+        let count = try deliveries.deleteAll(channel: channel, after: deliveriesRemovedTo, upTo: end, most: limit)
+        // Some are left in this part of the channel.
+        if count == limit { return count }
+        deliveriesRemovedTo = end
         return count
     }
 

@@ -86,6 +86,8 @@ package final class CommandExecutor {
     }
     /// ``Identity/key`` of the person whose waiting erasure was looked at last; empty: the next round begins.
     var resumedErasure = ""
+    /// Of the notifications for all drivers, those up to this sequence number have no deliveries any more.
+    var deliveriesRemovedTo: Int64 = 0
     let counter = DeliveryCounter()
     /// The rows of the transactions so far.
     private(set) var rowCounts = RowCounts()
@@ -347,7 +349,7 @@ package final class CommandExecutor {
             counter.counts.add(.created, of: notification.event)
         }
         for push in plan.pushes { try addToInboxes(push, of: plan.notifications, now) }
-        if let entry = plan.audit { try audit(entry) }
+        if let entry = plan.audit { try audit(entry, firstNotification: plan.notifications.first?.id) }
         try removePosition(after: plan)
         if plan.pushes.count > Self.pushesMax {
             try outbox.enqueueLater(plan.pushes)
@@ -369,8 +371,8 @@ package final class CommandExecutor {
     }
 
     /// Appends an entry to the audit log.
-    func audit(_ entry: AuditEntry) throws(DatabaseError) {
-        try auditTable.append(entry, id: auditIDs.next(at: idTime(entry.at)))
+    func audit(_ entry: AuditEntry, firstNotification: String? = nil) throws(DatabaseError) {
+        try auditTable.append(entry, id: auditIDs.next(at: idTime(entry.at)), firstNotification: firstNotification)
     }
 
     /// Milliseconds by which the time in an id may be ahead of the trusted time.

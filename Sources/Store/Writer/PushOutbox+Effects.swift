@@ -8,7 +8,7 @@ extension PushOutbox {
         of kind: TelemetryEvent.Kind, _ notification: NotificationTable.Head, by owner: String
     ) throws(DatabaseError) {
         let id = notification.id
-        guard kind != .dismissed, let lane = try jobs.firstAcceptedLane(of: id, for: owner) else { return }
+        guard kind != .dismissed, let lane = try jobs.firstAccepted(of: id, for: owner)?.lane else { return }
         if kind == .received {
             let isConfirmed = try deliveries.isConfirmed(notificationID: id, by: owner)
             if !isConfirmed { count(.delivered, of: notification.event, by: lane) }
@@ -19,7 +19,7 @@ extension PushOutbox {
 
     /// Counts that a person's device has confirmed a notification for the first time.
     func countConfirmation(of notification: Notification, by owner: String) throws(DatabaseError) {
-        guard !lanes.isEmpty, let lane = try jobs.firstAcceptedLane(of: notification.id, for: owner),
+        guard !lanes.isEmpty, let lane = try jobs.firstAccepted(of: notification.id, for: owner)?.lane,
             try !steps.kinds(of: notification.id, by: owner).contains(.received)
         else { return }
         count(.delivered, of: notification.event, by: lane)

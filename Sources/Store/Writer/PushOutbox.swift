@@ -160,7 +160,8 @@ final class PushOutbox {
             if turn < 0 { turn = try nextTurn(of: device.owner, in: device.lane) }
             let job = PushJobTable.NewPushJob(
                 notificationID: notification.id, entity: draft.entity, collapseKey: collapseKey, device: device,
-                isFallback: draft.isFallback, round: draft.round, queuedAt: draft.now, expiresAt: notification.expiresAt)
+                isFallback: draft.isFallback, round: draft.round,
+                mayHaveEnded: notification.isForEveryDriver, queuedAt: draft.now, expiresAt: notification.expiresAt)
             guard try jobs.queue(job, number: lastNumber + 1, turn: turn) else { continue }
             lastNumber += 1
             nextTurns[device.lane] = turn + 1

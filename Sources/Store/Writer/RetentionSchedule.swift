@@ -1,7 +1,13 @@
 import FleetRules
+import Threads
 
 /// Deletes old rows, one slice at a time, so that no command waits long. A round handles each kind of row once, in as
 /// many slices as it needs. After a round that deleted nothing, there is a pause.
+///
+/// The policy: a slice takes as many rows as the last ones of its kind did in four milliseconds, so that it gets smaller
+/// where each row costs reads of the disk. While requests wait, a slice runs once per eight of their transactions, and in
+/// between only if none waits. If that is not enough, because rows are an hour or a day older than they should be
+/// (``lag``), more often, up to each time: then a dispatcher waits for one slice more, and the disk does not fill.
 struct RetentionSchedule {
     /// The task's name in ``StoreEvent/backgroundTaskFailed(_:kind:)``.
     static let name = "retention"
@@ -22,7 +28,29 @@ struct RetentionSchedule {
     /// Whether the current round has deleted nothing and had no failure.
     private var isIdle = true
 
-    init(days: Int) { lifetime = Int64(days) * 86_400_000 }
+    /// The longest time of a slice in milliseconds, as the last ones of a kind took; nil: slices have ``rowsMax`` rows.
+    private let sliceMilliseconds: Int64?
+    /// How many rows a slice of each kind takes.
+    private var sizes: [CommandExecutor.RetentionKind: BatchSize] = [:]
+    /// The rows of the first slice of a kind.
+    private static let firstRows = 25
+    static let sliceMillisecondsMax: Int64 = 4
+
+    /// By how much the oldest rows of the logs are older than they should be, in milliseconds.
+    private(set) var lag: Int64 = 0
+    private var measuredAt: Int64?
+    /// Monotonic milliseconds between two measurements of ``lag``.
+    private static let measureInterval: Int64 = 10_000
+
+    /// Transactions with requests after which a slice runs although requests wait.
+    var batchesBetweenSlices: Int { lag < Self.hour ? Self.batchesMax : lag < 24 * Self.hour ? Self.batchesMax / 4 : 1 }
+    static let batchesMax = 8
+    private static let hour: Int64 = 3_600_000
+
+    init(days: Int, sliceMilliseconds: Int64? = nil) {
+        lifetime = Int64(days) * 86_400_000
+        self.sliceMilliseconds = sliceMilliseconds
+    }
 
     /// Whether a slice may run. A clock that was set back must not prolong the pause.
     func isDue(_ now: Int64) -> Bool { now >= pausedUntil || pausedUntil - now > Self.pause }
@@ -42,11 +70,14 @@ struct RetentionSchedule {
         if !isClockTrusted { kinds.removeAll(where: \.isDecidedByAge) }
         guard let kind = kinds.first else { return (0, []) }
         let count: Int
+        var size = sizes[kind] ?? BatchSize(most: Self.rowsMax, first: Self.firstRows, milliseconds: sliceMilliseconds)
+        let limit = size.value
+        let start = Clock.monotonicMilliseconds()
         var removed: [RemovedDevice] = []
         do throws(DatabaseError) {
             let lifetime = lifetime
             count = try executor.transaction { () throws(DatabaseError) in
-                try executor.deleteExpired(kind, now: now, lifetime: lifetime, limit: Self.rowsMax, &removed)
+                try executor.deleteExpired(kind, now: now, lifetime: lifetime, limit: limit, &removed)
             }
         } catch {
             // Continues with the other kinds. The next round tries this kind again.
@@ -55,8 +86,15 @@ struct RetentionSchedule {
             pausedUntil = now + Self.pauseAfterFailure
             throw error
         }
+        let end = Clock.monotonicMilliseconds()
+        size.record(count, took: end - start)
+        sizes[kind] = size
+        if isClockTrusted, measuredAt.map({ end - $0 >= Self.measureInterval }) ?? true {
+            measuredAt = end
+            lag = try executor.retentionLag(now: now, lifetime: lifetime)
+        }
         if count > 0 { isIdle = false }
-        if count < Self.rowsMax { kinds.removeFirst() }
+        if count < limit { kinds.removeFirst() }
         if kinds.isEmpty, isIdle { pausedUntil = now + Self.pause }
         return (count, removed)
     }

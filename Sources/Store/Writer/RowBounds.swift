@@ -44,8 +44,9 @@ extension Command {
 }
 
 extension Receipt {
-    /// Of each notification the row, its delivery, and the pushes that are needless now; and the cursor.
-    var rows: Int { (2 + CommandExecutor.needlessPushesMax) * Int(upTo - after) + 1 }
+    /// Of each notification the row twice, its delivery and that of another device, and the pushes that are needless now; and
+    /// the cursor.
+    var rows: Int { (4 + CommandExecutor.needlessPushesMax) * Int(upTo - after) + 1 }
 }
 
 extension PushReport {

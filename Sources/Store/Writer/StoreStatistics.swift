@@ -33,6 +33,8 @@ package struct StoreStatistics: Equatable, Sendable {
     package internal(set) var failed = 0
     /// Rows that retention deleted, and push jobs of lanes that are not enabled or unknown, which retention ended.
     package internal(set) var deleted = 0
+    /// By how much the oldest rows of the logs are older than `store.retention_days`, in milliseconds.
+    package internal(set) var retentionLag: Int64 = 0
     /// Registered devices now, per lane.
     package internal(set) var devices: [PushLane: Int] = [:]
     /// Commands and reports that wait in the queue.

@@ -11,7 +11,7 @@ extension ULIDSource {
     }
 
     /// A ULID's time in milliseconds since 1970: its first ten digits, five bits each.
-    private static func time(of id: String) -> Int64 {
+    static func time(of id: String) -> Int64 {
         id.utf8.prefix(10).reduce(0) { time, digit in time << 5 | Int64(digits.firstIndex(of: digit) ?? 0) }
     }
 

@@ -194,7 +194,11 @@ extension WriterLoop {
             let (deleted, removed) = try retention.runSlice(
                 executor, now - executor.clockLead, isClockTrusted: executor.clusterLog != nil || clock.isTrusted)
             taskFailures.remove(RetentionSchedule.name)
-            if deleted > 0 { counts.withLock { $0.deleted += deleted } }
+            let lag = retention.lag
+            counts.withLock {
+                $0.deleted += deleted
+                $0.retentionLag = lag
+            }
             publish(Commit(finished: executor.outbox.drainFinished(), removed: removed))
         } catch {
             record(error, of: RetentionSchedule.name, now)

@@ -5,8 +5,6 @@ import Threads
 /// run one slice of a background task. `+Tasks` has what it does besides requests, `+Failures` what it does once the store
 /// cannot be trusted.
 struct WriterLoop {
-    /// Under load, a slice of retention runs once per this many batches.
-    private static let batchesPerRetention = 4
     /// The longest time to wait for a request, in milliseconds. After it, the loop checks whether retention or a
     /// background task is due.
     static let waitMax: Int64 = 1000
@@ -84,7 +82,8 @@ struct WriterLoop {
         (admitsOwnCommand, keepsAccounts) = (options.admitsOwnCommand, options.keepsAccounts)
         dueCommands = DueCommands(keepsAccounts: options.keepsAccounts, openDays: options.openDays)
         (takePositions, returnPositions) = (options.takePositions, options.returnPositions)
-        retention = RetentionSchedule(days: options.retentionDays)
+        retention = RetentionSchedule(
+            days: options.retentionDays, sliceMilliseconds: RetentionSchedule.sliceMillisecondsMax)
     }
 
     consuming func run() {
@@ -116,7 +115,7 @@ struct WriterLoop {
             case .timedOut:
                 recordPublished()
                 if canWriteRefusedReceipts { publish(execute([])) }
-                batchesSinceRetention = Self.batchesPerRetention
+                batchesSinceRetention = RetentionSchedule.batchesMax
             case .items:
                 if let rules = newRules.withLock({ $0.take() }) { executor.rules = rules }
                 refuseExpired(in: &batch)
@@ -136,7 +135,7 @@ struct WriterLoop {
             savePositionsIfDue()
             runBackgroundTask()
             publishLog()
-            if isRetentionDue, executor.isLeader, batchesSinceRetention >= Self.batchesPerRetention {
+            if isRetentionDue, executor.isLeader, batchesSinceRetention >= retention.batchesBetweenSlices {
                 runRetention()
                 batchesSinceRetention = 0
             }

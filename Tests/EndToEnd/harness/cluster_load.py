@@ -15,6 +15,7 @@ from .client import Client
 from .cluster import Cluster
 from .fleet import Caller, Fleet, unique_id, wait_until
 from .gateway import Gateway
+from .packing import unpacked_data
 
 DRIVERS = ["d0", "d1", "d2"]
 # What the assignment of a new order makes.
@@ -164,7 +165,10 @@ class Load:
         assert set(versions.values()) <= {"1"}, f"executed twice: {[code for code in versions if versions[code] != '1']}"
         # Each action was repeated until it got 200.
         assert versions.keys() == self.done.keys(), versions.keys() ^ self.done.keys()
-        made = Counter(query("SELECT data::json->>'bookingId' FROM notifications"))
+        made = Counter()
+        for row in query("SELECT id, ENCODE(data, 'hex'), ENCODE(correlation_id, 'hex') FROM notifications"):
+            id, data, correlation = row.split("|")
+            made[json.loads(unpacked_data(bytes.fromhex(data), id, bytes.fromhex(correlation)))["bookingId"]] += 1
         assert set(made.values()) == {NOTIFICATIONS} and made.keys() == self.done.keys(), made
         stored = set(query("SELECT id FROM notifications"))
         assert {each for ids in self.done.values() for each in ids} <= stored, "an answered notification is not in the log"

@@ -19,6 +19,7 @@ from pathlib import Path
 import pytest
 
 from .apps import DISABLED, FIRST, SECOND, TIMEOUT
+from .packing import shown
 
 FOLDER = Path(__file__).resolve().parent.parent
 BINARY = Path(os.environ.get("FLEETWIRE_BINARY")
@@ -220,7 +221,7 @@ class Gateway:
         """Queries the database, read-only; the gateway may run or have stopped."""
         with contextlib.closing(
                 sqlite3.connect(f"file:{self.database_path}?mode=ro", uri=True)) as database:
-            return database.execute(sql, values).fetchall()
+            return shown(database).execute(sql, values).fetchall()
 
     @property
     def url(self) -> str:

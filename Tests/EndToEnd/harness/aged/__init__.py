@@ -1,0 +1,1 @@
+"""A store as a fleet leaves it after a year."""
