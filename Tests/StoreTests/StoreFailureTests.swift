@@ -74,14 +74,14 @@ import Threads
         for _ in 0..<2 {
             harness.post(PushReport(lane: .fcm, capacity: 0))
             #expect(harness.leases(1).count == 1)
-            #expect(harness.execute(assign("again", to: "42"))?.isUnavailable == true)
+            #expect(harness.execute(assign("again", to: "42", key: "again"))?.isUnavailable == true)
         }
         let full = harness.events.withLock { $0 }
         #expect(full.count == 1)
         if case .unavailable(let error) = full.first { #expect(error.kind == .full) } else { Issue.record("\(full)") }
 
         pages.withLock { $0.max = 1_000_000 }
-        #expect(harness.execute(assign("sixth", to: "42"))?.isUnavailable == true)  // onCommit then raises the limit
+        #expect(harness.execute(assign("sixth", to: "42", key: "sixth"))?.isUnavailable == true)  // onCommit then raises the limit
         #expect(harness.execute(assign("after", to: "42"))?.status == 200)
         #expect(harness.events.withLock { $0 }.last == .recovered(refused: 8))
         #expect(harness.statistics.unavailable == 8)
