@@ -4,9 +4,9 @@ import Threads
 /// Deletes old rows, one slice at a time, so that no command waits long. A round handles each kind of row once, in as
 /// many slices as it needs. After a round that deleted nothing, there is a pause.
 ///
-/// The policy: a slice takes as many rows as the last ones of its kind did in four milliseconds, so that it gets smaller
+/// The policy: a slice takes as many rows as the last ones of its kind did in two milliseconds, so that it gets smaller
 /// where each row costs reads of the disk. While requests wait, a slice runs once per eight of their transactions, and in
-/// between only if none waits. If that is not enough, because rows are an hour or a day older than they should be
+/// between only if none has come for two milliseconds. If that is not enough, because rows are an hour or a day older than they should be
 /// (``lag``), more often, up to each time: then a dispatcher waits for one slice more, and the disk does not fill.
 struct RetentionSchedule {
     /// The task's name in ``StoreEvent/backgroundTaskFailed(_:kind:)``.
@@ -34,7 +34,7 @@ struct RetentionSchedule {
     private var sizes: [CommandExecutor.RetentionKind: BatchSize] = [:]
     /// The rows of the first slice of a kind.
     private static let firstRows = 25
-    static let sliceMillisecondsMax: Int64 = 4
+    static let sliceMillisecondsMax: Int64 = 2
 
     /// By how much the oldest rows of the logs are older than they should be, in milliseconds.
     private(set) var lag: Int64 = 0

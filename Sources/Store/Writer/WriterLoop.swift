@@ -97,10 +97,11 @@ struct WriterLoop {
             probeIfUnavailable()
             let now = observeClock()
             let isRetentionDue = retention.isDue(now - clock.lead)
-            let isBusy =
-                isRetentionDue && executor.isLeader || nextBackgroundTask(now) != nil || canWriteRefusedReceipts
+            let isBusy = nextBackgroundTask(now) != nil || canWriteRefusedReceipts
             var waitMax = unpublished == nil ? Self.waitMax : Self.unpublishedWaitMax
             waitMax = min(waitMax, dueCommands.wait(at: Clock.monotonicMilliseconds()))
+            // Half of an idle writer's time, so that a request seldom comes in the middle of a slice.
+            if isRetentionDue && executor.isLeader { waitMax = min(waitMax, RetentionSchedule.sliceMillisecondsMax) }
             let taken = queue.take(into: &batch, most: batchSize.value, waiting: isBusy ? 0 : waitMax)
             guard isUsable() else {
                 publish(refuse(batch))
