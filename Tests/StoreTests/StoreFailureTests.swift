@@ -81,7 +81,8 @@ import Threads
         if case .unavailable(let error) = full.first { #expect(error.kind == .full) } else { Issue.record("\(full)") }
 
         pages.withLock { $0.max = 1_000_000 }
-        #expect(harness.execute(assign("sixth", to: "42", key: "sixth"))?.isUnavailable == true)  // onCommit then raises the limit
+        // After this one, onCommit raises the limit.
+        #expect(harness.execute(assign("sixth", to: "42", key: "sixth"))?.isUnavailable == true)
         #expect(harness.execute(assign("after", to: "42"))?.status == 200)
         #expect(harness.events.withLock { $0 }.last == .recovered(refused: 8))
         #expect(harness.statistics.unavailable == 8)
