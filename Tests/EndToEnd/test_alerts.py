@@ -50,7 +50,7 @@ def rule(alert: str) -> str:
     return re.search(rf"- alert: {alert}\n.*?labels:", RULES.read_text(), re.DOTALL)[0]
 
 
-def tests_of(rule: str) -> str:
+def concerned(rule: str) -> str:
     """Returns the tests that give values to a metric of a rule: the others cannot notice a change of it."""
     document = yaml.load(TESTS.read_text(), yaml.CSafeLoader)
     document["tests"] = [test for test in document["tests"]
@@ -63,7 +63,7 @@ def expect_noticed(folder: Path, before: str, after: str, what: str) -> None:
     """The tests of the rules must fail when a rule is changed so."""
     text = RULES.read_text()
     assert text.count(before) == 1 and before != after
-    (folder / TESTS.name).write_text(tests_of(before))
+    (folder / TESTS.name).write_text(concerned(before))
     (folder / RULES.name).write_text(text.replace(before, after))
     result = subprocess.run(["promtool", "test", "rules", TESTS.name], cwd=folder,
                             capture_output=True, text=True, timeout=120)
