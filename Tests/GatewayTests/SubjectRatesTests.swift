@@ -12,7 +12,8 @@ import Testing
         var limits = Limits()
         limits.fleetQueriesPerSecond = 10
         let metrics = NodeMetrics(
-            loopCount: 1, prefix: "p", budget: DescriptorBudget(connectionsMax: 10, loopCount: 1, webhookCount: 0),
+            // The budget sets the limit of the whole test process.
+            loopCount: 1, prefix: "p", budget: DescriptorBudget(connectionsMax: 1_000, loopCount: 1, webhookCount: 0),
             logWriter: LogWriter(format: .text, descriptor: 2), certificates: nil)
         let rates = SubjectRates(limits, metrics, FleetCounters())
         let (greedy, other) = (Identity(role: .driver, id: "1"), Identity(role: .driver, id: "2"))
