@@ -5,9 +5,11 @@ The tests do not change the machine's clock. They edit the saved one, between tw
 
 import contextlib
 import sqlite3
+import time
 
 import pytest
 
+from harness.aged.generator import identifier
 from harness.fleet import SETTINGS as FLEET, Fleet, unique_id, wait_until
 from harness.gateway import Gateway, check_log, needs_file, run
 
@@ -35,6 +37,9 @@ def jumped(start, tmp_path, closing):
         database.execute("UPDATE clock_readings SET wall = wall - ?", (300 * DAY,))
         for table, column in (("notifications", "created_at"), ("audit", "at"), ("orders", "updated_at")):
             database.execute(f"UPDATE {table} SET {column} = {column} - ?", (60 * DAY,))
+        # The age of a notification is that of its id, whose first ten characters are a time.
+        time_of_id = identifier(int(time.time() * 1_000) - 60 * DAY, 0)[:10]
+        database.execute("UPDATE notifications SET id = ? || SUBSTR(id, 11)", (time_of_id,))
 
 
 def old_rows(tmp_path) -> int:

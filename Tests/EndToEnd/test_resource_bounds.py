@@ -27,8 +27,9 @@ def test_L5_pipelined_requests_with_tiny_bodies_finish(wire, control_client, met
     wire.read_to_end()
 
 
-REFUSED = {"head_bytes": (431, request("GET", "/healthz", headers=["X-Filler: " + "x" * 9_000])),
-           "body_bytes": (413, request(
+# Functions, because a signature lives for ten minutes.
+REFUSED = {"head_bytes": (431, lambda: request("GET", "/healthz", headers=["X-Filler: " + "x" * 9_000])),
+           "body_bytes": (413, lambda: request(
                "POST", signed_target(FIRST, "POST", "/apps/1001/events", b""),
                headers=["Content-Length: 100000000"], length=False))}
 
@@ -38,7 +39,7 @@ def test_refused_requests_are_counted(start_gateway, closing, limit):
     gateway = start_gateway()
     api, wire = closing(Api(gateway)), closing(Wire(gateway))
     status, refused = REFUSED[limit]
-    wire.send_ignoring_reset(refused)
+    wire.send_ignoring_reset(refused())
     assert wire.read_response().status == status
     assert count_limited(api, limit) == 1
     wait_until(lambda: logs_limit(gateway, limit), "the log reports the limit")
