@@ -15,8 +15,9 @@ extension Node {
     /// Performs all messages in this loop's mailbox.
     func drainMailbox() { _ = drainMailbox(until: .max) }
 
-    /// Performs the messages in this loop's mailbox until a moment of the monotonic clock. What applies inputs to the hub is left to the loop's agenda: each input
-    /// drains the mailbox, and within this batch newer messages would overtake the rest of it.
+    /// Performs the messages in this loop's mailbox until a moment of the monotonic clock. What applies inputs to the hub is
+    /// left to the loop's agenda: each input drains the mailbox, and within this batch newer messages would overtake the rest
+    /// of it.
     /// - Returns: whether all are performed. If not, the rest comes first the next time.
     func drainMailbox(until end: UInt64) -> Bool {
         guard performTaken(until: end) else { return false }
@@ -29,13 +30,15 @@ extension Node {
 
     /// - Returns: whether all that was taken from the mailbox is performed.
     private func performTaken(until end: UInt64) -> Bool {
+        var performed = 0
         while performedMessages < messages.count {
-            let lookAt = min(performedMessages + Self.messagesPerLook, messages.count)
-            while performedMessages < lookAt {
-                perform(messages[performedMessages])
-                performedMessages += 1
-            }
-            if end < .max, performedMessages < messages.count, Clock.monotonicNanoseconds() >= end { return false }
+            let message = messages[performedMessages]
+            // First, so that a message that drains the mailbox goes on with the next one.
+            performedMessages += 1
+            perform(message)
+            performed += 1
+            guard end < .max, performed.isMultiple(of: Self.messagesPerLook) else { continue }
+            if performedMessages < messages.count, Clock.monotonicNanoseconds() >= end { return false }
         }
         messages.removeAll(keepingCapacity: true)
         performedMessages = 0

@@ -5,9 +5,10 @@ import Threads
 /// many slices as it needs. After a round that deleted nothing, there is a pause.
 ///
 /// The policy: a slice takes as many rows as the last ones of its kind did in two milliseconds, so that it gets smaller
-/// where each row costs reads of the disk. While requests wait, a slice runs once per eight of their transactions, and in
-/// between only if none has come for two milliseconds. If that is not enough, because rows are an hour or a day older than they should be
-/// (``lag``), more often, up to each time: then a dispatcher waits for one slice more, and the disk does not fill.
+/// where each row costs reads of the disk. While requests wait, a slice runs once per eight of their transactions; otherwise
+/// one runs as soon as none has come for two milliseconds. If rows are an hour older than they should be (``lag``), a slice
+/// runs once per two transactions; if a day, after each: then a dispatcher waits for one slice more, and the disk does not
+/// fill.
 struct RetentionSchedule {
     /// The task's name in ``StoreEvent/backgroundTaskFailed(_:kind:)``.
     static let name = "retention"
