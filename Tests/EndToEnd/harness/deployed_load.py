@@ -1,6 +1,7 @@
 """Dispatchers and drivers of a deployed cluster, all behind its nginx, and a judge of what the drivers got."""
 
 import http.client
+import itertools
 import json
 import threading
 from collections import Counter
@@ -103,8 +104,10 @@ class DeployedLoad:
         self.statuses: Counter = Counter()
         self.problems: list[str] = []
         self.is_stopping = threading.Event()
+        # The drivers in turn, whatever the dispatchers' pace: each gets orders.
+        self.turns = itertools.cycle(self.drivers)
         self.headers = {"Authorization": f"Bearer {cluster.nodes[0].token('admin', 'ann')}"}
-        self.threads = [threading.Thread(target=self._run, args=(number,), daemon=True) for number in range(dispatchers)]
+        self.threads = [threading.Thread(target=self._run, daemon=True) for _ in range(dispatchers)]
 
     @contextmanager
     def running(self):
@@ -134,12 +137,12 @@ class DeployedLoad:
         wait_until(lambda: self.problems or len(self.done) >= before + count, f"{count} more assignments", 30)
         assert not self.problems, self.problems
 
-    def _run(self, number: int) -> None:
+    def _run(self) -> None:
         api = None
         try:
             while not self.is_stopping.is_set():
                 code, key = unique_id("O"), unique_id("k")
-                driver = self.drivers[(len(self.done) + number) % len(self.drivers)]
+                driver = next(self.turns)
                 body = json.dumps({"driverId": driver.name}).encode()
                 while code not in self.done:
                     try:
