@@ -26,8 +26,8 @@ package final class Wakeup: Sendable {
         async.deallocate()
     }
 
-    /// Makes the loop call ``EventLoopDelegate/performMessages(until:)`` soon. Several signals before that call count as one. A signal that
-    /// comes before the loop runs is not lost: the loop begins with that call.
+    /// Makes the loop call ``EventLoopDelegate/performMessages(until:)`` soon. Several signals before that call count as
+    /// one. A signal that comes before the loop runs is not lost: the loop begins with that call.
     package func signal() { ev_async_send(loop, async) }
 
     // Unwrapping is safe: the addresses come from non-nil pointers.
