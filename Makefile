@@ -18,6 +18,7 @@ PARSERS ?=
 MINUTES ?= 30
 DRIVERS ?= 10000
 ROWS ?= 10000000
+NOTIFICATIONS ?= 1000000
 CARS ?= 1000
 KILLS ?= 20
 # The seed of `make city`, `make hostile` and `make soak`; empty: a random one, which they print.
@@ -25,7 +26,7 @@ SEED ?=
 
 RELEASE := swift build -c release --static-swift-stdlib
 
-.PHONY: run build test unit e2e test-postgres test-cluster check lint format bench bench-base bench-cluster bench-latency sim crash city storm hostile soak aged growth pictures fuzz instructions conformance tsan asan packages clean
+.PHONY: run build test unit e2e test-postgres test-cluster check lint format bench bench-base bench-cluster bench-latency sim crash city storm hostile soak aged growth upgrade pictures fuzz instructions conformance tsan asan packages clean
 
 run: build ## Start the gateway with the development configuration.
 	@echo "Try it from another terminal:"
@@ -118,6 +119,9 @@ aged: build $(PYTHON_READY) ## Run everything on a store of a year with ROWS row
 
 growth: packages ## Print the bytes on the disk of a delivered and pushed notification, and fail if there are too many.
 	swift test --disable-xctest --filter GrowthTests
+
+upgrade: packages ## Migrate a store with NOTIFICATIONS of version 20; print time, memory and space.
+	UPGRADE_NOTIFICATIONS=$(NOTIFICATIONS) swift test --disable-xctest --filter StoreUpgradeTests
 
 pictures: build $(PYTHON_READY) ## Let a fleet work for five minutes and picture the console, for the README.
 	cd Tests/EndToEnd && $(abspath $(PYTHON)) pictures.py $(abspath docs/pictures)

@@ -122,7 +122,11 @@ final class FleetService: Sendable {
                     metrics.countLimited(.openDays, commit.counts.endedJobs)
                     metrics.countLimited(.bookingCustomers, commit.counts.crowdedBookings)
                 },
-                takePublished: { hub.takePublished() }, onEvent: { log.report($0) })
+                takePublished: { hub.takePublished() },
+                onEvent: { event in
+                    if case .migrating = event { SystemdNotifier.ofThisProcess.send(.migrating) }
+                    log.report(event)
+                })
         } catch {
             codes.stop()
             throw StartError("\(error)")

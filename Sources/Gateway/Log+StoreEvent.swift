@@ -20,6 +20,13 @@ extension Log {
                     "reason": .text("\(error)"),
                     "hint": "commands get 503 until a restart: stop the gateway, restore the last good backup, start it",
                 ])
+        case .migrating(let from, let to):
+            info(
+                "store_migrating",
+                [
+                    "from": .number(from), "to": .number(to),
+                    "hint": "it takes seconds per million rows; a stop undoes it, and the next start begins anew",
+                ])
         case .recovered(let refused): info("store_recovered", ["refused": .number(refused)])
         case .failed(let error, let correlationID):
             self.error("command_failed", ["reason": .text("\(error)"), "correlation_id": .text(correlationID)])

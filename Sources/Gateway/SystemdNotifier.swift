@@ -5,6 +5,9 @@ import Glibc
 struct SystemdNotifier: Sendable {
     /// A message to the manager.
     enum State: String {
+        /// The process migrates a large store: the manager waits a day longer for ``ready`` than `TimeoutStartSec`, because an
+        /// interrupted migration begins anew.
+        case migrating = "EXTEND_TIMEOUT_USEC=86400000000"
         /// The process serves.
         case ready = "READY=1"
         /// The process drains and will exit.

@@ -15,7 +15,7 @@ extension StoreEvent {
         switch self {
         case .unavailable(let error), .failed(let error, _), .backgroundTaskFailed(let error, _), .checkpointFailed(let error):
             error.kind == .damaged ? .damaged(error) : nil
-        case .recovered, .stopped, .clock, .logGrows, .unreadable: nil
+        case .recovered, .stopped, .migrating, .clock, .logGrows, .unreadable: nil
         }
     }
 }

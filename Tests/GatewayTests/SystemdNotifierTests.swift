@@ -47,8 +47,10 @@ import Testing
     @Test(arguments: [false, true]) func sendsADatagramPerState(isAbstract: Bool) {
         let manager = Manager(isAbstract: isAbstract)
         let notifier = notifier(["NOTIFY_SOCKET": manager.path, "WATCHDOG_USEC": "2000000"])
-        for state in [SystemdNotifier.State.ready, .watchdog, .stopping] { notifier.send(state) }
-        #expect((0..<4).map { _ in manager.message() } == ["READY=1", "WATCHDOG=1", "STOPPING=1", nil])
+        for state in [SystemdNotifier.State.migrating, .ready, .watchdog, .stopping] { notifier.send(state) }
+        #expect(
+            (0..<5).map { _ in manager.message() }
+                == ["EXTEND_TIMEOUT_USEC=86400000000", "READY=1", "WATCHDOG=1", "STOPPING=1", nil])
     }
 
     @Test(arguments: [

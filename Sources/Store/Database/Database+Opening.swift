@@ -37,7 +37,7 @@ extension Database {
             let database = Database(connection, address)
             try migrations.checkBeforeWriting(database)
             try attempt(address) { () throws(DatabaseError) in try connection.setUpWriting(durability) }
-            try migrations.apply(to: database, now: now)
+            try migrations.apply(to: database, now: now, onMigration: observer.onMigration)
             try file.watchLog()
             // It was opened by its name, after the file was locked.
             if let loss = file.loss { throw .unreachable(address, detail: "\(loss)") }
@@ -54,7 +54,7 @@ extension Database {
             if member != nil, !connection.isAlone { try migrations.checkBeforeReading(database) }
             // A migration may write a large table anew.
             try attempt(address) { () throws(DatabaseError) in try connection.limitStatements(false) }
-            try migrations.apply(to: database, now: now)
+            try migrations.apply(to: database, now: now, onMigration: observer.onMigration)
             try attempt(address) { () throws(DatabaseError) in try connection.limitStatements(true) }
             return database
         }

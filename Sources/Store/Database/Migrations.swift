@@ -31,9 +31,17 @@ struct Migrations {
     }
 
     /// Applies the missing migrations, each in a transaction.
-    func apply(to database: Database, now: Int64) throws(StoreError) {
+    /// - Parameter onMigration: called before, unless the store is new; see ``StoreWaitObserver/onMigration``.
+    func apply(
+        to database: Database, now: Int64, onMigration: (_ from: Int, _ to: Int) -> Void = { _, _ in }
+    ) throws(StoreError) {
         let version = try version(of: database)
+        guard version < known else { return }
         do throws(DatabaseError) {
+            if version > 0 {
+                onMigration(version, known)
+                try database.sqlite?.sortInFiles()
+            }
             for migration in all where migration.version > version {
                 try database.transaction { () throws(DatabaseError) in
                     for sql in migration.statements { try database.run(database.connection.dialect.schema(sql)) }
@@ -43,6 +51,7 @@ struct Migrations {
                         .integer(migration.version), .integer(now))
                 }
             }
+            try database.sqlite?.sortInMemory()
         } catch {
             throw StoreError(error, database.address)
         }

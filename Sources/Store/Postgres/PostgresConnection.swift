@@ -8,6 +8,8 @@ package struct StoreWaitObserver {
     /// Called about ten times a second while it is unknown whether the server has committed. Returns whether to wait
     /// longer; if not, the commit fails.
     var onUnknownCommit: (DatabaseError) -> Bool = { _ in false }
+    /// Called before a store of an earlier version is migrated, which may take long, with its version and the new one.
+    var onMigration: (_ from: Int, _ to: Int) -> Void = { _, _ in }
 }
 
 /// A connection to a PostgreSQL server: a session, and a new one when it is lost. Only one thread may use it.

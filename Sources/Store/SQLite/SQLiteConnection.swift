@@ -1,4 +1,5 @@
 import CSQLite
+import Glibc
 
 /// A connection to an SQLite file. Only one thread may use it.
 final class SQLiteConnection: DatabaseConnection {
@@ -35,7 +36,7 @@ final class SQLiteConnection: DatabaseConnection {
         try check(result, doing: "opening")
         sqlite3_busy_timeout(handle, busyTimeout)
         try execute("PRAGMA trusted_schema = OFF")
-        try execute("PRAGMA temp_store = MEMORY")
+        try sortInMemory()
         try execute("PRAGMA cache_size = \(access == .reading ? -4_000 : -16_000)")  // negative: KiB
     }
 
@@ -74,6 +75,19 @@ final class SQLiteConnection: DatabaseConnection {
         try execute("PRAGMA secure_delete = ON")
         // 64 MiB. A long read can make the log larger; SQLite truncates the log to this size afterwards.
         try execute("PRAGMA journal_size_limit = 67108864")
+    }
+
+    /// Lets SQLite sort in memory: what requests and lists sort is little.
+    func sortInMemory() throws(DatabaseError) { try execute("PRAGMA temp_store = MEMORY") }
+
+    /// Lets SQLite sort in temporary files: an index of a large table does not fit in memory. It goes on to sort in memory
+    /// where none of the directories that SQLite tries is writable, such as in a read-only container.
+    /// See https://www.sqlite.org/tempfiles.html, section 5.
+    func sortInFiles() throws(DatabaseError) {
+        let names: [String] = ["SQLITE_TMPDIR", "TMPDIR"]
+        let variables = names.compactMap { name in getenv(name).map { String(cString: $0) } }
+        let directories = variables + ["/var/tmp", "/usr/tmp", "/tmp", "."]
+        if directories.contains(where: { access($0, W_OK | X_OK) == 0 }) { try execute("PRAGMA temp_store = FILE") }
     }
 
     /// Calls `onProgress` about every ten milliseconds while a statement runs, so that a watchdog does not take a long

@@ -4,6 +4,8 @@ package enum StoreEvent: Equatable, Sendable {
     case unavailable(DatabaseError)
     /// The store has failed: commands get 503 until the gateway is started anew. Emitted once in the life of a process.
     case stopped(StoreFailure)
+    /// The store of an earlier version is migrated before the gateway serves. It may take minutes.
+    case migrating(from: Int, to: Int)
     /// The store can be written again. `refused` is the number of commands that got 503.
     case recovered(refused: Int)
     /// A command or a push lane's report failed even when it was repeated in a transaction of its own, so no other

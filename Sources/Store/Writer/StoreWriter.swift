@@ -143,7 +143,8 @@ package final class StoreWriter: Sendable {
                         if !wasUnavailable || error.message != reported { report(.unavailable(error)) }
                         reported = error.message
                         return !queue.isClosed
-                    })
+                    },
+                    onMigration: { onEvent(.migrating(from: $0, to: $1)) })
                 let (executor, clock) = try Self.open(options, observer, onOpen)
                 let checkpointer = try Checkpointer(options.address, onEvent: report)
                 return WriterLoop(
