@@ -59,7 +59,7 @@ import Testing
             for number in 0..<401 { _ = try executor.execute(assign("A\(number)", to: "42"), now: noon + Int64(number)) }
         }
         let now = noon + 31 * day
-        #expect(try runRetention(executor, at: now) == [500, 500, 203, 401])
+        #expect(try runRetention(executor, at: now) == [500, 401, 500, 203])
         #expect(try executor.count("notifications") == 0)
         var retention = RetentionSchedule(days: 30)
         while retention.isDue(now) { #expect(try retention.runSlice(executor, now).deleted == 0) }
@@ -100,6 +100,51 @@ import Testing
         #expect(try channels().contains("tracking-A"), "kept for twice the retention if that is longer than a year")
         _ = try runRetention(executor, at: noon + 367 * day)
         #expect(try channels() == ["admin-channel", "driver-42", "drivers-channel"])
+    }
+
+    /// A kind of which there is always more does not keep the others waiting.
+    @Test func kindsTakeTurns() throws {
+        let executor = try store.executor()
+        try executor.transaction { () throws(DatabaseError) in
+            for number in 0..<1_200 { _ = try executor.execute(assign("A\(number)", to: "42", key: "k\(number)"), now: noon) }
+        }
+        _ = try executor.commit(assign("cancelled", to: "42"))
+        _ = try executor.commit(order(.cancel, "cancelled"))
+        var retention = RetentionSchedule(days: 30)
+        for _ in CommandExecutor.RetentionKind.allCases { _ = try retention.runSlice(executor, noon + 31 * day) }
+        #expect(
+            try executor.count("idempotency") == 700 && executor.database.dump("SELECT code FROM orders WHERE code > 'c'") == [])
+    }
+
+    /// A notification for all drivers has rows of each of them, and is deleted after all of them.
+    @Test func whatBelongsToABroadcastIsDeletedInSlices() throws {
+        let executor = try store.pushing()
+        let id = try executor.commit(announceToAll).notifications[0].id
+        let number = "(SELECT MAX(number) FROM notifications)"
+        try executor.transaction { () throws(DatabaseError) in
+            for driver in 0..<1_100 {
+                try executor.database.run(
+                    "INSERT INTO notification_steps (notification_id, step, subject, at, stray) "
+                        + "VALUES ('\(id)', 'received', 'driver:\(driver)', \(noon), 0)")
+                try executor.database.run(
+                    "INSERT INTO push_outcomes (number, device, round, recipient, state, attempts, queued, settled) "
+                        + "VALUES (\(number), CAST('d\(driver)' AS \(TemporaryStore.isFile ? "BLOB" : "BYTEA")), 0, "
+                        + "'driver:\(driver)', 12, 1, 0, 9)")
+            }
+        }
+        var removed: [RemovedDevice] = []
+        var counts: [String] = []
+        repeat {
+            let count = try executor.transaction { () throws(DatabaseError) in
+                try executor.deleteExpired(
+                    .notifications, now: noon + 31 * day, lifetime: 30 * day, limit: 500, &removed)
+            }
+            counts.append(
+                try ["push_outcomes", "notification_steps", "notifications"].map { "\(try executor.count($0))" }
+                    .joined(separator: " "))
+            if count < 500 { break }
+        } while counts.count < 20
+        #expect(counts == ["600 1100 1", "100 1100 1", "0 600 1", "0 100 1", "0 0 0"])
     }
 
     @Test(.fileOnly) func retriesAfterAFailure() throws {

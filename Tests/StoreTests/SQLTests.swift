@@ -167,7 +167,19 @@ import Testing
                 "SELECT 1 FROM notifications WHERE id = ? AND (channel",
                 "SEARCH deliveries USING PRIMARY KEY (number=? AND owner=?)"
             ),
-            ("JOIN push_outcomes AS outcome ON outcome.number = push_names.number", "push_names USING INTEGER PRIMARY KEY"),
+            (
+                "JOIN notifications ON notifications.number = push_names.number WHERE name = ?",
+                "push_names USING INTEGER PRIMARY KEY"
+            ),
+            (
+                "AND recipient <> '' AND",
+                "SEARCH outcome USING COVERING INDEX push_outcomes_by_recipient (number=? AND recipient=?)"
+            ),
+            (
+                "DELETE FROM inbox_entries WHERE (recipient",
+                "SEARCH inbox_entries USING INDEX inbox_entries_by_notification (notification_id=?)"
+            ),
+            ("FROM notification_steps WHERE notification_id IN", "sqlite_autoindex_notification_steps_1 (notification_id=?)"),
             ("WHERE settled_at IS NOT NULL ORDER BY settled_at", "SEARCH job USING INDEX push_jobs_settled (settled_at>?)"),
             ("SELECT step FROM notification_steps", "(notification_id=? AND step=? AND subject=?)"),
             ("WHERE id = ? ORDER BY owner, device LIMIT", "SEARCH deliveries USING PRIMARY KEY (number=?)"),
@@ -437,6 +449,7 @@ import Testing
             try notifications.replaceData(of: row, by: Array("{}".utf8))
         }
         _ = try notifications.deleteExpired(before: 0, most: 1)
+        _ = try notifications.endOfOldest(before: 0, most: 1)
         for _ in 1...2 { _ = try executor.sequences.next(channel: "driver-42", now: noon) }
         _ = try executor.sequences.last(of: "driver-42")
         _ = try executor.sequences.addUnread(channel: "customer-7", now: noon)
@@ -456,6 +469,7 @@ import Testing
         for row in try steps.rowsToRedact(after: .init(), most: 1) { try steps.replaceDetail(of: row.key, by: []) }
         _ = try steps.steps(of: "N")
         _ = try steps.deleteExpired(before: 0, most: 1)
+        _ = try steps.deleteOfOldNotifications(before: 0, notifications: 1, most: 1)
         let inbox = executor.inbox
         try inbox.add(Self.logged.notification, for: "customer:7", afterSequence: 1)
         _ = try inbox.afterSequence(of: "N", for: "customer:7")
@@ -467,7 +481,7 @@ import Testing
         _ = try inbox.readSteps(of: "N")
         _ = try inbox.remove(of: "customer:7", upTo: "N", most: 1)
         _ = try inbox.expired(after: 0, upTo: noon)
-        _ = try inbox.deleteExpired(before: 0, most: 1)
+        _ = try inbox.deleteExpired(before: 0, notifications: 1, most: 1)
         for number in 0...Int64(ReadMarkTable.perInboxMax) {
             try executor.readMarks.add(
                 ReadMarkTable.Mark(
@@ -531,7 +545,6 @@ import Testing
         _ = try executor.deliveries.deleteAll(channel: key.channel, after: 0, upTo: 1, most: 1)
         _ = try executor.deliveries.deleteExpired(beforeNumber: 0, most: 1)
         _ = try executor.notifications.lastExpired(of: key.channel, after: 0, at: noon, most: 1)
-        try executor.deliveries.deleteAll(before: 0, most: 1)
         try executor.sequences.eraseAll(channel: key.channel)
         _ = try executor.sequences.end(of: key.channel)
         let pending = NotificationTable.Pending(channel: key.channel, owner: key.owner, expiresAfter: noon)

@@ -73,6 +73,10 @@ extension Schema {
             attempts BIGINT NOT NULL, reason TEXT, message BLOB, queued BIGINT NOT NULL, settled BIGINT NOT NULL,
             PRIMARY KEY (number, device, round)) CLUSTERED
         """,
+        // Of a notification for all drivers, each driver's.
+        """
+        CREATE INDEX push_outcomes_by_recipient ON push_outcomes (number, recipient, settled, state) WHERE recipient <> ''
+        """,
         // Digests of names that belong to ended pushes, each with the newest notification that has it.
         "CREATE TABLE push_names (name ROW_NUMBER PRIMARY KEY, number BIGINT NOT NULL)",
         // The digest of the recipient and the collapse key. NULL for jobs without that key.
@@ -87,6 +91,7 @@ extension Schema {
             SELECT number, owner, device FROM deliveries WHERE (number, owner, device) > (?, ?, ?) \
             ORDER BY number, owner, device LIMIT 1000
             """)
+        // A server does not answer each of them.
         let update = try database.connection.prepare(
             "UPDATE deliveries SET device = ? WHERE number = ? AND owner = ? AND device = ?")
         var last: (number: Int64, owner: String, device: [UInt8])? = (0, "", [])
@@ -98,9 +103,7 @@ extension Schema {
             for row in rows {
                 let packed = PackedText.pack(String(decoding: row.device, as: UTF8.self))
                 guard packed != row.device else { continue }
-                try update.run([.blob(packed), .integer(row.number), .string(row.owner), .blob(row.device)]) {
-                    _ throws(DatabaseError) in
-                }
+                try update.change([.blob(packed), .integer(row.number), .string(row.owner), .blob(row.device)], nil)
             }
             last = rows.last
         }

@@ -193,12 +193,4 @@ struct DeliveryTable {
             WHERE channel = ? AND sequence > ? AND sequence <= ? LIMIT ?)
             """, .string(channel), .integer(after), .integer(last), .integer(most))
     }
-
-    /// Deletes all deliveries of the notifications that ``NotificationTable/deleteExpired(before:most:)`` deletes next.
-    func deleteAll(before cutoff: Int64, most: Int) throws(DatabaseError) {
-        try database.change(Self.deleteOld, .string(ULID.least(at: cutoff)), .integer(most))
-    }
-
-    private static let deleteOld = SQL(
-        "DELETE FROM deliveries WHERE number IN (SELECT number FROM notifications WHERE id IN \(NotificationTable.old))")
 }

@@ -142,21 +142,20 @@ struct InboxTable {
         AND step.subject = entry.recipient) GROUP BY notifications.event
         """)
 
-    /// Deletes the entries of the notifications that ``NotificationTable/deleteExpired(before:most:)`` deletes next.
-    /// - Returns: the entries that had no read mark in their rows, and whether the recipient had acted upon each.
+    /// Deletes entries of the oldest notifications created before `cutoff`, of at most `notifications`.
+    /// - Returns: the deleted entries, at most `most`; whether each had a read mark in its row, and whether the recipient had
+    ///   acted upon it.
     func deleteExpired(
-        before cutoff: Int64, most: Int
-    ) throws(DatabaseError) -> [(recipient: String, id: String, wasSeen: Bool)] {
-        var unmarked: [(recipient: String, id: String, wasSeen: Bool)] = []
-        try database.each(Self.deleteOld, .string(ULID.least(at: cutoff)), .integer(most)) { row in
-            if row.isNull(1) { unmarked.append((row.string(0), row.string(3), !row.isNull(2))) }
-        }
-        return unmarked
+        before cutoff: Int64, notifications count: Int, most: Int
+    ) throws(DatabaseError) -> [(recipient: String, id: String, isMarked: Bool, wasSeen: Bool)] {
+        try database.all(
+            Self.deleteOld, .string(ULID.least(at: cutoff)), .integer(count), .integer(most),
+            as: { (recipient: $0.string(0), id: $0.string(3), isMarked: !$0.isNull(1), wasSeen: !$0.isNull(2)) })
     }
 
     private static let deleteOld = SQL(
         """
-        DELETE FROM inbox_entries WHERE notification_id IN \(NotificationTable.old) RETURNING recipient, read_at, seen_at, \
-        notification_id
+        DELETE FROM inbox_entries WHERE (recipient, notification_id) IN (SELECT recipient, notification_id FROM inbox_entries \
+        WHERE notification_id IN \(NotificationTable.old) LIMIT ?) RETURNING recipient, read_at, seen_at, notification_id
         """)
 }

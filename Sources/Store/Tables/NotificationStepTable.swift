@@ -1,4 +1,5 @@
 import FleetRules
+import Primitives
 
 /// The steps in the histories of notifications, as devices reported them: for example, that a notification was received
 /// or accepted. A step is stray if its notification is not in the log.
@@ -103,9 +104,21 @@ struct NotificationStepTable {
             })
     }
 
-    /// Deletes steps reported before `cutoff`, the oldest first, at most `most`. Retention deletes notifications
-    /// together with their steps, so the notifications of these steps have been deleted already or were never in the
-    /// log.
+    /// Deletes steps of the oldest notifications created before `cutoff`, of at most `notifications`.
+    /// - Returns: the number of deleted steps, at most `most`.
+    func deleteOfOldNotifications(before cutoff: Int64, notifications: Int, most: Int) throws(DatabaseError) -> Int {
+        try database.changeCountingRows(
+            Self.deleteOfOld, .string(ULID.least(at: cutoff)), .integer(notifications), .integer(most))
+    }
+
+    private static let deleteOfOld = SQL(
+        """
+        DELETE FROM notification_steps WHERE (notification_id, step, subject) IN (SELECT notification_id, step, subject \
+        FROM notification_steps WHERE notification_id IN \(NotificationTable.old) LIMIT ?)
+        """)
+
+    /// Deletes steps reported before `cutoff`, the oldest first, at most `most`. Retention deletes notifications after
+    /// their steps, so the notifications of these steps have been deleted already or were never in the log.
     /// - Returns: the number of deleted steps.
     func deleteExpired(before cutoff: Int64, most: Int) throws(DatabaseError) -> Int {
         try database.changeCountingRows(

@@ -246,11 +246,11 @@ struct NotificationTable {
         var unmarked: [(sequence: Int64, wasSeen: Bool)] = []
     }
 
-    /// Deletes notifications created before `cutoff`, the oldest first, at most `most`. Also deletes their steps.
+    /// Deletes notifications created before `cutoff`, the oldest first, at most `most`. The caller has deleted what belongs to
+    /// them.
     /// - Returns: the counts of deleted notifications, by channel.
     func deleteExpired(before cutoff: Int64, most: Int) throws(DatabaseError) -> [String: DeletionCounts] {
         let end = SQLValue.string(ULID.least(at: cutoff))
-        try database.change(Self.deleteSteps, end, .integer(most))
         var changes: [String: DeletionCounts] = [:]
         try database.each(Self.deleteOld, end, .integer(most)) { row in
             changes[row.string(0), default: DeletionCounts()].count += 1
@@ -263,6 +263,14 @@ struct NotificationTable {
     /// since ids begin with their times, and the most rows.
     static let old = "(SELECT id FROM notifications WHERE id < ? ORDER BY id LIMIT ?)"
 
+    /// The number behind those of the oldest notifications, of at most `most` that were created before `cutoff`; nil if there
+    /// are none.
+    func endOfOldest(before cutoff: Int64, most: Int) throws(DatabaseError) -> Int64? {
+        try database.first(
+            "SELECT MAX(number) FROM (SELECT number FROM notifications WHERE id < ? ORDER BY id LIMIT ?) AS oldest",
+            .string(ULID.least(at: cutoff)), .integer(most), as: { $0.optionalInteger(0) })?.map { $0 + 1 }
+    }
+
     /// The number of the first notification that is not old; one behind the last if all are.
     func firstNumber(since cutoff: Int64) throws(DatabaseError) -> Int64 {
         let first = try database.first(
@@ -273,7 +281,6 @@ struct NotificationTable {
             "SELECT COALESCE(MAX(number), 0) + 1 FROM notifications", as: { $0.integer(0) }) ?? 1
     }
 
-    private static let deleteSteps = SQL("DELETE FROM notification_steps WHERE notification_id IN \(old)")
     private static let deleteOld = SQL(
         "DELETE FROM notifications WHERE id IN \(old) RETURNING channel, read_at, seen_at, sequence")
 }

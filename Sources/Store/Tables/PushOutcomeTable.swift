@@ -115,40 +115,50 @@ struct PushOutcomeTable {
 
     // MARK: Ids that phones know
 
+    /// The notification of a push with this message id. The digest alone decides: the rows of a notification for all drivers
+    /// are too many to look for the id itself.
     func notificationID(ofMessage id: String) throws(DatabaseError) -> String? {
-        try database.first(
-            """
-            SELECT notifications.id FROM push_names JOIN push_outcomes AS outcome ON outcome.number = push_names.number \
-            JOIN notifications ON notifications.number = push_names.number WHERE name = ? AND message = ? LIMIT 1
-            """, .integer(Name.message(id)), .blob(PackedText.pack(id)), as: { $0.string(0) })
+        try notificationID(named: Name.message(id))
     }
 
     /// The newest accepted push to a recipient with a collapse id.
     func newestNotificationID(withCollapseID id: String, pushedTo recipient: String) throws(DatabaseError) -> String? {
+        try notificationID(named: Name.subject(recipient, id) + 1)
+    }
+
+    private func notificationID(named name: Int64) throws(DatabaseError) -> String? {
         try database.first(
             """
             SELECT notifications.id FROM push_names JOIN notifications ON notifications.number = push_names.number WHERE name = ?
-            """, .integer(Name.subject(recipient, id) + 1), as: { $0.string(0) })
+            """, .integer(name), as: { $0.string(0) })
     }
 
     // MARK: What became of a notification's pushes
 
-    private static let ofRecipient = """
-        FROM notifications JOIN push_outcomes AS outcome ON outcome.number = notifications.number \
-        WHERE id = ? AND (recipient = ? OR recipient = '' AND channel = ?)
-        """
-
     /// The first push of a notification that a provider has accepted for a recipient; nil if none has.
     func firstAccepted(of id: String, for recipient: String) throws(DatabaseError) -> PushJobTable.Acceptance? {
-        try database.first(
-            Self.selectFirstAccepted, .string(id), .string(recipient), .string(DeliveryTable.channel(of: recipient)),
-            as: { row in
-                PushJobTable.Acceptance(lane: Self.lane(row.integer(0)), at: row.integer(1) + row.integer(2))
-            })
+        let own = try database.first(
+            Self.selectFirstOfOwner, .string(id), .string(DeliveryTable.channel(of: recipient)), as: Self.acceptance)
+        if let own { return own }
+        return try database.first(Self.selectFirstOfRecipient, .string(id), .string(recipient), as: Self.acceptance)
     }
 
-    private static let selectFirstAccepted = SQL(
-        "SELECT state, created_at, settled \(ofRecipient) AND \(isAccepted) ORDER BY settled, outcome.device LIMIT 1")
+    private static func acceptance(_ row: Row) -> PushJobTable.Acceptance {
+        PushJobTable.Acceptance(lane: lane(row.integer(0)), at: row.integer(1) + row.integer(2))
+    }
+
+    /// On the recipient's own channel, where all rows are the recipient's.
+    private static let selectFirstOfOwner = SQL(selectFirst("channel = ? AND recipient = ''"))
+    /// On another channel. The second condition is that of the index, which the rows of all drivers need.
+    private static let selectFirstOfRecipient = SQL(selectFirst("recipient = ? AND recipient <> ''"))
+
+    private static func selectFirst(_ condition: String) -> String {
+        """
+        SELECT state, created_at, settled FROM notifications JOIN push_outcomes AS outcome \
+        ON outcome.number = notifications.number WHERE id = ? AND \(condition) AND \(isAccepted) \
+        ORDER BY settled LIMIT 1
+        """
+    }
 
     /// Whether the notification's push of a round to a device has ended.
     func contains(_ id: String, device: String, round: Int64) throws(DatabaseError) -> Bool {

@@ -1,18 +1,21 @@
 import Access
+import Batches
 import FleetRules
 import Primitives
 
 /// Deletes old rows.
 extension CommandExecutor {
-    /// The kinds of rows that retention handles, in this order, so that push jobs are deleted before their
-    /// notifications. Retention deletes neither preferences nor drivers' cards; only the erasure of the person does.
+    /// The kinds of rows that retention handles. Retention deletes neither preferences nor drivers' cards; only the erasure
+    /// of the person does.
     enum RetentionKind: CaseIterable {
         /// Stored responses to requests with an `Idempotency-Key`.
         case idempotency
         case pushes, pushOutcomes
-        /// The deliveries of notifications, before these.
-        case deliveries
-        case notifications, steps, audit, orders, routes, batches
+        /// Notifications, and before them what belongs to them.
+        case notifications
+        /// The steps of notifications that were not in the log.
+        case steps
+        case audit, orders, routes, batches
         /// Wrong codes of more than a day ago, which lock no order any more.
         case wrongCodes
         /// The positions of drivers, also those in the audit log, whose entries are kept longer.
@@ -37,16 +40,28 @@ extension CommandExecutor {
 
         /// Whether the current time decides what is deleted or ended.
         var isDecidedByAge: Bool { self != .erasures && self != .endedPushes }
+
+        /// How many rows a slice writes at most.
+        func rows(limit: Int) -> Int {
+            switch self {
+            // A tenth of them, with their orders.
+            case .batches: (limit + 9) / 10 * (1 + BatchEdits.ordersMax)
+            // A tenth of them, with their jobs and bookings.
+            case .devices: (limit + 9) / 10 * (2 + PushJobTable.deviceCancelledMax + DeviceBookingTable.bookingsMax)
+            // A push with two names. Of a notification one row of each kind, and what its channel counts, four times.
+            default: 10 * limit + 50
+            }
+        }
     }
 
     /// Deletes rows of one kind.
     /// - Parameters:
     ///   - lifetime: the age in milliseconds at which rows are deleted; notifications with what belongs to them are kept
     ///     at least until they are no longer replayed. Other ages apply to stored responses, devices, channels and cursors.
-    ///   - limit: the most rows to delete. The steps and deliveries of deleted notifications are deleted too and do not
-    ///     count.
+    ///   - limit: the most rows to delete; of notifications, also of each kind of row that belongs to them.
     ///   - removed: the deleted devices are appended to it.
-    /// - Returns: the number of deleted rows; for `overdue`, the number of jobs that ended.
+    /// - Returns: the number of deleted rows; for `overdue`, the number of jobs that ended. There may be more if it is the
+    ///   limit.
     func deleteExpired(
         _ kind: RetentionKind, now: Int64, lifetime: Int64, limit: Int, _ removed: inout [RemovedDevice]
     ) throws(DatabaseError) -> Int {
@@ -62,9 +77,6 @@ extension CommandExecutor {
                 beforeNumber: try notifications.firstNumber(since: cutoff), most: limit)
         case .endedPushes: return try outbox.jobs.outcomes.move(most: limit)
         case .broadcastDeliveries: return try deleteBroadcastDeliveries(expiredAt: now, limit)
-        case .deliveries:
-            return try deliveries.deleteExpired(
-                beforeNumber: try notifications.firstNumber(since: logCutoff), most: limit)
         case .notifications: return try deleteNotifications(before: logCutoff, limit)
         case .steps:
             strayCounts.removeAll()
@@ -73,16 +85,20 @@ extension CommandExecutor {
         case .orders: return try orders.deleteExpired(before: cutoff, most: limit)
         case .routes: return try routes.deleteExpired(before: cutoff, most: limit)
         // A batch has up to 200 orders.
-        case .batches: return try batches.deleteExpired(before: cutoff, most: (limit + 9) / 10)
+        case .batches:
+            let most = (limit + 9) / 10
+            let count = try batches.deleteExpired(before: cutoff, most: most)
+            return count == most ? limit : count
         case .wrongCodes: return try batches.orders.deleteAttempts(before: now - Self.day, most: limit)
         case .positions: return try deletePositions(before: now - trips.positionLifetime, limit)
         case .cursors: return try cursors.deleteUnused(since: now - Self.year, most: limit)
         // A channel's last sequence number must be kept longer than all notifications of the channel.
         case .channels: return try sequences.deleteExpired(before: now - max(lifetime * 2, Self.year), most: limit)
         case .devices:
-            let stale = try deleteStaleDevices(now, limit)
+            let most = (limit + 9) / 10
+            let stale = try deleteStaleDevices(now, most)
             removed += stale
-            return stale.count
+            return stale.count == most ? limit : stale.count
         case .codes: return try deleteExpiredCodes(now: now, most: limit)
         case .overdue:
             for lane in PushLane.allCases where !outbox.lanes.contains(lane) {
@@ -107,14 +123,14 @@ extension CommandExecutor {
     /// A leap year in milliseconds.
     private static let year: Int64 = 366 * 86_400_000
 
+    /// Deletes the oldest notifications. What belongs to them is deleted first, because one for all drivers has rows of each
+    /// driver: where these are as many as a slice may delete, they are all that it deletes.
     private func deleteNotifications(before cutoff: Int64, _ limit: Int) throws(DatabaseError) -> Int {
-        for entry in try inbox.deleteExpired(before: cutoff, most: limit) {
-            guard let channel = Identity(key: entry.recipient)?.channel,
-                try !readMarks.covers(entry: entry.id, of: entry.recipient)
-            else { continue }
-            try sequences.subtract(unread: entry.wasSeen ? 0 : 1, unmarked: 1, channel: channel)
-        }
-        try deliveries.deleteAll(before: cutoff, most: limit)
+        guard let end = try notifications.endOfOldest(before: cutoff, most: limit) else { return 0 }
+        if try outbox.jobs.outcomes.deleteExpired(beforeNumber: end, most: limit) == limit { return limit }
+        if try deliveries.deleteExpired(beforeNumber: end, most: limit) == limit { return limit }
+        if try steps.deleteOfOldNotifications(before: cutoff, notifications: limit, most: limit) == limit { return limit }
+        if try deleteInboxEntries(before: cutoff, limit) == limit { return limit }
         try outbox.broadcasts.deleteExpired(before: cutoff, most: limit)
         var count = 0
         for (channel, deleted) in try notifications.deleteExpired(before: cutoff, most: limit) {
@@ -126,17 +142,33 @@ extension CommandExecutor {
         return count
     }
 
+    /// Deletes inbox entries of the oldest notifications.
+    private func deleteInboxEntries(before cutoff: Int64, _ limit: Int) throws(DatabaseError) -> Int {
+        let entries = try inbox.deleteExpired(before: cutoff, notifications: limit, most: limit)
+        for entry in entries where !entry.isMarked {
+            guard let channel = Identity(key: entry.recipient)?.channel,
+                try !readMarks.covers(entry: entry.id, of: entry.recipient)
+            else { continue }
+            try sequences.subtract(unread: entry.wasSeen ? 0 : 1, unmarked: 1, channel: channel)
+        }
+        return entries.count
+    }
+
     /// Deletes the deliveries of expired notifications for all drivers: what is not replayed any more, nobody confirms. Goes
     /// on behind those of the last call, and stops at the first one that has not expired.
     private func deleteBroadcastDeliveries(expiredAt now: Int64, _ limit: Int) throws(DatabaseError) -> Int {
         let channel = FleetChannel.drivers.name
-        let end = try notifications.lastExpired(of: channel, after: deliveriesRemovedTo, at: now, most: limit)
-        guard let end else { return 0 }
-        let count = try deliveries.deleteAll(channel: channel, after: deliveriesRemovedTo, upTo: end, most: limit)
-        // Some are left in this part of the channel.
-        if count == limit { return count }
-        deliveriesRemovedTo = end
-        return count
+        // After a start, the first ones have none: the pages without deliveries are passed.
+        for _ in 0..<10 {
+            let end = try notifications.lastExpired(of: channel, after: deliveriesRemovedTo, at: now, most: 200)
+            guard let end else { return 0 }
+            let count = try deliveries.deleteAll(channel: channel, after: deliveriesRemovedTo, upTo: end, most: limit)
+            // Some are left in this part of the channel.
+            if count == limit { return count }
+            deliveriesRemovedTo = end
+            if count > 0 { return count }
+        }
+        return 0
     }
 
     private func deleteStaleDevices(_ now: Int64, _ limit: Int) throws(DatabaseError) -> [RemovedDevice] {

@@ -1,8 +1,9 @@
 import FleetRules
 import Threads
 
-/// Deletes old rows, one slice at a time, so that no command waits long. A round handles each kind of row once, in as
-/// many slices as it needs. After a round that deleted nothing, there is a pause.
+/// Deletes old rows, one slice at a time, so that no command waits long. A round handles each kind of row in as many
+/// slices as it needs; the kinds take turns, so that one of which there is always more does not keep the others waiting. After
+/// a round that deleted nothing, there is a pause.
 ///
 /// The policy: a slice takes as many rows as the last ones of its kind did in two milliseconds, so that it gets smaller
 /// where each row costs reads of the disk. While requests wait, a slice runs once per eight of their transactions; otherwise
@@ -22,7 +23,7 @@ struct RetentionSchedule {
 
     /// The age in milliseconds at which rows are deleted (`store.retention_days`).
     private let lifetime: Int64
-    /// The kinds of rows that are left in the current round.
+    /// The kinds of rows that are left in the current round, in their order.
     private var kinds: ArraySlice<CommandExecutor.RetentionKind> = []
     /// The end of the pause in milliseconds since 1970.
     private var pausedUntil = Int64.min
@@ -69,7 +70,7 @@ struct RetentionSchedule {
             isIdle = true
         }
         if !isClockTrusted { kinds.removeAll(where: \.isDecidedByAge) }
-        guard let kind = kinds.first else { return (0, []) }
+        guard let kind = kinds.popFirst() else { return (0, []) }
         let count: Int
         var size = sizes[kind] ?? BatchSize(most: Self.rowsMax, first: Self.firstRows, milliseconds: sliceMilliseconds)
         let limit = size.value
@@ -77,12 +78,11 @@ struct RetentionSchedule {
         var removed: [RemovedDevice] = []
         do throws(DatabaseError) {
             let lifetime = lifetime
-            count = try executor.transaction { () throws(DatabaseError) in
+            count = try executor.transaction(declaring: kind.rows(limit: limit)) { () throws(DatabaseError) in
                 try executor.deleteExpired(kind, now: now, lifetime: lifetime, limit: limit, &removed)
             }
         } catch {
             // Continues with the other kinds. The next round tries this kind again.
-            kinds.removeFirst()
             isIdle = false
             pausedUntil = now + Self.pauseAfterFailure
             throw error
@@ -95,7 +95,7 @@ struct RetentionSchedule {
             lag = try executor.retentionLag(now: now, lifetime: lifetime)
         }
         if count > 0 { isIdle = false }
-        if count < limit { kinds.removeFirst() }
+        if count >= limit { kinds.append(kind) }
         if kinds.isEmpty, isIdle { pausedUntil = now + Self.pause }
         return (count, removed)
     }
