@@ -238,12 +238,12 @@ package final class CommandExecutor {
         case .order(let action):
             let order = try orders.order(code: action.code)
             let reply = try execute(command, now) { planner throws(RuleError) in try planner.plan(action, for: order, context) }
-            if action.isSilent { countEnded(reply) }
+            if action.isForAge { countEnded(reply) }
             return reply
         case .route(let action):
             let route = try routes.route(id: action.id)
             let reply = try execute(command, now) { planner throws(RuleError) in try planner.plan(action, for: route, context) }
-            if action.isSilent { countEnded(reply) }
+            if action.isForAge { countEnded(reply) }
             return reply
         case .driverCard(let id, let changes):
             let card = try drivers.card(ofDriver: id)

@@ -62,6 +62,9 @@ extension PushReport {
 extension Command.Action {
     fileprivate var rows: Int {
         switch self {
+        // Nothing is pushed.
+        case .order(let action) where action.isForAge: Rows.change + 5 * Rows.notification
+        case .route(let action) where action.isForAge: Rows.change + 2 * Rows.notification
         case .order(let action):
             Rows.change + 6 * Rows.notification + 2 * Rows.push + 2 + (action.tellsCustomer ? Rows.bookingPush : 0)
         case .route: Rows.change + 6 * Rows.notification + 2 * Rows.push + 2
