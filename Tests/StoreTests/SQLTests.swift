@@ -586,7 +586,7 @@ import Testing
         _ = try (jobs.requeueSending(.fcm, most: 1), jobs.retryAtProduction(most: 1))
         try jobs.postpone(1, until: noon)
         _ = try jobs.cancelIfStale(1, now: noon)
-        try jobs.supersede(of: "driver:42", "order:A", before: "N", now: noon) { _ in }
+        try jobs.supersede(of: "driver:42", "order:A", before: "N", now: noon, most: 20) { _ in }
         try jobs.transfer(of: "driver:42", from: "d", to: address, shift: 0)
         try jobs.moveLane(of: "driver:42", address, shift: 0)
         for deviceID in ["d", nil] { _ = try jobs.cancel(of: "driver:42", deviceID: deviceID, reason: "r", now: noon) }

@@ -29,8 +29,8 @@ private enum Rows {
     /// A push for a person: a job on each device, the jobs that these supersede, and an entry of the inbox, which is
     /// counted as unread.
     static let push = CommandExecutor.devicesMax + PushJobTable.cancelledMax + 3
-    /// A push for the customers of a booking.
-    static let bookingPush = DeviceBookingTable.ownersMax * push
+    /// A push for the customers of a booking: the jobs on their devices, those that these supersede, and the inboxes.
+    static let bookingPush = PushOutbox.bookingDevicesMax + PushOutbox.bookingCancelledMax + 3 * DeviceBookingTable.ownersMax
     /// A stored response, and those that make room for it.
     static let response = 1 + CommandExecutor.evictedTogether
     /// The bookings of a customer that are replaced or removed.
