@@ -93,10 +93,12 @@ extension Command.Action {
         case .erase: Self.erasureRows
         case .account: Rows.change + 4 * Rows.notification + Rows.push
         case .batch(let request): request.rows
-        case .switchAvailability, .endAvailability: Rows.change + Rows.notification
+        case .switchAvailability, .endAvailability: Self.endAvailabilityRows
         case .code: 8
         }
     }
+
+    static let endAvailabilityRows = Rows.change + Rows.notification
 
     fileprivate static let erasureRows =
         CommandExecutor.devicesMax * 2 + Rows.bookings + PushJobTable.movedMax + 10 * CommandExecutor.clearedMax + 50
