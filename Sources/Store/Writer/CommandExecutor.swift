@@ -11,8 +11,8 @@ import Primitives
 /// `+Idempotency` executes a repeated command only once. `+Notifications`, `+ReadMarks`, `+Devices` and `+Erasure` execute
 /// the commands that need no plan, `+Offers` records what drivers do with offers, `+Delivery` stores confirmations and
 /// finds where a replay begins, `+Trips` executes the gateway's own steps and stores positions, `+Accounts` what
-/// concerns drivers' accounts, `+Batches` and `+Availability` what concerns batches of orders, `+Codes` sign-in by code. ``BackgroundTask`` and `+Retention` run in
-/// slices between batches. ``PushOutbox`` creates push jobs.
+/// concerns drivers' accounts, `+Batches` and `+Availability` what concerns batches of orders, `+Codes` sign-in by code.
+/// ``BackgroundTask`` and `+Retention` run in slices between batches. ``PushOutbox`` creates push jobs.
 package final class CommandExecutor {
     package let database: Database
     /// Nil unless the gateway is a node of a cluster.
