@@ -12,7 +12,7 @@ extension Settings {
         package var app = ""
         /// True: production permits channels to which anybody may subscribe.
         package var allowOpenChannels = false
-        /// Days after which an open order or route on which nobody has acted is cancelled (1–3,650).
+        /// Days after which an open order or route on which nobody has acted is cancelled (0–3,650); 0: never.
         package var openDays = 30
 
         package init() {}

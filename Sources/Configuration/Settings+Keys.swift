@@ -97,7 +97,7 @@ extension Settings {
         root.section("fleet") {
             $0.text("app", into: &fleet.app, areValid ? .app(among: apps.map(\.id)) : .any)
             $0.flag("allow_open_channels", into: &fleet.allowOpenChannels)
-            $0.integer("open_days", into: &fleet.openDays, 1...3_650)
+            $0.integer("open_days", into: &fleet.openDays, 0...3_650)
         }
     }
 }

@@ -92,8 +92,9 @@ final class FleetService: Sendable {
         self.rates = rates
         let codes = CodeDispatch(SMSAdapter(settings.otp), log: log)
         self.codes = codes
-        let trips = SharedTrips(settings.trips, hub: hub, app: app, policy: policy, counters: counters) {
-            metrics.countLimited(.followedJobs)
+        let trips = SharedTrips(settings.trips, hub: hub, app: app, policy: policy, counters: counters) { excess in
+            if excess.contains(.driver) { metrics.countLimited(.followedJobs) }
+            if excess.contains(.booking) { metrics.countLimited(.bookingJobs) }
         }
         self.trips = trips
         let order = Lock(CommitOrder())

@@ -25,14 +25,14 @@ final class SharedTrips: Sendable {
     private let counters: FleetCounters
     /// `admin-channel` and its mirror; none unless they are for admins only.
     private let adminChannels: [ChannelName]
-    private let onUnfollowed: @Sendable () -> Void
+    private let onExcess: @Sendable (LiveTrips.Excess) -> Void
 
-    /// - Parameter onUnfollowed: a job is followed no more, because its driver has too many.
+    /// - Parameter onExcess: a job is followed or shown no more, because its driver or booking has too many.
     init(
         _ rules: TripRules, hub: SharedHub, app: AppIndex, policy: ChannelPolicy, counters: FleetCounters,
-        onUnfollowed: @escaping @Sendable () -> Void = {}
+        onExcess: @escaping @Sendable (LiveTrips.Excess) -> Void = { _ in }
     ) {
-        self.onUnfollowed = onUnfollowed
+        self.onExcess = onExcess
         state = Lock(State(trips: LiveTrips(rules)))
         self.hub = hub
         self.app = app
@@ -91,7 +91,8 @@ final class SharedTrips: Sendable {
     }
 
     private func follow(_ order: Order, card: DriverCard?, _ state: inout State) {
-        if state.trips.update(order, card: card) { onUnfollowed() }
+        let excess = state.trips.update(order, card: card)
+        if !excess.isEmpty { onExcess(excess) }
     }
 
     // MARK: Positions

@@ -110,8 +110,9 @@ enum BodyLimit {
     /// The size in bytes of the largest data of an event, as JSON, which can write a byte as six (`\u0000`).
     private static func dataBytes(_ limits: Limits) -> Int { limits.eventBytes * 6 }
 
-    /// The size in bytes of the largest valid event, as JSON without its channels. JSON can write a character of the name as twelve (two `\u` escapes for a character beyond U+FFFF). The
-    /// names of the members, `socket_id`, `info` and white space have 1,024 bytes.
+    /// The size in bytes of the largest valid event, as JSON without its channels. JSON can write a character of the name as
+    /// twelve (two `\u` escapes for a character beyond U+FFFF). The names of the members, `socket_id`, `info` and white space
+    /// have 1,024 bytes.
     private static func eventBytes(_ limits: Limits) -> Int { dataBytes(limits) + limits.nameLength * 12 + 1_024 }
 
     /// The size in bytes of the longest channel name with its quotes and comma. Only the user ids in

@@ -26,10 +26,12 @@ package enum Limit: String, CaseIterable, Sendable {
     case connections
     /// Open orders and routes on which nobody has acted for so long; they are cancelled.
     case openDays = "open_days"
-    /// Pushes for a booking that more customers have registered for than get them.
+    /// Pushes for a booking that has more customers, or more devices, than get them.
     case bookingCustomers = "booking_customers"
     /// Jobs of one driver that are followed; the one that began first is followed no more.
     case followedJobs = "followed_jobs"
+    /// Jobs with one booking's reference that are shown under it; the one that began first is shown no more.
+    case bookingJobs = "booking_jobs"
     /// Queues of requests that are neither publishes nor commands.
     case storeReaderQueue = "store_reader_queue"
     case tokenKeysQueue = "token_keys_queue"

@@ -45,9 +45,8 @@ package enum ClientMessage: Equatable, Sendable {
             guard let channel = envelope.channel else { throw ProtocolError("\(event.clipped): expected channel to be a string") }
             self = .clientEvent(ClientEvent(name: event, channel: channel, data: envelope.dataAsString))
         default:
-            throw ProtocolError(
-                "Unknown event \(envelope.event.clipped): expected pusher:subscribe, pusher:unsubscribe, pusher:signin, pusher:ping or client-…"
-            )
+            let known = "pusher:subscribe, pusher:unsubscribe, pusher:signin, pusher:ping or client-…"
+            throw ProtocolError("Unknown event \(envelope.event.clipped): expected \(known)")
         }
     }
 }

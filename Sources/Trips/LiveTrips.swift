@@ -58,6 +58,18 @@ package struct LiveTrips {
         var shownAt: Int64?
     }
 
+    /// Who has more than ``followedMax`` jobs.
+    package struct Excess: OptionSet, Sendable {
+        package let rawValue: UInt8
+
+        package init(rawValue: UInt8) { self.rawValue = rawValue }
+
+        /// A job is followed no more, or not at all, because its driver has too many.
+        package static let driver = Excess(rawValue: 1)
+        /// A job is shown under its booking's reference no more, or not at all, because too many have the reference.
+        package static let booking = Excess(rawValue: 2)
+    }
+
     /// The most jobs of one driver, and of one booking, that are followed. An app that never reports `completed` leaves
     /// every job followed, and each position is compared with all jobs of its driver.
     package static let followedMax = 20
@@ -106,10 +118,11 @@ package struct LiveTrips {
     /// Follows an order, or changes what is known of it. Of more than ``followedMax`` jobs of one driver, those that began
     /// last are followed.
     /// - Parameter card: the driver's; used if the driver has no other trip.
-    /// - Returns: whether a job is followed no more, or not at all, because its driver has too many.
+    /// - Returns: who has too many, so that a job had to go.
     @discardableResult
-    package mutating func update(_ order: Order, card: DriverCard?) -> Bool {
-        guard order.isFollowed, let driver = order.assignment.driver?.id.text else { return false }
+    package mutating func update(_ order: Order, card: DriverCard?) -> Excess {
+        guard order.isFollowed, let driver = order.assignment.driver?.id.text else { return [] }
+        var excess: Excess = []
         let isNew = trips[order.code] == nil
         trips[order.code, default: Trip(order: order)].order = order
         let isWaiting = order.assignment.status == .arrived && order.trip.waitingToldAt == nil
@@ -123,11 +136,16 @@ package struct LiveTrips {
         if isNew { insert(into: &drivers[driver, default: Driver()].codes) }
         if bookings[order.reference]?.codes.contains(order.code) != true {
             insert(into: &bookings[order.reference, default: Booking()].codes)
-            if bookings[order.reference]!.codes.count > Self.followedMax { bookings[order.reference]!.codes.removeFirst() }
+            if bookings[order.reference]!.codes.count > Self.followedMax {
+                bookings[order.reference]!.codes.removeFirst()
+                excess.insert(.booking)
+            }
         }
-        guard let codes = drivers[driver]?.codes, codes.count > Self.followedMax else { return false }
-        if let oldest = trips[codes[0]]?.order { remove(oldest) }
-        return true
+        if let codes = drivers[driver]?.codes, codes.count > Self.followedMax {
+            if let oldest = trips[codes[0]]?.order { remove(oldest) }
+            excess.insert(.driver)
+        }
+        return excess
     }
 
     private mutating func remove(_ order: Order) {

@@ -110,6 +110,19 @@ import Threads
         #expect(try isOnline(1) == false)
     }
 
+    /// The round goes on in the next look.
+    @Test func aLookStopsAtItsRows() throws {
+        for index in 0..<4 { _ = try turn(true, index) }
+        let rowsMax = 2 * Command.Action.endAvailabilityRows + 1
+        var due = DueCommands(keepsAccounts: true, openDays: 30, rowsMax: rowsMax)
+        for look in 0..<2 {
+            let some = try due.next(executor, now: noon + Self.halfDay, monotonic: Int64(look) * 1_000)
+            #expect(some.count == 2)
+            for command in some { _ = try executor.commit(command, at: noon + Self.halfDay) }
+        }
+        #expect(try (0..<4).map { try isOnline($0) } == [false, false, false, false])
+    }
+
     /// What the memory knew is stored in each round, so a restart does not make the driver look absent.
     @Test func theTimeOfTheLastRequestSurvivesARestart() throws {
         _ = try turn(true)

@@ -222,6 +222,28 @@ import Testing
         #expect(try executor.batches.due(at: .max, most: 1).isEmpty)
     }
 
+    /// Each look is one transaction, and dispatchers wait for it.
+    @Test func aLookStopsAtItsRows() throws {
+        for number in 1...9 {
+            var edits = BatchEdits()
+            edits.windowEndTime = .set(noon + 1_000)
+            #expect(try run(.edit(.sample(number), edits)).status == 200)
+        }
+        _ = try executor.commit(assign("A", to: "42"), at: noon - 40 * day)
+        let rowsMax = 4 * Command(ofGateway: .batch(.open(.sample(1)))).rows
+        var due = DueCommands(keepsAccounts: true, openDays: 30, rowsMax: rowsMax)
+        var looks: [Int] = []
+        while due.isDue(at: 1_000) {
+            let some = try due.next(executor, now: noon + 1_000, monotonic: 1_000)
+            #expect(some.reduce(0) { $0 + $1.rows } <= rowsMax)
+            for command in some { #expect(try executor.commit(command, at: noon + 1_000).status == 200) }
+            looks.append(some.count)
+        }
+        // Two of four places are for batches; the idle order finds room in the first look.
+        #expect(looks == [3, 2, 2, 2, 1])
+        #expect(try executor.batches.due(at: .max, most: 1).isEmpty)
+    }
+
     /// A command that was due comes too late for a batch that an admin has opened.
     @Test func aLateCommandChangesNothing() throws {
         try create()

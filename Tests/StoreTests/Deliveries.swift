@@ -59,3 +59,14 @@ extension TemporaryStore {
 extension ReplayPage {
     var sequences: [Int64] { notifications.map(\.sequence) }
 }
+
+extension NotificationTable {
+    /// The list of the notifications that concern an order.
+    func reports(of order: Order, before position: Position, limit: Int, now: Int64) throws(DatabaseError) -> [NotificationReport]
+    {
+        var search = ReportSearch(NotificationFilter(), before: position, limit: limit, now: now)
+        search.next = .order(ReportSearch.OrderPlace(order, before: position.id))
+        while try !self.search(&search) {}
+        return search.found
+    }
+}

@@ -71,6 +71,41 @@ import Testing
         #expect(oldest.map(\.sequence) == [2, 1], "exact to the millisecond")
     }
 
+    /// A backend may change an order very often: its list is searched in parts, as others are.
+    @Test func theListOfAnOrderIsSearchedInParts() throws {
+        let executor = try executor()
+        var all: [String] = []
+        for number in 0..<40 {
+            let now = noon + Int64(number / 2)
+            all += try executor.commit(assign("A", to: "\(number % 3)"), at: now).notifications.map(\.id)
+            // At the same moment, with the same correlation id.
+            _ = try executor.commit(assign("B", to: "\(number % 2)"), at: now)
+        }
+        all += try executor.commit(command(.acceptJob("A"), by: driver("0")), at: noon + 50).notifications.map(\.id)
+        all.reverse()
+        let queries = QueryExecutor(try Database.open(readingFrom: store.address))
+        func page(_ before: String?, _ limit: Int) throws -> (ids: [String], parts: Int) {
+            let query = Query.notificationLog(NotificationListing(orderCode: "A"), before: before, limit: limit)
+            var (step, parts) = (try queries.begin(query, now: noon + 60), 1)
+            while case .searching(let search) = step { (step, parts) = (try queries.proceed(search), parts + 1) }
+            guard case .done(.success(.notificationLog(let reports))) = step else { return ([], parts) }
+            return (reports.map(\.logged.notification.id), parts)
+        }
+        let whole = try page(nil, 200)
+        #expect(whole.ids == Array(all.prefix(200)) && all.count > 100)
+        #expect(whole.parts >= 40 / ReportSearch.changesMax)
+        for limit in [1, 7, 64] {
+            var ids: [String] = []
+            while true {
+                let next = try page(ids.last, limit)
+                guard !next.ids.isEmpty else { break }
+                ids += next.ids
+            }
+            #expect(ids == all, "limit \(limit)")
+        }
+        #expect(try page(nil, 7).parts < whole.parts, "what is not needed is not read")
+    }
+
     @Test func figuresCoverAnHour() throws {
         let executor = try executor()
         _ = try executor.commit(announce(to: "41"), at: noon - hour - 1)

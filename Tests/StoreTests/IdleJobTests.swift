@@ -38,18 +38,44 @@ import Testing
         #expect(try look(&jobs, executor, at: noon + 30 * day).isEmpty, "to the millisecond")
         #expect(try look(&jobs, executor, at: noon + 31 * day, monotonic: 599_999).isEmpty, "a round is every ten minutes")
         let now = noon + 31 * day
-        for expected in [IdleJobs.most + 3, IdleJobs.most, 5, 0] {
-            #expect(try look(&jobs, executor, at: now, monotonic: 600_000).count == expected)
+        var (ended, monotonic): (Int, Int64) = (0, 600_000)
+        while ended < count + 3 {
+            let commands = try look(&jobs, executor, at: now, monotonic: monotonic)
+            try #require(!commands.isEmpty)
+            #expect(commands.reduce(0) { $0 + $1.rows } <= 2 * IdleJobs.rowsMax)
+            #expect(try look(&jobs, executor, at: now, monotonic: monotonic + 999).isEmpty, "a look is every second")
+            (ended, monotonic) = (ended + commands.count, monotonic + 1_000)
         }
+        #expect(monotonic >= 604_000, "not all at once")
+        #expect(try look(&jobs, executor, at: now, monotonic: monotonic).isEmpty)
         #expect(try open(executor).isEmpty && executor.counter.drain().endedJobs == count + 3)
         #expect(try executor.count("push_jobs") == pushes, "no phone rings")
         #expect(
             try executor.database.dump(
                 "SELECT DISTINCT channel FROM notifications WHERE created_at = \(now) AND channel <> 'tracking-A0' "
-                    + "AND channel NOT LIKE 'tracking%' ORDER BY 1") == ["admin-channel", "driver-42", "drivers-channel"])
+                    + "AND channel NOT LIKE 'tracking%' ORDER BY 1") == ["admin-channel", "driver-42"])
         #expect(
             try executor.database.dump("SELECT DISTINCT actor, action, status_after, reason FROM audit WHERE at = \(now)")
-                == ["ops:gateway|cancel|cancelled|Nobody has acted on it for 30 days"])
+                == ["ops:gateway|cancel|cancelled|Ended by the gateway: nobody has acted on it for 30 days"])
+    }
+
+    /// An order that nobody has: dispatchers are told, and not a thousand drivers.
+    @Test func driversAreNotToldOfAnOrderThatNobodyHas() throws {
+        let executor = try store.executor()
+        _ = try executor.commit(command(.order(OrderAction(code: "A", .update))))
+        var jobs = IdleJobs(days: 1)
+        _ = try look(&jobs, executor, at: noon + 2 * day)
+        #expect(try open(executor).isEmpty)
+        #expect(
+            try executor.database.dump("SELECT channel, event FROM notifications ORDER BY id")
+                == ["tracking-A|tracking-stopped", "admin-channel|order-cancelled"])
+    }
+
+    @Test func zeroDaysEndNothing() throws {
+        let executor = try store.executor()
+        _ = try executor.commit(assign("A", to: "42"))
+        var jobs = IdleJobs(days: 0)
+        #expect(try look(&jobs, executor, at: noon + 10_000 * day).isEmpty)
     }
 
     /// An action counts as one, whoever takes it.

@@ -55,6 +55,31 @@ import Testing
         #expect(try ["7", "8", "9"].map { try list(customer($0)) } == [[id], [id], []])
     }
 
+    /// The sixth customer gets what the others get. No household has more than fifty; if one has, that is counted.
+    @Test func aBookingHasFiftyCustomers() throws {
+        let rule = NotificationRules.Rule(lifetimeSeconds: 3_600, collapsesByJob: true)
+        let executor = try store.executor {
+            $0.lanes = [.fcm]
+            $0.rules = NotificationRules(rules: ["driver-removed": rule])
+        }
+        let people = (0..<51).map { customer("\(1_000 + $0)", bookings: ["A"]) }
+        try executor.transaction { () throws(DatabaseError) in
+            for person in people.dropLast() { _ = try executor.execute(register(fcm(person.id), by: person), now: noon) }
+        }
+        _ = executor.counter.drain()
+        let id = try removeDriver(executor)
+        #expect(executor.counter.drain().crowdedBookings == 0)
+        #expect(try people.dropLast().allSatisfy { try list($0) == [id] })
+        #expect(try executor.jobs().count { $0.hasPrefix("customer:") } == 50)
+        // The transactions check that they write no more rows than they declare, also with those that are superseded.
+        for index in 0..<50 { _ = try executor.commit(register(fcm("b\(index)"), by: people[index])) }
+        _ = try executor.commit(register(fcm("last"), by: people[50]))
+        let next = try removeDriver(executor, at: noon + 1)
+        #expect(executor.counter.drain().crowdedBookings == 1)
+        #expect(try people.map { try list($0).first == next } == Array(repeating: true, count: 50) + [false])
+        #expect(try executor.database.dump("SELECT COUNT(*) FROM push_jobs WHERE state = 'queued'") == ["100"])
+    }
+
     @Test func pagesThroughBothKindsNewestFirst() throws {
         let executor = try store.pushing()
         let me = customer("7", bookings: ["A"])

@@ -147,4 +147,33 @@ import Testing
         try executor.report([PushOutcome(job, .moved(to: .apnsSandbox, reason: "BadDeviceToken"), wasTried: true)], .apns)
         #expect(try executor.jobs() == ["driver:42|cancelled|device_removed"])
     }
+
+    /// Of very many open jobs, the newest move with the device. The token of the others is not valid in their lane: a
+    /// rejection there would quarantine a device that works.
+    @Test func jobsLeftInTheFormerLaneAreCancelledInTurn() throws {
+        let executor = try store.pushing()
+        _ = try executor.commit(register(apns(text, .sandbox), by: driver("42")))
+        let count = PushJobTable.movedMax + 2
+        try executor.transaction { () throws(DatabaseError) in
+            for _ in 0..<count { _ = try executor.execute(announce(to: "42"), now: noon) }
+        }
+        _ = try executor.commit(register(apns(text, .production), by: driver("42")))
+        #expect(try executor.claim(9, .apnsSandbox).isEmpty)
+        #expect(
+            try executor.database.dump("SELECT state, reason FROM push_jobs WHERE lane = 'apns-sandbox'")
+                == Array(repeating: "cancelled|replaced", count: 2))
+        #expect(executor.outbox.drainFinished()[.apnsSandbox]?.cancelled == 2)
+        #expect(try executor.claim(9, .apns).count == 9)
+    }
+
+    /// The sandbox is being tried when the app says that the token is one of production.
+    @Test func jobsInTheSandboxReturnToTheEnvironmentThatTheAppNames() throws {
+        let executor = try executor()
+        _ = try executor.commit(announce(to: "42"))
+        let job = try executor.claim(9, .apns)[0]
+        try executor.report([PushOutcome(job, .moved(to: .apnsSandbox, reason: "BadDeviceToken"), wasTried: true)], .apns)
+        _ = try executor.commit(register(apns(text, .production), by: driver("42")))
+        #expect(try executor.claim(9, .apnsSandbox).isEmpty)
+        #expect(try executor.claim(9, .apns).map(\.number) == [job.number])
+    }
 }

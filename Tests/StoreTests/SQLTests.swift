@@ -71,6 +71,11 @@ import Testing
             ),
             ("SET device = CASE", "SEARCH notifications USING INDEX sqlite_autoindex_notifications_2 (channel=? AND"),
             ("AND expires_at > ? AND created_at + 0 > ?", "notifications_unconfirmed (expires_at>?)"),
+            (
+                "AND created_at + 0 = ? AND COALESCE(id, '') < ?",
+                "SEARCH notifications USING INTEGER PRIMARY KEY (rowid>? AND rowid<?)"
+            ),
+            ("order_code = ? AND id < ? AND notification", "audit_by_order (order_code=? AND id<?)"),
             ("created_at + 0 > ? AND unconfirmed = 1", "USING INDEX sqlite_autoindex_notifications_1 (id>? AND id<?)"),
             ("AND COALESCE(channel, '') < 'drivers-d'", "USING INDEX sqlite_autoindex_notifications_1 (id>?)"),
             ("SELECT id FROM notifications WHERE id > ? AND created_at + 0", "sqlite_autoindex_notifications_1 (id>?)"),
@@ -433,6 +438,9 @@ import Testing
         for filter in [NotificationFilter(), .init(channel: "driver-42"), .init(state: .unconfirmed)] {
             _ = try notifications.reports(filter, limit: 1)
         }
+        try audit.append(
+            AuditEntry(at: noon, actor: "admin:1", action: "a", subject: .order("A"), correlationID: "c"), id: "0",
+            firstNotification: "N")
         _ = try notifications.reports(of: Order(code: "A"), before: .end, limit: 1, now: noon)
         _ = try notifications.unconfirmedCount(createdAfter: 0, until: noon, now: noon)
         _ = try notifications.ids(after: "", createdUntil: noon, most: 1)
@@ -599,7 +607,7 @@ import Testing
         _ = try (jobs.requeueSending(.fcm, most: 1), jobs.retryAtProduction(most: 1))
         try jobs.postpone(1, until: noon)
         _ = try jobs.cancelIfStale(1, now: noon)
-        try jobs.supersede(of: "driver:42", "order:A", before: "N", now: noon) { _ in }
+        try jobs.supersede(of: "driver:42", "order:A", before: "N", now: noon, most: 20) { _ in }
         try jobs.transfer(of: "driver:42", from: "d", to: address, shift: 0)
         try jobs.moveLane(of: "driver:42", address, shift: 0)
         for deviceID in ["d", nil] { _ = try jobs.cancel(of: "driver:42", deviceID: deviceID, reason: "r", now: noon) }

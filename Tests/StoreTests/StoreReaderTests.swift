@@ -242,6 +242,50 @@ import Threads
         harness.stop()
     }
 
+    /// What waits behind a long read is served by a thread that is free.
+    @Test(.fileOnly) func aLongReadDelaysNoneThatAnotherThreadCanServe() throws {
+        let executor = try store.executor()
+        for code in ["SLOW0", "SLOW1", "SLOW2", "QUICK"] { _ = try executor.commit(assign(code, to: "42")) }
+        let ends = (0..<3).map { _ in Monitor(false) }
+        let begun = WorkQueue<Int>(capacity: 10)
+        let replies = WorkQueue<Reply>(capacity: 100)
+        let reader = try StoreReader(
+            store.address, threadCount: 2,
+            encode: { result in
+                if case .order(let order) = result, let number = order.code.last?.wholeNumberValue {
+                    _ = begun.post(number)
+                    _ = ends[number].wait(milliseconds: 60_000, until: { $0 }, then: { $0 })
+                }
+                return FleetResponses.body(of: result)
+            },
+            onReplies: { for reply in $0 { _ = replies.post(reply) } }, onError: { Issue.record("\($0)") })
+        func read(_ code: String) {
+            #expect(reader.post(QueryRequest(.order(code), replyTo: ReplyAddress(loop: 0, request: 0))) == .queued)
+        }
+        func end(_ number: Int) {
+            ends[number].withLock { $0 = true }
+            ends[number].signal()
+        }
+        var numbers: [Int] = []
+        for number in 0..<2 {
+            read("SLOW\(number)")
+            #expect(begun.take(into: &numbers, most: 1, waiting: 60_000) == .items && numbers == [number])
+        }
+        // One thread begins the third long read, with short ones behind it. Then the other thread becomes free.
+        read("SLOW2")
+        for _ in 0..<10 { read("QUICK") }
+        end(0)
+        #expect(begun.take(into: &numbers, most: 1, waiting: 60_000) == .items && numbers == [2])
+        end(1)
+        var (batch, quick): ([Reply], Int) = ([], 0)
+        while quick < 10, replies.take(into: &batch, most: 1, waiting: 20_000) == .items {
+            if batch[0].request.query == .order("QUICK") { quick += 1 }
+        }
+        #expect(quick == 10)
+        end(2)
+        reader.stop()
+    }
+
     /// An hour may have a million notifications: replays do not wait until they are counted.
     @Test func figuresAreCountedBetweenOtherRequests() throws {
         let executor = try store.executor()

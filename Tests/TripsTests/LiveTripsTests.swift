@@ -56,29 +56,31 @@ import Testing
     @Test mutating func followsTheLastTwentyJobsOfADriver() {
         let codes = (0...1_000).map { "A\($0)" }
         let refused = codes.enumerated().map { trips.update(order(.enRoute, $1, startedAt: Self.start + Int64($0)), card: nil) }
-        #expect(refused.firstIndex(of: true) == 20 && refused.filter { $0 }.count == 981)
+        #expect(refused.firstIndex(of: .driver) == 20 && refused.count { $0 == .driver } == 981)
         #expect(trips.count == 20)
         var effects: [LiveTrips.Effect] = []
         let receipt = trips.report([position(5_000, at: 10)], ofDriver: driver, now: time(10), &effects)
         #expect(receipt.sharing == codes.suffix(20))
         // A change of an older job does not displace a newer one.
         let isDisplaced = trips.update(order(.arrived, "A0", startedAt: Self.start), card: nil)
-        #expect(isDisplaced)
+        #expect(isDisplaced == .driver)
         #expect(trips.view(reference: "A0", now: Self.start) == nil && trips.view(reference: "A1000", now: Self.start) != nil)
         // When one ends, the next one is followed.
         trips.beginUpdate(order(.completed, "A1000", startedAt: Self.start + 1_000))
         let isFull = trips.update(order(.arrived, "A0", startedAt: Self.start), card: nil)
-        #expect(!isFull && trips.count == 20)
+        #expect(isFull == [] && trips.count == 20)
     }
 
     @Test mutating func showsTheLastOfManyJobsWithOneReference() {
+        var refused: [LiveTrips.Excess] = []
         for number in 0..<1_000 {
             var job = order(.enRoute, "A\(number)", startedAt: Self.start + Int64(number))
             job.bookingReference = "TEST"
             job.assignment = Assignment(status: .enRoute, driver: .init(id: Identifier("\(number)")), version: 3)
-            trips.update(job, card: nil)
+            refused.append(trips.update(job, card: nil))
         }
         #expect(trips.count == 1_000)
+        #expect(refused == Array(repeating: [], count: 20) + Array(repeating: .booking, count: 980))
         #expect(trips.view(reference: "TEST", now: Self.start)?.order.code == "A999")
     }
 

@@ -9,6 +9,9 @@ enum OrderTransition: JobTransition {
     case unassigned(from: String, reason: String?)
     /// `driver` is nil if there is no driver to notify.
     case cancelled(driver: String?, reason: String?)
+    /// The gateway ends the order for its age. Its driver, the dispatchers and those who follow it are told; the other drivers
+    /// are not: nobody acts on an order that was open for weeks, and each event for all drivers is written once per device.
+    case aged(driver: String?, reason: String?)
     /// The string is the driver's id.
     case driverRemoved(String, reason: String?)
     /// A driver accepted the order, which had no driver.
@@ -34,7 +37,8 @@ extension OrderTransition {
     static func samples(driver: String, name: String?) -> [OrderTransition] {
         [
             .assigned(to: driver, name: name, from: driver), .unassigned(from: driver, reason: nil),
-            .cancelled(driver: driver, reason: nil), .driverRemoved(driver, reason: nil), .claimed(by: driver, name: name),
+            .cancelled(driver: driver, reason: nil), .aged(driver: driver, reason: nil), .driverRemoved(driver, reason: nil),
+            .claimed(by: driver, name: name),
             .progressed(to: .inTransit, by: driver, name: name), .trackingStarted(by: driver, name: name),
             .trackingStopped(.completed), .trackingStopped(.driverChanged),
         ] + news(driver, name).map(OrderTransition.told)
@@ -74,13 +78,13 @@ extension OrderTransition {
             ]
 
         case .cancelled(let driver, let reason):
-            return cancelled(driver, reason, ids) + [
-                EventDraft(
-                    .drivers, "job-cancelled",
-                    ids + ["reason": .text(reason), "message": "This job has been cancelled and is no longer available"]),
-                trackingStopped("booking_cancelled", "Tracking stopped due to booking cancellation", order),
-                EventDraft(.admin, "order-cancelled", ids + ["driverId": .text(driver), "reason": .text(reason)]),
-            ]
+            let news = EventDraft(
+                .drivers, "job-cancelled",
+                ids + ["reason": .text(reason), "message": "This job has been cancelled and is no longer available"])
+            return cancelled(driver, reason, ids) + [news] + cancelledForOthers(driver, reason, order)
+
+        case .aged(let driver, let reason):
+            return cancelled(driver, reason, ids) + cancelledForOthers(driver, reason, order)
 
         case .driverRemoved(let driver, let reason):
             return [
@@ -149,6 +153,14 @@ extension OrderTransition {
             EventDraft(
                 .driver(driver), "job-removed-from-list",
                 ids + ["message": "This job has been removed from your active jobs"]),
+        ]
+    }
+
+    /// The events for those who follow the booking, and for the dispatchers.
+    private func cancelledForOthers(_ driver: String?, _ reason: String?, _ order: Order) -> [EventDraft] {
+        [
+            trackingStopped("booking_cancelled", "Tracking stopped due to booking cancellation", order),
+            EventDraft(.admin, "order-cancelled", order.ids + ["driverId": .text(driver), "reason": .text(reason)]),
         ]
     }
 

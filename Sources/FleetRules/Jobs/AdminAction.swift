@@ -16,8 +16,8 @@ protocol AdminAction {
     /// The admin's reason, for the events and the audit log; nil if the request has none.
     var reason: String? { get }
 
-    /// Whether its events are not pushed.
-    var isSilent: Bool { get }
+    /// Whether the gateway takes it because of the job's age: its events are not pushed.
+    var isForAge: Bool { get }
 
     /// Creates the order or route. Called if the store does not have it yet.
     func makeTarget() -> Target

@@ -21,8 +21,8 @@ package struct OrderAction: Equatable, Sendable {
     /// Free text for the events and the audit log.
     package var reason: String?
     package var changes = OrderChanges()
-    /// Whether nothing is pushed: no phone rings because the gateway ends an order of weeks ago.
-    package var isSilent = false
+    /// Whether the gateway cancels the order for its age: nothing is pushed, and of the drivers only its own is told.
+    package var isForAge = false
 
     package init(code: String, _ kind: Kind) {
         self.code = code
@@ -76,7 +76,8 @@ extension OrderAction: AdminAction {
             order.trip = TripRecord()
             return ("Order unassigned", [.unassigned(from: former.text, reason: reason)] + stop)
         case .cancelled(let driver):
-            return ("Order cancelled", [.cancelled(driver: driver?.text, reason: reason)])
+            let id = driver?.text
+            return ("Order cancelled", [isForAge ? .aged(driver: id, reason: reason) : .cancelled(driver: id, reason: reason)])
         }
     }
 

@@ -21,8 +21,8 @@ package struct RouteAction: Equatable, Sendable {
     /// Free text for the events and the audit log.
     package var reason: String?
     package var changes = RouteChanges()
-    /// Whether nothing is pushed: no phone rings because the gateway ends a route of weeks ago.
-    package var isSilent = false
+    /// Whether the gateway cancels the route for its age: nothing is pushed.
+    package var isForAge = false
 
     package init(id: String, _ kind: Kind) {
         self.id = id

@@ -77,7 +77,7 @@ package struct DeliveryCounts: Equatable, Sendable {
     package var forgottenCursors = 0
     /// Open orders and routes that the gateway has ended, because nobody has acted on them for long.
     package var endedJobs = 0
-    /// Pushes for the customers of a booking that has more than get them.
+    /// Pushes for the customers of a booking that has more customers, or more devices, than get them.
     package var crowdedBookings = 0
 
     package var occurrences = DeliveryOccurrences()

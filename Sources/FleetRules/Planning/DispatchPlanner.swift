@@ -53,7 +53,7 @@ package struct DispatchPlanner: Sendable {
         ) { job, notificationIDs in
             job.response(message, notificationIDs)
         }
-        if action.isSilent { plan.pushes = [] }
+        if action.isForAge { plan.pushes = [] }
         return plan
     }
 

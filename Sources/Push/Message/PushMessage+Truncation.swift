@@ -5,9 +5,9 @@ extension PushMessage {
     private static let textBytesMin = 64
 
     /// Truncates the message until it fits: cuts first the longest event fields, then the body, then the title, always
-    /// between characters (``Swift/String/characterBytesMax``); then drops event fields. Required fields are not affected, unless they alone are too
-    /// long: then the longest of them are dropped. They are never cut: half an id would be another id. If all this is
-    /// not enough, sound, category and thread are removed.
+    /// between characters (``Swift/String/characterBytesMax``); then drops event fields. Required fields are not affected,
+    /// unless they alone are too long: then the longest of them are dropped. They are never cut: half an id would be another
+    /// id. If all this is not enough, sound, category and thread are removed.
     /// - Parameters:
     ///   - bytesMax: maximum bytes of the message as JSON.
     ///   - size: returns the bytes of a message as JSON.

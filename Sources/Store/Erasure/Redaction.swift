@@ -133,8 +133,8 @@ struct Redaction {
 
     /// Redacts a stored response. Each order and route in the response contains the id of its driver, each order that of
     /// its customer, and each driver's card the driver's own. An order in a batch may have no id of its customer: it and its
-    /// address are recognised by the customer's name or phone. The addresses and coordinates of open orders are cleared, too: a driver's app
-    /// does not navigate by a stored response.
+    /// address are recognised by the customer's name or phone. The addresses and coordinates of open orders are cleared, too:
+    /// a driver's app does not navigate by a stored response.
     /// - Returns: the redacted response; nil if nothing changes.
     func redacted(response: [UInt8]) -> [UInt8]? {
         let (person, texts) = (person, texts)

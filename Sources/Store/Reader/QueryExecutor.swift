@@ -82,10 +82,15 @@ final class QueryExecutor {
     /// Executes a query, or the first part of a list.
     /// - Parameter now: milliseconds since 1970.
     func begin(_ query: Query, now: Int64) throws(DatabaseError) -> Step {
-        if case .notificationLog(let listing, let before, let limit) = query, listing.orderCode == nil {
+        if case .notificationLog(let listing, let before, let limit) = query {
             let filter = listing.filter(now: now, confirmTime: confirmTime)
             guard let position = try position(before, on: filter.channel) else { return .done(.failure(Self.unknownPosition)) }
-            return try proceed(ReportSearch(filter, before: position, limit: Self.clamped(limit), now: now))
+            var search = ReportSearch(filter, before: position, limit: Self.clamped(limit), now: now)
+            if let code = listing.orderCode {
+                guard let order = try orders.order(code: code) else { return .done(.failure(Self.unknownOrder(code))) }
+                search.next = .order(ReportSearch.OrderPlace(order, before: position.id))
+            }
+            return try proceed(search)
         }
         return .done(try read(query, now: now))
     }
@@ -102,8 +107,7 @@ final class QueryExecutor {
             case .notifications(let person, let before, let limit):
                 try inboxPage(person, before, limit).map(QueryResult.notifications)
             case .notificationHistory(let id): try notificationHistory(id, now)
-            case .notificationLog(let listing, let before, let limit):
-                try logOfOrder(listing, before, limit, now)
+            case .notificationLog: preconditionFailure("a list is searched in parts")
             case .notificationRecipients(let id): try recipients(of: id)
             case .deliveryFigures: .success(.deliveryFigures(try figures(now: now)))
             case .devices(let person): .success(.devices(try devices(person)))
@@ -118,9 +122,11 @@ final class QueryExecutor {
     // MARK: Jobs
 
     private func order(_ code: String) throws(DatabaseError) -> Result<QueryResult, RuleError> {
-        guard let order = try orders.order(code: code) else { return .failure(RuleError(.unknown, "Order \(code) not found")) }
+        guard let order = try orders.order(code: code) else { return .failure(Self.unknownOrder(code)) }
         return .success(.order(order))
     }
+
+    private static func unknownOrder(_ code: String) -> RuleError { RuleError(.unknown, "Order \(code) not found") }
 
     private func route(_ id: String) throws(DatabaseError) -> Result<QueryResult, RuleError> {
         guard let route = try routes.route(id: id) else { return .failure(RuleError(.unknown, "Route \(id) not found")) }
@@ -217,23 +223,6 @@ final class QueryExecutor {
         guard let position = try position(before, on: channel) else { return .failure(Self.unknownPosition) }
         return .success(try notifications.newest(channel: channel, before: position.sequence, limit: Self.clamped(limit)))
     }
-
-    /// A page of the notifications that concern an order.
-    private func logOfOrder(
-        _ listing: NotificationListing, _ before: String?, _ limit: Int, _ now: Int64
-    ) throws(DatabaseError) -> Result<QueryResult, RuleError> {
-        let filter = listing.filter(now: now, confirmTime: confirmTime)
-        guard let position = try position(before, on: filter.channel) else { return .failure(Self.unknownPosition) }
-        let code = listing.orderCode ?? ""
-        guard let order = try orders.order(code: code) else {
-            return .failure(RuleError(.unknown, "Order \(code) not found"))
-        }
-        let reports = try notifications.reports(of: order, before: position, limit: Self.orderPageMax, now: now)
-        return .success(.notificationLog(Array(reports.lazy.filter(filter.includes).prefix(Self.clamped(limit)))))
-    }
-
-    /// The most notifications of one order that a list looks at.
-    private static let orderPageMax = 1_000
 
     private static let unknownPosition = RuleError(.invalid, "before: no such notification")
 

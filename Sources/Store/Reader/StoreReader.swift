@@ -6,13 +6,16 @@ import Threads
 /// notifications and unsent pushes. They are not the writer's thread, so queries do not wait for disk syncs, and the counts
 /// do not delay commands.
 ///
-/// Each thread has its own connection to the store, so that one thread's long read does not delay what others read. Every read
+/// Each thread has its own connection to the store, and takes one request after the other, so that a long read delays none that
+/// another thread can serve; only what the same thread has answered just before goes out after it. Every read
 /// sees all commits that were done before it began, on whichever connection. Long lists are read in parts, and everybody waits
 /// in turn: see ``ReaderBacklog``.
 package final class StoreReader: Sendable {
-    /// The most requests that a thread takes at once. Their replies go out together, which is less work; but a request that was
-    /// taken waits while other threads may be free, and if they wait for a server, for long.
+    /// The most requests whose replies go out together, which is less work. A server's answers take long, and none of them waits
+    /// for the next.
     private static func batchMax(_ address: StoreAddress) -> Int { if case .file = address { 16 } else { 1 } }
+    /// Milliseconds after which a thread sends what it has answered, before it takes another request.
+    private static let batchMilliseconds: Int64 = 2
 
     private let queue: ReaderQueue
     private let threads: [Thread]
@@ -62,14 +65,18 @@ package final class StoreReader: Sendable {
             let batchMax = Self.batchMax(address)
             while true {
                 let waiting = figures.isRunning ? 0 : counts.map { _ in RegularCount.interval }
-                let result = queue.take(into: &batch, most: batchMax, waiting: waiting)
+                var result = queue.take(into: &batch, most: 1, waiting: waiting)
                 if result == .closed, !figures.isRunning { return }
-                if result == .items {
-                    let answers = Self.answer(
-                        batch, &figures, queue, executor, replays, encode, readClock(), now, onRead, onError)
-                    if !answers.replies.isEmpty { onReplies(answers.replies) }
-                    if !answers.pages.isEmpty { onReplays(answers.pages) }
+                let start = Clock.monotonicMilliseconds()
+                var answers: Answers = ([], [])
+                for number in 1...batchMax where result == .items {
+                    Self.answer(
+                        batch, into: &answers, &figures, queue, executor, replays, encode, readClock(), now, onRead, onError)
+                    guard number < batchMax, Clock.monotonicMilliseconds() - start < Self.batchMilliseconds else { break }
+                    result = queue.take(into: &batch, most: 1, waiting: 0)
                 }
+                if !answers.replies.isEmpty { onReplies(answers.replies) }
+                if !answers.pages.isEmpty { onReplays(answers.pages) }
                 let counted = figures.next(
                     executor, now: now(), reply: { .found(encode(.deliveryFigures($0))) },
                     onError: { Self.unavailable($0, onError) })
@@ -160,11 +167,10 @@ package final class StoreReader: Sendable {
     )
 
     private static func answer(
-        _ batch: [ReaderRequest], _ figures: inout FiguresQuery, _ queue: ReaderQueue, _ executor: QueryExecutor,
-        _ replays: ReplayReader, _ encode: (QueryResult) -> [UInt8],
+        _ batch: [ReaderRequest], into answers: inout Answers, _ figures: inout FiguresQuery, _ queue: ReaderQueue,
+        _ executor: QueryExecutor, _ replays: ReplayReader, _ encode: (QueryResult) -> [UInt8],
         _ reading: ClockReading, _ now: () -> Int64, _ onRead: (Int, Identity) -> Void, _ onError: (DatabaseError) -> Void
-    ) -> Answers {
-        var answers: Answers = ([], [])
+    ) {
         for request in batch {
             let start = executor.readRows
             defer {
@@ -187,7 +193,6 @@ package final class StoreReader: Sendable {
                 answers.pages.append((request, page(for: request, replays, reading, onError)))
             }
         }
-        return answers
     }
 
     private static func page(

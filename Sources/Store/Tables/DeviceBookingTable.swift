@@ -3,8 +3,9 @@
 struct DeviceBookingTable {
     /// The most bookings stored per customer.
     static let bookingsMax = 100
-    /// The most customers of a booking who get its pushes.
-    static let ownersMax = 5
+    /// The most customers of a booking who get its pushes, and who find them in their inboxes: more than a household or an
+    /// office has. Their pushes share ``PushOutbox/bookingDevicesMax``.
+    static let ownersMax = 50
 
     let database: Database
 

@@ -1,5 +1,4 @@
 import FleetRules
-import JSON
 import Primitives
 
 /// How far notifications have come, and which of them nobody has confirmed.
@@ -49,36 +48,6 @@ extension NotificationTable {
     }
 
     private static let selectReportByID = SQL("\(selectReport) WHERE id = ?")
-
-    /// The notifications that concern an order, before a position, newest first, at most `limit`: those of its changes, which
-    /// have the time and the correlation id of the change in the audit log, and those on its booking's channels.
-    func reports(of order: Order, before position: Position, limit: Int, now: Int64) throws(DatabaseError) -> [NotificationReport]
-    {
-        let channels = [FleetChannel.booking(order.reference), .tracking(order.reference)].map(\.name)
-        let changes = try database.all(
-            "SELECT at, correlation_id FROM audit WHERE order_code = ? AND notification IS NOT NULL", .string(order.code),
-            as: { "\($0.integer(0)) \($0.string(1))" })
-        let (known, isOnChannel) = (Set(changes), { (channel: String) in channels.contains(where: channel.isSame(as:)) })
-        return try database.all(
-            Self.reportsOfOrder, .string(position.id), .integer(Self.perActionMax), .string(order.code), .string(channels[0]),
-            .string(channels[1]), .integer(limit), as: { NotificationReport(row: $0, now: now) }
-        ).filter { report in
-            let (notification, correlationID) = (report.logged.notification, report.logged.correlationID)
-            return isOnChannel(notification.channel)
-                || known.contains("\(notification.createdAt) \(correlationID)") && notification.concerns(order, channels)
-        }
-    }
-
-    /// The most notifications of an action on an order; those of the next actions are told apart by their time.
-    private static let perActionMax = 64
-
-    private static let reportsOfOrder = SQL(
-        """
-        \(selectReport) WHERE id < ? AND id IN (SELECT notifications.id FROM audit JOIN notifications \
-        ON notifications.number >= audit.notification AND notifications.number < audit.notification + ? \
-        AND notifications.created_at = audit.at \
-        WHERE audit.order_code = ? UNION SELECT id FROM notifications WHERE channel IN (?, ?)) ORDER BY id DESC LIMIT ?
-        """)
 
     /// The place of a notification in the log and in its channel.
     struct Position {
@@ -179,23 +148,5 @@ extension NotificationReport {
                 writtenAt: row.optionalInteger(12), confirmedAt: row.optionalInteger(13),
                 acknowledgedAt: row.optionalInteger(14)),
             now: now)
-    }
-}
-
-extension Notification {
-    private enum Member: String, CaseIterable {
-        case bookingId, bookingReference, orderRef
-    }
-
-    /// Whether the notification names an order: two orders may have been changed with one correlation id in the same
-    /// millisecond.
-    /// - Parameter channels: those of the order's booking, whose notifications need not name it.
-    fileprivate func concerns(_ order: Order, _ channels: [String]) -> Bool {
-        if channels.contains(where: channel.isSame(as:)) { return true }
-        guard let members = try? JSONMembers<Member>(of: data) else { return false }
-        return Member.allCases.contains { member in
-            guard case .text(let text) = members[member] else { return false }
-            return text.isSame(as: member == .bookingId ? order.bookingID ?? order.code : order.reference)
-        }
     }
 }

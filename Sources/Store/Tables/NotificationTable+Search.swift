@@ -5,7 +5,7 @@ import Primitives
 /// (``NotificationTable/search(_:)``), and readers do other things in between.
 struct ReportSearch: Sendable {
     /// The most notifications through which a list searches, unless an index contains its state.
-    fileprivate static let searchMax = 100_000
+    static let searchMax = 100_000
     /// The most notifications of a part; they take about a millisecond.
     static let partMax = 500
 
@@ -15,16 +15,18 @@ struct ReportSearch: Sendable {
     /// The moment for which states hold, in milliseconds since 1970.
     let now: Int64
     /// Newest first.
-    fileprivate(set) var found: [NotificationReport] = []
-    fileprivate var searched = 0
-    fileprivate var next: Place
+    var found: [NotificationReport] = []
+    var searched = 0
+    var next: Place
 
-    fileprivate enum Place {
+    enum Place {
         /// Behind this position, from the newest notification to the oldest.
         case position(NotificationTable.Position)
         /// Among those that nobody has confirmed, from the last that expires to the first: behind this time and this id. Those
         /// of the list have ids before `before`.
         case expiry(Int64, id: String, before: String)
+        /// Among the notifications that concern an order.
+        case order(OrderPlace)
     }
 
     /// - Parameter position: the list contains what is older.
@@ -60,18 +62,19 @@ extension NotificationTable {
         switch search.next {
         case .position(let position): try searchLog(&search, before: position)
         case .expiry(let time, let id, let before): try searchUnconfirmed(&search, after: time, id, before: before)
+        case .order(let place): try searchOrder(&search, place)
         }
     }
 
     private func searchLog(_ search: inout ReportSearch, before position: Position) throws(DatabaseError) -> Bool {
         let now = search.now
-        let report: (Row) -> NotificationReport = { NotificationReport(row: $0, now: now) }
         let part: [NotificationReport]
         if let channel = search.filter.channel {
-            part = try database.all(
-                Self.reportsOfChannel, .string(channel), .integer(position.sequence), .integer(ReportSearch.partMax), as: report)
+            part = try reports(ofChannel: channel, before: position.sequence, now: now)
         } else {
-            part = try database.all(Self.allReports, .string(position.id), .integer(ReportSearch.partMax), as: report)
+            part = try database.all(
+                Self.allReports, .string(position.id), .integer(ReportSearch.partMax),
+                as: { NotificationReport(row: $0, now: now) })
         }
         let new = part.filter(search.filter.includes).prefix(search.limit - search.found.count)
         search.found += new
@@ -79,6 +82,13 @@ extension NotificationTable {
         guard part.count == ReportSearch.partMax, let last = part.last?.logged else { return true }
         search.next = .position(Position(id: last.notification.id, sequence: last.sequence))
         return search.found.count >= search.limit || search.searched >= ReportSearch.searchMax
+    }
+
+    /// A part of a channel's notifications, newest first.
+    func reports(ofChannel channel: String, before sequence: Int64, now: Int64) throws(DatabaseError) -> [NotificationReport] {
+        try database.all(
+            Self.reportsOfChannel, .string(channel), .integer(sequence), .integer(ReportSearch.partMax),
+            as: { NotificationReport(row: $0, now: now) })
     }
 
     private static let reportsOfChannel = SQL(

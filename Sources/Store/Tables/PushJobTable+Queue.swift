@@ -67,7 +67,7 @@ extension PushJobTable {
         """)
 
     /// An SQL condition: a newer job may supersede this job although the job is still queued. Usually a job is
-    /// cancelled as soon as a newer one is queued (``PushJobTable/supersede(of:_:before:now:)``). The exceptions are jobs
+    /// cancelled as soon as a newer one is queued (``PushJobTable/supersede(of:_:before:now:most:onCancel:)``). The exceptions are jobs
     /// that were on their way to the provider then, and jobs created later than their notification (broadcasts). The
     /// query searches for newer jobs only in these cases.
     private static let mayBeOvertaken = """

@@ -246,9 +246,10 @@ struct PushJobTable {
     /// Cancels the unsent jobs of a recipient's older notifications about the same order or route: the newer
     /// notification would replace them on the device.
     /// - Parameter notificationID: the newer notification.
+    /// - Parameter most: the most jobs that are cancelled.
     /// - Parameter onCancel: called with the lane of each cancelled job, at the latest by the commit.
     func supersede(
-        of recipient: String, _ collapseKey: String, before notificationID: String, now: Int64,
+        of recipient: String, _ collapseKey: String, before notificationID: String, now: Int64, most: Int,
         onCancel: @escaping (PushLane) -> Void
     ) throws(DatabaseError) {
         try database.change(
@@ -257,7 +258,7 @@ struct PushJobTable {
             FROM push_jobs WHERE recipient = ? AND collapse_key = ? AND notification_id < ? \
             AND state IN ('queued', 'waiting') LIMIT ?) RETURNING lane
             """, .integer(now), .string(recipient), .string(collapseKey), .string(notificationID),
-            .integer(Self.cancelledMax)
+            .integer(most)
         ) { row in
             if let lane = Self.lane(row) { onCancel(lane) }
         }

@@ -29,7 +29,8 @@ struct RecipientTable {
         (SELECT MIN(confirmed_at) FROM deliveries \
         WHERE number = (SELECT number FROM notifications WHERE id = ?) AND deliveries.owner = recipients.owner), \
         (SELECT MIN(written_at) FROM deliveries \
-        WHERE number = (SELECT number FROM notifications WHERE id = ?) AND deliveries.owner = recipients.owner) FROM recipients ORDER BY owner
+        WHERE number = (SELECT number FROM notifications WHERE id = ?) AND deliveries.owner = recipients.owner) \
+        FROM recipients ORDER BY owner
         """)
 
     /// Whether a driver has confirmed or acknowledged the notification.

@@ -28,8 +28,10 @@ extension CommandExecutor {
         }
         let sealed = outbox.keys.seal(action.token.text, deviceID: device.id)
         try outbox.devices.store(device, sealed: sealed, keyID: outbox.keys.currentID)
-        if let known, known.owner.isSame(as: device.owner), known.lane != device.lane {
-            let shift = outbox.turns.offset(from: known.lane, to: device.lane)
+        if let known, known.owner.isSame(as: device.owner), known.lane != device.lane || known.environment != device.environment {
+            // Jobs of a token with an unknown environment may be in either lane: the sandbox is tried after production.
+            let former = known.lane == device.lane ? PushLane.apnsSandbox : known.lane
+            let shift = outbox.turns.offset(from: former, to: device.lane)
             try outbox.jobs.moveLane(of: device.owner, device.address, shift: shift)
             result.lanes.insert(device.lane)
         }

@@ -11,8 +11,8 @@ import Primitives
 /// `+Idempotency` executes a repeated command only once. `+Notifications`, `+ReadMarks`, `+Devices` and `+Erasure` execute
 /// the commands that need no plan, `+Offers` records what drivers do with offers, `+Delivery` stores confirmations and
 /// finds where a replay begins, `+Trips` executes the gateway's own steps and stores positions, `+Accounts` what
-/// concerns drivers' accounts, `+Batches` and `+Availability` what concerns batches of orders, `+Codes` sign-in by code. ``BackgroundTask`` and `+Retention` run in
-/// slices between batches. ``PushOutbox`` creates push jobs.
+/// concerns drivers' accounts, `+Batches` and `+Availability` what concerns batches of orders, `+Codes` sign-in by code.
+/// ``BackgroundTask`` and `+Retention` run in slices between batches. ``PushOutbox`` creates push jobs.
 package final class CommandExecutor {
     package let database: Database
     /// Nil unless the gateway is a node of a cluster.
@@ -238,12 +238,12 @@ package final class CommandExecutor {
         case .order(let action):
             let order = try orders.order(code: action.code)
             let reply = try execute(command, now) { planner throws(RuleError) in try planner.plan(action, for: order, context) }
-            if action.isSilent { countEnded(reply) }
+            if action.isForAge { countEnded(reply) }
             return reply
         case .route(let action):
             let route = try routes.route(id: action.id)
             let reply = try execute(command, now) { planner throws(RuleError) in try planner.plan(action, for: route, context) }
-            if action.isSilent { countEnded(reply) }
+            if action.isForAge { countEnded(reply) }
             return reply
         case .driverCard(let id, let changes):
             let card = try drivers.card(ofDriver: id)

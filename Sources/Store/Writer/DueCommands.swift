@@ -16,6 +16,9 @@ struct DueCommands {
     /// The most batches, and the most drivers, of one look.
     private static let (batchesMax, driversMax) = (50, 500)
 
+    /// The most rows that the commands of one look write, by what they declare: they are executed in one transaction. Batches
+    /// take at most half of them, so that drivers do not wait for batches that cannot be opened.
+    private let rowsMax: Int
     /// Whether the gateway keeps drivers' accounts: otherwise there are no batches, and nobody goes offline.
     private let keepsAccounts: Bool
     private var idleJobs: IdleJobs
@@ -26,8 +29,9 @@ struct DueCommands {
     /// The last account of the round; nil between rounds.
     private var roundAfter: String?
 
-    init(keepsAccounts: Bool, openDays: Int) {
+    init(keepsAccounts: Bool, openDays: Int, rowsMax: Int = RequestPriority.dispatch.rowsMax) {
         self.keepsAccounts = keepsAccounts
+        self.rowsMax = rowsMax
         idleJobs = IdleJobs(days: openDays)
     }
 
@@ -48,22 +52,43 @@ struct DueCommands {
         _ executor: CommandExecutor, now: Int64, monotonic: Int64, isClockTrusted: Bool = true
     ) throws(DatabaseError) -> [Command] {
         lookAt = monotonic + Self.interval
-        var idle: [Command] = []
-        if executor.isLeader, isClockTrusted {
-            idle = try idleJobs.next(executor, now: now - executor.clockLead, monotonic: monotonic)
+        var due: [Command] = []
+        if keepsAccounts {
+            due = try openBatches(executor, now, monotonic)
+            if monotonic >= roundAt { due += try endAbsences(executor, now, monotonic, rows: rowsMax - due.rows) }
         }
-        guard keepsAccounts else { return idle }
-        // By the wall clock: the end of a window is a time of day.
-        let due = executor.isLeader ? try executor.batches.due(at: now, most: Self.batchesMax) : []
-        var actions = due.map { Command.Action.batch(.open($0)) }
+        // If there is no room for them, the next look finds them.
+        if executor.isLeader, isClockTrusted, due.isEmpty || due.rows + 2 * IdleJobs.rowsMax <= rowsMax {
+            due += try idleJobs.next(executor, now: now - executor.clockLead, monotonic: monotonic)
+        }
+        return due
+    }
+
+    /// By the wall clock: the end of a window is a time of day.
+    private mutating func openBatches(
+        _ executor: CommandExecutor, _ now: Int64, _ monotonic: Int64
+    ) throws(DatabaseError) -> [Command] {
+        guard executor.isLeader else { return [] }
+        let all = try executor.batches.due(at: now, most: Self.batchesMax).map { Command(ofGateway: .batch(.open($0))) }
+        var rows = 0
+        let fitting = all.prefix { command in
+            rows += command.rows
+            // One in any case, as of requests.
+            return rows == command.rows || rows <= rowsMax / 2
+        }
         // After an outage many are due.
-        if actions.count == Self.batchesMax { lookAt = monotonic }
-        if monotonic >= roundAt {
-            let away = try executor.driversAway(after: roundAfter ?? "", now: now, most: Self.driversMax, &roundAfter)
-            if executor.isLeader { actions += away.map { .endAvailability(accountID: $0) } }
-            if roundAfter == nil { roundAt = monotonic + Self.roundInterval }
-        }
-        return actions.map { Command(ofGateway: $0) } + idle
+        if fitting.count < all.count || all.count == Self.batchesMax { lookAt = monotonic }
+        return Array(fitting)
+    }
+
+    private mutating func endAbsences(
+        _ executor: CommandExecutor, _ now: Int64, _ monotonic: Int64, rows: Int
+    ) throws(DatabaseError) -> [Command] {
+        let most = min(Self.driversMax, rows / Command.Action.endAvailabilityRows)
+        guard most > 0 else { return [] }
+        let away = try executor.driversAway(after: roundAfter ?? "", now: now, most: most, &roundAfter)
+        if roundAfter == nil { roundAt = monotonic + Self.roundInterval }
+        return executor.isLeader ? away.map { Command(ofGateway: .endAvailability(accountID: $0)) } : []
     }
 }
 
@@ -101,6 +126,10 @@ extension CommandExecutor {
         }
         return away
     }
+}
+
+extension [Command] {
+    fileprivate var rows: Int { reduce(0) { $0 + $1.rows } }
 }
 
 extension Command {

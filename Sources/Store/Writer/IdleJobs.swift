@@ -12,63 +12,84 @@ package struct IdlePosition: Equatable, Sendable {
 }
 
 /// Finds open orders and routes on which nobody has acted for `fleet.open_days`: a backend that forgets to end them would
-/// let them grow for ever, in the database and in memory. The gateway cancels them as a dispatcher would, a few a second:
-/// drivers, dispatchers and those who follow get the events, but no phone rings.
+/// let them grow for ever, in the database and in memory. The gateway cancels them, a few a second: dispatchers, those who
+/// follow, and the driver who has the job get the events, the other drivers get none (``OrderTransition/aged(driver:reason:)``),
+/// and no phone rings.
 ///
 /// An order that is scheduled for later, or was less long ago, is left open.
 struct IdleJobs {
-    /// The most orders, and the most routes, of one look.
+    /// The most orders, and the most routes, that a look reads.
     static let most = 20
+    /// The most rows that the commands of a look write for orders, and for routes: very many may be due, and what people do has
+    /// the writer's time. The notifications are stored, and those for dispatchers and drivers are delivered, too.
+    static let rowsMax = 250
+    /// Milliseconds between two looks.
+    private static let interval: Int64 = 1_000
     /// Milliseconds between two rounds.
     private static let roundInterval: Int64 = 600_000
 
-    /// `fleet.open_days`
+    /// `fleet.open_days`; 0: nothing is due.
     private let days: Int
     private var orders: IdlePosition? = .start
     private var routes: IdlePosition? = .start
-    /// When the next round begins, in monotonic milliseconds.
-    private var roundAt: Int64 = 0
+    /// When to look next, in monotonic milliseconds.
+    private var lookAt: Int64 = .min
 
     init(days: Int) { self.days = days }
 
-    /// The commands that end the next ones. Looks at ``most`` orders and routes at most.
+    /// The commands that end the next ones.
     /// - Parameters:
     ///   - now: the trusted time, in milliseconds since 1970.
     ///   - monotonic: milliseconds.
     mutating func next(_ executor: CommandExecutor, now: Int64, monotonic: Int64) throws(DatabaseError) -> [Command] {
-        if orders == nil, routes == nil {
-            guard monotonic >= roundAt else { return [] }
-            (orders, routes) = (.start, .start)
-        }
+        guard days > 0, monotonic >= lookAt else { return [] }
+        if orders == nil, routes == nil { (orders, routes) = (.start, .start) }
         let cutoff = now - Int64(days) * 86_400_000
         var commands: [Command] = []
         if let position = orders {
-            let page = try executor.orders.idle(after: position, most: Self.most).prefix { $0.position.changedAt < cutoff }
-            commands += page.map(\.order).filter { !$0.isScheduled(after: cutoff) }.map(end)
-            orders = page.count == Self.most ? page.last?.position : nil
+            let page = try executor.orders.idle(after: position, most: Self.most).map { (position: $0.position, job: $0.order) }
+            orders = add(page, changedBefore: cutoff, to: &commands) { $0.isScheduled(after: cutoff) ? nil : end($0) }
         }
         if let position = routes {
-            let page = try executor.routes.idle(after: position, most: Self.most).prefix { $0.position.changedAt < cutoff }
-            commands += page.map(\.route).map(end)
-            routes = page.count == Self.most ? page.last?.position : nil
+            let page = try executor.routes.idle(after: position, most: Self.most).map { (position: $0.position, job: $0.route) }
+            routes = add(page, changedBefore: cutoff, to: &commands, end)
         }
-        roundAt = monotonic + Self.roundInterval
+        lookAt = monotonic + (orders == nil && routes == nil ? Self.roundInterval : Self.interval)
         return commands
+    }
+
+    /// Adds the commands that end the jobs of a page, as many as ``rowsMax`` permits.
+    /// - Returns: where the next look goes on; nil: no further job is old enough.
+    private func add<Job>(
+        _ page: [(position: IdlePosition, job: Job)], changedBefore cutoff: Int64, to commands: inout [Command],
+        _ end: (Job) -> Command?
+    ) -> IdlePosition? {
+        var (last, rows): (IdlePosition?, Int) = (nil, 0)
+        for (position, job) in page {
+            guard position.changedAt < cutoff else { return nil }
+            if let command = end(job) {
+                rows += command.rows
+                guard rows <= Self.rowsMax else { return last }
+                commands.append(command)
+            }
+            last = position
+        }
+        return page.count == Self.most ? last : nil
     }
 
     private func end(_ order: Order) -> Command {
         var action = OrderAction(code: order.code, .cancel)
-        (action.isSilent, action.reason) = (true, reason)
+        (action.isForAge, action.reason) = (true, reason)
         return Command(ofGateway: .order(action), expectedVersion: order.assignment.version)
     }
 
     private func end(_ route: Route) -> Command {
         var action = RouteAction(id: route.id, .cancel)
-        (action.isSilent, action.reason) = (true, reason)
+        (action.isForAge, action.reason) = (true, reason)
         return Command(ofGateway: .route(action), expectedVersion: route.assignment.version)
     }
 
-    private var reason: String { "Nobody has acted on it for \(days) days" }
+    private var reason: String { "Ended by the gateway: nobody has acted on it for \(days) days" }
 }
 
 extension Order {

@@ -243,10 +243,10 @@ extension PushOutbox {
         }
         let device: PushJobTable.Candidate.Device
         switch candidate.device {
+        // One of very many jobs when the device got another lane, of which the newest were moved. Here the token is not valid.
+        case .found(let found) where found.isKnownToBeElsewhere(than: lane): return .failure(.cancelled(reason: "replaced"))
         case .found(let found): device = found
         case .gone: return .failure(.cancelled(reason: "device_removed"))
-        // One of very many jobs when the device was registered anew, of which the newest were moved.
-        case .found(let found) where found.isKnownToBeElsewhere(than: lane): return .failure(.cancelled(reason: "replaced"))
         case .unreadable:
             unreadableRows.add("the provider of a device", of: candidate.recipient)
             return .failure(.unreadable)

@@ -5,7 +5,8 @@ import FleetRules
 /// Creates push jobs: one row per notification, device and round, in the transaction of the command that causes the push.
 ///
 /// `+Reports` leases jobs to the lanes and records results, `+Broadcasts` creates the jobs of notifications for many
-/// drivers, `+Takeover` queues again what an earlier process was sending, `+Finished` counts jobs that end without being sent. Used only on the writer's thread.
+/// drivers, `+Takeover` queues again what an earlier process was sending, `+Finished` counts jobs that end without being
+/// sent. Used only on the writer's thread.
 final class PushOutbox {
     let jobs: PushJobTable
     let devices: DeviceTable
@@ -107,9 +108,7 @@ final class PushOutbox {
             case .driver(let id): try enqueue(draft, for: Identity(role: .driver, id: id).key, &woken)
             case .customer(let id): try enqueue(draft, for: Identity(role: .customer, id: id).key, &woken)
             case .booking(let reference):
-                let (owners, areAll) = try bookings.owners(of: reference)
-                if !areAll { counter.counts.crowdedBookings += 1 }
-                for owner in owners { try enqueue(draft, for: owner, &woken) }
+                try enqueue(draft, forCustomersOf: reference, &woken)
             case .everyDriver(let except):
                 try broadcasts.add(intent, except: except, isForOnlineDrivers: false)
             case .onlineDrivers(let except):
@@ -131,7 +130,29 @@ final class PushOutbox {
     }
 
     private func enqueue(_ draft: Draft, for owner: String, _ woken: inout Set<PushLane>) throws(DatabaseError) {
-        try enqueue(draft, on: try devices.reachable(owner, since: draft.now - clockLead - staleAfter)[...], &woken)
+        try enqueue(draft, on: try devices(of: owner, for: draft)[...], &woken)
+    }
+
+    private func devices(of owner: String, for draft: Draft) throws(DatabaseError) -> [DeviceTable.Address] {
+        try devices.reachable(owner, since: draft.now - clockLead - staleAfter)
+    }
+
+    /// The most devices of a booking's customers that get a push of it. If they have more, each customer has an equal share.
+    static let bookingDevicesMax = 100
+    /// The most unsent jobs of these customers that a push supersedes; of each customer an equal share. Further ones are
+    /// cancelled when their turn comes.
+    static let bookingCancelledMax = 100
+
+    private func enqueue(
+        _ draft: Draft, forCustomersOf reference: String, _ woken: inout Set<PushLane>
+    ) throws(DatabaseError) {
+        let (owners, areAll) = try bookings.owners(of: reference)
+        let addresses = try owners.map { owner throws(DatabaseError) in try devices(of: owner, for: draft) }
+        let fit = addresses.reduce(0) { $0 + $1.count } <= Self.bookingDevicesMax
+        if !areAll || !fit { counter.counts.crowdedBookings += 1 }
+        let share = fit ? Self.bookingDevicesMax : Self.bookingDevicesMax / owners.count
+        let superseded = min(PushJobTable.cancelledMax, Self.bookingCancelledMax / max(1, owners.count))
+        for devices in addresses { try enqueue(draft, on: devices.prefix(share), superseding: superseded, &woken) }
     }
 
     /// Says that a person's devices are about to be read. See ``Database/prefetch(_:_:)``.
@@ -141,16 +162,17 @@ final class PushOutbox {
     }
 
     /// Creates the jobs for the devices of one owner, and adds their lanes to `woken`. Cancels the owner's unsent jobs
-    /// that the notification supersedes.
+    /// that the notification supersedes, at most `most`.
     func enqueue(
-        _ draft: Draft, on devices: ArraySlice<DeviceTable.Address>, _ woken: inout Set<PushLane>
+        _ draft: Draft, on devices: ArraySlice<DeviceTable.Address>, superseding most: Int = PushJobTable.cancelledMax,
+        _ woken: inout Set<PushLane>
     ) throws(DatabaseError) {
         let notification = draft.notification
         let collapseKey = notification.isSupersedable ? StableID.collapseID(of: notification.collapseKey) : nil
         if let collapseKey, let owner = devices.first?.owner {
-            try jobs.supersede(of: owner, collapseKey, before: notification.id, now: draft.now) { [unowned self] lane in
-                count(1, as: .cancelled, in: lane)
-            }
+            try jobs.supersede(
+                of: owner, collapseKey, before: notification.id, now: draft.now, most: most,
+                onCancel: { [unowned self] lane in count(1, as: .cancelled, in: lane) })
         }
         var nextTurns: [PushLane: Int64] = [:]
         for device in devices where lanes.contains(device.lane) {

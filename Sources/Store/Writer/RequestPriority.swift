@@ -20,13 +20,12 @@ enum RequestPriority: Int, CaseIterable {
 
     /// The most rows that one transaction writes for requests of this priority, by what they declare
     /// (``StoreWriter/Request/rows``); a single request may exceed it. A command declares the worst case, such as twenty
-    /// devices of each person, and writes a tenth of it usually. An announcement may notify a thousand drivers, and a
+    /// devices of each person and fifty customers of a booking, and writes a tenth of it or less usually. An announcement may notify a thousand drivers, and a
     /// command must not wait until hundreds of announcements are committed.
     var rowsMax: Int {
         switch self {
-        case .dispatch: 20_000
+        case .dispatch, .jobs: 20_000
         case .delivery: 4_000
-        case .jobs: 12_000
         case .personal: 2_500
         case .bulk: 1_000
         }

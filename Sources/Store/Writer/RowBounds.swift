@@ -29,8 +29,8 @@ private enum Rows {
     /// A push for a person: a job on each device, the jobs that these supersede, and an entry of the inbox, which is
     /// counted as unread.
     static let push = CommandExecutor.devicesMax + PushJobTable.cancelledMax + 3
-    /// A push for the customers of a booking.
-    static let bookingPush = DeviceBookingTable.ownersMax * push
+    /// A push for the customers of a booking: the jobs on their devices, those that these supersede, and the inboxes.
+    static let bookingPush = PushOutbox.bookingDevicesMax + PushOutbox.bookingCancelledMax + 3 * DeviceBookingTable.ownersMax
     /// A stored response, and those that make room for it.
     static let response = 1 + CommandExecutor.evictedTogether
     /// The bookings of a customer that are replaced or removed.
@@ -62,6 +62,9 @@ extension PushReport {
 extension Command.Action {
     fileprivate var rows: Int {
         switch self {
+        // Nothing is pushed.
+        case .order(let action) where action.isForAge: Rows.change + 5 * Rows.notification
+        case .route(let action) where action.isForAge: Rows.change + 2 * Rows.notification
         case .order(let action):
             Rows.change + 6 * Rows.notification + 2 * Rows.push + 2 + (action.tellsCustomer ? Rows.bookingPush : 0)
         case .route: Rows.change + 6 * Rows.notification + 2 * Rows.push + 2
@@ -90,10 +93,12 @@ extension Command.Action {
         case .erase: Self.erasureRows
         case .account: Rows.change + 4 * Rows.notification + Rows.push
         case .batch(let request): request.rows
-        case .switchAvailability, .endAvailability: Rows.change + Rows.notification
+        case .switchAvailability, .endAvailability: Self.endAvailabilityRows
         case .code: 8
         }
     }
+
+    static let endAvailabilityRows = Rows.change + Rows.notification
 
     fileprivate static let erasureRows =
         CommandExecutor.devicesMax * 2 + Rows.bookings + PushJobTable.movedMax + 10 * CommandExecutor.clearedMax + 50

@@ -57,8 +57,8 @@ package final class StoreWriter: Sendable {
         package var takePositions: @Sendable () -> [DriverPosition] = { [] }
         /// Gets positions that could not be stored.
         package var returnPositions: @Sendable ([DriverPosition]) -> Void = { _ in }
-        /// The number of days after which an open order or route on which nobody has acted is ended (`fleet.open_days`), at
-        /// least 1.
+        /// The number of days after which an open order or route on which nobody has acted is ended (`fleet.open_days`); 0:
+        /// never.
         package var openDays = 30
         /// Whether the gateway keeps drivers' accounts, so that batches open and drivers go offline by time.
         package var keepsAccounts = false
