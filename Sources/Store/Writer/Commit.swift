@@ -112,3 +112,19 @@ extension FinishedPushes {
         return sum
     }
 }
+
+extension Commit {
+    /// A commit that contains the same reply for all commands of a batch, and its other requests as rejected.
+    init(notExecuted batch: [StoreWriter.Request], reply: CommandReply) {
+        for request in batch {
+            switch request {
+            case .command(let request): replies.append((request, reply))
+            case .report(let report): rejectedReports.append(report)
+            case .receipts: break
+            // Decided by what the node has.
+            case .look(let address): if let address { looked.append(address) }
+            case .subscription(let request): rejectedSubscriptions.append(request)
+            }
+        }
+    }
+}

@@ -115,3 +115,13 @@ package enum QueryReply: Equatable, Sendable {
     /// The answer needs a write: this command has the query's answer.
     case needsCommand(Command)
 }
+
+extension StoreWriter.Request {
+    /// Whether a client has got 503 already.
+    /// - Parameter now: milliseconds on the monotonic clock.
+    func isExpired(at now: Int64) -> Bool {
+        if case .command(let request) = self { request.isExpired(at: now) } else { false }
+    }
+
+    var isSubscription: Bool { if case .subscription = self { true } else { false } }
+}

@@ -60,7 +60,7 @@ extension WriterLoop {
     }
 
     /// Publishes what other nodes have committed, if a transaction without a commit of its own has read it.
-    func publishLog() {
+    mutating func publishLog() {
         guard executor.clusterLog?.hasItems == true else { return }
         publish(Commit())
     }

@@ -97,12 +97,8 @@ struct WriterLoop {
             probeIfUnavailable()
             let now = observeClock()
             let isRetentionDue = retention.isDue(now - clock.lead)
-            let isBusy = nextBackgroundTask(now) != nil || canWriteRefusedReceipts
-            var waitMax = unpublished == nil ? Self.waitMax : Self.unpublishedWaitMax
-            waitMax = min(waitMax, dueCommands.wait(at: Clock.monotonicMilliseconds()))
-            // Half of an idle writer's time, so that a request seldom comes in the middle of a slice.
-            if isRetentionDue && executor.isLeader { waitMax = min(waitMax, RetentionSchedule.sliceMillisecondsMax) }
-            let taken = queue.take(into: &batch, most: batchSize.value, waiting: isBusy ? 0 : waitMax)
+            let wait = wait(now, isRetentionDue: isRetentionDue && executor.isLeader)
+            let taken = queue.take(into: &batch, most: batchSize.value, waiting: wait)
             guard isUsable() else {
                 publish(refuse(batch))
                 if taken == .closed { return closeFailed() }
@@ -118,24 +114,11 @@ struct WriterLoop {
                 if canWriteRefusedReceipts { publish(execute([])) }
                 batchesSinceRetention = RetentionSchedule.batchesMax
             case .items:
-                if let rules = newRules.withLock({ $0.take() }) { executor.rules = rules }
-                refuseExpired(in: &batch)
-                let start = Clock.monotonicMilliseconds()
-                publish(execute(batch))
-                // Not the wait for other nodes: with smaller transactions, each would wait more often.
-                let begin = max(start, executor.clusterLog?.lockedAt ?? start)
-                batchSize.record(batch.count, took: Clock.monotonicMilliseconds() - begin)
-                reportUnreadableRows()
+                serve(&batch)
                 batchesSinceRetention += 1
             }
             guard counts.failure == nil else { continue }
-            lookAtLogIfDue()
-            saveClock()
-            checkConfirmations()
-            executeDueCommands()
-            savePositionsIfDue()
-            runBackgroundTask()
-            publishLog()
+            runTasks()
             if isRetentionDue, executor.isLeader, batchesSinceRetention >= retention.batchesBetweenSlices {
                 runRetention()
                 batchesSinceRetention = 0
@@ -143,7 +126,40 @@ struct WriterLoop {
         }
     }
 
-    func publish(_ commit: Commit) {
+    /// How long to wait for a request, in milliseconds.
+    private func wait(_ now: Int64, isRetentionDue: Bool) -> Int64 {
+        if nextBackgroundTask(now) != nil || canWriteRefusedReceipts { return 0 }
+        let most = min(
+            unpublished == nil ? Self.waitMax : Self.unpublishedWaitMax, dueCommands.wait(at: Clock.monotonicMilliseconds()))
+        // Half of an idle writer's time, so that a request seldom comes in the middle of a slice.
+        return isRetentionDue ? min(most, RetentionSchedule.sliceMillisecondsMax) : most
+    }
+
+    /// Executes the requests of a batch, except those that have waited too long, and publishes what they have caused.
+    private mutating func serve(_ batch: inout [StoreWriter.Request]) {
+        if let rules = newRules.withLock({ $0.take() }) { executor.rules = rules }
+        refuseExpired(in: &batch)
+        let start = Clock.monotonicMilliseconds()
+        publish(execute(batch))
+        // Not the wait for other nodes: with smaller transactions, each would wait more often.
+        let begin = max(start, executor.clusterLog?.lockedAt ?? start)
+        batchSize.record(batch.count, took: Clock.monotonicMilliseconds() - begin)
+        reportUnreadableRows()
+    }
+
+    /// What is due between two batches, besides retention.
+    private mutating func runTasks() {
+        lookAtLogIfDue()
+        saveClock()
+        checkConfirmations()
+        executeDueCommands()
+        savePositionsIfDue()
+        runBackgroundTask()
+        publishLog()
+    }
+
+    /// Mutating, so that its argument is evaluated first: `publish(execute(batch))` sees the outage that the batch has begun.
+    mutating func publish(_ commit: Commit) {
         var commit = commit
         commit.log += executor.clusterLog?.take() ?? []
         updateStatistics()
@@ -196,7 +212,7 @@ struct WriterLoop {
     // MARK: Commands and reports
 
     /// Removes the commands that have waited too long, and replies to them.
-    private func refuseExpired(in batch: inout [StoreWriter.Request]) {
+    private mutating func refuseExpired(in batch: inout [StoreWriter.Request]) {
         let now = Clock.monotonicMilliseconds()
         let expired = batch.filter { $0.isExpired(at: now) }
         guard !expired.isEmpty else { return }
@@ -379,28 +395,4 @@ struct WriterLoop {
         for case .receipts(let receipts) in batch { commit.droppedReceipts += receipts.count }
         return commit
     }
-}
-
-extension Commit {
-    /// A commit that contains the same reply for all commands of a batch, and its other requests as rejected.
-    fileprivate init(notExecuted batch: [StoreWriter.Request], reply: CommandReply) {
-        for request in batch {
-            switch request {
-            case .command(let request): replies.append((request, reply))
-            case .report(let report): rejectedReports.append(report)
-            case .receipts: break
-            // Decided by what the node has.
-            case .look(let address): if let address { looked.append(address) }
-            case .subscription(let request): rejectedSubscriptions.append(request)
-            }
-        }
-    }
-}
-
-extension StoreWriter.Request {
-    fileprivate func isExpired(at now: Int64) -> Bool {
-        if case .command(let request) = self { request.isExpired(at: now) } else { false }
-    }
-
-    fileprivate var isSubscription: Bool { if case .subscription = self { true } else { false } }
 }
