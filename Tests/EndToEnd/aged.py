@@ -242,7 +242,7 @@ def main() -> int:
     options = parser.parse_args()
     with tempfile.TemporaryDirectory(prefix="fleetwire-aged-") as name:
         _, problems = run(Path(name), Aged(options.rows, options.drivers, options.heavy), Bounds(), options.seconds)
-        problems += [] if problems else check_aged_cluster(Path(name) / "cluster")
+        problems += check_aged_cluster(Path(name) / "cluster")
     print("\n" + ("\n".join(problems) or "aged: all bounds are met"))
     return 1 if problems else 0
 

@@ -2,7 +2,8 @@
 well-behaved bystander on the same loop does not notice: `make hostile`.
 
 First, many clients do something at one moment, each burst at a gateway of its own: the longest wait of
-a bystander is printed in loop time, with its bound. Then each part of a run is a gateway of its own,
+a bystander is printed in loop time, with its bound. Then each attack is performed alone, with the same
+measurement, and the bound that it names is checked. Then each part of a run is a gateway of its own,
 alternately without and with TLS, with the next seed. In each round of a part, two attackers perform all
 attacks in random order. The bystander's process also observes a reference server, to tell which delays
 are the machine's.
@@ -25,6 +26,7 @@ from types import SimpleNamespace
 from harness import certificates
 from harness.fleet import Caller
 from harness.gateway import Gateway
+from harness.hostile.alone import ALONE, perform_each
 from harness.hostile.attacks import ATTACKS, attack
 from harness.hostile.bursts import BURSTS, allow_many_connections, perform_all
 from harness.hostile.bystander import (Bystander, Floor, Observation, descriptors, resident_bytes,
@@ -218,9 +220,10 @@ def main() -> int:
     parser.add_argument("--minutes", type=float, default=30)
     parser.add_argument("--seed", type=int, default=random.SystemRandom().randrange(2**32))
     parser.add_argument("--tools", type=tools_folder, required=True, help="folder of the reference server, floor.c")
-    parser.add_argument("attacks", nargs="*", metavar="ATTACK", help=f"default all: {', '.join([*BURSTS, *ATTACKS])}")
+    parser.add_argument("attacks", nargs="*", metavar="ATTACK", help=f"default all: {', '.join([*BURSTS, *ALONE])}")
+    parser.add_argument("--seconds", type=float, default=4, help="of each attack alone")
     options = parser.parse_args()
-    chosen = options.attacks or [*BURSTS, *ATTACKS]
+    chosen = options.attacks or [*BURSTS, *ALONE]
     bursts, attacks = [name for name in chosen if name in BURSTS], [name for name in chosen if name in ATTACKS]
     parts = max(2, round(options.minutes / PART_MINUTES / 2) * 2) if attacks else 0
     print(f"hostile: {len(bursts)} bursts, {parts} parts, seed {options.seed}", flush=True)
@@ -229,7 +232,10 @@ def main() -> int:
         if bursts:
             allow_many_connections()
             problems += perform_all(Path(name), bursts)
-        if attacks:
+        if alone := [name for name in chosen if name in ALONE]:
+            allow_many_connections()
+            problems += perform_each(Path(name), alone, options.seconds, options.seed)
+        if attacks and options.minutes:
             problems += perform_parts(options.tools, attacks, options.minutes, parts, options.seed, Path(name))
     print("\n" + ("\n".join(problems) or "hostile: all bounds are met"))
     return 1 if problems else 0

@@ -62,7 +62,8 @@ class WebhookReceiver:
 
     `statuses[path]` are the response statuses of the next requests, each used once; then 200. A
     redirect points to `location`. Requests to a path in `held` wait until it is released. `answers[path]`
-    is the length of the responses' bodies, and `answered[path]` how much of the last one was sent.
+    is the length of the responses' bodies, `answered[path]` how much of the last one was sent, and `answered_most[path]` of
+    any of them.
     """
 
     def __init__(self, port: int = 0):
@@ -73,6 +74,7 @@ class WebhookReceiver:
         self.held: dict[str, threading.Event] = {}
         self.answers: dict[str, int] = {}
         self.answered: dict[str, int] = SharedDefaultDict(int)
+        self.answered_most: dict[str, int] = SharedDefaultDict(int)
         self.location = "/elsewhere"
         self.problems: list[str] = []
         self.lock = threading.Lock()
@@ -95,9 +97,11 @@ class WebhookReceiver:
                     length = outer.answers.get(self.path, 0)
                     self.send_header("Content-Length", str(length))
                     self.end_headers()
-                    outer.answered[self.path] = 0
-                    while outer.answered[self.path] < length:
-                        outer.answered[self.path] += self.wfile.write(bytes(16_384))
+                    sent = outer.answered[self.path] = 0
+                    while sent < length:
+                        sent += self.wfile.write(bytes(16_384))
+                        outer.answered[self.path] = sent
+                        outer.answered_most[self.path] = max(outer.answered_most[self.path], sent)
                 except OSError:
                     pass  # the sender did not wait for the response
 

@@ -6,7 +6,7 @@ from .. import batches
 from ..batches import Batch
 from ..codes import age
 from ..people import FirebaseUser
-from ..sms_adapter import CARD, DETAILS, LOGIN, REFRESH, RESEND, SESSION, VERIFY
+from ..sms_adapter import CARD, DETAILS, REFRESH, SESSION
 from .world import People
 
 ACCOUNTS = "/api/admin/drivers"

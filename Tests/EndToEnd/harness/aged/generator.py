@@ -1,6 +1,7 @@
 """Fills a store that the gateway has created, by SQL: through the API it takes days."""
 
 import contextlib
+import os
 import sqlite3
 import time
 from collections.abc import Iterable
@@ -65,6 +66,9 @@ def fill(path: Path, aged: Aged) -> tuple[int, float, list[str]]:
             part.fill(store)
             database.execute("COMMIT")
         database.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+        # Else the gateway's first commits wait until the kernel has written all of this.
+        with path.open("rb") as file:
+            os.fsync(file.fileno())
         seconds = time.monotonic() - begin
         rows = counts(database)
     return sum(rows.values()), seconds, forgotten(rows)

@@ -334,12 +334,16 @@ ATTACKS: dict[str, Callable[[Attacker], None]] = {attack.__name__: attack for at
     presence_and_client_events, watchlists, auth_endpoints, *OUTGOING_ATTACKS, *FLEET_ATTACKS)}
 
 
-def attack(gateway: SimpleNamespace, name: str, seed: str, seconds: float) -> None:
+def perform(act: Callable[[Attacker], None], gateway: SimpleNamespace, seed: str, seconds: float) -> None:
     """Performs an attack, again if the gateway ended the connections that it needs."""
     attacker = Attacker(gateway, Random(seed), time.monotonic() + seconds)
     while attacker.going():
         try:
             with contextlib.suppress(OSError, AssertionError):
-                ATTACKS[name](attacker)
+                act(attacker)
         finally:
             attacker.close()
+
+
+def attack(gateway: SimpleNamespace, name: str, seed: str, seconds: float) -> None:
+    perform(ATTACKS[name], gateway, seed, seconds)

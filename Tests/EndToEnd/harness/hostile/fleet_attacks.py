@@ -86,8 +86,8 @@ def new_devices(attacker: Attacker) -> None:
 
 
 def repeated_reports(attacker: Attacker) -> None:
-    """Drivers who accept and report steps of jobs that are not theirs, with new idempotency keys. Bound: the stored
-    responses of a driver.
+    """Drivers who accept and report steps of jobs that are not theirs, and change their preferences, with new idempotency
+    keys. Bound: a driver's rate of commands, and the stored responses of a driver.
     """
     wire = attacker.wire()
     for index in attacker.repeat():
@@ -95,6 +95,8 @@ def repeated_reports(attacker: Attacker) -> None:
         attacker.send(wire, b"".join(
             call("POST", f"/api/driver/jobs/none-{number}/accept", driver, {"idempotencyKey": f"{index}-{number}"})
             + call("PUT", f"/api/driver/jobs/none-{number}/progress", driver, {"progress": "arrived"})
+            + call("PUT", "/api/driver/preferences", driver, {
+                "idempotencyKey": f"p{index}-{number}", "types": {"job_update": number % 2 == 0}})
             for number in range(20)))
         attacker.drain(wire)
 
