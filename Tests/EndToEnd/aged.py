@@ -74,10 +74,14 @@ class Run:
     def __init__(self, folder: Path, aged: Aged, bounds: Bounds, stack: contextlib.ExitStack):
         self.aged, self.bounds, self.stack = aged, bounds, stack
         self.watch, self.problems = Watch(), []
+        self.slowest: dict[str, tuple[float, str]] = {}  # by kind: starts, tasks, commands of the shell
         self.world = World(folder, stack)
         self.gateway = self.world.start(KEPT_DAYS)
 
     def judge(self, name: str, seconds: float, bound: float) -> None:
+        """Prints and judges a time. A name begins with its kind and a colon."""
+        kind = name.partition(":")[0]
+        self.slowest[kind] = max((seconds, name), self.slowest.get(kind, (0, "")))
         print(f"| {name} | | {seconds * 1000:.1f} | |", flush=True)
         if seconds > bound:
             self.problems.append(f"{name}: {seconds * 1000:.0f} ms, at most {bound * 1000:.0f}")
@@ -143,7 +147,7 @@ class Run:
                 print(f"| {name} | {len(row.seconds)} | {row.slowest * 1000:.1f} | {row.usual_cpu * 1000:.2f} |")
                 if row.slowest > self.bounds.request:
                     self.problems.append(f"{name}: {row.slowest * 1000:.0f} ms, at most {self.bounds.request * 1000:.0f}")
-            print(f"| **the slowest {kind}**: {rows[0][0]} | | **{rows[0][1].slowest * 1000:.1f}** | |", flush=True)
+            self.slowest[kind] = (rows[0][1].slowest, rows[0][0])
         self.problems += self.watch.missing(EXCUSED)
 
     def background(self) -> None:
@@ -156,7 +160,7 @@ class Run:
             self.judge(f"task: {task}", seconds, self.bounds.tasks)
         if not self.long_tasks <= watched.ended.keys():
             self.problems.append(f"of the tasks, only {list(watched.ended)} went on after the kill")
-        self.judge("an action beside the tasks", max(watched.times), self.bounds.request)
+        self.judge("action: beside the tasks", max(watched.times), self.bounds.request)
 
     def shell(self) -> None:
         """The commands of the shell that read the store."""
@@ -188,6 +192,11 @@ class Run:
                                  f"{self.bounds.beside_retention * 1000:.0f}; without it {quiet[98] * 1000:.1f}")
         if not deleted:
             self.problems.append("retention has deleted nothing")
+
+    def summary(self) -> None:
+        print("\n| kind | its slowest | ms |\n|---|---|---|")
+        for kind, (seconds, name) in self.slowest.items():
+            print(f"| {kind} | {name} | {seconds * 1000:.1f} |", flush=True)
 
     def work(self, days: int, seconds: float) -> list[float]:
         self.start(f"that keeps {days} days", days)
@@ -228,6 +237,7 @@ def run(folder: Path, aged: Aged, bounds: Bounds, seconds: float = 30) -> tuple[
         except Exception:  # a request that failed, or a defect of a step: what was measured is still of use
             run.problems.append(f"{traceback.format_exc(limit=-4)}end of the log:\n{run.gateway.log()[-2000:]}")
         finally:
+            run.summary()
             if not run.gateway.stopped:
                 run.gateway.kill()
         return run.watch, run.problems
