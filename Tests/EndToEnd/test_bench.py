@@ -282,8 +282,8 @@ def test_a_second_ctrl_c_ends_the_waiting(start_gateway, closing):
             gateway, "--json", "--connections", "2", "--rate", "50", "--drain", "1h",
             stdout=subprocess.PIPE, stderr=slave))
         wait_for_deliveries(gateway, closing)
-        gateway.process.send_signal(signal.SIGSTOP)
-        stack.callback(gateway.process.send_signal, signal.SIGCONT)
+        gateway.freeze()
+        stack.callback(gateway.thaw)
         # After a second without responses, requests are under way for certain.
         read_until(master, rb"[1-9]\d* publishes/s.*\D0 publishes/s")
         process.send_signal(signal.SIGINT)

@@ -9,7 +9,7 @@ import time
 
 import pytest
 
-from harness.aged.generator import identifier
+from harness.aged.sizes import identifier
 from harness.fleet import SETTINGS as FLEET, Fleet, unique_id, wait_until
 from harness.gateway import Gateway, check_log, needs_file, run
 

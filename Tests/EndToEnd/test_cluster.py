@@ -364,11 +364,11 @@ def test_a_node_that_was_frozen_for_long_begins_anew(cluster, closing):
     frozen.join("presence-room", "ann")
     other.join("presence-room", "bob")
     frozen.expect_member_added("presence-room", "bob")
-    second.process.send_signal(signal.SIGSTOP)
+    second.freeze()
     other.expect_member_removed("presence-room", "ann")
     closing(Api(first)).publish("presence-room", name="late")
     other.expect("late")
-    second.process.send_signal(signal.SIGCONT)
+    second.thaw()
     # Nothing of what lay in its buffers.
     assert frozen.expect_close()[0] == 4200
     cluster.wait_for(2)
@@ -385,10 +385,10 @@ def test_a_node_that_was_frozen_for_short_goes_on(cluster, closing):
     frozen.join("presence-room", "ann")
     other.join("presence-room", "bob")
     frozen.expect_member_added("presence-room", "bob")
-    second.process.send_signal(signal.SIGSTOP)
+    second.freeze()
     closing(Api(first)).publish("presence-room", name="late")
     other.expect("late")
-    second.process.send_signal(signal.SIGCONT)
+    second.thaw()
     frozen.expect("late")
     other.expect_nothing()
 

@@ -1,7 +1,6 @@
 """What the clients of a cluster see while its nodes are killed and frozen, and act at the same moment."""
 
 import random
-import signal
 import threading
 from collections import Counter
 
@@ -241,7 +240,7 @@ def test_pushes_go_on_when_the_leader_is_gone(pushing, closing, providers, fault
     elif fault == "stop":
         first.stop()
     else:
-        first.process.send_signal(signal.SIGSTOP)
+        first.freeze()
     try:
         wait_until(lambda: leader(pushing) is other, "the other node leads", 12)
         providers.apns.delay = 0
@@ -249,7 +248,7 @@ def test_pushes_go_on_when_the_leader_is_gone(pushing, closing, providers, fault
             device.wait(3 if number == 0 else 2)
         before = requests(devices)
     finally:
-        first.process.send_signal(signal.SIGCONT)
+        first.thaw()
     if fault == "freeze":
         # The node begins anew first.
         wait_until(lambda: Fleet(first, closing).admin("c").request("GET", "/readyz").status == 200, "the node serves")
@@ -300,7 +299,7 @@ def test_no_edge_is_missing(cluster, closing, nats, webhook_receiver, fault):
     if fault == "kill":
         nodes[2].kill()
     elif fault == "freeze":
-        nodes[2].process.send_signal(signal.SIGSTOP)
+        nodes[2].freeze()
     else:
         nats.kill()
     # Of the survivors: a third of the channels is left, a new one comes.
@@ -309,7 +308,7 @@ def test_no_edge_is_missing(cluster, closing, nats, webhook_receiver, fault):
     clients[1].subscribe("new")
     pause(4)
     if fault == "freeze":
-        nodes[2].process.send_signal(signal.SIGCONT)
+        nodes[2].thaw()
     elif fault == "nats":
         nats.start()
 

@@ -1,7 +1,6 @@
 """What operators see of a cluster: connections, figures and metrics of all nodes."""
 
 import contextlib
-import signal
 import subprocess
 from concurrent.futures import ThreadPoolExecutor
 
@@ -9,7 +8,7 @@ import pytest
 
 from harness.api import Api
 from harness.client import Client
-from harness.cluster import Cluster
+from harness.cluster import Cluster, frozen
 from harness.cluster_fixtures import database, nats, postgres  # noqa: F401
 from harness.console_fixtures import browser, open_console  # noqa: F401
 from harness.fleet import SECTIONS, TIMESTAMP, Fleet, token, unique_id, wait_until
@@ -46,16 +45,6 @@ def clients(nodes, closing):
         client.subscribe("news")
         found.append((client, f"n{number % 3 + 1}"))
     return found
-
-
-@contextlib.contextmanager
-def frozen(node):
-    """Stops a node's process, and lets it go on."""
-    node.process.send_signal(signal.SIGSTOP)
-    try:
-        yield
-    finally:
-        node.process.send_signal(signal.SIGCONT)
 
 
 def rows(operator, query: str = "") -> list[dict]:

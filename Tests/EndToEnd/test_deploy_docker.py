@@ -108,8 +108,8 @@ def test_the_image_starts_with_the_production_configuration(tmp_path):
     assert serve == "serve" and json.loads(found["ENTRYPOINT"]) == ["/usr/local/bin/fleetwire"]
     config = install(tmp_path / "etc")
     options = [str(config) if word == "/etc/fleetwire/fleetwire.yaml" else word for word in options]
-    name, value = found["ENV"].split("=")
-    result = run("check-config", *options, **{name: value})
+    variables = dict(value.split("=") for name, value in instructions() if name == "ENV")
+    result = run("check-config", *options, **variables)
     assert result.returncode == 0 and "0.0.0.0:6001" in result.stdout, result
 
 

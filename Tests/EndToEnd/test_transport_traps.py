@@ -33,7 +33,6 @@ five are the raw socket role's, which is not used; what they would break must wo
 """
 
 import os
-import signal
 import ssl
 import subprocess
 import time
@@ -440,12 +439,12 @@ def test_handshakes_that_fail_at_once_are_counted_once(secure, closing, data, en
     gateway = secure(loops=2, server={"connections_per_ip": 60})
     api = closing(Api(gateway))
     for _ in range(3):
-        gateway.process.send_signal(signal.SIGSTOP)
+        gateway.freeze()
         wires = [closing(Wire(gateway, tls=False)) for _ in range(50)]
         for wire in wires:
             wire.send(data)
             end(wire)
-        gateway.process.send_signal(signal.SIGCONT)
+        gateway.thaw()
         wait_for_metric(api, "fleetwire_descriptors_in_use", 1)
     for wire in [closing(TLSWire(gateway)) for _ in range(59)]:
         wire.send(HEALTH)

@@ -1,7 +1,6 @@
 """The watchdog: threads that are stuck, and the protocol of systemd."""
 
 import contextlib
-import os
 import signal
 import subprocess
 import threading
@@ -102,9 +101,9 @@ def test_a_suspended_process_is_not_stuck(start_gateway, closing, tmp_path):
     manager = closing(Manager(tmp_path))
     gateway = start_gateway(server={"watchdog_seconds": 5}, variables=manager.variables)
     assert manager.next() == "READY=1"
-    os.kill(gateway.process.pid, signal.SIGSTOP)
+    gateway.freeze()
     time.sleep(7)  # the time of a suspension that the watchdog must not count
-    os.kill(gateway.process.pid, signal.SIGCONT)
+    gateway.thaw()
     for _ in range(4):
         assert manager.next() == "WATCHDOG=1"
     assert events(gateway) == []

@@ -2,7 +2,6 @@
 
 import contextlib
 import itertools
-import signal
 from collections.abc import Callable
 
 from .api import Api
@@ -98,11 +97,11 @@ def events(gateway: Gateway) -> list[str]:
 @contextlib.contextmanager
 def frozen(node: Gateway):
     """Stops a node's process, and lets it go on."""
-    node.process.send_signal(signal.SIGSTOP)
+    node.freeze()
     try:
         yield
     finally:
-        node.process.send_signal(signal.SIGCONT)
+        node.thaw()
 
 
 def is_degraded(node: Gateway) -> bool:

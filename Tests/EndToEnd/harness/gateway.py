@@ -19,6 +19,7 @@ from pathlib import Path
 import pytest
 
 from .apps import DISABLED, FIRST, SECOND, TIMEOUT
+from .freezing import freeze
 from .packing import shown
 
 FOLDER = Path(__file__).resolve().parent.parent
@@ -264,6 +265,13 @@ class Gateway:
     @property
     def processes(self) -> list[subprocess.Popen]:
         return [self.process, *(process for process, _ in self.others)]
+
+    def freeze(self) -> None:
+        """Stops the gateway's process until ``thaw``."""
+        freeze(self.process.pid)
+
+    def thaw(self) -> None:
+        self.process.send_signal(signal.SIGCONT)
 
     def kill(self) -> None:
         """Kills the gateway with SIGKILL."""

@@ -1,5 +1,6 @@
 """A PostgreSQL server of a test's own, and a proxy that breaks connections to it."""
 
+import contextlib
 import os
 import pwd
 import shutil
@@ -9,6 +10,8 @@ import subprocess
 import tempfile
 import threading
 from pathlib import Path
+
+from .freezing import freeze
 
 TIMEOUT = 30
 # The server accepts any; no output may contain it.
@@ -94,7 +97,8 @@ class Postgres:
 
     def freeze(self) -> None:
         for process in self.processes:
-            _signal(process, signal.SIGSTOP)
+            with contextlib.suppress(ProcessLookupError):
+                freeze(process)
 
     def thaw(self) -> None:
         for process in reversed(self.processes):
