@@ -1,5 +1,3 @@
-import JSON
-
 /// The data of notifications as the log keeps it: names of fields and texts that occur in many notifications are replaced
 /// by codes of one or two bytes (``PackedData/fields``, ``PackedData/texts``), and the two ids at the end by one, because the
 /// row has them already. What is between them is kept as it is.
@@ -41,17 +39,19 @@ enum PackedData {
         let last = hasIDs ? data.count - end.count : data.count
         var position = 1
         while position < last {
-            guard let token = token(in: data, at: position, last) else {
-                packed.append(data[position])
+            let byte = data[position]
+            guard byte == quote || byte == comma, let token = token(in: data, at: position, last) else {
+                packed.append(byte)
                 position += 1
                 continue
             }
-            packed += token.code
+            token.append(to: &packed)
             position += token.length
-            guard token.beginsText, let close = data[position..<last].firstIndex(of: UInt8(ascii: "\"")),
-                let number = textNumbers[Array(data[position..<close])]
+            guard token.beginsText, let close = data[position..<last].firstIndex(of: quote),
+                let number = textNumbers.number(of: data[position..<close])
             else { continue }
-            packed += [Form.known.rawValue, number]
+            packed.append(Form.known.rawValue)
+            packed.append(number)
             position = close
         }
         if hasIDs { packed.append(ids) }
@@ -62,26 +62,40 @@ enum PackedData {
         byte < 0x20 && byte != 0x09 && byte != 0x0A && byte != 0x0D || byte >= Form.textAfterText.rawValue
     }
 
-    /// The field at a position, with the punctuation around its name that belongs to its code.
-    private static func token(
-        in data: [UInt8], at position: Int, _ last: Int
-    ) -> (code: [UInt8], length: Int, beginsText: Bool)? {
-        let (quote, comma) = (UInt8(ascii: "\""), UInt8(ascii: ","))
+    private static let (quote, comma) = (UInt8(ascii: "\""), UInt8(ascii: ","))
+
+    /// A field with the punctuation around its name that belongs to its code.
+    private struct Token {
+        let form: Form
+        let number: UInt8
+        /// The bytes that the code stands for.
+        let length: Int
+        var beginsText: Bool { form == .textAfterText || form == .text }
+
+        func append(to packed: inout [UInt8]) {
+            if form == .textAfterText, Int(number) < short.count {
+                packed.append(short[Int(number)])
+            } else {
+                packed.append(form.rawValue)
+                packed.append(number)
+            }
+        }
+    }
+
+    private static func token(in data: [UInt8], at position: Int, _ last: Int) -> Token? {
         func has(_ byte: UInt8, at offset: Int) -> Bool { position + offset < last && data[position + offset] == byte }
         let endsText = has(quote, at: 0) && has(comma, at: 1) && has(quote, at: 2)
         let start = endsText ? 3 : has(comma, at: 0) && has(quote, at: 1) ? 2 : has(quote, at: 0) ? 1 : 0
         guard start > 0, let close = data[(position + start)..<last].firstIndex(of: quote), close + 1 < last,
-            data[close + 1] == UInt8(ascii: ":"), let number = fieldNumbers[Array(data[(position + start)..<close])]
+            data[close + 1] == UInt8(ascii: ":"), let number = fieldNumbers.number(of: data[(position + start)..<close])
         else { return nil }
         let (length, beginsText) = (close + 2 - position, has(quote, at: close + 2 - position))
         switch (endsText, beginsText) {
-        case (true, true):
-            let code = Int(number) < short.count ? [short[Int(number)]] : [Form.textAfterText.rawValue, number]
-            return (code, length + 1, true)
-        case (true, false): return ([Form.afterText.rawValue, number], length, false)
-        case (false, true) where start == 2: return ([Form.text.rawValue, number], length + 1, true)
+        case (true, true): return Token(form: .textAfterText, number: number, length: length + 1)
+        case (true, false): return Token(form: .afterText, number: number, length: length)
+        case (false, true) where start == 2: return Token(form: .text, number: number, length: length + 1)
         // The comma, if there is one, has been kept or is.
-        case (false, _): return start == 1 ? ([Form.name.rawValue, number], length, false) : nil
+        case (false, _): return start == 1 ? Token(form: .name, number: number, length: length) : nil
         }
     }
 
@@ -122,21 +136,33 @@ enum PackedData {
         }
     }
 
-    /// The end of the data, from the comma on.
+    /// The end of the data, from the comma on. An id that JSON escapes is not found there, and so is kept.
     private static func idsAtEnd(_ id: String, _ correlationID: String) -> [UInt8] {
-        var json = JSONWriter()
-        json.object {
-            $0.member("notificationId", id)
-            $0.member("correlationId", correlationID)
-        }
-        return [UInt8(ascii: ",")] + json.bytes.dropFirst()
+        Array(",\"notificationId\":\"\(id)\",\"correlationId\":\"\(correlationID)\"}".utf8)
     }
 
-    private static let fieldNumbers = numbers(of: fields)
-    private static let textNumbers = numbers(of: texts)
+    private static let fieldNumbers = WordNumbers(fields)
+    private static let textNumbers = WordNumbers(texts)
+}
 
-    private static func numbers(of words: [String]) -> [[UInt8]: UInt8] {
+/// The numbers of words, found without a copy of the word.
+private struct WordNumbers {
+    private let words: [[UInt8]]
+    private var numbers = [[UInt8]](repeating: [], count: 256)
+
+    init(_ words: [String]) {
         precondition(words.count <= 256, "a code has one byte for the number")
-        return Dictionary(uniqueKeysWithValues: words.enumerated().map { (Array($1.utf8), UInt8($0)) })
+        self.words = words.map { Array($0.utf8) }
+        for (number, word) in self.words.enumerated() { numbers[Self.place(of: word[...])].append(UInt8(number)) }
+    }
+
+    func number(of word: ArraySlice<UInt8>) -> UInt8? {
+        guard !word.isEmpty else { return nil }
+        return numbers[Self.place(of: word)].first { words[Int($0)].elementsEqual(word) }
+    }
+
+    /// Words have different lengths, beginnings and ends.
+    private static func place(of word: ArraySlice<UInt8>) -> Int {
+        (word.count &* 37 &+ Int(word[word.startIndex]) &* 5 &+ Int(word[word.endIndex - 1])) & 255
     }
 }

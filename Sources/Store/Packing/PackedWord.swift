@@ -6,14 +6,24 @@ enum PackedWord {
         "order:", "route:", "admin:", "driver:", "customer:", "ops:", "assign", "unassign", "update", "cancel", "remove_driver",
         "announce", "accept", "progress", "batch:", "trip", "account",
     ]
-    private static let codes = Array(1...31).compactMap { UnicodeScalar($0) }.map(Character.init)
+    /// Their codes and bytes, the longest first.
+    private static let packings: [(code: UInt8, bytes: [UInt8])] = beginnings.enumerated()
+        .map { (UInt8($0 + 1), Array($1.utf8)) }.sorted { $0.1.count > $1.1.count }
 
     static func pack(_ text: String) -> String {
-        guard
-            let number = beginnings.indices.filter({ text.utf8.starts(with: beginnings[$0].utf8) })
-                .max(by: { beginnings[$0].utf8.count < beginnings[$1].utf8.count })
-        else { return text }
-        return String(codes[number]) + String(Substring(text.utf8.dropFirst(beginnings[number].utf8.count)))
+        var text = text
+        let packed: String? = text.withUTF8 { bytes in
+            for (code, beginning) in packings where bytes.first == beginning[0] && bytes.starts(with: beginning) {
+                let rest = bytes[beginning.count...]
+                return String(unsafeUninitializedCapacity: rest.count + 1) { buffer in
+                    buffer[0] = code
+                    _ = buffer[1...].initialize(fromContentsOf: rest)
+                    return rest.count + 1
+                }
+            }
+            return nil
+        }
+        return packed ?? text
     }
 
     static func unpack(_ stored: String) -> String {
