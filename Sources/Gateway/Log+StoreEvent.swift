@@ -25,7 +25,7 @@ extension Log {
                 "store_migrating",
                 [
                     "from": .number(from), "to": .number(to),
-                    "hint": "it takes seconds per million rows; a stop undoes it, and the next start begins anew",
+                    "hint": "it may take minutes; a stop undoes it, and the next start begins anew",
                 ])
         case .recovered(let refused): info("store_recovered", ["refused": .number(refused)])
         case .failed(let error, let correlationID):

@@ -46,7 +46,7 @@ GROWING = {
 } | dict.fromkeys(
     ["GET /api/ops/delivery", f"{OPS_LOG}: state unconfirmed", f"{OPS_LOG}: a day old and unconfirmed",
      f"{OPS_LOG}: state expired"],
-    "reads what nobody has confirmed and has not expired, of which there is more",
+    "reads all unconfirmed notifications that have not expired, and a larger store has more",
 ) | dict.fromkeys(
     [f"{OPS_LOG}: state written", *(f"{OPS_LOG}: state {state} of a heavy driver" for state in (
         "created", "written", "confirmed", "acknowledged", "unconfirmed"))],

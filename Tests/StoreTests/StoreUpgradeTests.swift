@@ -42,10 +42,30 @@ import Threads
             try database.dump("SELECT COUNT(*), MAX(LENGTH(device)) FROM deliveries") == ["\(Self.count)|17"], "UUIDs are packed")
     }
 
+    /// The log line, and the message to the service manager, come from this event.
+    @Test func theWriterSaysThatItMigrates() throws {
+        _ = try open(upTo: 20)
+        let last = try #require(Schema.migrations.last?.version)
+        #expect(try eventsOfAStart(store) == [.migrating(from: 20, to: last)])
+        #expect(try eventsOfAStart(store) == [], "it is migrated")
+        #expect(try eventsOfAStart(TemporaryStore()) == [], "it is new")
+    }
+
+    private func eventsOfAStart(_ store: TemporaryStore) throws -> [StoreEvent] {
+        let harness = try WriterHarness(store)
+        harness.stop()
+        return harness.events.withLock { $0 }
+    }
+
+    private func open(upTo version: Int) throws -> Database {
+        try Database.open(
+            store.address, durability: .normal, now: noon,
+            migrations: Migrations(Schema.migrations.filter { $0.version <= version }))
+    }
+
     /// Notifications of a month to 1,000 drivers, each delivered to a phone and pushed.
     private func fill() throws {
-        let connection = try Database.open(
-            store.address, durability: .normal, now: noon, migrations: Migrations(Schema.migrations.filter { $0.version <= 20 }))
+        let connection = try open(upTo: 20)
         try connection.run("PRAGMA synchronous = OFF")
         try connection.transaction { () throws(DatabaseError) in
             let numbers = "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < \(Self.count))"

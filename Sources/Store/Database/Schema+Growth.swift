@@ -91,7 +91,7 @@ extension Schema {
             SELECT number, owner, device FROM deliveries WHERE (number, owner, device) > (?, ?, ?) \
             ORDER BY number, owner, device LIMIT 1000
             """)
-        // A server does not answer each of them.
+        // A server gets the updates of a page together, and answers once.
         let update = try database.connection.prepare(
             "UPDATE deliveries SET device = ? WHERE number = ? AND owner = ? AND device = ?")
         var last: (number: Int64, owner: String, device: [UInt8])? = (0, "", [])

@@ -49,7 +49,7 @@ def of_orders(store: Store) -> Iterator[tuple]:
 
 
 def newest(store: Store) -> Iterator[tuple]:
-    """Those of the last two days: nobody has confirmed them, but announcements to all drivers."""
+    """Those of the last two days: drivers have confirmed only the announcements to all of them."""
     aged = store.aged
     for index in range(aged.newest):
         number, at = aged.spread + index + 1, aged.newest_time(index)
