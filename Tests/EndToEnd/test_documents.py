@@ -37,7 +37,8 @@ MARKED = {"js", "tsx", "swift", "kotlin"}
 PATHS = [ROOT / "README.md", *sorted(ROOT.glob("docs/*.md"))]
 PAGES = {page.name: page for page in map(Page.read, PATHS) if page.name not in LEFT_OUT}
 BLOCKS = [block for page in PAGES.values() for block in page.blocks()]
-LINKING = list(map(Page.read, [*PATHS, ROOT / "ARCHITECTURE.md", ROOT / "SECURITY.md"]))
+LINKING = [Page.read(path) for path in [*sorted(ROOT.glob("*.md")), *sorted(ROOT.glob("[!.]*/**/*.md"))]
+           if path.parent.name != ".pytest_cache"]
 CONFIGURATIONS = [block for block in BLOCKS if block.language == "yaml"]
 
 
