@@ -136,7 +136,7 @@ growth: packages ## Print the bytes on the disk of a delivered and pushed notifi
 upgrade: packages ## Migrate a store with NOTIFICATIONS of version 20; print time, memory and space.
 	UPGRADE_NOTIFICATIONS=$(NOTIFICATIONS) swift test --disable-xctest --filter StoreUpgradeTests
 
-pictures: build $(PYTHON_READY) ## Let a fleet work for five minutes and picture the console, for the README.
+pictures: build $(PYTHON_READY) ## Let a fleet work for five minutes and picture the console, for the documents.
 	cd Tests/EndToEnd && $(abspath $(PYTHON)) pictures.py $(abspath docs/pictures)
 
 conformance: ## List the points of docs/protocol.md without a test.
