@@ -1,4 +1,6 @@
-# Build, run and test Fleetwire. `make run` and `make test` work in a fresh clone.
+# Build, run and test Fleetwire. `make run` and `make test` work in a fresh clone; `make` lists all targets.
+
+.DEFAULT_GOAL := help
 
 CONFIG ?= config/fleetwire.yaml
 BINARY := .build/release/fleetwire
@@ -23,10 +25,19 @@ CARS ?= 1000
 KILLS ?= 20
 # The seed of `make city`, `make hostile` and `make soak`; empty: a random one, which they print.
 SEED ?=
+# Parts of the names of Swift tests for `make unit`, such as StoreTests; empty: all.
+FILTER ?=
+# Arguments of pytest for `make e2e`, such as "test_data.py -k order"; empty: the selection below.
+TESTS ?=
 
 RELEASE := swift build -c release --static-swift-stdlib
 
-.PHONY: run build test unit e2e test-postgres test-cluster check lint format bench bench-base bench-cluster bench-latency sim crash city storm hostile soak aged growth upgrade pictures fuzz instructions conformance tsan asan packages clean
+.PHONY: help run build test unit e2e test-postgres test-cluster check lint format bench bench-latency bench-cluster \
+  bench-base sim crash city storm hostile soak aged growth upgrade pictures conformance fuzz instructions tsan asan man \
+  install packages clean
+
+help: ## List the targets.
+	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "%-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 run: build ## Start the gateway with the development configuration.
 	@echo "Try it from another terminal:"
@@ -42,14 +53,16 @@ build: packages ## Build the release binary.
 
 test: unit e2e ## Run all tests.
 
-unit: packages ## Run the Swift tests.
-	swift test --disable-xctest --parallel
+unit: packages ## Run the Swift tests, or FILTER.
+	swift test --disable-xctest --parallel $(FILTER:%=--filter %)
 
 # The tests that let nodes, the bus and the database fail, and what operators see of it.
 FAULT_TESTS := test_cluster_node_faults.py test_cluster_outages.py test_cluster_hostile.py test_cluster_metrics.py
 
-e2e: build $(PYTHON_READY) ## Run the end-to-end tests, but those of a cluster's faults.
-	cd Tests/EndToEnd && $(abspath $(PYTHON)) -m pytest -q -n 3 --dist loadfile --no-loadscope-reorder $(FAULT_TESTS:%=--ignore %)
+ALL_TESTS := -n 3 --dist loadfile --no-loadscope-reorder $(FAULT_TESTS:%=--ignore %)
+
+e2e: build $(PYTHON_READY) ## Run the end-to-end tests without those of a cluster's faults, or TESTS.
+	cd Tests/EndToEnd && $(abspath $(PYTHON)) -m pytest -q $(or $(TESTS),$(ALL_TESTS))
 
 # The tests of what the store keeps.
 POSTGRES_TESTS := test_fleet_*.py test_delivery*.py test_trip*.py test_accounts.py test_batch_dispatch.py test_codes.py
@@ -123,7 +136,7 @@ growth: packages ## Print the bytes on the disk of a delivered and pushed notifi
 upgrade: packages ## Migrate a store with NOTIFICATIONS of version 20; print time, memory and space.
 	UPGRADE_NOTIFICATIONS=$(NOTIFICATIONS) swift test --disable-xctest --filter StoreUpgradeTests
 
-pictures: build $(PYTHON_READY) ## Let a fleet work for five minutes and picture the console, for the README.
+pictures: build $(PYTHON_READY) ## Let a fleet work for five minutes and picture the console, for the documents.
 	cd Tests/EndToEnd && $(abspath $(PYTHON)) pictures.py $(abspath docs/pictures)
 
 conformance: ## List the points of docs/protocol.md without a test.

@@ -37,7 +37,8 @@ MARKED = {"js", "tsx", "swift", "kotlin"}
 PATHS = [ROOT / "README.md", *sorted(ROOT.glob("docs/*.md"))]
 PAGES = {page.name: page for page in map(Page.read, PATHS) if page.name not in LEFT_OUT}
 BLOCKS = [block for page in PAGES.values() for block in page.blocks()]
-LINKING = list(map(Page.read, [*PATHS, ROOT / "ARCHITECTURE.md", ROOT / "SECURITY.md"]))
+LINKING = [Page.read(path) for path in [*sorted(ROOT.glob("*.md")), *sorted(ROOT.glob("[!.]*/**/*.md"))]
+           if path.parent.name != ".pytest_cache"]
 CONFIGURATIONS = [block for block in BLOCKS if block.language == "yaml"]
 
 
@@ -104,6 +105,21 @@ def test_links_within_the_repository_are_valid(page):
                 path.exists() and (not anchor or anchor in Page.read(path).anchors())):
             broken.append(target)
     assert broken == []
+
+
+@pytest.mark.parametrize("name, lines", [("README.md", 170), ("ARCHITECTURE.md", 250), ("CONTRIBUTING.md", 90)])
+def test_the_first_pages_stay_short(name, lines):
+    """What does not fit has its place in docs/."""
+    assert len((ROOT / name).read_text().splitlines()) <= lines
+
+
+def test_the_index_lists_every_decision():
+    folder = ROOT / "docs/decisions"
+    listed = re.findall(r"\]\((\d{4}-[a-z0-9-]+\.md)\)", (folder / "README.md").read_text())
+    assert listed == sorted(path.name for path in folder.glob("[0-9]*.md"))
+    for name in listed:
+        headings = re.findall(r"^#+ (.*)$", (folder / name).read_text(), re.MULTILINE)
+        assert headings[0].startswith(f"{int(name[:4])}. ") and headings[1:] == ["Context", "Decision", "Consequences"]
 
 
 def test_exceptions_are_needed():
