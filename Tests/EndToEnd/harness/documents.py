@@ -104,7 +104,15 @@ class RepositoryGateway(Gateway):
         self.config.write_text(text)
         self.log_path = directory / "stderr.log"
         self.tls = None
-        self._start([".build/release/fleetwire", "serve", "--port", "0"], directory, {})
+        self.directory = directory
+        self._serve(0)
+
+    def _serve(self, port: int) -> None:
+        self._start([".build/release/fleetwire", "serve", "--port", str(port)], self.directory, {}, log_mode="ab")
+
+    def restart(self) -> None:
+        """Starts the gateway again, on the same port, after it was killed."""
+        self._serve(self.port)
 
 
 class PageShell:
