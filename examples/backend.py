@@ -10,7 +10,6 @@ Driver 42 has the password dana, and may subscribe to private-depot-north; the a
 
 import argparse
 import base64
-import binascii
 import contextlib
 import hashlib
 import hmac
@@ -75,7 +74,7 @@ class Backend(BaseHTTPRequestHandler):
         """Returns who asks, from the id and the password that HTTP's Basic authentication sends."""
         try:
             text = base64.b64decode(self.headers.get("Authorization", "").removeprefix("Basic "))
-        except binascii.Error:
+        except ValueError:
             text = b""
         driver, _, password = text.decode(errors="replace").partition(":")
         user = USERS.get(driver)

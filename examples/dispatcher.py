@@ -3,8 +3,8 @@
     pip install websockets
     python3 examples/dispatcher.py A-17 42
 
-Events only say when to ask: the gateway does not repeat what a dispatcher has missed, but its state has everything. So a
-lost connection loses nothing.
+Events only say when to ask: the gateway does not repeat what a dispatcher has missed, but its state has everything. So
+a lost connection loses nothing.
 """
 
 import argparse
@@ -89,7 +89,7 @@ class Dispatcher:
                     await socket.send('{"event":"pusher:pong","data":{}}')
                 case "pusher:error":
                     raise ConnectionError(data["message"])
-                case _ if data.get("driverId") == self.options.driver and await asyncio.to_thread(self.is_over):
+                case _ if (data or {}).get("driverId") == self.options.driver and await asyncio.to_thread(self.is_over):
                     return True
         return False
 

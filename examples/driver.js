@@ -1,5 +1,6 @@
-// A driver's app in a page, without an SDK. It may lose the network, the gateway and its token at any moment: it connects
-// again for ever, gets a new token when the old one is refused, repeats what had no answer, and shows once what comes twice.
+// A driver's app in a page, without an SDK. It may lose the network, the gateway and its token at any moment. It connects
+// again for ever, gets a new token when the old one is refused, repeats what had no answer, and shows once what comes
+// twice.
 "use strict";
 
 const query = new URLSearchParams(location.search);
@@ -105,7 +106,6 @@ async function receive(message, send) {
     case "pusher_internal:subscription_succeeded":
       attempts = 0;
       show(`Subscribed to ${channel}`);
-      await answer();
       break;
     case "pusher:ping":
       send("pusher:pong", {});
@@ -116,7 +116,7 @@ async function receive(message, send) {
       if (seen.has(data.notificationId)) break;
       seen.add(data.notificationId);
       showJob(data);
-      await answer();
+      answer();
   }
 }
 
@@ -133,21 +133,22 @@ function showJob(job) {
   unanswered.push([`/api/driver/jobs/${encodeURIComponent(job.bookingId)}/accept`, {}]);
 }
 
-/** Tells the gateway. What gets no answer stays for the next connection. */
+/** Tells the gateway, until it has answered everything. */
 async function answer() {
   if (isAnswering) return;
   isAnswering = true;
-  try {
-    for (; unanswered.length; unanswered.shift()) {
-      const { message } = await call(...unanswered[0]).catch((error) => {
-        if (error.isFinal) return error;
-        throw error;
-      });
+  while (unanswered.length) {
+    try {
+      const { message } = await call(...unanswered[0]);
       if (message) show(message);
+      unanswered.shift();
+    } catch (error) {
+      show(error.message);
+      if (error.isFinal) unanswered.shift();
+      else await new Promise((resolve) => setTimeout(resolve, retryMs * (0.5 + Math.random() / 2)));
     }
-  } finally {
-    isAnswering = false;
   }
+  isAnswering = false;
 }
 
 function show(text) {

@@ -90,7 +90,8 @@ def site(start_site):
 def post(url: str, body: str, headers: dict | None = None) -> tuple[int, str]:
     """Returns the status and the text of the answer."""
     try:
-        with urllib.request.urlopen(urllib.request.Request(url, body.encode(), headers or {}), timeout=TIMEOUT) as response:
+        request = urllib.request.Request(url, body.encode(), headers or {})
+        with urllib.request.urlopen(request, timeout=TIMEOUT) as response:
             return response.status, response.read().decode()
     except urllib.error.HTTPError as error:
         return error.code, error.read().decode()
@@ -99,7 +100,8 @@ def post(url: str, body: str, headers: dict | None = None) -> tuple[int, str]:
 # driver.py
 
 
-def test_the_driver_survives_an_outage_and_shows_each_job_once(site):
+def test_the_driver_survives_an_outage_and_shows_each_job_once(start_site):
+    site = start_site({"confirm_seconds: 5 ": "confirm_seconds: 1 "})  # so soon, the timeline has what is written
     driver = site.run_driver()
     driver.expect("subscribed to private-driver-42")
     site.assign("A-1")
@@ -131,7 +133,7 @@ def test_the_driver_survives_an_outage_and_shows_each_job_once(site):
 
 
 def test_the_driver_leaves_a_gateway_that_does_not_answer(site):
-    driver = site.run_driver("--silence-seconds", "1")
+    driver = site.run_driver("--silence-seconds", "0.5")
     driver.expect("subscribed to private-driver-42")
     site.gateway.freeze()
     driver.expect(AGAIN)
@@ -252,7 +254,7 @@ class Page:
 
     def __init__(self, browser, site: Site, folder: str, backend: str, password: str = "dana"):
         options = urllib.parse.urlencode({"gateway": site.gateway.url, "backend": backend, "retry-seconds": "0.2",
-                                          "silence-seconds": "1"})
+                                          "silence-seconds": "0.5"})
         self.tab = browser.open(f"{folder}/driver.html?{options}")
         self.sign_in(password)
 
@@ -279,6 +281,9 @@ def test_the_page_survives_an_outage_and_shows_each_job_once(site, closing, brow
     site.assign("A-1")
     page.wait_for_jobs("A-1")
     site.wait_until_accepted("A-1")
+    job = {"notificationId": page.tab.run("[...seen][0]"), "bookingReference": "A-1"}
+    repetition = json.dumps(json.dumps({"event": "job-assigned", "data": job}))
+    page.tab.run(f"socket.onmessage({{data: {repetition}}})")
 
     site.gateway.kill()
     page.tab.wait_for("attempts > 10", "ten attempts")
