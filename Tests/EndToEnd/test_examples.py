@@ -17,7 +17,7 @@ from harness.client import Client
 from harness.console_fixtures import browser  # noqa: F401
 from harness.documents import ROOT, RepositoryGateway
 from harness.examples import EXAMPLES, Program
-from harness.fleet import Caller, wait_until
+from harness.fleet import Caller, join, wait_until
 from harness.tokens import HS256, claims
 
 SECRET = yaml.safe_load((ROOT / "config/fleetwire.yaml").read_text())["auth"]["jwt"]["secret"]
@@ -172,20 +172,34 @@ def test_the_driver_says_what_is_wrong_and_goes_on(site):
 # dispatcher.py
 
 
-def test_the_dispatcher_sees_the_driver_accept_across_a_restart(site):
+def test_the_dispatcher_finds_out_what_it_has_missed(site, closing):
     dispatcher = site.run("dispatcher.py", "A-1", "42", "--url", site.gateway.url, "--retry-seconds", "0.2")
     dispatcher.expect("Driver assigned")
     dispatcher.expect("the notification is created")
     dispatcher.expect("the order is assigned")
     site.gateway.kill()
     dispatcher.expect(AGAIN)
+    dispatcher.freeze()
     site.gateway.restart()
-    driver = site.run_driver()
-    driver.expect("job-assigned A-1")
+    present = closing(Client.connect(site.gateway))
+    join(present, site.admin(), "private-admin-channel")
+    site.run_driver()
+    missed = {"delivery-updated", "job-accepted"}
+    while missed:
+        missed.discard(present.receive_any()["event"])
+    dispatcher.thaw()
     for text in ("the notification is confirmed", "the notification is received", "the order is accepted"):
         dispatcher.expect(text)
     assert dispatcher.wait() == 0
-    assert dispatcher.lines.count("Driver assigned") == 1
+    assert not any("already" in line for line in dispatcher.lines), "it has assigned the order twice"
+
+
+def test_the_dispatcher_sees_the_driver_accept(site):
+    dispatcher = site.run("dispatcher.py", "A-1", "42", "--url", site.gateway.url)
+    dispatcher.expect("the order is assigned")
+    site.run_driver()
+    dispatcher.expect("the order is accepted")
+    assert dispatcher.wait() == 0
 
 
 def test_the_dispatcher_ends_when_the_gateway_refuses(site):
