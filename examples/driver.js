@@ -1,6 +1,6 @@
-// A driver's app in a page, without an SDK. It may lose the network, the gateway and its token at any moment. It connects
-// again for ever, gets a new token when the old one is refused, repeats what had no answer, and shows once what comes
-// twice.
+// A driver's app in a page, without an SDK. It may lose the network, the gateway and its token at any moment. It
+// connects again for ever, gets a new token when the old one is refused, repeats what had no answer, and shows once
+// what comes twice.
 "use strict";
 
 const query = new URLSearchParams(location.search);
@@ -11,7 +11,7 @@ const retryMs = 1000 * (query.get("retry-seconds") ?? 15);
 const silenceMs = 1000 * (query.get("silence-seconds") ?? 20);
 
 // The gateway remembers what each device has got: a device must keep its name.
-localStorage.device ??= crypto.randomUUID();
+localStorage.device ??= `page-${Math.random().toString(36).slice(2)}`;
 
 let driver, password, token, socket, retry;
 let attempts = 0, isAnswering = false;
