@@ -30,7 +30,7 @@ from harness.hostile.alone import ALONE, perform_each
 from harness.hostile.attacks import ATTACKS, attack
 from harness.hostile.bursts import BURSTS, allow_many_connections, perform_all
 from harness.hostile.bystander import (Bystander, Floor, Observation, descriptors, resident_bytes,
-                                       tools_folder, unexcused, wait_for_descriptors)
+                                       unexcused, wait_for_descriptors)
 from harness.tokens import SECRET
 
 ATTACKERS, PART_MINUTES = 2, 5
@@ -198,12 +198,12 @@ def run_part(folder: Path, floor: Floor, tls: bool, names: list[str], seed: int,
     return part
 
 
-def perform_parts(tools: Path, attacks: list[str], minutes: float, parts: int, seed: int, folder: Path) -> list[str]:
+def perform_parts(attacks: list[str], minutes: float, parts: int, seed: int, folder: Path) -> list[str]:
     """Performs the attacks and prints a line for each part. Returns what is above its bound."""
     print("\nMilliseconds of the gateway's bystander (of the reference server's), and of a dispatcher's actions:\n\n"
           "| part | rounds | events | p50 | p99.9 | longest | stalls | actions | p50 | p99 | MiB | descriptors | faults | met |\n"
           + "|---" * 14 + "|", flush=True)
-    problems, floor = [], Floor(tools, folder)
+    problems, floor = [], Floor()
     try:
         for index in range(parts):
             part = run_part(folder / str(index), floor, index % 2 == 1, attacks, seed + index, minutes * 60 / parts)
@@ -219,7 +219,6 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--minutes", type=float, default=30)
     parser.add_argument("--seed", type=int, default=random.SystemRandom().randrange(2**32))
-    parser.add_argument("--tools", type=tools_folder, required=True, help="folder of the reference server, floor.c")
     parser.add_argument("attacks", nargs="*", metavar="ATTACK", help=f"default all: {', '.join([*BURSTS, *ALONE])}")
     parser.add_argument("--seconds", type=float, default=4, help="of each attack alone")
     options = parser.parse_args()
@@ -236,7 +235,7 @@ def main() -> int:
             allow_many_connections()
             problems += perform_each(Path(name), alone, options.seconds, options.seed)
         if attacks and options.minutes:
-            problems += perform_parts(options.tools, attacks, options.minutes, parts, options.seed, Path(name))
+            problems += perform_parts(attacks, options.minutes, parts, options.seed, Path(name))
     print("\n" + ("\n".join(problems) or "hostile: all bounds are met"))
     return 1 if problems else 0
 
