@@ -106,7 +106,7 @@ class Part:
     memory: list[int] = field(default_factory=list)  # after the first and the last round
     descriptors: list[int] = field(default_factory=list)  # before the first round, after the last
     seen: dict[str, Observation] = field(default_factory=dict)
-    dispatcher: Dispatcher | None = None
+    dispatcher: Dispatcher | None = None  # a soak has none
     problems: list[str] = field(default_factory=list)
 
     def attack(self, names: list[str], seed: int, seconds: float) -> None:
@@ -156,7 +156,8 @@ class Part:
         if self.descriptors[0] != self.descriptors[1]:
             found.append(f"descriptors: {self.descriptors[0]} before, {self.descriptors[1]} after")
         found += [f"the bystander's {name}: {count}" for name, count in self.seen["gateway"].faults().items()]
-        found += [f"{count} actions of the dispatcher got {status}" for status, count in self.dispatcher.refused.items()]
+        refused = self.dispatcher.refused if self.dispatcher else {}
+        found += [f"{count} actions of the dispatcher got {status}" for status, count in refused.items()]
         found += [f"{each.name} failed:\n{each.error}" for each in self.performed if each.error]
 
     def row(self) -> str:
