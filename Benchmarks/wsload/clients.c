@@ -7,7 +7,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-/* The clients that share one address: finding a free port takes long when few are left. */
+/* How many clients share an address: finding a free port takes long when few are left. */
 enum { ADDRESS_SHARE = 5000 };
 enum { INPUT = 1 << 20 };
 enum { TEXT = 1, CLOSE = 8, PING = 9, PONG = 10 };
@@ -263,7 +263,8 @@ void handle_client(long index, uint32_t events) {
 
 uint32_t *count_subscribers(void) {
     uint32_t *subscribers = allocate(options.channels, sizeof *subscribers);
-    for (long index = 0; index < options.clients; index++) subscribers[clients[index].channel] += clients[index].state == SUBSCRIBED;
+    for (long index = 0; index < options.clients; index++)
+        subscribers[clients[index].channel] += clients[index].state == SUBSCRIBED;
     return subscribers;
 }
 

@@ -57,8 +57,8 @@ struct usage server_usage(void) {
     text[fread(text, 1, sizeof text - 1, file)] = 0;
     fclose(file);
     char *fields = strrchr(text, ')'); /* ends the name of the process, which may contain anything */
-    if (!fields || sscanf(fields, ") %*c %*d %*d %*d %*d %*d %*u %*u %*u %*u %*u %lu %lu %*d %*d %*d %*d %*d %*d %*u %*u %ld",
-                          &user, &system, &pages) != 3)
+    static const char format[] = ") %*c %*d %*d %*d %*d %*d %*u %*u %*u %*u %*u %lu %lu %*d %*d %*d %*d %*d %*d %*u %*u %ld";
+    if (!fields || sscanf(fields, format, &user, &system, &pages) != 3)
         fail("cannot read %s", path);
     double ticks = (double)(user + system) / sysconf(_SC_CLK_TCK), exact = threads_seconds();
     return (struct usage){ticks > exact ? ticks : exact, (double)pages * sysconf(_SC_PAGESIZE)};

@@ -124,7 +124,8 @@ static void reconnect(struct publisher *publisher) {
 
 static void read_response(struct publisher *publisher) {
     char *response = publisher->response;
-    ssize_t received = receive(publisher->fd, publisher->tls, response + publisher->filled, RESPONSE - 1 - publisher->filled);
+    size_t room = RESPONSE - 1 - publisher->filled;
+    ssize_t received = receive(publisher->fd, publisher->tls, response + publisher->filled, room);
     if (received < 0) return;
     if (received == 0) return reconnect(publisher);
     response[publisher->filled += received] = 0;
