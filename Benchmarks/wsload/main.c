@@ -134,14 +134,15 @@ static void measure_clients(void) {
 }
 
 static void measure_events(void) {
-    uint32_t *subscribers = count_subscribers();
     if (options.publishing == NONE) return;
+    uint32_t *subscribers = count_subscribers();
     prepare_publishers();
     struct usage before = server_usage();
     uint64_t start = now();
     publish_all();
     measured.publish_s = (now() - start) / 1e9;
     measured.expected = expected_events(subscribers);
+    free(subscribers);
     wait_for_events(measured.expected);
     measured.publish_cpu = server_usage().cpu - before.cpu;
 }

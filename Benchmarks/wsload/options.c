@@ -22,14 +22,14 @@ static void print_usage(void) {
          "the events:\n"
          "  --pub http|post|none                 publish; send other requests; nothing (http)\n"
          "  --post-path P --post-body B --token T  the other requests, with a bearer token: %d in path or body is the\n"
-         "                                       request's number, %r that of a random client, %m a mark, which the\n"
-         "                                       body must have, and the event to one client, too\n"
+         "                                       request's number, %r that of a random client, %m a mark. The body must\n"
+         "                                       contain a mark, and the event of that request, too; one client gets it\n"
          "  --pub-conns N                        publishers, with one request in flight each (1)\n"
          "  --messages N | --duration S          how many (1000), or for how long\n"
          "  --rate N                             a second (0: as soon as a publisher is free)\n"
          "  --random                             to random channels, rather than to each in turn\n"
          "  --size N                             bytes of an event's data, 43 to 10000 (200)\n"
-         "  --warmup N                           each publisher's first events on a channel have no latency (0)");
+         "  --warmup N                           each publisher's first events on a channel are not in the latencies (0)");
     exit(0);
 }
 
