@@ -9,8 +9,6 @@ MANUAL := .build/fleetwire.1
 DESTDIR ?=
 PYTHON := .build/python/bin/python
 PYTHON_READY := .build/python/.ready
-# Directory of the load generator (wsload.c) and the reference server (floor.c) for `make bench`, `hostile` and `soak`.
-BENCH_TOOLS ?= ../shared/bench
 SECONDS_PER_FUZZER ?= 10
 ROUNDS ?= 200
 STOPS ?= 20
@@ -93,11 +91,11 @@ format: ## Format all Swift files.
 	swift format --in-place --recursive Sources Tests Package.swift
 
 bench: build ## Run the benchmarks and print their tables.
-	Benchmarks/run $(BINARY) $(BENCH_TOOLS)
+	Benchmarks/run $(BINARY)
 	python3 Benchmarks/push.py $(BINARY)
 	python3 Benchmarks/latency.py $(BINARY)
 
-bench-latency: build ## Print the latencies of `fleetwire bench` (two minutes; needs no other tool).
+bench-latency: build ## Print the latencies of `fleetwire bench` (two minutes).
 	python3 Benchmarks/latency.py $(BINARY)
 
 bench-cluster: build $(PYTHON_READY) ## Compare one, two and three nodes with a single gateway (nine minutes).
@@ -106,7 +104,7 @@ bench-cluster: build $(PYTHON_READY) ## Compare one, two and three nodes with a 
 # The revision before guaranteed delivery. With a later one, BENCH_LOADS may name actions, too.
 BASE ?= e44a37d
 bench-base: build ## Compare the speed of BASE, an earlier revision, with the present one, in interleaved runs.
-	Benchmarks/base $(BASE) $(BINARY) $(BENCH_TOOLS)
+	Benchmarks/base $(BASE) $(BINARY)
 
 sim: build ## Run the simulation with SEEDS seeds.
 	$(BINARY) simulate --seed 1 --seeds $(SEEDS)
@@ -122,10 +120,10 @@ storm: build $(PYTHON_READY) ## Let DRIVERS come back at once while notification
 	cd Tests/EndToEnd && $(abspath $(PYTHON)) storm.py --drivers $(DRIVERS)
 
 hostile: build $(PYTHON_READY) ## Attack the gateway for MINUTES; check that other clients do not notice.
-	cd Tests/EndToEnd && $(abspath $(PYTHON)) hostile.py --minutes $(MINUTES) $(SEED:%=--seed %) --tools $(abspath $(BENCH_TOOLS))
+	cd Tests/EndToEnd && $(abspath $(PYTHON)) hostile.py --minutes $(MINUTES) $(SEED:%=--seed %)
 
 soak: build $(PYTHON_READY) ## Load the gateway for MINUTES, then connect 15,000 clients ten times; check memory and loss.
-	cd Tests/EndToEnd && $(abspath $(PYTHON)) soak.py --minutes $(MINUTES) $(SEED:%=--seed %) --tools $(abspath $(BENCH_TOOLS))
+	cd Tests/EndToEnd && $(abspath $(PYTHON)) soak.py --minutes $(MINUTES) $(SEED:%=--seed %)
 
 aged: build $(PYTHON_READY) ## Run everything on a store of a year with ROWS rows; print the slowest of each, and fail above a bound.
 	cd Tests/EndToEnd && $(abspath $(PYTHON)) aged.py --rows $(ROWS)
