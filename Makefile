@@ -1,14 +1,16 @@
-# Build, run and test Fleetwire. `make run` and `make test` work in a fresh clone.
+# Build, run and test Fleetwire. `make run` and `make test` work in a fresh clone; `make` lists all targets.
+
+.DEFAULT_GOAL := help
 
 CONFIG ?= config/fleetwire.yaml
 BINARY := .build/release/fleetwire
+# The program that the tests use: optimised, with assertions, and with constants of time that a test may divide.
+TEST_BINARY := .build/debug/fleetwire
 MANUAL := .build/fleetwire.1
 # `make install` puts all files below this directory.
 DESTDIR ?=
 PYTHON := .build/python/bin/python
 PYTHON_READY := .build/python/.ready
-# Directory of the load generator (wsload.c) and the reference server (floor.c) for `make bench`, `hostile` and `soak`.
-BENCH_TOOLS ?= ../shared/bench
 SECONDS_PER_FUZZER ?= 10
 ROUNDS ?= 200
 STOPS ?= 20
@@ -23,10 +25,19 @@ CARS ?= 1000
 KILLS ?= 20
 # The seed of `make city`, `make hostile` and `make soak`; empty: a random one, which they print.
 SEED ?=
+# Parts of the names of Swift tests for `make unit`, such as StoreTests; empty: all.
+FILTER ?=
+# Arguments of pytest for `make e2e`, such as "test_data.py -k order"; empty: the selection below.
+TESTS ?=
 
 RELEASE := swift build -c release --static-swift-stdlib
 
-.PHONY: run build test unit e2e test-postgres test-cluster check lint format bench bench-base bench-cluster bench-latency sim crash city storm hostile soak aged growth upgrade pictures fuzz instructions conformance tsan asan packages clean
+.PHONY: help run build test-build test unit e2e test-slow test-postgres test-cluster check lint format bench bench-latency bench-cluster \
+  bench-base sim crash city storm hostile soak aged growth upgrade pictures conformance fuzz instructions tsan asan man \
+  install packages test-packages clean
+
+help: ## List the targets.
+	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "%-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 run: build ## Start the gateway with the development configuration.
 	@echo "Try it from another terminal:"
@@ -40,16 +51,26 @@ run: build ## Start the gateway with the development configuration.
 build: packages ## Build the release binary.
 	@$(RELEASE)
 
-test: unit e2e ## Run all tests.
+test-build: test-packages ## Build the tests, and the program that they use.
+	swift build --build-tests
 
-unit: packages ## Run the Swift tests.
-	swift test --disable-xctest --parallel
+# End-to-end tests wait more than they compute, Swift tests only compute: they run side by side.
+test: test-build $(PYTHON_READY) ## Run all tests.
+	+$(MAKE) -j 2 --output-sync=target --old-file=test-build unit e2e
+
+unit: test-build ## Run the Swift tests, or FILTER.
+	swift test --skip-build --disable-xctest --parallel $(FILTER:%=--filter %)
 
 # The tests that let nodes, the bus and the database fail, and what operators see of it.
 FAULT_TESTS := test_cluster_node_faults.py test_cluster_outages.py test_cluster_hostile.py test_cluster_metrics.py
 
-e2e: build $(PYTHON_READY) ## Run the end-to-end tests, but those of a cluster's faults.
-	cd Tests/EndToEnd && $(abspath $(PYTHON)) -m pytest -q -n 3 --dist loadfile --no-loadscope-reorder $(FAULT_TESTS:%=--ignore %)
+ALL_TESTS := -n 3 --dist loadfile --no-loadscope-reorder $(FAULT_TESTS:%=--ignore %)
+
+e2e: test-build $(PYTHON_READY) ## Run the end-to-end tests without those of a cluster's faults, or TESTS.
+	cd Tests/EndToEnd && FLEETWIRE_BINARY=$(abspath $(TEST_BINARY)) $(abspath $(PYTHON)) -m pytest -q $(or $(TESTS),$(ALL_TESTS))
+
+test-slow: build $(PYTHON_READY) ## Run the tests that divide constants of time on the release binary, undivided.
+	cd Tests/EndToEnd && $(abspath $(PYTHON)) -m pytest -q -n 4 --dist load $$(grep -l '^TIMING_DIVISOR' test_*.py)
 
 # The tests of what the store keeps.
 POSTGRES_TESTS := test_fleet_*.py test_delivery*.py test_trip*.py test_accounts.py test_batch_dispatch.py test_codes.py
@@ -79,12 +100,12 @@ lint: ## Check the formatting, the declared imports, that input is read as bytes
 format: ## Format all Swift files.
 	swift format --in-place --recursive Sources Tests Package.swift
 
-bench: build ## Run the benchmarks and print their tables.
-	Benchmarks/run $(BINARY) $(BENCH_TOOLS)
+bench: build test-packages ## Run the benchmarks and print their tables.
+	Benchmarks/run $(BINARY)
 	python3 Benchmarks/push.py $(BINARY)
 	python3 Benchmarks/latency.py $(BINARY)
 
-bench-latency: build ## Print the latencies of `fleetwire bench` (two minutes; needs no other tool).
+bench-latency: build test-packages ## Print the latencies of `fleetwire bench` (two minutes).
 	python3 Benchmarks/latency.py $(BINARY)
 
 bench-cluster: build $(PYTHON_READY) ## Compare one, two and three nodes with a single gateway (nine minutes).
@@ -92,8 +113,8 @@ bench-cluster: build $(PYTHON_READY) ## Compare one, two and three nodes with a 
 
 # The revision before guaranteed delivery. With a later one, BENCH_LOADS may name actions, too.
 BASE ?= e44a37d
-bench-base: build ## Compare the speed of BASE, an earlier revision, with the present one, in interleaved runs.
-	Benchmarks/base $(BASE) $(BINARY) $(BENCH_TOOLS)
+bench-base: build test-packages ## Compare the speed of BASE, an earlier revision, with the present one, in interleaved runs.
+	Benchmarks/base $(BASE) $(BINARY)
 
 sim: build ## Run the simulation with SEEDS seeds.
 	$(BINARY) simulate --seed 1 --seeds $(SEEDS)
@@ -109,38 +130,38 @@ storm: build $(PYTHON_READY) ## Let DRIVERS come back at once while notification
 	cd Tests/EndToEnd && $(abspath $(PYTHON)) storm.py --drivers $(DRIVERS)
 
 hostile: build $(PYTHON_READY) ## Attack the gateway for MINUTES; check that other clients do not notice.
-	cd Tests/EndToEnd && $(abspath $(PYTHON)) hostile.py --minutes $(MINUTES) $(SEED:%=--seed %) --tools $(abspath $(BENCH_TOOLS))
+	cd Tests/EndToEnd && $(abspath $(PYTHON)) hostile.py --minutes $(MINUTES) $(SEED:%=--seed %)
 
 soak: build $(PYTHON_READY) ## Load the gateway for MINUTES, then connect 15,000 clients ten times; check memory and loss.
-	cd Tests/EndToEnd && $(abspath $(PYTHON)) soak.py --minutes $(MINUTES) $(SEED:%=--seed %) --tools $(abspath $(BENCH_TOOLS))
+	cd Tests/EndToEnd && $(abspath $(PYTHON)) soak.py --minutes $(MINUTES) $(SEED:%=--seed %)
 
 aged: build $(PYTHON_READY) ## Run everything on a store of a year with ROWS rows; print the slowest of each, and fail above a bound.
 	cd Tests/EndToEnd && $(abspath $(PYTHON)) aged.py --rows $(ROWS)
 
-growth: packages ## Print the bytes on the disk of a delivered and pushed notification, and fail if there are too many.
+growth: test-packages ## Print the bytes on the disk of a delivered and pushed notification, and fail if there are too many.
 	swift test --disable-xctest --filter GrowthTests
 
-upgrade: packages ## Migrate a store with NOTIFICATIONS of version 20; print time, memory and space.
+upgrade: test-packages ## Migrate a store with NOTIFICATIONS of version 20; print time, memory and space.
 	UPGRADE_NOTIFICATIONS=$(NOTIFICATIONS) swift test --disable-xctest --filter StoreUpgradeTests
 
-pictures: build $(PYTHON_READY) ## Let a fleet work for five minutes and picture the console, for the README.
+pictures: build $(PYTHON_READY) ## Let a fleet work for five minutes and picture the console, for the documents.
 	cd Tests/EndToEnd && $(abspath $(PYTHON)) pictures.py $(abspath docs/pictures)
 
 conformance: ## List the points of docs/protocol.md without a test.
 	@dev/conformance
 
-fuzz: packages ## Run each fuzzer for SECONDS_PER_FUZZER seconds.
+fuzz: test-packages ## Run each fuzzer for SECONDS_PER_FUZZER seconds.
 	Tests/Fuzz/run.sh $(SECONDS_PER_FUZZER)
 
-instructions: packages ## Count the instructions of each parser, or PARSERS, on an ordinary input and on those that cost most.
+instructions: test-packages ## Count the instructions of each parser, or PARSERS, on an ordinary input and on those that cost most.
 	dev/instructions $(PARSERS)
 
-tsan: packages $(PYTHON_READY) ## Run unit and end-to-end tests under ThreadSanitizer.
+tsan: test-packages $(PYTHON_READY) ## Run unit and end-to-end tests under ThreadSanitizer.
 	swift test --disable-xctest --sanitize=thread --scratch-path .build-tsan
 	swift build --sanitize=thread --scratch-path .build-tsan --product fleetwire
 	cd Tests/EndToEnd && FLEETWIRE_BINARY=$(abspath .build-tsan/debug/fleetwire) $(abspath $(PYTHON)) -m pytest -q
 
-asan: packages $(PYTHON_READY) ## Run unit and end-to-end tests under AddressSanitizer.
+asan: test-packages $(PYTHON_READY) ## Run unit and end-to-end tests under AddressSanitizer.
 	swift test --disable-xctest --sanitize=address --scratch-path .build-asan
 	swift build --sanitize=address --scratch-path .build-asan --product fleetwire
 	cd Tests/EndToEnd && ASAN_OPTIONS=quarantine_size_mb=1 LSAN_OPTIONS=print_suppressions=0:suppressions=$(abspath Tests/EndToEnd/leaks.txt) FLEETWIRE_BINARY=$(abspath .build-asan/debug/fleetwire) $(abspath $(PYTHON)) -m pytest -q
@@ -153,10 +174,13 @@ install: ## Install what `make man` has built, as root: the program, its manual 
 	install -D -m 644 $(MANUAL) $(DESTDIR)/usr/local/share/man/man1/fleetwire.1
 	install -D -m 644 deploy/systemd/fleetwire.service $(DESTDIR)/etc/systemd/system/fleetwire.service
 
-packages: ## Install missing Debian packages.
-	@dev/packages
+packages: ## Install the Debian packages that building and running need, if they are missing.
+	@dev/packages build
 
-$(PYTHON_READY): Tests/EndToEnd/requirements.txt | packages
+test-packages: ## Install those of the tests and benchmarks, too.
+	@dev/packages test
+
+$(PYTHON_READY): Tests/EndToEnd/requirements.txt | test-packages
 	python3 -m venv .build/python
 	$(PYTHON) -m pip install --quiet --disable-pip-version-check -r $<
 	@touch $@

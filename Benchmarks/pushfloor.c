@@ -56,15 +56,24 @@ static void start(CURLM *multi, CURL *easy) {
     curl_multi_add_handle(multi, easy);
 }
 
-static void finish(CURLM *multi, CURLMsg *message) {
+/* Returns 0 if the request must be sent again: libcurl resets streams that nghttpd has answered early, and nghttpd ends a
+ * connection with too many of them. */
+static int finish(CURLM *multi, CURLMsg *message) {
     struct curl_slist *headers = NULL;
     long status = 0;
+    if (message->data.result == CURLE_SEND_ERROR) {
+        CURL *easy = message->easy_handle;
+        curl_multi_remove_handle(multi, easy);
+        curl_multi_add_handle(multi, easy);
+        return 0;
+    }
     if (message->data.result != CURLE_OK) fail(curl_easy_strerror(message->data.result));
     curl_easy_getinfo(message->easy_handle, CURLINFO_RESPONSE_CODE, &status);
     if (status != 200) fail("a response status is not 200");
     curl_easy_getinfo(message->easy_handle, CURLINFO_PRIVATE, &headers);
     curl_multi_remove_handle(multi, message->easy_handle);
     curl_slist_free_all(headers);
+    return 1;
 }
 
 int main(int argument_count, char **arguments) {
@@ -89,8 +98,9 @@ int main(int argument_count, char **arguments) {
         while (idle_count && started < count && started <= 2 * completed) start(multi, idle[--idle_count]);
         curl_multi_perform(multi, &number);
         while ((message = curl_multi_info_read(multi, &number))) {
-            idle[idle_count++] = message->easy_handle;
-            finish(multi, message);
+            CURL *easy = message->easy_handle;
+            if (!finish(multi, message)) continue;
+            idle[idle_count++] = easy;
             completed++;
         }
         curl_multi_poll(multi, NULL, 0, 1000, NULL);

@@ -1,3 +1,4 @@
+import Primitives
 import PusherProtocol
 
 /// Which nodes have the same view of their shares as this node, since the set of nodes has changed, or a report was lost.
@@ -5,9 +6,6 @@ import PusherProtocol
 /// While nodes come and go, a keeper has the shares of some nodes and not of others, and would tell edges that are none. It
 /// tells nothing until all have compared: each names the digest of what it has reported.
 struct Agreement {
-    /// Edges are not told so soon after the set of nodes has changed, in milliseconds: a node that comes hears of the others one
-    /// after the other.
-    static let settling: Int64 = 500
 
     private var agreed: Set<Epoch> = []
     /// Since when a node's digest has differed, or when the node was asked last.
@@ -36,7 +34,7 @@ struct Agreement {
     }
 
     /// Whether the set of nodes has not changed for a while.
-    func isSettled(at now: Int64) -> Bool { now - changedAt >= Self.settling }
+    func isSettled(at now: Int64) -> Bool { now - changedAt >= Timing.keeperSettling }
 
     /// A node has named the digest of its shares.
     /// - Returns: whether it must report all of them: it differs for so long that no report can be under way.

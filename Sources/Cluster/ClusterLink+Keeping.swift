@@ -1,12 +1,9 @@
 import FanOut
+import Primitives
 import PusherProtocol
 
 /// Edges and sums are decided by one node per channel, its keeper. This part is that of keepers.
 extension ClusterLink {
-    /// How often the counts of large channels are told, in milliseconds.
-    static let countInterval: Int64 = 5_000
-    /// How often old facts are looked for, in milliseconds: that takes a while. With many channels it is done less often.
-    private static let sweepInterval: Int64 = 2_000
 
     private func keeps(_ key: ChannelKey) -> Bool { keepers(of: key).first == node.epoch }
 
@@ -152,7 +149,7 @@ extension ClusterLink {
 
     mutating func tickShares(_ outputs: inout [Output]) {
         let withLargeCounts = now >= countsAt
-        if withLargeCounts { countsAt = now + Self.countInterval }
+        if withLargeCounts { countsAt = now + Timing.keeperCountInterval }
         if kept.hasDue, mayTell() {
             let (me, present) = (node.epoch, nodes)
             for key in kept.due(at: withLargeCounts ? .max : now) where Keepers(of: key, among: present).first == me {
@@ -163,7 +160,7 @@ extension ClusterLink {
     }
 
     private mutating func forgetOldShares() {
-        sweepAt = now + max(Self.sweepInterval, Int64(kept.count / 10))
+        sweepAt = now + max(Timing.keeperSweepInterval, Int64(kept.count / 10))
         let (me, present) = (node.epoch, nodes)
         kept.forgetOld(at: now, me: me, living: Set(present)) { Keepers(of: $0, among: present) }
     }

@@ -1,4 +1,5 @@
 import FanOut
+import Primitives
 import PusherProtocol
 
 /// This node's part in the cluster: which channels it hears, who else lives, whose members it has copies of. A pure value:
@@ -210,7 +211,7 @@ package struct ClusterLink {
         if self.now - heartbeatAt >= heartbeatMilliseconds { sendHeartbeat(&outputs) }
         for token in interests.overdue(at: self.now) {
             interests[token]?.askedAt = nil
-            interests[token]?.members?.giveUp(askedUntil: self.now - Interests.patience)
+            interests[token]?.members?.giveUp(askedUntil: self.now - Timing.interestPatience)
             release(token, &outputs)
         }
         for token in interests.expired(at: self.now) { leave(token, &outputs) }
@@ -238,6 +239,6 @@ package struct ClusterLink {
 
     /// A keeper may have noticed nothing since it was cut off, and others wait for it; then its facts wait to be told.
     private static func noChannels(_ heartbeatMilliseconds: Int64) -> KeptChannels {
-        KeptChannels(memory: (Membership.heartbeatsMissed + 1) * heartbeatMilliseconds + KeptChannel.absence)
+        KeptChannels(memory: (Membership.heartbeatsMissed + 1) * heartbeatMilliseconds + Timing.keeperAbsence)
     }
 }

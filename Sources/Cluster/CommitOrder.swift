@@ -1,10 +1,10 @@
+import Primitives
+
 /// Puts the commits of all nodes into one order: that of their positions in the cluster's log.
 ///
 /// The bus is faster than the log, and keeps the order of each sender only. A commit that comes before its predecessor is
 /// held back; if that does not come soon, it is read from the log.
 package struct CommitOrder: Sendable {
-    /// How long a commit waits for its predecessor, in milliseconds.
-    package static let patience: Int64 = 200
     /// The most commits that are held back. Those beyond are read from the log.
     static let heldMax = 1_000
 
@@ -44,9 +44,9 @@ package struct CommitOrder: Sendable {
     }
 
     /// Whether the log is to be read, because a commit has been missing for too long. True at most once per
-    /// ``patience``.
+    /// ``Timing/commitOrderPatience``.
     package mutating func needsLog(at now: Int64) -> Bool {
-        guard let since = missingSince, now - since >= Self.patience else { return false }
+        guard let since = missingSince, now - since >= Timing.commitOrderPatience else { return false }
         missingSince = now
         return true
     }

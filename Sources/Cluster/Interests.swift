@@ -1,14 +1,10 @@
 import FanOut
+import Primitives
 import PusherProtocol
 
 /// The channels whose subjects this node is subscribed to: those with local subscribers, and those whose last one left a
 /// moment ago. Each has a token, by which the bus names it.
 struct Interests {
-    /// How long a subscription may wait for the server's acknowledgement and for other nodes' members, in milliseconds.
-    static let patience: Int64 = 1_000
-    /// How long the subject of a channel without subscribers stays subscribed, in milliseconds, so that clients who come and
-    /// go cost nothing.
-    static let linger: Int64 = 5_000
 
     struct Key: Hashable {
         let app: AppIndex
@@ -109,7 +105,7 @@ struct Interests {
     /// Those that have been idle for long.
     func expired(at now: Int64) -> [UInt64] {
         idle.filter { token in
-            byToken[token].map { $0.waiting.isEmpty && now - ($0.idleSince ?? now) >= Self.linger } ?? false
+            byToken[token].map { $0.waiting.isEmpty && now - ($0.idleSince ?? now) >= Timing.interestLinger } ?? false
         }.sorted()
     }
 
@@ -120,8 +116,8 @@ struct Interests {
     func overdue(at now: Int64) -> [UInt64] {
         notReady.filter { token in
             guard let interest = byToken[token] else { return false }
-            return now - (interest.askedAt ?? .max) >= Self.patience
-                || interest.members?.asked.contains { now - $0.value >= Self.patience } == true
+            return now - (interest.askedAt ?? .max) >= Timing.interestPatience
+                || interest.members?.asked.contains { now - $0.value >= Timing.interestPatience } == true
         }.sorted()
     }
 

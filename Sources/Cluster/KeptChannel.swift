@@ -37,11 +37,8 @@ enum ChannelEdge: Equatable {
 /// An edge is no event that could be lost, but a difference: between what holds and what was told last. So whatever
 /// was lost, delayed or decided elsewhere meanwhile, the right edge follows as soon as the shares are right.
 struct KeptChannel {
-    /// The end of a subscription or a membership is told this many milliseconds later, if it still holds (protocol point
-    /// V5). The keeper waits, not its queue of webhooks: another node may keep the channel by then.
-    static let absence: Int64 = 3_000
     /// A channel with at most this many subscribers gets its new count at each change; a larger one at most once per
-    /// ``ClusterLink/countInterval`` (protocol point N1).
+    /// ``Timing/keeperCountInterval`` (protocol point N1).
     static let largestUnthrottledCount = 100
 
     private struct Told {
@@ -235,7 +232,7 @@ struct KeptChannel {
     private func isRipe(_ told: Told?, _ now: Int64) -> Bool { Self.ripeAt(told) <= now }
 
     /// When an absence may be told.
-    private static func ripeAt(_ told: Told?) -> Int64 { told?.changedAt.map { $0 + absence } ?? .min }
+    private static func ripeAt(_ told: Told?) -> Int64 { told?.changedAt.map { $0 + Timing.keeperAbsence } ?? .min }
 
     private var occupancyWakeAt: Int64 {
         guard isOccupancyDue else { return .max }

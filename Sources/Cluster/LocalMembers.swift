@@ -4,10 +4,6 @@ import PusherProtocol
 /// The members of presence channels that are connected to this node, with versions, by which other nodes notice that they
 /// have lost a change.
 struct LocalMembers {
-    /// How long heartbeats name the version of a channel that has changed, in milliseconds.
-    private static let announced: Int64 = 10_000
-    /// How long the version of a channel without members is kept, in milliseconds.
-    private static let memory: Int64 = 60_000
 
     private struct Channel {
         var version: UInt64
@@ -59,13 +55,14 @@ struct LocalMembers {
 
     /// The versions that heartbeats name, in the order in which the channels were added.
     mutating func recentVersions(at now: Int64) -> [PresenceVersion] {
-        recent = recent.filter { channel in channels[channel].map { now - $0.changedAt <= Self.announced } ?? false }
+        recent = recent.filter { channel in channels[channel].map { now - $0.changedAt <= Timing.memberVersionAnnounced } ?? false
+        }
         return recent.map { PresenceVersion(channel: $0, version: channels[$0]?.version ?? 0) }
             .sorted { $0.version < $1.version }
     }
 
     mutating func tick(at now: Int64) {
-        for channel in empty where now - (channels[channel]?.changedAt ?? now) >= Self.memory {
+        for channel in empty where now - (channels[channel]?.changedAt ?? now) >= Timing.memberVersionKept {
             channels[channel] = nil
             empty.remove(channel)
         }

@@ -1,3 +1,5 @@
+import Primitives
+
 /// Which nodes live, by their heartbeats.
 ///
 /// While this node has no connection to the bus, it declares no node dead: it would hear none of them. After each
@@ -61,16 +63,12 @@ package struct Membership: Sendable {
     /// Whether a node that nobody hears may have connections.
     package var hasLost: Bool { !lost.isEmpty }
 
-    /// After an outage of the bus, the other nodes may need so long to connect again, in milliseconds: their attempts are at
-    /// most ten seconds apart.
-    private static let reconnectMilliseconds: Int64 = 11_000
-
     /// The connection to the bus is there.
     package mutating func connected(at now: Int64) {
         let isAgain = wasConnected
         wasConnected = true
         resume(at: now)
-        grace = isAgain ? Self.reconnectMilliseconds : 0
+        grace = isAgain ? Timing.busReconnectMax : 0
     }
 
     /// This node was frozen: what the others have sent meanwhile is yet to be read.

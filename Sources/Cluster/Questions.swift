@@ -1,7 +1,7 @@
+import Primitives
+
 /// Questions to other nodes that wait for their answers.
 package struct Questions: Sendable {
-    /// How long an answer may take, in milliseconds.
-    package static let patience: Int64 = 1_000
 
     /// What became of a question.
     package struct Result: Equatable, Sendable {
@@ -37,7 +37,8 @@ package struct Questions: Sendable {
         let mayBeElsewhere = endsWithFirst && !haveAllBeenAsked
         guard !nodes.isEmpty else { return (ticket, Result(ticket: ticket, answers: [], isComplete: !mayBeElsewhere)) }
         questions[ticket] = Question(
-            waiting: Set(nodes), deadline: now + Self.patience, endsWithFirst: endsWithFirst, mayBeElsewhere: mayBeElsewhere)
+            waiting: Set(nodes), deadline: now + Timing.questionPatience, endsWithFirst: endsWithFirst,
+            mayBeElsewhere: mayBeElsewhere)
         return (ticket, nil)
     }
 

@@ -1,9 +1,9 @@
+import Primitives
+
 /// Puts the parts of long messages together, by sender.
 struct ReceivedParts {
     /// A longer message is discarded.
     static let bytesMax = 1 << 26
-    /// A message is discarded if its next part has not come after so many milliseconds.
-    private static let patience: Int64 = 10_000
 
     private struct Incomplete {
         let number: UInt64
@@ -34,7 +34,7 @@ struct ReceivedParts {
     }
 
     mutating func tick(at now: Int64) {
-        if !incomplete.isEmpty { incomplete = incomplete.filter { now - $0.value.at < Self.patience } }
+        if !incomplete.isEmpty { incomplete = incomplete.filter { now - $0.value.at < Timing.messagePartPatience } }
     }
 
     mutating func forget(_ sender: Epoch) { incomplete[sender] = nil }

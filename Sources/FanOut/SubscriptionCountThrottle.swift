@@ -1,10 +1,10 @@
+import Primitives
+
 /// Decides when `subscription_count` is sent (protocol point N1): in a small channel at every change, in a large
 /// channel at most once every five seconds.
 struct SubscriptionCountThrottle {
     /// A channel with at most this many subscribers is small: it gets an event at every change.
     static let largestUnthrottledCount = 100
-    /// The minimum time between two counts of a large channel, in milliseconds.
-    private static let interval: Int64 = 5_000
 
     /// Large channels whose count has changed since it was last sent.
     var due: [ChannelSlot] = []
@@ -16,7 +16,7 @@ struct SubscriptionCountThrottle {
     ///   due; a count that becomes due during it is sent when the next interval starts.
     mutating func startInterval(at now: Int64) -> Bool {
         guard now >= next else { return false }
-        next = now + Self.interval
+        next = now + Timing.subscriptionCountInterval
         return !due.isEmpty
     }
 

@@ -3,6 +3,7 @@ import Configuration
 import FleetRules
 import Observability
 import OneTimeCodes
+import Primitives
 import SMS
 import Store
 import Threads
@@ -33,8 +34,6 @@ final class CodeDispatch: Sendable {
     private struct Receiver {
         let finished: @Sendable (CodeMessage, SMSOutcome) -> Bool
     }
-
-    private static let reportInterval: Int64 = 60_000
 
     private let state = Lock(State())
     private let receiver = Lock<Receiver?>(nil)
@@ -116,7 +115,7 @@ final class CodeDispatch: Sendable {
         for (limit, refusals) in counts.limited.sorted(by: { $0.key.rawValue < $1.key.rawValue }) {
             let isDue = state.withLock { state in
                 guard now >= state.reportAt[limit] ?? 0 else { return false }
-                state.reportAt[limit] = now + Self.reportInterval
+                state.reportAt[limit] = now + Timing.codeReportInterval
                 return true
             }
             if isDue { report(limit, prefix: refusals.prefix) }

@@ -1,8 +1,9 @@
+import Primitives
+
 /// A condition that comes and goes at short intervals, such as accepting that pauses and resumes at the descriptor
 /// limit. It is logged once per episode. An episode ends when the condition has not been seen for
-/// ``quietSeconds``.
+/// ``Timing/episodeQuiet``.
 struct Episode {
-    static let quietSeconds = 10
 
     /// The second at which the condition was last seen.
     private var lastSeen: Int?
@@ -20,6 +21,6 @@ struct Episode {
     }
 
     private func isOpen(at second: Int) -> Bool {
-        lastSeen.map { second - $0 <= Self.quietSeconds } ?? false
+        lastSeen.map { second - $0 <= Int(Timing.episodeQuiet / 1_000) } ?? false
     }
 }

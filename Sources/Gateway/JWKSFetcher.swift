@@ -1,6 +1,7 @@
 import HTTPClient
 import JWT
 import Observability
+import Primitives
 import Server
 import Threads
 
@@ -9,8 +10,6 @@ import Threads
 final class JWKSFetcher: Sendable {
     /// The largest number of requests that may wait; further ones get 503.
     private static let capacity = 1_024
-    /// The longest time that one fetch may take.
-    private static let timeoutSeconds = 5
 
     /// A request whose token needs a key that was unknown.
     private struct WaitingRequest {
@@ -103,7 +102,7 @@ extension JWKSFetcher {
             do {
                 let request = HTTPClientRequest(.get, url)
                 let response = try HTTPClient.sendAuthenticated(
-                    request, timeoutSeconds: JWKSFetcher.timeoutSeconds, isCancelled: isStopping)
+                    request, timeoutSeconds: max(1, Int(Timing.keyFetchMax / 1_000)), isCancelled: isStopping)
                 guard response.status == 200 else { return failed("HTTP \(response.status)") }
                 let change = try keyCache.store(response.body, for: issuer)
                 if change != .none { log.info("token_keys_changed", ["url": .text(url)]) }

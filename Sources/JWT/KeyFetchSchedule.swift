@@ -1,3 +1,5 @@
+import Primitives
+
 /// Decides when the keys of one issuer are fetched. Times are seconds on the monotonic clock.
 ///
 /// They are fetched when the issuer's document is no longer fresh, because only then a withdrawn key is noticed, and when a
@@ -22,10 +24,6 @@ package struct KeyFetchSchedule: Sendable {
         case failed
     }
 
-    /// The shortest time between two fetches for unknown keys of which the first brought no new key.
-    static let secondsBetweenFetches: Int64 = 60
-    /// The shortest time between a fetch that failed and the next: the issuer may be back at any moment.
-    static let secondsAfterFailure: Int64 = 5
     /// How long a document is fresh if the issuer does not say so (`Cache-Control: max-age`).
     static let freshSeconds: Int64 = 600
     /// The bounds of what the issuer says.
@@ -51,12 +49,12 @@ package struct KeyFetchSchedule: Sendable {
         case .newKeys(let maxAge), .noNewKeys(let maxAge):
             let range = Self.freshSecondsRange
             refreshAt = start + min(max(maxAge ?? Self.freshSeconds, range.lowerBound), range.upperBound)
-        case .failed: refreshAt = max(refreshAt, start + Self.secondsAfterFailure)
+        case .failed: refreshAt = max(refreshAt, start + Timing.keyFetchPauseAfterFailure / 1_000)
         }
         switch (outcome, cause) {
         case (.newKeys, _): unknownKeyAt = start
-        case (.failed, .unknownKey): unknownKeyAt = start + Self.secondsAfterFailure
-        case (.noNewKeys, .unknownKey): unknownKeyAt = start + Self.secondsBetweenFetches
+        case (.failed, .unknownKey): unknownKeyAt = start + Timing.keyFetchPauseAfterFailure / 1_000
+        case (.noNewKeys, .unknownKey): unknownKeyAt = start + Timing.keyFetchInterval / 1_000
         case (_, .age): break
         }
     }

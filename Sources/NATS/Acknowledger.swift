@@ -1,4 +1,5 @@
 import CNats
+import Primitives
 import Synchronization
 import Threads
 
@@ -16,7 +17,6 @@ final class Acknowledger: Sendable {
         var isEnded = false
     }
 
-    private static let interval: Int64 = 1_000
     private static let missesMax = 2
 
     private let work = Monitor(Work())
@@ -64,14 +64,14 @@ final class Acknowledger: Sendable {
         var misses = 0
         var watched: ObjectIdentifier?
         while true {
-            let task = nextTask(at: misses > 0 ? 0 : Self.interval)
+            let task = nextTask(at: misses > 0 ? 0 : Timing.busFlushInterval)
             if task.isEnded { return }
             guard let session = task.session else { continue }
             if watched != ObjectIdentifier(session) {
                 watched = ObjectIdentifier(session)
                 misses = 0
             }
-            switch session.flush(milliseconds: Self.interval) {
+            switch session.flush(milliseconds: Timing.busFlushInterval) {
             case NATS_OK:
                 misses = 0
                 finish(task, of: session)

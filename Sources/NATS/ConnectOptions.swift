@@ -1,4 +1,5 @@
 import CNats
+import Primitives
 
 /// A server's URL, taken apart as far as needed.
 struct ServerAddress: Equatable {
@@ -26,8 +27,6 @@ struct ServerAddress: Equatable {
 
 /// cnats's options for one attempt to connect.
 struct ConnectOptions {
-    /// The longest time that connecting to one address of a server takes.
-    static let timeoutMilliseconds: Int64 = 2_000
 
     /// Owned by the caller; nil if something is wrong.
     private(set) var handle: OpaquePointer?
@@ -69,7 +68,7 @@ struct ConnectOptions {
         var setters: [() -> natsStatus] = [
             { natsOptions_SetURL(handle, server.url) },
             { natsOptions_SetName(handle, options.name) },
-            { natsOptions_SetTimeout(handle, timeoutMilliseconds) },
+            { natsOptions_SetTimeout(handle, Timing.busConnectMax) },
             { natsOptions_SetAllowReconnect(handle, false) },
             { natsOptions_SetIgnoreDiscoveredServers(handle, true) },
             { natsOptions_SetNoEcho(handle, true) },

@@ -1,4 +1,5 @@
 import Glibc
+import Primitives
 import Synchronization
 import Threads
 
@@ -16,8 +17,6 @@ final class Link {
     static let bufferMax = 1 << 20
     /// The bytes after which a batch is written although it is not at its end.
     static let sliceBytes = 1 << 18
-    /// A server that takes no byte for so long is given up.
-    private static let stallMax: Int64 = 500
 
     let options: NATSConnection.Options
     private let servers: [ServerAddress]
@@ -160,7 +159,7 @@ final class Link {
         guard isWriting, !session.isClosed else { return }
         if descriptors[1].revents & Int16(POLLOUT) != 0 {
             write(session)
-        } else if Clock.monotonicMilliseconds() - lastWrite > Self.stallMax {
+        } else if Clock.monotonicMilliseconds() - lastWrite > Timing.busStallMax {
             session.lose("the server takes no more data")
         }
     }

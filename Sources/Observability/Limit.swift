@@ -1,3 +1,5 @@
+import Primitives
+
 /// A limit whose rejections are counted in the family `limited_total`, because it has no family of its own. The raw
 /// value is the label `limit`: dashboards and alerts use it. It is the limit's configuration key, without its section; limits
 /// that cannot be configured have a name of the same kind.
@@ -48,11 +50,9 @@ package enum Limit: String, CaseIterable, Sendable {
     case requestSeconds = "request_seconds"
 }
 
-/// Decides when rejections are logged: soon after the first one, then at most once per ``intervalSeconds`` and limit, so
-/// that a flood of rejections does not become a flood of log lines.
+/// Decides when rejections are logged: soon after the first one, then at most once per ``Timing/limitLogInterval`` and
+/// limit, so that a flood of rejections does not become a flood of log lines.
 package struct LimitLog {
-    /// The shortest time between two lines about the same limit.
-    package static let intervalSeconds = 10
 
     private var logged: [String: (count: Int, at: Int)] = [:]
 
@@ -65,7 +65,9 @@ package struct LimitLog {
     package mutating func due(_ counts: [(limit: String, count: Int)], at second: Int) -> [(limit: String, count: Int)] {
         counts.compactMap { limit, total in
             let last = logged[limit]
-            guard total > last?.count ?? 0, last.map({ second - $0.at >= Self.intervalSeconds }) ?? true else { return nil }
+            guard total > last?.count ?? 0, last.map({ second - $0.at >= Int(Timing.limitLogInterval / 1_000) }) ?? true else {
+                return nil
+            }
             logged[limit] = (total, second)
             return (limit, total - (last?.count ?? 0))
         }

@@ -1,14 +1,9 @@
 import FleetRules
+import Primitives
 import Threads
 
 /// The state that the thread of a ``PushWorker`` owns, and the thread's loop.
 struct PushWorkerLoop {
-    /// Maximum sleep in milliseconds. It is limited because the sleep is calculated from the wall clock, which may be
-    /// set meanwhile.
-    private static let sleepMax: Int64 = 5_000
-    /// Milliseconds that the store gets to confirm the last report, after the deadline of
-    /// ``PushWorker/stop(withinSeconds:)``.
-    private static let confirmationTime: Int64 = 1_000
 
     private let environment: PushWorker.Environment
     private let shared: PushWorker.Shared
@@ -85,10 +80,10 @@ struct PushWorkerLoop {
         }
         if commands.isRefused { lane.handle(.refused, at: now, using: &rng) }
         if commands.isWoken { lane.handle(.wake, at: now, using: &rng) }
-        if let end = commands.stopAt, end + Self.confirmationTime < endAt {
+        if let end = commands.stopAt, end + Timing.pushConfirmation < endAt {
             lane.handle(.stop, at: now, using: &rng)
             cutAt = end
-            endAt = end + Self.confirmationTime
+            endAt = end + Timing.pushConfirmation
         }
     }
 
@@ -136,8 +131,8 @@ struct PushWorkerLoop {
     private func sleepTime(_ now: Int64) -> Int64 {
         let turn = min(lane.nextTurn(at: now), connection.nextTurn(at: now))
         let end = min(cutAt, endAt)
-        let untilEnd = end == .max ? Self.sleepMax : end - Clock.monotonicMilliseconds()
-        let untilTurn = turn <= now ? 0 : min(turn - now, Self.sleepMax)
+        let untilEnd = end == .max ? Timing.pushSleepMax : end - Clock.monotonicMilliseconds()
+        let untilTurn = turn <= now ? 0 : min(turn - now, Timing.pushSleepMax)
         return max(0, min(untilTurn, untilEnd))
     }
 }

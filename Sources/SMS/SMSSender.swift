@@ -1,5 +1,6 @@
 import Crypto
 import HTTPClient
+import Primitives
 import Threads
 
 /// Sends SMS by the operator's adapter, on a thread of its own: an adapter that is slow delays neither a loop nor the
@@ -98,8 +99,6 @@ package final class SMSSender<Tag: Sendable>: Sendable {
 package enum SMSLimits {
     /// The most connections to the adapter.
     package static let connectionsMax = 32
-    /// Each SMS has its outcome within so many milliseconds.
-    static let outcomeMilliseconds: Int64 = 10_000
 }
 
 extension SMSSender {
@@ -196,7 +195,7 @@ extension SMSSender {
             while underWay < connectionsMax, !queued.isEmpty {
                 let number = queued.removeFirst()
                 guard let one = sending[number] else { continue }
-                if now + Int64(adapter.timeoutMilliseconds) - one.postedAt > SMSLimits.outcomeMilliseconds {
+                if now + Int64(adapter.timeoutMilliseconds) - one.postedAt > Timing.smsOutcomeMax {
                     observers.failed("no connection was free in time")
                     finish(number, one.attempts.outcome)
                 } else {

@@ -1,10 +1,12 @@
+import Primitives
+
 /// The deadlines of a loop's connections: a list per kind, in the order in which the deadlines were set.
 ///
 /// All deadlines of a kind have the same duration, so each list is sorted by itself: setting and cancelling a deadline
 /// takes constant time, and looking for expired ones looks at the heads only. A connection has at most one deadline.
 /// The links are in the connections' records, so a deadline needs no memory of its own.
 ///
-/// Time is the number of ticks of the loop, once a second. Unlike a clock, it does not run while the loop is stalled or
+/// Time is the number of ticks of the loop, one per ``Timing/deadlineTick``. Unlike a clock, it does not run while the loop is stalled or
 /// the machine is suspended, so a request that arrived in time is not ended because the loop was late to read it.
 struct Deadlines {
     enum Kind: UInt8, CaseIterable {
@@ -24,14 +26,15 @@ struct Deadlines {
         /// From our close frame or last response, once it is sent, to the client's close.
         case close
 
-        /// Ticks, which are seconds.
+        /// In ticks.
         var duration: Int32 {
             switch self {
-            case .handshake, .head: 10
-            case .body: 30
-            case .idle: 60
-            case .outbox: 10
-            case .close: 5
+            case .handshake: Deadlines.ticks(Timing.handshakeDeadline)
+            case .head: Deadlines.ticks(Timing.headDeadline)
+            case .body: Deadlines.ticks(Timing.bodyDeadline)
+            case .idle: Deadlines.ticks(Timing.idleDeadline)
+            case .outbox: Deadlines.ticks(Timing.outboxDeadline)
+            case .close: Deadlines.ticks(Timing.closeDeadline)
             }
         }
     }
@@ -66,6 +69,9 @@ struct Deadlines {
         if link.next >= 0 { connections[Int(link.next)].deadline.previous = link.previous } else { tails[list] = link.previous }
         connections[slot].deadline = Link()
     }
+
+    /// The number of ticks in so many milliseconds.
+    static func ticks(_ milliseconds: Int64) -> Int32 { Int32(milliseconds / Timing.deadlineTick) }
 
     /// Advances the time by a tick.
     mutating func tick() { now += 1 }

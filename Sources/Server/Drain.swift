@@ -1,10 +1,9 @@
+import Primitives
 import PusherProtocol
 
 /// The schedule by which a stopping loop closes its connections gradually: which ones are still to close, and how many
 /// of them per tick.
 struct Drain {
-    /// The time between two waves.
-    static let tickSeconds = 0.05
 
     /// The connections still to close. Each wave takes the last ones.
     private var remaining: [SocketID]
@@ -13,8 +12,8 @@ struct Drain {
     private let ticks: Int
     /// The number of waves so far.
     private var tick = 0
-    /// Ticks after the last wave during which clients may respond to the close frame: one second.
-    private var graceTicks = 20
+    /// Ticks after the last wave during which clients may respond to the close frame.
+    private var graceTicks = Timing.drainGrace / Timing.drainTick
 
     /// - Parameters:
     ///   - sockets: the connections to close, in random order. The last ones are closed first.
@@ -22,7 +21,7 @@ struct Drain {
     init(_ sockets: [SocketID], seconds: Int) {
         remaining = sockets
         total = sockets.count
-        ticks = max(1, Int(Double(seconds) / Self.tickSeconds))
+        ticks = max(1, Int(Int64(seconds) * 1_000 / Timing.drainTick))
     }
 
     /// Whether all waves are closed and the grace period is over.

@@ -12,9 +12,6 @@ extension EventLoop {
     /// What the frames may cost that are read of a connection at once (``FrameDecoder/cost``). Its time ends only with a
     /// message; this bounds frames that complete none.
     private static let costMax = 100
-    /// A client whose messages have waited for their rate for so many seconds is closed. Otherwise the kernel, which keeps
-    /// megabytes of what a client has sent, would keep its connection for minutes, even after the client has gone.
-    private static let floodSecondsMax: Int32 = 20
 
     func framesReceived(_ bytes: UnsafeMutableRawBufferPointer, _ slot: Int) {
         metrics.add(bytes.count, to: .bytesReceived)
@@ -112,8 +109,8 @@ extension EventLoop {
         // A connection that is being closed is read, so that the client's close frame is found.
         guard let phase = connections.phase(of: socket) else { return }
         let connection = connections[socket.slot]
-        if phase == .webSocket, deadlines.now - connection.floodingSince >= Self.floodSecondsMax {
-            close(socket, .overCapacity, reason: "Too many messages: they have waited for \(Self.floodSecondsMax) s")
+        if phase == .webSocket, deadlines.now - connection.floodingSince >= Deadlines.ticks(Timing.floodMax) {
+            close(socket, .overCapacity, reason: "Too many messages: they have waited for \(Timing.floodMax / 1_000) s")
             return throttled.append(socket)  // read on when the close frame is sent
         }
         connections[socket.slot].throttledAt = deadlines.now

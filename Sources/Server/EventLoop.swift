@@ -23,8 +23,6 @@ package final class EventLoop: TransportDelegate {
     /// The sockets. Set at the end of `init` and never changed.
     private(set) var transport: Transport!
     var listener: Listener?
-    /// The time after which a loop that has stopped accepting for lack of descriptors checks for free ones.
-    private static let acceptRetrySeconds = 0.1
     /// Nil unless the loop is draining or has drained.
     private(set) var drain: Drain?
     /// Whether ``EventLoopDelegate/drained()`` was called.
@@ -121,9 +119,10 @@ package final class EventLoop: TransportDelegate {
         ev_check_start(wakeup.loop, turnBeginWatcher)
         clibev_prepare_init(turnEndWatcher, Self.turnEndCallback, this)
         ev_prepare_start(wakeup.loop, turnEndWatcher)
-        clibev_timer_init(acceptRetryTimer, Self.acceptRetryCallback, 0, Self.acceptRetrySeconds, this)
-        clibev_timer_init(drainTimer, Self.drainCallback, 0, Drain.tickSeconds, this)
-        clibev_timer_init(tickTimer, Self.tickCallback, 1, 1, this)
+        clibev_timer_init(acceptRetryTimer, Self.acceptRetryCallback, 0, Double(Timing.acceptRetry) / 1_000, this)
+        clibev_timer_init(drainTimer, Self.drainCallback, 0, Double(Timing.drainTick) / 1_000, this)
+        let tick = Double(Timing.deadlineTick) / 1_000
+        clibev_timer_init(tickTimer, Self.tickCallback, tick, tick, this)
         ev_timer_start(wakeup.loop, tickTimer)
         wakeup.start(Self.wokenCallback, data: this)
         agenda.beginTurn(at: clock())

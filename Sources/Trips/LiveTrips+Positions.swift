@@ -1,5 +1,6 @@
 import Access
 import FleetRules
+import Primitives
 
 /// What new positions and time make due.
 extension LiveTrips {
@@ -7,10 +8,6 @@ extension LiveTrips {
     private static let ageMax: Int64 = 600_000
     /// A phone's clock may be ahead by so many milliseconds.
     private static let aheadMax: Int64 = 60_000
-    /// Milliseconds between two positions that are shown to the followers of one booking.
-    private static let bookingInterval: Int64 = 1_000
-    /// Milliseconds between two positions of one driver that are shown to dispatchers.
-    private static let driverInterval: Int64 = 2_000
 
     /// Takes positions of a driver, in any order.
     /// - Parameter isPartOfProgress: whether it is the position in a progress report, which is not later than the report.
@@ -153,7 +150,7 @@ extension LiveTrips {
     }
 
     private mutating func showLocation(of reference: String, now: Time, _ effects: inout [Effect]) {
-        guard let booking = bookings[reference], isDue(booking.shownAt, Self.bookingInterval, now) else { return }
+        guard let booking = bookings[reference], isDue(booking.shownAt, Timing.bookingPositionInterval, now) else { return }
         unshownBookings.remove(reference)
         guard let view = view(reference: reference, now: now.wall), view.position != nil else { return }
         bookings[reference]?.shownAt = now.monotonic
@@ -161,7 +158,7 @@ extension LiveTrips {
     }
 
     private mutating func showDriver(_ id: String, now: Time, _ effects: inout [Effect]) {
-        guard let driver = drivers[id], isDue(driver.shownAt, Self.driverInterval, now) else { return }
+        guard let driver = drivers[id], isDue(driver.shownAt, Timing.driverPositionInterval, now) else { return }
         unshownDrivers.remove(id)
         guard let view = driver.codes.last.flatMap({ view(code: $0, now: now.wall) }), view.position != nil else { return }
         drivers[id]?.shownAt = now.monotonic

@@ -5,8 +5,6 @@ import PusherProtocol
 /// the channel is still vacated or the member is still absent. A device that reconnects within that time causes no
 /// webhook at all.
 struct Debounce {
-    /// How long an event is delayed.
-    static let delayMilliseconds: Int64 = 3_000
     /// The largest number of delayed events. Further ones are sent at once: the delay only avoids needless webhooks.
     static let capacity = 100_000
 
@@ -84,7 +82,7 @@ struct Debounce {
             queue.removeAll { serials[$0.subject] != $0.serial }
             head = 0
         }
-        queue.append(Entry(event: event, subject: subject, due: now + Self.delayMilliseconds, serial: nextSerial))
+        queue.append(Entry(event: event, subject: subject, due: now + Timing.webhookDebounce, serial: nextSerial))
         serials[subject] = nextSerial
         nextSerial += 1
         return nil

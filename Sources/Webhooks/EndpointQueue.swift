@@ -1,3 +1,5 @@
+import Primitives
+
 /// The events queued for one endpoint, and when to send them. Pure: ``next(at:)`` returns what to do,
 /// ``complete(_:at:jitter:)`` records the result.
 ///
@@ -18,17 +20,8 @@ struct EndpointQueue {
     static let batchEventsMax = 100
     /// The largest total of a batch's events in bytes. An event that is larger is sent alone.
     static let batchBytesMax = 262_144
-    /// How long the first event of a batch waits for others, in milliseconds.
-    static let lingerMilliseconds: Int64 = 1_000
-    /// The longest time from the first attempt to the last, in milliseconds.
-    static let retryWindow: Int64 = 300_000
-    /// The longest time between two attempts in milliseconds, before jitter (±25 %).
-    static let delayMax: Int64 = 60_000
     /// The number of times that a request is sent to an endpoint that refuses it.
     static let refusalsMax = 3
-    /// Milliseconds from the refusal of a part of a batch to the next request. It bounds the requests to an endpoint
-    /// that refuses everything: splitting a batch of a hundred events takes two hundred.
-    static let splitDelay: Int64 = 100
 
     /// How an endpoint responded to a request.
     enum Response {
@@ -134,8 +127,8 @@ struct EndpointQueue {
         case .ready:
             guard let since = queue.oldest else { return .idle }
             let isFull = queue.count >= Self.batchEventsMax || queue.bytes >= Self.batchBytesMax
-            if isBatching, lingers, !isFull, now < since + Self.lingerMilliseconds {
-                return .wait(until: since + Self.lingerMilliseconds)
+            if isBatching, lingers, !isFull, now < since + Timing.webhookLinger {
+                return .wait(until: since + Timing.webhookLinger)
             }
             let batch = queue.nextBatch(most: isBatching ? Self.batchEventsMax : 1, bytesMax: Self.batchBytesMax)
             return send(batch, at: now)
@@ -158,7 +151,7 @@ struct EndpointQueue {
             preconditionFailure("EndpointQueue.complete was called without a request in flight")
         }
         let count = delivery.events.count
-        let end = delivery.firstAttempt + Self.retryWindow
+        let end = delivery.firstAttempt + Timing.webhookRetryWindow
         if response == .refused { delivery.refusals += 1 }
         let isRefused = response == .refused && delivery.refusals >= Self.refusalsMax
         if isRefused, count > 1 {
@@ -178,7 +171,7 @@ struct EndpointQueue {
     private mutating func split(_ events: ArraySlice<QueuedEvent>, at now: Int64) {
         let middle = events.startIndex + events.count / 2
         parts.append(events[middle...])
-        let until = now + Self.splitDelay
+        let until = now + Timing.webhookSplitDelay
         var half = Delivery(events[..<middle], at: until, refusals: Self.refusalsMax)
         half.attempts = 0
         state = .failed(half, until: until)
@@ -188,13 +181,13 @@ struct EndpointQueue {
     mutating func stopLingering() { lingers = false }
 
     /// Milliseconds until the next attempt: one second after the first attempt, doubled with each further one up to
-    /// ``delayMax``, ±25 %.
+    /// ``Timing/webhookBackoffMax``, ±25 %.
     /// - Parameters:
     ///   - attempts: the number of attempts made so far, at least 1.
     ///   - jitter: 0..<1; 0 shortens the time by 25 %, values near 1 lengthen it by almost 25 %.
     static func delay(after attempts: Int, jitter: Double) -> Int64 {
-        let doubled = attempts < 7 ? Int64(1_000) << Int64(attempts - 1) : delayMax
-        return Int64(Double(min(doubled, delayMax)) * (0.75 + jitter / 2))
+        let doubled = attempts < 7 ? Timing.webhookBackoff << Int64(attempts - 1) : Timing.webhookBackoffMax
+        return Int64(Double(min(doubled, Timing.webhookBackoffMax)) * (0.75 + jitter / 2))
     }
 }
 

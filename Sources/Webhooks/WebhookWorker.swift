@@ -1,5 +1,6 @@
 import Crypto
 import HTTPClient
+import Primitives
 import PusherProtocol
 import Threads
 
@@ -16,7 +17,7 @@ package final class WebhookWorker: Sendable {
         /// The wall clock in milliseconds since 1970.
         package var unixMilliseconds: @Sendable () -> Int64 = Clock.unixMilliseconds
         /// The time limit of a request.
-        package var timeoutMilliseconds = 10_000
+        package var timeoutMilliseconds = Int(Timing.webhookRequestMax)
 
         package init(report: @escaping @Sendable (WebhookReport) -> Void) { self.report = report }
     }

@@ -12,7 +12,7 @@ import pytest
 
 pytest.register_assert_rewrite("harness")
 
-from harness import certificates  # noqa: E402
+from harness import certificates, timing  # noqa: E402
 from harness.api import Api  # noqa: E402
 from harness.apps import FIRST  # noqa: E402
 from harness.client import Client  # noqa: E402
@@ -53,6 +53,17 @@ def no_proxies(monkeypatch):
     for name in ("http_proxy", "https_proxy", "all_proxy"):
         monkeypatch.delenv(name, raising=False)
         monkeypatch.delenv(name.upper(), raising=False)
+
+
+@pytest.fixture(scope="module", autouse=True)
+def divided_timing(request):
+    """Divides the constants of time of a module's gateways by its `TIMING_DIVISOR`. On the release binary, the tests wait
+    for the real times (`make test-slow`).
+    """
+    divisor = getattr(request.module, timing.VARIABLE, 1) if timing.IS_DIVISIBLE else 1
+    with pytest.MonkeyPatch.context() as environment:
+        environment.setenv(timing.VARIABLE, str(divisor))
+        yield
 
 
 @pytest.fixture(scope="module")

@@ -30,7 +30,7 @@ from harness.hostile.alone import ALONE, perform_each
 from harness.hostile.attacks import ATTACKS, attack
 from harness.hostile.bursts import BURSTS, allow_many_connections, perform_all
 from harness.hostile.bystander import (Bystander, Floor, Observation, descriptors, resident_bytes,
-                                       tools_folder, unexcused, wait_for_descriptors)
+                                       unexcused, wait_for_descriptors)
 from harness.tokens import SECRET
 
 ATTACKERS, PART_MINUTES = 2, 5
@@ -106,7 +106,7 @@ class Part:
     memory: list[int] = field(default_factory=list)  # after the first and the last round
     descriptors: list[int] = field(default_factory=list)  # before the first round, after the last
     seen: dict[str, Observation] = field(default_factory=dict)
-    dispatcher: Dispatcher | None = None
+    dispatcher: Dispatcher | None = None  # a soak has none
     problems: list[str] = field(default_factory=list)
 
     def attack(self, names: list[str], seed: int, seconds: float) -> None:
@@ -156,7 +156,8 @@ class Part:
         if self.descriptors[0] != self.descriptors[1]:
             found.append(f"descriptors: {self.descriptors[0]} before, {self.descriptors[1]} after")
         found += [f"the bystander's {name}: {count}" for name, count in self.seen["gateway"].faults().items()]
-        found += [f"{count} actions of the dispatcher got {status}" for status, count in self.dispatcher.refused.items()]
+        refused = self.dispatcher.refused if self.dispatcher else {}
+        found += [f"{count} actions of the dispatcher got {status}" for status, count in refused.items()]
         found += [f"{each.name} failed:\n{each.error}" for each in self.performed if each.error]
 
     def row(self) -> str:
@@ -198,12 +199,12 @@ def run_part(folder: Path, floor: Floor, tls: bool, names: list[str], seed: int,
     return part
 
 
-def perform_parts(tools: Path, attacks: list[str], minutes: float, parts: int, seed: int, folder: Path) -> list[str]:
+def perform_parts(attacks: list[str], minutes: float, parts: int, seed: int, folder: Path) -> list[str]:
     """Performs the attacks and prints a line for each part. Returns what is above its bound."""
     print("\nMilliseconds of the gateway's bystander (of the reference server's), and of a dispatcher's actions:\n\n"
           "| part | rounds | events | p50 | p99.9 | longest | stalls | actions | p50 | p99 | MiB | descriptors | faults | met |\n"
           + "|---" * 14 + "|", flush=True)
-    problems, floor = [], Floor(tools, folder)
+    problems, floor = [], Floor()
     try:
         for index in range(parts):
             part = run_part(folder / str(index), floor, index % 2 == 1, attacks, seed + index, minutes * 60 / parts)
@@ -219,7 +220,6 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--minutes", type=float, default=30)
     parser.add_argument("--seed", type=int, default=random.SystemRandom().randrange(2**32))
-    parser.add_argument("--tools", type=tools_folder, required=True, help="folder of the reference server, floor.c")
     parser.add_argument("attacks", nargs="*", metavar="ATTACK", help=f"default all: {', '.join([*BURSTS, *ALONE])}")
     parser.add_argument("--seconds", type=float, default=4, help="of each attack alone")
     options = parser.parse_args()
@@ -236,7 +236,7 @@ def main() -> int:
             allow_many_connections()
             problems += perform_each(Path(name), alone, options.seconds, options.seed)
         if attacks and options.minutes:
-            problems += perform_parts(options.tools, attacks, options.minutes, parts, options.seed, Path(name))
+            problems += perform_parts(attacks, options.minutes, parts, options.seed, Path(name))
     print("\n" + ("\n".join(problems) or "hostile: all bounds are met"))
     return 1 if problems else 0
 

@@ -1,4 +1,4 @@
-"""Makes the README's pictures of the operators' console: `make pictures`.
+"""Makes the documents' pictures of the operators' console: `make pictures`.
 
 A fleet works for five minutes, which is as long as the console's charts reach: drivers listen, get
 jobs, report steps and drive; customers follow them; some drivers are in a tunnel. Then the console

@@ -14,7 +14,7 @@ from pathlib import Path
 from harness.gateway import Gateway
 from harness.hostile.attacks import ATTACKS
 from harness.hostile.bystander import (Bystander, Floor, compile_c, descriptors, resident_bytes,
-                                       tools_folder, wait_for_descriptors)
+                                       wait_for_descriptors)
 from hostile import Part, start
 
 # Seconds in which a storm must have connected, and how much resident memory may grow from the second
@@ -24,9 +24,9 @@ CONNECT, GROWTH = 5.0, 1.05
 COMMON = ["connection_churn", "mass_close", "publish_flood", "presence_and_client_events"] * 3
 
 
-def mixed(folder: Path, tools: Path, minutes: float, seed: int) -> list[str]:
+def mixed(folder: Path, minutes: float, seed: int) -> list[str]:
     """Returns the problems."""
-    gateway, floor = start(folder, tls=False, loops=2), Floor(tools, folder)
+    gateway, floor = start(folder, tls=False, loops=2), Floor()
     part = Part("mixed", gateway)
     try:
         bystander = Bystander(folder, gateway, floor, rate=100, subscribers=50)
@@ -62,9 +62,9 @@ def storm(program: Path, gateway: Gateway, clients: int, way: str) -> tuple[floa
     return seconds, connected
 
 
-def storms(folder: Path, tools: Path, clients: int, rounds: int) -> list[str]:
+def storms(folder: Path, clients: int, rounds: int) -> list[str]:
     """Returns the problems."""
-    gateway, floor = start(folder, tls=False, loops=2), Floor(tools, folder)
+    gateway, floor = start(folder, tls=False, loops=2), Floor()
     program = compile_c(Path(__file__).parent / "harness/hostile/storm.c", folder / "storm",
                         "-Wall", "-Wextra", "-Werror")
     memory, problems = [], []
@@ -106,14 +106,13 @@ def main() -> int:
     parser.add_argument("--clients", type=int, default=15_000)
     parser.add_argument("--rounds", type=int, default=10)
     parser.add_argument("--seed", type=int, default=random.SystemRandom().randrange(2**32))
-    parser.add_argument("--tools", type=tools_folder, required=True, help="folder of the reference server, floor.c")
     options = parser.parse_args()
     print(f"soak: seed {options.seed}", flush=True)
     with tempfile.TemporaryDirectory(prefix="fleetwire-soak-") as name:
         problems = []
         if options.minutes:
-            problems += mixed(Path(name) / "mixed", options.tools, options.minutes, options.seed)
-        problems += storms(Path(name) / "storms", options.tools, options.clients, options.rounds)
+            problems += mixed(Path(name) / "mixed", options.minutes, options.seed)
+        problems += storms(Path(name) / "storms", options.clients, options.rounds)
     print("\n" + ("\n".join(problems) or "soak: all bounds are met"))
     return 1 if problems else 0
 

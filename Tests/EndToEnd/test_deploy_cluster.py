@@ -24,7 +24,7 @@ from harness.raw_client import RawClient
 from harness.systemctl import Unit
 from harness.wire import Wire, request
 
-needs_nginx = pytest.mark.skipif(not HAS_NGINX, reason="no nginx on this machine: run dev/packages")
+needs_nginx = pytest.mark.skipif(not HAS_NGINX, reason="no nginx on this machine: run dev/packages test")
 
 
 @pytest.fixture(scope="module")

@@ -15,7 +15,7 @@ from harness.gateway import check_log
 def test_no_line_is_lost_when_the_log_is_rotated(tmp_path):
     program = shutil.which("logrotate") or shutil.which("logrotate", path="/usr/sbin")
     if not program:
-        pytest.fail("no logrotate on this machine: run dev/packages")
+        pytest.fail("no logrotate on this machine: run dev/packages test")
     gateway = DeployedGateway(tmp_path / "etc")
     rules = tmp_path / "rules"
     text = (DEPLOY / "logrotate/fleetwire").read_text()

@@ -20,7 +20,7 @@ from harness.wire import Wire, request, upgrade
 def behind(tmp_path_factory):
     """Starts a gateway, with two WebSockets per address, and nginx in front of it."""
     if not (shutil.which("nginx") or shutil.which("nginx", path="/usr/sbin")):
-        pytest.fail("no nginx on this machine: run dev/packages")
+        pytest.fail("no nginx on this machine: run dev/packages test")
     gateway = DeployedGateway(tmp_path_factory.mktemp("deployed") / "etc",
                               variables={"FLEETWIRE_SERVER_CONNECTIONS_PER_IP": "2"})
     yield gateway

@@ -173,5 +173,5 @@ def test_the_log_has_the_starts_and_the_reload(walk):
 def test_figures_for_sizing_are_those_that_the_benchmark_measured():
     sizing = PAGE.read_text().partition("## Sizing")[2].partition("nginx, TLS")[0]
     figures = re.findall(r"\d[\d,]*\d", sizing)
-    measured = set(re.findall(r"\d[\d,]*\d", (ROOT / "ARCHITECTURE.md").read_text()))
+    measured = set(re.findall(r"\d[\d,]*\d", (ROOT / "docs/performance.md").read_text()))
     assert len(figures) == 8 and set(figures) <= measured, set(figures) - measured

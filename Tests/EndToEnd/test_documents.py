@@ -1,8 +1,9 @@
-"""README.md and the pages in docs/: their blocks run in order, and print what the pages show."""
+"""README.md and the pages in docs/ and examples/: their blocks run in order, and print what the pages show."""
 
 import contextlib
 import re
 import subprocess
+import textwrap
 
 import pytest
 
@@ -20,24 +21,25 @@ LEFT_OUT = {
 SKIPPED = {
     "make ": "CI runs make check (.ci/run); what `make run` starts, RepositoryGateway starts",
 }
-# Where an endpoint of webhooks listens in the pages.
-WEBHOOK_PORT = "6002"
+# Where an endpoint of webhooks and a backend listen in the pages.
+WEBHOOK_PORT, BACKEND_PORT = "6002", "6003"
 # What a page's gateway needs, and the committed configuration does not have.
+WEBHOOKS = {"webhooks: []": f'webhooks: [{{url: "http://127.0.0.1:{WEBHOOK_PORT}/", allow_private: true}}]'}
 CHANGES = {
     "docs/batches.md": {"enabled: false                    # false: the paths of accounts":
                         "enabled: true                     # false: the paths of accounts"},
-    "docs/backends.md": {
-        "webhooks: []":
-        f'webhooks: [{{url: "http://127.0.0.1:{WEBHOOK_PORT}/", allow_private: true}}]'},
+    "docs/backends.md": WEBHOOKS,
+    "examples/README.md": WEBHOOKS,
 }
 RUN = {"sh", "python", "text"}
 # Languages of other platforms, whose SDKs neither Debian's packages nor PyPI have.
 MARKED = {"js", "tsx", "swift", "kotlin"}
 
-PATHS = [ROOT / "README.md", *sorted(ROOT.glob("docs/*.md"))]
+PATHS = [ROOT / "README.md", *sorted(ROOT.glob("docs/*.md")), ROOT / "examples/README.md"]
 PAGES = {page.name: page for page in map(Page.read, PATHS) if page.name not in LEFT_OUT}
 BLOCKS = [block for page in PAGES.values() for block in page.blocks()]
-LINKING = list(map(Page.read, [*PATHS, ROOT / "ARCHITECTURE.md", ROOT / "SECURITY.md"]))
+LINKING = [Page.read(path) for path in [*sorted(ROOT.glob("*.md")), *sorted(ROOT.glob("[!.]*/**/*.md"))]
+           if path.parent.name != ".pytest_cache"]
 CONFIGURATIONS = [block for block in BLOCKS if block.language == "yaml"]
 
 
@@ -48,13 +50,13 @@ def runs(block: Block) -> bool:
 @pytest.mark.parametrize("name", [name for name, page in PAGES.items()
                                   if any(map(runs, page.blocks()))])
 def test_the_blocks_of_the_page_run_in_order(name, tmp_path):
-    webhook_port = str(unused_port())
-    changes = {before: after.replace(WEBHOOK_PORT, webhook_port)
+    ports = {port: str(unused_port()) for port in (WEBHOOK_PORT, BACKEND_PORT)}
+    changes = {before: after.replace(WEBHOOK_PORT, ports[WEBHOOK_PORT])
                for before, after in CHANGES.get(name, {}).items()}
     with contextlib.ExitStack() as stack:
         gateway = RepositoryGateway(tmp_path, changes)
         stack.callback(gateway.stop)
-        shell = PageShell(tmp_path, gateway, SKIPPED, {WEBHOOK_PORT: webhook_port})
+        shell = PageShell(tmp_path, gateway, SKIPPED, ports)
         stack.callback(shell.close)
         blocks = list(filter(runs, PAGES[name].blocks()))
         for block, following in zip(blocks, [*blocks[1:], None]):
@@ -86,6 +88,14 @@ def test_the_block_is_run_or_marked(block):
     assert block.language not in MARKED or not block.is_run, "it is not run, and is not marked"
 
 
+@pytest.mark.parametrize("block", [block for block in BLOCKS if block.source], ids=lambda block: block.place)
+def test_the_quoted_lines_are_those_of_the_file(block):
+    lines = block.source.read_text().splitlines()
+    count = block.text.count("\n")
+    assert block.text.rstrip("\n") in {
+        textwrap.dedent("\n".join(lines[begin:begin + count])) for begin in range(len(lines))}
+
+
 @pytest.mark.parametrize("page", PAGES.values(), ids=lambda page: page.name)
 def test_no_command_stands_outside_of_a_fence(page):
     """An indented block would not be run."""
@@ -104,6 +114,21 @@ def test_links_within_the_repository_are_valid(page):
                 path.exists() and (not anchor or anchor in Page.read(path).anchors())):
             broken.append(target)
     assert broken == []
+
+
+@pytest.mark.parametrize("name, lines", [("README.md", 170), ("ARCHITECTURE.md", 250), ("CONTRIBUTING.md", 90)])
+def test_the_first_pages_stay_short(name, lines):
+    """What does not fit has its place in docs/."""
+    assert len((ROOT / name).read_text().splitlines()) <= lines
+
+
+def test_the_index_lists_every_decision():
+    folder = ROOT / "docs/decisions"
+    listed = re.findall(r"\]\((\d{4}-[a-z0-9-]+\.md)\)", (folder / "README.md").read_text())
+    assert listed == sorted(path.name for path in folder.glob("[0-9]*.md"))
+    for name in listed:
+        headings = re.findall(r"^#+ (.*)$", (folder / name).read_text(), re.MULTILINE)
+        assert headings[0].startswith(f"{int(name[:4])}. ") and headings[1:] == ["Context", "Decision", "Consequences"]
 
 
 def test_exceptions_are_needed():

@@ -1,4 +1,5 @@
 import Observability
+import Primitives
 import TestSupport
 import Testing
 
@@ -59,6 +60,6 @@ import Testing
         let lines = logged(rejections + Array(repeating: 0, count: 10))
         #expect(lines.compactMap { $0 }.reduce(0, +) == rejections.reduce(0, +))
         let seconds = lines.indices.filter { lines[$0] != nil }
-        #expect(zip(seconds, seconds.dropFirst()).allSatisfy { $1 - $0 >= LimitLog.intervalSeconds })
+        #expect(zip(seconds, seconds.dropFirst()).allSatisfy { $1 - $0 >= Int(Timing.limitLogInterval / 1_000) })
     }
 }

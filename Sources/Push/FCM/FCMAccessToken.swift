@@ -1,4 +1,5 @@
 import HTTPClient
+import Primitives
 
 /// The access token of a service account: the valid token, and when to fetch the next. It performs no I/O. Times are
 /// monotonic milliseconds.
@@ -7,18 +8,13 @@ import HTTPClient
 /// after four fifths of its lifetime; the present one stays in use during the fetch. At most one fetch is under way,
 /// and no token is fetched while there are no requests to send.
 struct FCMAccessToken {
-    /// Minimum time between two forced renewals. A renewal is forced when FCM refuses a token that has not expired. If
-    /// FCM refuses the new token too, another one does not help.
-    static let forcedInterval: Int64 = 60_000
-    /// Delay after a refused fetch: the same as between two attempts of a lane that a configuration error has stopped.
-    static let refusedInterval: Int64 = 30_000
     /// Responses in a row that are not the authorization server's and count as a refusal: one may be an accident.
     static let foreignMax = 2
 
     /// The result of a fetch.
     enum FetchResult: Equatable {
         case renewed
-        /// An operator has to fix the configuration; the fetch is repeated after ``refusedInterval``.
+        /// An operator has to fix the configuration; the fetch is repeated after ``Timing/fcmTokenRefusedInterval``.
         case refused(reason: String)
         /// The fetch is repeated as ``RetrySchedule`` says.
         case delayed(reason: String)
@@ -30,7 +26,7 @@ struct FCMAccessToken {
         case requested
         /// The present token is newer.
         case alreadyRenewed
-        /// The last forced renewal is less than ``forcedInterval`` ago.
+        /// The last forced renewal is less than ``Timing/fcmTokenForcedInterval`` ago.
         case tooSoon
     }
 
@@ -82,7 +78,7 @@ struct FCMAccessToken {
             return .requested
         }
         if issued.generation > generation { return .alreadyRenewed }
-        if let forcedAt, now - forcedAt < Self.forcedInterval, now >= forcedAt { return .tooSoon }
+        if let forcedAt, now - forcedAt < Timing.fcmTokenForcedInterval, now >= forcedAt { return .tooSoon }
         forcedAt = now
         self.issued = nil
         fetchAt = now
@@ -118,7 +114,7 @@ struct FCMAccessToken {
     }
 
     private mutating func refuse(_ reason: String, _ now: Int64) -> FetchResult {
-        fetchAt = now + Self.refusedInterval
+        fetchAt = now + Timing.fcmTokenRefusedInterval
         return .refused(reason: reason)
     }
 

@@ -1,6 +1,7 @@
 import FleetRules
 import HTTPClient
 import JSON
+import Primitives
 
 extension SendResult {
     /// Maps a response of FCM: by FCM's error code (`ErrorCode` of the HTTP v1 API), else by the status name, else by
@@ -58,7 +59,7 @@ extension SendResult {
         return switch status {
         case 401: .credentialExpired(reason: reason)
         case 403: .configurationError(reason: reason, newConnection: false)
-        case 429: .retry(reason: reason, after: after ?? quotaMilliseconds)
+        case 429: .retry(reason: reason, after: after ?? Timing.fcmQuotaPause)
         case 500...: .retry(reason: reason, after: after)
         case 404, 405: .unknownAddress(reason: reason)  // a wrong path: for an invalid token FCM adds an error code
         default: .rejected(reason: reason, alarm: false)
@@ -67,7 +68,7 @@ extension SendResult {
 
     /// The quota of the project or of the device is exceeded.
     private static func quotaExceeded(_ reason: String, _ error: FCMErrorBody, _ after: Int64?) -> SendResult {
-        let after = after ?? quotaMilliseconds
+        let after = after ?? Timing.fcmQuotaPause
         return error.isQuotaOfDevice ? .deviceThrottled(reason: reason, after: after) : .retry(reason: reason, after: after)
     }
 
@@ -81,8 +82,6 @@ extension SendResult {
         return .doubtfulToken(DeviceRemoval(reason: "INVALID_ARGUMENT", ifSeenBefore: sentAt))
     }
 
-    /// Delay after an exceeded quota if the response has no `retry-after`.
-    private static let quotaMilliseconds: Int64 = 60_000
 }
 
 /// The body of an accepted message: `{"name":"projects/p/messages/1"}`.

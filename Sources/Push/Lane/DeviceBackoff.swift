@@ -1,4 +1,5 @@
 import FleetRules
+import Primitives
 
 /// Devices that the lane must not send to: throttled ones for a while, dead ones until the store has removed them.
 struct DeviceBackoff {
@@ -39,7 +40,7 @@ struct DeviceBackoff {
         // The last back-off ended so long before this request started that the count begins anew.
         if startedAt > backoff.until + waitMax { backoff.count = 0 }
         if startedAt >= backoff.since {
-            backoff.until = now + max(min(waitMax, 1_000 << Int64(min(backoff.count, 30))), retryAfter)
+            backoff.until = now + max(min(waitMax, Timing.pushBackoff << Int64(min(backoff.count, 30))), retryAfter)
             backoff.since = now
             backoff.count += 1
         }

@@ -1,4 +1,5 @@
 import FleetRules
+import Primitives
 
 /// An event of a lane, for metrics and log. A lane's events cover only jobs whose result the lane knows. The store
 /// logs and counts the others: removed devices, and jobs that expired or were cancelled before a lane leased them.
@@ -25,8 +26,6 @@ package enum LaneEvent: Equatable, Sendable {
 
 /// Limits equal alarms to one a minute.
 struct AlarmThrottle {
-    /// Minimum milliseconds between two equal alarms.
-    private static let interval: Int64 = 60_000
     /// Maximum number of alarms remembered. Their texts contain a provider's reasons, so there may be more: then all
     /// remembered alarms are forgotten.
     private static let countMax = 64
@@ -37,7 +36,7 @@ struct AlarmThrottle {
     /// Whether to emit the alarm; records it if so.
     mutating func permits(_ text: String, at now: Int64) -> Bool {
         let text = Array(text.utf8)
-        if let last = times[text], now - last < Self.interval, now >= last { return false }
+        if let last = times[text], now - last < Timing.laneEventInterval, now >= last { return false }
         if times.count >= Self.countMax { times.removeAll() }
         times[text] = now
         return true

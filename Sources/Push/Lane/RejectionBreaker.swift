@@ -1,4 +1,5 @@
 import FleetRules
+import Primitives
 
 /// A circuit breaker for rejections of a kind that is normally rare: a token that is not valid here, an unknown topic,
 /// project or path. Such a rejection concerns one device or one push, or it is the effect of a wrong configuration, and
@@ -34,8 +35,6 @@ struct RejectionBreaker {
     /// Milliseconds for which an answer counts. In a lane with little traffic, invalid tokens would add up to a majority
     /// in weeks.
     static let answerLifetime: Int64 = 3_600_000
-    /// Milliseconds until a rejection is confirmed, if most of the other answers are no such rejections.
-    static let confirmationTime: Int64 = 500
 
     /// The last answers, at most ``answersMax``.
     private var answers: [Answer] = []
@@ -90,8 +89,8 @@ struct RejectionBreaker {
     /// Milliseconds until a rejection is confirmed. While doubtful rejections are the majority, each recipient who gets
     /// one doubles the time: otherwise, a configuration error would cost a fleet with few pushes its devices one by one.
     private var delay: Int64 {
-        guard doubtfulCount * 2 > answers.count else { return Self.confirmationTime }
-        return Self.confirmationTime << Int64(rejectedRecipients - 1)
+        guard doubtfulCount * 2 > answers.count else { return Timing.rejectionConfirmation }
+        return Timing.rejectionConfirmation << Int64(rejectedRecipients - 1)
     }
 
     private var doubtfulCount: Int { answers.count { $0.rejectedRecipient != nil } }

@@ -1,3 +1,5 @@
+import Primitives
+
 /// Exponential back-off with jitter: 1, 2, 4 … 60 s, and never less than the provider's `retry-after`.
 package enum RetrySchedule {
     /// Milliseconds until the next attempt: the back-off or `retryAfter`, whichever is longer, plus up to half of that,
@@ -8,11 +10,8 @@ package enum RetrySchedule {
     package static func delay(
         afterAttempts attempts: Int, retryAfter: Int64? = nil, using rng: inout some RandomNumberGenerator
     ) -> Int64 {
-        let backoff = min(Int64(1) << min(max(attempts, 0), 6), secondsMax) * 1000
+        let backoff = min(Timing.pushBackoff << min(Int64(max(attempts, 0)), 6), Timing.pushBackoffMax)
         let least = max(backoff, retryAfter ?? 0)
-        return least + Int64.random(in: 0...min(least / 2, jitterMillisecondsMax), using: &rng)
+        return least + Int64.random(in: 0...min(least / 2, Timing.pushJitterMax), using: &rng)
     }
-
-    private static let secondsMax: Int64 = 60
-    private static let jitterMillisecondsMax: Int64 = 30_000
 }

@@ -1,14 +1,10 @@
+import Primitives
+
 /// The store's trusted clock. Saves it, so that a restart does not hide a jump, and applies an operator's confirmation
 /// (``ClockConfirmation``).
 struct ClockKeeper {
     /// The name in ``StoreEvent/backgroundTaskFailed(_:kind:)``.
     static let name = "clock"
-
-    /// Milliseconds from one save to the next while nothing changes. After a restart of the machine, the time since the
-    /// last save counts as part of the outage (``TrustedClock``), so this is short.
-    private static let saveInterval: Int64 = 60_000
-    /// Milliseconds from one look for a confirmation to the next, while the wall clock is not trusted.
-    private static let confirmationInterval: Int64 = 1_000
 
     private let table: ClockTable
     private var clock: TrustedClock
@@ -46,7 +42,7 @@ struct ClockKeeper {
 
     /// Looks for a confirmation, while the wall clock is not trusted and if the last look was some time ago.
     mutating func applyConfirmation(at reading: ClockReading) throws(DatabaseError) -> TrustedClock.Change? {
-        guard !clock.isTrusted, reading.uptime >= confirmationReadAt + Self.confirmationInterval else { return nil }
+        guard !clock.isTrusted, reading.uptime >= confirmationReadAt + Timing.clockConfirmationInterval else { return nil }
         confirmationReadAt = reading.uptime
         guard let confirmed = try table.reading(.confirmed) else { return nil }
         guard confirmed.wall > clock.anchor.wall else {
@@ -62,7 +58,7 @@ struct ClockKeeper {
 
     /// Saves the clock if it has changed or the last save was some time ago. Call it between transactions.
     mutating func save(at reading: ClockReading) throws(DatabaseError) {
-        guard !isSaved || reading.uptime >= savedAt + Self.saveInterval else { return }
+        guard !isSaved || reading.uptime >= savedAt + Timing.clockSaveInterval else { return }
         try save()
         (isSaved, hasAppliedConfirmation) = (true, false)
         savedAt = reading.uptime

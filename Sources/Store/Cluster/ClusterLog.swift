@@ -1,22 +1,15 @@
+import Primitives
+
 /// The writer's part in a cluster: where each of its transactions begins and ends, what other nodes have committed in
 /// between, and whether this node leads.
 ///
 /// The node that leads does what must not be done twice: it sends the pushes, checks confirmations, does what time makes due,
-/// and deletes what is old. It leads until it has not committed for ``leaseMilliseconds``; then another node does.
+/// and deletes what is old. It leads until it has not committed for ``Timing/leaderLease``; then another node does.
 final class ClusterLog {
     /// The name of looking at it, in the operator's log.
     static let name = "cluster_log"
-    /// How long a node that does not commit stays the leader.
-    static let leaseMilliseconds: Int64 = 6_000
-    /// By how much sooner the leader stops than others take over, in milliseconds: the database's clock is read before the
-    /// wait for the lock.
-    static let leaseMargin: Int64 = 1_000
-    /// How often a node that has nothing to write looks at the log, in milliseconds.
-    static let lookMilliseconds: Int64 = 2_000
     /// How long entries are kept, in milliseconds. A node that was frozen for longer must read everything again.
     static let keptMilliseconds: Int64 = 600_000
-    /// An SMS that has been on its way for longer, in milliseconds, is one of a node that has died: attempts end sooner.
-    static let sendingMilliseconds: Int64 = 30_000
 
     private let table: ClusterTable
     private let connection: PostgresConnection
@@ -76,7 +69,7 @@ final class ClusterLog {
         try read(upTo: locked.position)
         isLeader = locked.leader == member.epoch || locked.leaderUntil <= locked.now
         var head = locked
-        if isLeader { (head.leader, head.leaderUntil) = (member.epoch, locked.now + Self.leaseMilliseconds) }
+        if isLeader { (head.leader, head.leaderUntil) = (member.epoch, locked.now + Timing.leaderLease) }
         self.head = head
         return (head, isLeader && locked.leader != member.epoch)
     }
@@ -122,7 +115,7 @@ final class ClusterLog {
     /// The transaction is done.
     func committed() {
         readPosition = head?.position ?? readPosition
-        leadsUntil = isLeader ? lockedAt + Self.leaseMilliseconds - Self.leaseMargin : 0
+        leadsUntil = isLeader ? lockedAt + Timing.leaderLease - Timing.leaderLeaseMargin : 0
         // A transaction that cannot even begin undoes nothing of this one.
         (itemsOfEarlier, wasLeader) = (items.count, isLeader)
     }

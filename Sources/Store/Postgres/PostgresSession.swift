@@ -1,5 +1,6 @@
 import CPostgres
 import Glibc
+import Primitives
 import Threads
 
 /// A session with a PostgreSQL server: from the connection to its loss.
@@ -8,10 +9,8 @@ import Threads
 /// waits with poll(2) until a deadline. After the deadline the session counts as lost, because
 /// the server may still execute what was sent.
 final class PostgresSession {
-    /// Milliseconds to wait until a server accepts a connection.
-    private static let connectMax: Int64 = 2_000
     /// Milliseconds to wait for a response.
-    var responseMax: Int64 = 2_000
+    var responseMax = Timing.postgresResponseMax
 
     let handle: OpaquePointer
     /// Whether the connection is closed, or the server did not answer in time.
@@ -33,7 +32,7 @@ final class PostgresSession {
         }
         // An instance whose initializer throws is released, and closes the connection.
         self.handle = handle
-        try finishConnecting(deadline: Clock.monotonicMilliseconds() + Self.connectMax)
+        try finishConnecting(deadline: Clock.monotonicMilliseconds() + Timing.postgresConnectMax)
         PQsetnonblocking(handle, 1)
         // The server's notices would go to the standard error output.
         PQsetNoticeReceiver(handle, { _, _ in }, nil)

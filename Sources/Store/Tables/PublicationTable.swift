@@ -1,10 +1,9 @@
+import Primitives
+
 /// How far the log of notifications is published. See ``Schema/publication``.
 struct PublicationTable {
     /// The name of recording it, in the operator's log.
     static let name = "publication"
-
-    /// A node that was seen this much before the last one had ended before, in milliseconds.
-    private static let nodeMilliseconds: Int64 = 10_000
 
     let database: Database
 
@@ -37,7 +36,7 @@ struct PublicationTable {
             UPDATE publication SET position = (SELECT MIN(written_id) FROM cluster_nodes \
             WHERE seen_at >= (SELECT MAX(seen_at) FROM cluster_nodes) - ?) \
             WHERE EXISTS (SELECT 1 FROM cluster_nodes)
-            """, .integer(Self.nodeMilliseconds))
+            """, .integer(Timing.publicationNodeMax))
         try database.change("DELETE FROM cluster_nodes")
         let position = try database.first("SELECT position FROM publication", as: { $0.string(0) }) ?? ""
         try database.change(

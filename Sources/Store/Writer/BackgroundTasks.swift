@@ -1,4 +1,5 @@
 import FleetRules
+import Primitives
 
 /// Work that is too large for one transaction. A command or the start of the process causes it. The writer does the
 /// work in slices between batches of commands, until nothing is left. Each slice is a transaction that also stores the
@@ -69,16 +70,14 @@ extension CommandExecutor {
 
 /// The background tasks whose last run failed. Each of them pauses; the other tasks continue.
 struct BackgroundTaskFailures {
-    /// Milliseconds from a failure to the next attempt.
-    private static let pause: Int64 = 5_000
 
     private var failures: [String: (pausedUntil: Int64, isReported: Bool)] = [:]
 
-    /// Whether the task's last run failed less than ``pause`` ago.
+    /// Whether the task's last run failed less than ``Timing/taskPauseAfterFailure`` ago.
     func isPaused(_ task: String, at now: Int64) -> Bool {
         guard let until = failures[task]?.pausedUntil else { return false }
         // A clock that was set back must not prolong the pause.
-        return now < until && until - now <= Self.pause
+        return now < until && until - now <= Timing.taskPauseAfterFailure
     }
 
     /// Deletes the record of a task's failure. Call it when the task has succeeded.
@@ -89,7 +88,7 @@ struct BackgroundTaskFailures {
     /// - Returns: true if the failure must be reported. Until the task succeeds, only its first unexpected failure is.
     mutating func record(_ task: String, isExpected: Bool, at now: Int64) -> Bool {
         let wasReported = failures[task]?.isReported ?? false
-        failures[task] = (now + Self.pause, wasReported || !isExpected)
+        failures[task] = (now + Timing.taskPauseAfterFailure, wasReported || !isExpected)
         return !wasReported && !isExpected
     }
 }

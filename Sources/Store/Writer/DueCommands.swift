@@ -8,8 +8,6 @@ struct DueCommands {
     /// The task's name in ``StoreEvent/backgroundTaskFailed(_:kind:)``.
     static let name = "due_commands"
 
-    /// Milliseconds between two looks.
-    private static let interval: Int64 = 1_000
     /// Milliseconds between two rounds through the drivers who are online. A driver who was connected is away from the last
     /// round on that saw the connection.
     fileprivate static let roundInterval: Int64 = 600_000
@@ -41,7 +39,7 @@ struct DueCommands {
     func wait(at monotonic: Int64) -> Int64 { max(0, lookAt - monotonic) }
 
     /// Looks again in a second, although more may be due.
-    mutating func postpone(at monotonic: Int64) { lookAt = monotonic + Self.interval }
+    mutating func postpone(at monotonic: Int64) { lookAt = monotonic + Timing.dueCommandsInterval }
 
     /// In a cluster, the node that leads does what is due; the others only store whom they have seen.
     /// - Parameters:
@@ -51,7 +49,7 @@ struct DueCommands {
     mutating func next(
         _ executor: CommandExecutor, now: Int64, monotonic: Int64, isClockTrusted: Bool = true
     ) throws(DatabaseError) -> [Command] {
-        lookAt = monotonic + Self.interval
+        lookAt = monotonic + Timing.dueCommandsInterval
         var due: [Command] = []
         if keepsAccounts {
             due = try openBatches(executor, now, monotonic)

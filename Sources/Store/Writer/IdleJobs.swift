@@ -23,8 +23,6 @@ struct IdleJobs {
     /// The most rows that the commands of a look write for orders, and for routes: very many may be due, and what people do has
     /// the writer's time. The notifications are stored, and those for dispatchers and drivers are delivered, too.
     static let rowsMax = 250
-    /// Milliseconds between two looks.
-    private static let interval: Int64 = 1_000
     /// Milliseconds between two rounds.
     private static let roundInterval: Int64 = 600_000
 
@@ -54,7 +52,7 @@ struct IdleJobs {
             let page = try executor.routes.idle(after: position, most: Self.most).map { (position: $0.position, job: $0.route) }
             routes = add(page, changedBefore: cutoff, to: &commands, end)
         }
-        lookAt = monotonic + (orders == nil && routes == nil ? Self.roundInterval : Self.interval)
+        lookAt = monotonic + (orders == nil && routes == nil ? Self.roundInterval : Timing.idleJobsInterval)
         return commands
     }
 

@@ -1,3 +1,5 @@
+import Primitives
+
 /// When the writer stores drivers' positions, and removes deleted ones from the write-ahead log too. Times are monotonic
 /// milliseconds.
 struct PositionSchedule {
@@ -6,8 +8,6 @@ struct PositionSchedule {
 
     /// The most positions of one transaction.
     static let sliceMax = 500
-    /// A crash loses the positions of at most so many milliseconds.
-    private static let saveInterval: Int64 = 15_000
     /// Jobs end all the time, and truncating the log for each would be too much work.
     private static let checkpointInterval: Int64 = 600_000
 
@@ -15,7 +15,7 @@ struct PositionSchedule {
     private var checkpointAt: Int64 = 0
 
     mutating func isSaveDue(at time: Int64) -> Bool {
-        guard time - savedAt >= Self.saveInterval else { return false }
+        guard time - savedAt >= Timing.positionSaveInterval else { return false }
         savedAt = time
         return true
     }

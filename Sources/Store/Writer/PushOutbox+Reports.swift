@@ -1,5 +1,6 @@
 import Access
 import FleetRules
+import Primitives
 
 /// Handles the reports of push lanes: records the results of their jobs, and leases the next jobs to them.
 extension PushOutbox {
@@ -9,10 +10,6 @@ extension PushOutbox {
     /// Milliseconds. If the clock was set back by more than this, waiting jobs get an earlier due time, so that they do
     /// not wait until the clock reaches their old one.
     private static let clockSlack: Int64 = 1_000
-    /// Milliseconds after which a push is considered again that has expired by the wall clock only.
-    private static let waitWhileDoubtful: Int64 = 60_000
-    /// After the clock was set back, a job waits for at most this number of milliseconds.
-    private static let waitAfterSetBack: Int64 = 5_000
 
     /// The reply to a lane's report.
     struct ReportReply {
@@ -159,7 +156,7 @@ extension PushOutbox {
     private func queueDueRetries(_ lane: PushLane, _ now: Int64) throws(DatabaseError) {
         let last = lastReports.updateValue(now, forKey: lane) ?? now
         if now < last - Self.clockSlack,
-            try jobs.limitDueTimes(lane, to: now + Self.waitAfterSetBack, most: Self.changedJobsMax) == Self.changedJobsMax
+            try jobs.limitDueTimes(lane, to: now + Timing.pushWaitAfterSetBack, most: Self.changedJobsMax) == Self.changedJobsMax
         {
             // The next report goes on.
             lastReports[lane] = last
@@ -188,7 +185,7 @@ extension PushOutbox {
             // The wall clock has jumped, or the machine was off for long. If it shows the right time, the push is out of
             // date, so it must not be sent; if not, it must not be ended.
             guard candidate.expiresAt > now else {
-                try jobs.postpone(candidate.number, until: now + Self.waitWhileDoubtful)
+                try jobs.postpone(candidate.number, until: now + Timing.pushWaitWhileDoubtful)
                 lease.dropped += 1
                 continue
             }

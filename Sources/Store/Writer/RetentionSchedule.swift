@@ -1,4 +1,5 @@
 import FleetRules
+import Primitives
 import Threads
 
 /// Deletes old rows, one slice at a time, so that no command waits long. A round handles each kind of row in as many
@@ -16,10 +17,6 @@ struct RetentionSchedule {
 
     /// The most rows per slice.
     private static let rowsMax = 500
-    /// Milliseconds until the next round, after a round that deleted nothing.
-    private static let pause: Int64 = 60_000
-    /// Milliseconds until the next slice, after a slice that failed.
-    private static let pauseAfterFailure: Int64 = 5_000
 
     /// The age in milliseconds at which rows are deleted (`store.retention_days`).
     private let lifetime: Int64
@@ -55,7 +52,7 @@ struct RetentionSchedule {
     }
 
     /// Whether a slice may run. A clock that was set back must not prolong the pause.
-    func isDue(_ now: Int64) -> Bool { now >= pausedUntil || pausedUntil - now > Self.pause }
+    func isDue(_ now: Int64) -> Bool { now >= pausedUntil || pausedUntil - now > Timing.retentionPause }
 
     /// Deletes some rows of one kind.
     /// - Parameters:
@@ -84,7 +81,7 @@ struct RetentionSchedule {
         } catch {
             // Continues with the other kinds. The next round tries this kind again.
             isIdle = false
-            pausedUntil = now + Self.pauseAfterFailure
+            pausedUntil = now + Timing.retentionPauseAfterFailure
             throw error
         }
         let end = Clock.monotonicMilliseconds()
@@ -96,7 +93,7 @@ struct RetentionSchedule {
         }
         if count > 0 { isIdle = false }
         if count >= limit { kinds.append(kind) }
-        if kinds.isEmpty, isIdle { pausedUntil = now + Self.pause }
+        if kinds.isEmpty, isIdle { pausedUntil = now + Timing.retentionPause }
         return (count, removed)
     }
 }

@@ -1,3 +1,4 @@
+import Primitives
 import Threads
 
 /// What the writer does when the store is lost or damaged.
@@ -22,7 +23,7 @@ extension WriterLoop {
     /// Refuses all requests after a failure. Nothing is tried any more: only a new process reads what there is.
     mutating func refuseUntilClosed() {
         var batch: [StoreWriter.Request] = []
-        while queue.take(into: &batch, most: batchSize.value, waiting: Self.waitMax) != .closed {
+        while queue.take(into: &batch, most: batchSize.value, waiting: Timing.writerWaitMax) != .closed {
             heartbeat.beat()
             _ = takePublished()
             if !batch.isEmpty { publish(refuse(batch)) }

@@ -1,4 +1,5 @@
 import FleetRules
+import Primitives
 import Threads
 
 /// What the writer does between batches of requests: clocks, checks, what time makes due, background tasks, retention.
@@ -38,7 +39,7 @@ extension WriterLoop {
         guard let log = executor.clusterLog else { return }
         let time = Clock.monotonicMilliseconds()
         // Also if it writes all the time: the row of the node says that it lives.
-        guard time - lookedAt >= ClusterLog.lookMilliseconds else { return }
+        guard time - lookedAt >= Timing.clusterLogLook else { return }
         lookedAt = time
         let now = observeClock()
         do throws(DatabaseError) {
@@ -47,11 +48,11 @@ extension WriterLoop {
                 return try executor.isLeader ? log.deleteOld() : false
             }
             // The loop comes back at once, after the requests that wait.
-            if hasMore { lookedAt = time - ClusterLog.lookMilliseconds }
+            if hasMore { lookedAt = time - Timing.clusterLogLook }
             // What other nodes have begun.
             if executor.isLeader {
                 executor.backgroundTasks.formUnion([.broadcasts, .readMarks, .erasures])
-                _ = try executor.recoverCodes(sentBefore: now - ClusterLog.sendingMilliseconds)
+                _ = try executor.recoverCodes(sentBefore: now - Timing.smsSendingMax)
             }
             taskFailures.remove(ClusterLog.name)
         } catch {
@@ -79,15 +80,13 @@ extension WriterLoop {
 
     /// The name of the check in the operator's log.
     private static let checkName = "confirmations"
-    /// Milliseconds between two checks.
-    private static let checkInterval: Int64 = 1_000
 
     /// Once a second: finds the notifications that were not confirmed in time.
     mutating func checkConfirmations() {
         guard executor.isLeader else { return }
         let now = observeClock()
         // After the clock was set back, the next check is not at the old time.
-        guard now >= checkAt || checkAt - now > Self.checkInterval, !taskFailures.isPaused(Self.checkName, at: now)
+        guard now >= checkAt || checkAt - now > Timing.deliveryCheckInterval, !taskFailures.isPaused(Self.checkName, at: now)
         else { return }
         do throws(DatabaseError) {
             let (hasMore, commit) = try executor.transaction(declaring: 1) { () throws(DatabaseError) in
@@ -96,7 +95,7 @@ extension WriterLoop {
                 try executor.log(commit)
                 return (hasMore, commit)
             }
-            checkAt = hasMore ? now : now + Self.checkInterval
+            checkAt = hasMore ? now : now + Timing.deliveryCheckInterval
             taskFailures.remove(Self.checkName)
             publish(commit)
         } catch {

@@ -1,17 +1,11 @@
 import FleetRules
+import Primitives
 import Threads
 
 /// The writer thread's state and its loop: take queued requests, execute them in a transaction, commit, publish, then
 /// run one slice of a background task. `+Tasks` has what it does besides requests, `+Failures` what it does once the store
 /// cannot be trusted.
 struct WriterLoop {
-    /// The longest time to wait for a request, in milliseconds. After it, the loop checks whether retention or a
-    /// background task is due.
-    static let waitMax: Int64 = 1000
-    /// The same while the last commits are not recorded as published: soon after a burst of commands they are.
-    private static let unpublishedWaitMax: Int64 = 100
-    /// After an error, the loop tries once per this time whether the store can be written again, in nanoseconds.
-    private static let probeInterval: UInt64 = 1_000_000_000
 
     let executor: CommandExecutor
     let queue: RequestQueue
@@ -130,7 +124,8 @@ struct WriterLoop {
     private func wait(_ now: Int64, isRetentionDue: Bool) -> Int64 {
         if nextBackgroundTask(now) != nil || canWriteRefusedReceipts { return 0 }
         let most = min(
-            unpublished == nil ? Self.waitMax : Self.unpublishedWaitMax, dueCommands.wait(at: Clock.monotonicMilliseconds()))
+            unpublished == nil ? Timing.writerWaitMax : Timing.writerUnpublishedWaitMax,
+            dueCommands.wait(at: Clock.monotonicMilliseconds()))
         // Half of an idle writer's time, so that a request seldom comes in the middle of a slice.
         return isRetentionDue ? min(most, RetentionSchedule.sliceMillisecondsMax) : most
     }
@@ -380,7 +375,7 @@ struct WriterLoop {
     /// commands meanwhile.
     private mutating func probeIfUnavailable() {
         let now = Clock.monotonicNanoseconds()
-        guard refusedInOutage != nil, now - probedAt >= Self.probeInterval else { return }
+        guard refusedInOutage != nil, now - probedAt >= UInt64(Timing.writerProbeInterval) * 1_000_000 else { return }
         probedAt = now
         // An error means that the outage goes on, which has been reported.
         if (try? executor.probeWriting()) != nil { endOutage() }

@@ -16,6 +16,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from .apps import TIMEOUT
+from .examples import EXAMPLES
 from .fleet import wait_until
 from .gateway import BINARY, FOLDER, Gateway, environment
 
@@ -23,6 +24,7 @@ ROOT = FOLDER.parent.parent
 FENCE = re.compile(r"^```(\S*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 NOT_RUN = "Not run in a test:"
 SAVED_AS = re.compile(r"\bas\s+`([\w.-]+)`:$")
+QUOTED = re.compile(r"\bFrom\s+\[`([\w./-]+)`\]\(\S+\):$")
 # The port in the pages, and in config/fleetwire.yaml.
 PORT = "6001"
 # How long a block may run. Generous: the machine is shared with other tests.
@@ -40,13 +42,19 @@ class Block:
 
     @property
     def is_run(self) -> bool:
-        return not self.above.endswith(NOT_RUN)
+        return not (self.source or self.above.endswith(NOT_RUN))
 
     @property
     def file(self) -> str | None:
         """The name of the file in which the reader saves the block."""
         match = SAVED_AS.search(self.above)
         return match and match[1]
+
+    @property
+    def source(self) -> Path | None:
+        """The file of the repository that the block quotes."""
+        match = QUOTED.search(self.above)
+        return ROOT / match[1] if match else None
 
     @property
     def place(self) -> str:
@@ -104,7 +112,15 @@ class RepositoryGateway(Gateway):
         self.config.write_text(text)
         self.log_path = directory / "stderr.log"
         self.tls = None
-        self._start([".build/release/fleetwire", "serve", "--port", "0"], directory, {})
+        self.directory = directory
+        self._serve(0)
+
+    def _serve(self, port: int) -> None:
+        self._start([".build/release/fleetwire", "serve", "--port", str(port)], self.directory, {}, log_mode="ab")
+
+    def restart(self) -> None:
+        """Starts the gateway again, on the same port, after it was killed."""
+        self._serve(self.port)
 
 
 class PageShell:
@@ -117,6 +133,9 @@ class PageShell:
         """
         self.directory, self.gateway, self.skipped = directory, gateway, tuple(skipped)
         self.ports = {PORT: str(gateway.port)} | ports
+        (directory / EXAMPLES.name).mkdir()
+        for example in EXAMPLES.glob("*.*"):
+            (directory / EXAMPLES.name / example.name).write_text(self._adapted(example.read_text()))
         self.number, self.begin = 0, 0
         # Why the last block has failed, if it has.
         self.failure: str | None = None

@@ -1,9 +1,7 @@
 """The well-behaved clients beside an attack, and what they noticed."""
 
-import argparse
 import os
 import select
-import socket
 import subprocess
 import time
 from dataclasses import dataclass
@@ -21,28 +19,22 @@ def compile_c(source: Path, program: Path, *flags: str) -> Path:
     return program
 
 
-def tools_folder(text: str) -> Path:
-    """Checks a command line's argument: the folder of the reference server's source."""
-    if not (Path(text) / "floor.c").exists():
-        raise argparse.ArgumentTypeError(f"no floor.c in {text}; set BENCH_TOOLS")
-    return Path(text)
+def benchmark_program(name: str) -> Path:
+    """Returns a program of Benchmarks/, compiled."""
+    script = Path(__file__).parents[4] / "Benchmarks/compile"
+    return Path(subprocess.run([script, name], stdout=subprocess.PIPE, text=True, check=True).stdout.strip())
 
 
 class Floor:
     """The reference server: what this machine allows at a moment."""
 
-    def __init__(self, tools: Path, folder: Path):
-        program = compile_c(tools / "floor.c", folder / "floor", "-w")
-        with socket.create_server(("127.0.0.1", 0)) as probe:
-            self.port = probe.getsockname()[1]
-        self.process = subprocess.Popen([program, str(self.port), "1"])
-        deadline = time.monotonic() + TIMEOUT
-        while socket.socket().connect_ex(("127.0.0.1", self.port)) != 0:
-            assert time.monotonic() < deadline, "the reference server does not listen"
+    def __init__(self):
+        self.process = subprocess.Popen([benchmark_program("floor")], stdout=subprocess.PIPE, text=True)
+        self.port = int(self.process.stdout.readline().rpartition(":")[2])  # "floor listening on 127.0.0.1:PORT"
 
     def close(self) -> None:
         self.process.kill()
-        self.process.wait()
+        self.process.communicate()
 
 
 @dataclass
