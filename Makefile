@@ -67,7 +67,7 @@ FAULT_TESTS := test_cluster_node_faults.py test_cluster_outages.py test_cluster_
 ALL_TESTS := -n 3 --dist loadfile --no-loadscope-reorder $(FAULT_TESTS:%=--ignore %)
 
 e2e: test-build $(PYTHON_READY) ## Run the end-to-end tests without those of a cluster's faults, or TESTS.
-	cd Tests/EndToEnd && FLEETWIRE_BINARY=$(abspath $(TEST_BINARY)) $(abspath $(PYTHON)) -m pytest -q $(or $(TESTS),$(ALL_TESTS))
+	cd Tests/EndToEnd && FLEETWIRE_BINARY=$(or $(FLEETWIRE_BINARY),$(abspath $(TEST_BINARY))) $(abspath $(PYTHON)) -m pytest -q $(or $(TESTS),$(ALL_TESTS))
 
 test-slow: build $(PYTHON_READY) ## Run the tests that divide constants of time on the release binary, undivided.
 	cd Tests/EndToEnd && $(abspath $(PYTHON)) -m pytest -q -n 4 --dist load $$(grep -l '^TIMING_DIVISOR' test_*.py)

@@ -10,7 +10,7 @@ import pytest
 from h2.errors import ErrorCodes
 
 from harness.push.apns import to
-from harness.push.behavior import Abort, Blackhole, GoAway, Hang, PassThrough, Reset, Respond
+from harness.push.behavior import Abort, GoAway, PassThrough, Reset, Respond
 from harness.push.devices import Device
 from harness.push.push_fleet import PushFleet, poll_until
 
@@ -211,38 +211,6 @@ def test_connection_closed_while_idle_is_reopened(fleet):
 
 
 # Timeouts
-
-
-def test_request_without_response_delays_no_other(fleet):
-    devices = ios_devices(fleet, 30)
-    stuck = devices[3]
-    fleet.apns.script(Hang(), to(stuck.token), times=1)
-    ids = announce_to_all(fleet, devices)
-    for device, notification in zip(devices, ids):
-        if device is not stuck:
-            fleet.wait_for_accepted(notification)
-    assert fleet.steps(ids[3])[-1]["step"] == "push_queued"
-    fleet.wait_for_accepted(ids[3], seconds=30)
-    first, second = stuck.sent
-    assert 10 <= second.at - first.at < 20 and first.headers["apns-id"] == second.headers["apns-id"]
-    assert second.connection is first.connection, "one timeout must not retire the connection"
-
-
-def test_blackholed_connection_is_retired(fleet):
-    """Requests time out after 10 s; two timeouts in a row retire the connection."""
-    devices = ios_devices(fleet, 30)
-    old = fleet.apns.connections[-1]
-    fleet.apns.script(Blackhole(), times=1)
-    started = time.monotonic()
-    ids = announce_to_all(fleet, devices)
-    for notification in ids:
-        fleet.wait_for_accepted(notification, seconds=60)
-    assert 9 < time.monotonic() - started < 40
-    assert fleet.apns.requests[-1].connection is not old
-    fleet.wait_for_log_entry("push_connection_retired")
-    again = announce_to_all(fleet, devices)
-    for notification in again:
-        fleet.wait_for_accepted(notification)
 
 
 def test_slow_responses_are_awaited(fleet):

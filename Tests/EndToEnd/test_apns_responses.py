@@ -302,15 +302,3 @@ def test_two_non_apns_responses_stop_the_lane(fleet, response):
     fleet.wait_for_log_entry("not a response of the provider", "error")
     assert fleet.steps(notification)[-1]["step"] == "push_queued"
 
-
-def test_stopped_lane_probes_and_resumes(fleet):
-    devices = [fleet.ios() for _ in range(10)]
-    rule = fleet.apns.script(refusal(403, "InvalidProviderToken"), times=2)
-    ids = [fleet.announce(device) for device in devices]
-    fleet.wait_for_lane_state("apns", "stopped")
-    first = fleet.apns.requests[0]
-    fleet.apns.wait_until(lambda: len(fleet.apns.requests) == 2, "a probe", seconds=40)
-    assert 25 < fleet.apns.requests[1].at - first.at < 40 and rule.times == 0
-    for notification in ids:
-        fleet.wait_for_accepted(notification, seconds=45)
-    assert fleet.lane("apns")["state"] == "running"

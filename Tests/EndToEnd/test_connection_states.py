@@ -5,8 +5,10 @@ import time
 import pytest
 
 from harness.api import Api
+from harness.client import Client
 from harness.fleet import SECTIONS, token
 from harness.metrics import wait_for_metric
+from harness.raw_client import RawClient
 from harness.wire import CLOSE, PING, PONG, TEXT, Wire, frame, request, upgrade
 
 HEALTH = request("GET", "/healthz")
@@ -127,6 +129,18 @@ def test_rejected_websocket_closes_as_soon_as_the_client_answers(start_gateway, 
     started = time.monotonic()
     wire.read_to_end()
     assert time.monotonic() - started < 4, "only after the deadline of the close"
+
+
+def test_presence_member_leaves_when_the_server_closes(start_gateway, closing):
+    """The member does not answer the close frame; the others are told at once."""
+    gateway = start_gateway()
+    member, observer = closing(RawClient(gateway)), closing(Client.connect(gateway))
+    member.join("presence-x", "member")
+    observer.join("presence-x", "observer")
+    start = time.monotonic()
+    member.send(frame(2, b"binary"))
+    observer.expect("pusher_internal:member_removed")
+    assert time.monotonic() - start < 4, "only after the deadline of the close"
 
 
 def test_pipelining_client_does_not_delay_others(start_gateway, closing):

@@ -7,7 +7,7 @@ from datetime import datetime
 
 import pytest
 
-from harness.push.behavior import Hang, PassThrough, Respond
+from harness.push.behavior import PassThrough, Respond
 from harness.push.fcm import error, is_send_request, is_token_request, to
 from harness.push.push_fleet import registered_devices
 
@@ -238,16 +238,6 @@ def test_rejected_credentials_stop_the_lane_and_keep_the_queue(
     assert len(fleet.fcm.requests) == 1 and fleet.steps(notification)[-1]["step"] == "push_queued"
 
 
-def test_token_request_times_out_and_is_retried(providers, start_push_fleet):
-    providers.fcm.script(Hang(), is_token_request, times=1)
-    fleet = start_push_fleet()
-    device = fleet.android()
-    notification = fleet.announce(device)
-    fleet.wait_for_accepted(notification, seconds=40)
-    assert (len(fleet.fcm.token_requests) == 2
-            and fleet.fcm.token_requests[1].at - fleet.fcm.token_requests[0].at >= 9)
-
-
 @pytest.mark.parametrize("response, words, sent", [
     (error(403, "PERMISSION_DENIED"), "PERMISSION_DENIED", 1),
     # A response that is not FCM's: wrong address, or a proxy. One may be an accident.
@@ -265,20 +255,6 @@ def test_forbidden_stops_the_lane_and_keeps_the_queue(fleet, response, words, se
     assert len(fleet.fcm.send_requests) == sent
     assert (all(fleet.steps(notification)[-1]["step"] == "push_queued" for notification in ids)
             and all(map(registered_devices, devices)))
-
-
-def test_push_forbidden_while_others_succeed_fails_alone(fleet):
-    bad, good = fleet.android(), fleet.android()
-    fleet.warm_up(bad, good)
-    fleet.fcm.script(error(403, "PERMISSION_DENIED"), to(bad.token))
-    notification = fleet.announce(bad)
-    fleet.wait_for_lane_state("fcm", "stopped")
-    fleet.wait_for_accepted(fleet.announce(good), seconds=75)
-    [step] = fleet.wait_for_step(notification, "push_failed", seconds=15)
-    assert step["detail"]["reason"] == "PERMISSION_DENIED"
-    fleet.wait_for_log_entry("although it accepts others", "error")
-    assert fleet.lane("fcm")["state"] == "running" and len(registered_devices(bad)) == 1
-    fleet.wait_for_accepted(fleet.announce(good), seconds=5)
 
 
 def test_goaway_loses_and_duplicates_nothing(fleet):

@@ -2,40 +2,9 @@
 them, the configuration.
 """
 
-import pytest
-
 from harness.push.apns import refusal, to
-from harness.push.fcm import error, is_send_request
+from harness.push.fcm import error
 from harness.push.push_fleet import registered_devices
-
-
-@pytest.mark.parametrize("kind, response, reason", [
-    ("ios", refusal(400, "DeviceTokenNotForTopic"), "DeviceTokenNotForTopic"),
-    ("ios", refusal(400, "BadTopic"), "BadTopic"),
-    ("android", error(404, "NOT_FOUND"), "NOT_FOUND")], ids=lambda value: str(value)[:60])
-def test_wrong_configuration_stops_the_lane_and_keeps_queue_and_devices(
-        start_push_fleet, kind, response, reason):
-    fleet = start_push_fleet()
-    devices = [fleet.device(kind) for _ in range(40)]
-    fake, lane = devices[0].fake, "apns" if kind == "ios" else "fcm"
-    fake.script(response, None if kind == "ios" else is_send_request)
-    ids = fleet.announce_to_drivers([device.owner.subject for device in devices])
-    status = fleet.wait_for_lane_state(lane, "stopped")
-    assert reason in status["lastError"]["reason"], status
-    fleet.wait_for_log_entry(f"rejects most pushes.*{reason}", "error")
-    for notification, device in zip(ids, devices):
-        assert fleet.steps(notification)[-1]["step"] == "push_queued"
-        assert len(registered_devices(device)) == 1
-    # An operator corrects the configuration at the provider.
-    fake.clear_rules()
-    fake.invalid_tokens.clear()
-    for notification in ids:
-        [step] = fleet.wait_for_accepted(notification, seconds=60)
-        assert step["detail"]["attempts"] == 1, "the rejection counts no attempt"
-    assert fleet.lane(lane)["state"] == "running"
-    assert all(len(registered_devices(device)) == 1 for device in devices)
-    assert fleet.metric("push_token_removals_total") == 0
-    assert fleet.metric("push_total", outcome="rejected") == 0
 
 
 def test_restart_ends_the_quarantine(start_push_fleet):
