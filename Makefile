@@ -64,7 +64,7 @@ unit: test-build ## Run the Swift tests, or FILTER.
 # The tests that let nodes, the bus and the database fail, and what operators see of it.
 FAULT_TESTS := test_cluster_node_faults.py test_cluster_outages.py test_cluster_hostile.py test_cluster_metrics.py
 
-ALL_TESTS := -n 3 --dist loadfile --no-loadscope-reorder $(FAULT_TESTS:%=--ignore %)
+ALL_TESTS := -n 5 --dist loadfile --no-loadscope-reorder $(FAULT_TESTS:%=--ignore %)
 
 e2e: test-build $(PYTHON_READY) ## Run the end-to-end tests without those of a cluster's faults, or TESTS.
 	cd Tests/EndToEnd && FLEETWIRE_BINARY=$(or $(FLEETWIRE_BINARY),$(abspath $(TEST_BINARY))) $(abspath $(PYTHON)) -m pytest -q $(or $(TESTS),$(ALL_TESTS))

@@ -13,37 +13,6 @@ def announce_to_owners(fleet, devices) -> list[str]:
     return fleet.announce_to_drivers([device.owner.subject for device in devices])
 
 
-# Outages
-
-
-def test_outage_of_one_provider_delays_only_its_pushes(start_push_fleet):
-    """30 s of refused connections delay neither the other provider nor actions; afterwards every
-    push arrives, once.
-    """
-    fleet = start_push_fleet()
-    apples, androids = [fleet.ios() for _ in range(40)], [fleet.android() for _ in range(5)]
-    fleet.warm_up(apples[0])
-    fleet.apns.stop_listening()
-    started, ids, slowest = time.monotonic(), [], 0.0
-    while time.monotonic() - started < 30:
-        ids += announce_to_owners(fleet, apples[:2] if ids else apples)
-        for device in androids:
-            sent = time.monotonic()
-            device.next(fleet.announce(device))
-            slowest = max(slowest, time.monotonic() - sent)
-    assert (slowest < 3 and fleet.lane("fcm")["state"] == "running"
-            and fleet.lane("apns")["state"] == "paused")
-    assert fleet.metric("push_queue_oldest_seconds", provider="apns") > 20
-    fleet.apns.listen()
-    fleet.apns.wait_until(lambda: len(fleet.apns.accepted()) == len(ids) + 1, "every push",
-                          seconds=60)
-    assert [requests for requests in fleet.apns.accepted().values() if len(requests) > 1] == []
-    attempts = [fleet.wait_for_accepted(notification)[0]["detail"]["attempts"]
-                for notification in ids]
-    # A push that was never sent counts no attempt; one may have been in flight on the connection
-    # that broke.
-    assert max(attempts) <= 2 and attempts.count(2) <= 1, attempts
-
 
 def test_pushes_of_one_recipient_keep_their_order(start_push_fleet):
     fleet = start_push_fleet()

@@ -11,6 +11,8 @@ from harness.gateway import needs_file
 from harness.fleet import wait_until
 from harness.push.push_fleet import PushFleet
 
+# A round of retention is a minute after the one before it.
+TIMING_DIVISOR = 10
 DAY = 86_400_000
 DIGITS = "0123456789ABCDEFGHJKMNPQRSTVWXYZ"
 
