@@ -13,7 +13,6 @@ def announce_to_owners(fleet, devices) -> list[str]:
     return fleet.announce_to_drivers([device.owner.subject for device in devices])
 
 
-
 def test_pushes_of_one_recipient_keep_their_order(start_push_fleet):
     fleet = start_push_fleet()
     device, other = fleet.ios(), fleet.ios()
