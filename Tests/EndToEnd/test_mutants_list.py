@@ -38,5 +38,5 @@ def test_names_are_unique():
 
 def test_every_module_has_one():
     """System libraries have none: they contain no logic."""
-    modules = {folder.name for folder in (ROOT / "Sources").iterdir() if folder.name == "CConsole" or any(folder.rglob("*.swift"))}
-    assert {mutant.module for mutant in MUTANTS} == modules
+    modules = {folder.name for folder in (ROOT / "Sources").iterdir() if any(folder.rglob("*.swift"))}
+    assert {mutant.module for mutant in MUTANTS} == modules | {"CConsole"}

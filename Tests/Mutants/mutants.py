@@ -63,7 +63,7 @@ MUTANTS = [
            "fanOut(ServerMessage.memberAdded(name, member), on: slot, except: socket, &effects)",
            "fanOut(ServerMessage.memberAdded(name, member), on: slot, &effects)",
            "SimulationTests.SimulationTests"),
-    Mutant("member-returns", "FanOut/Presence.swift", "a member on another node who comes to this one counts as back from leaving",
+    Mutant("member-returns", "FanOut/Presence.swift", "a member on another node counts as leaving",
            "if known.isEmpty { leaving -= 1 }", "if known.local == 0 { leaving -= 1 }", "FanOutTests.PresenceTests"),
     Mutant("cache-expiry", "FanOut/EventCache.swift", "a cached event lives one millisecond too long",
            "entry.expiry > now else { return nil }", "entry.expiry >= now else { return nil }", "EventCacheTests"),
@@ -77,7 +77,7 @@ MUTANTS = [
            "ReceivedNumbersTests"),
 
     # Rules
-    Mutant("registered-anew", "Accounts/AccountDecisions.swift", "a driver who registers anew keeps the reason of the rejection",
+    Mutant("registered-anew", "Accounts/AccountDecisions.swift", "who registers anew keeps the reason of the rejection",
            "        account.reason = nil\n", "", "AccountDecisionsTests"),
     Mutant("two-batches", "Batches/Batch+Driver.swift", "a driver may have two batches",
            "            guard activeBatch == nil else { throw .activeBatch }\n", "", "BatchesTests"),
@@ -125,7 +125,7 @@ MUTANTS = [
     Mutant("short-secret", "Configuration/Settings+Safety.swift", "a secret of one byte less is accepted in production",
            "} else if count < Self.secretBytesMin {", "} else if count < Self.secretBytesMin - 1 {", "SafetyTests"),
     Mutant("written-withdrawn", "HTTPClient/HTTPPool.swift", "a request that is already written is withdrawn",
-           "$0.isBusy && !$0.wasWritten && tags", "$0.isBusy && tags", "HTTPPoolTests"),
+           "$0.isBusy && !$0.wasWritten && tags", "$0.isBusy && tags", "HTTPPoolFailureTests"),
     Mutant("bus-gone", "NATS/CommandQueue.swift", "publishes are accepted while the bus is gone",
            "            contents.isConnected = false\n", "", "NATSTests"),
     Mutant("sms-certain", "SMS/SMSRequest.swift", "an attempt without response is forgotten after a refused one",
