@@ -161,8 +161,8 @@ MUTANTS = [
     Mutant("published-again", "Store/Tables/PublicationTable.swift", "after a crash the last publication is repeated",
            "SELECT id FROM notifications WHERE id > ?", "SELECT id FROM notifications WHERE id >= ?",
            "test_fleet_recovery.py"),
-    Mutant("leased-pushes", "Store/Writer/PushOutbox+Reports.swift", "pushes that were leased before a crash stay leased",
-           "            leftBehind.insert(lane)\n            _ = try requeue(lane, most: Self.takeoverMax)\n", "",
+    Mutant("leased-pushes", "Store/Writer/PushOutbox+Takeover.swift", "pushes that were leased before a crash stay leased",
+           "let count = try jobs.requeueSending(lane, most: most)", "let count = 0",
            "test_push_outbox.py::test_kill_before_the_response_repeats_with_the_same_ids"),
 
     # Push, webhooks
@@ -184,7 +184,10 @@ MUTANTS = [
            "guard serials[entry.subject] != nil else { continue }", "DebounceTests"),
     Mutant("unreachable-endpoint", "Webhooks/WebhookWorker.swift", "an unreachable endpoint counts as one that refuses",
            "case .failure(let error): .failed(error.description)", "case .failure(let error): .refused(error.description)",
-           "test_webhook_delivery.py::test_V10_unreachable_endpoint_is_retried"),
+           "WebhookWorkerTests"),
+    Mutant("private-webhook", "Webhooks/WebhookWorker.swift", "webhooks may be sent to private addresses",
+           "allowsPrivateAddresses: endpoint.allowsPrivate)", "allowsPrivateAddresses: true)",
+           "test_webhook_delivery.py::test_private_addresses_are_rejected_unless_allowed"),
 
     # HTTP API
     Mutant("future-timestamp", "HTTPAPI/Pusher/RequestSignature.swift", "a signature may be of any time in the future",
@@ -230,8 +233,8 @@ MUTANTS = [
     Mutant("draining-ready", "Gateway/Node+Requests.swift", "a stopping gateway says that it is ready",
            """            if !readiness.isReady { return .text(503, "draining", headers: ["Retry-After": "5"]) }\n""", "",
            "test_lifecycle.py::test_readyz_is_no_longer_200_when_the_first_client_is_closed"),
-    Mutant("production-limits", "fleetwire/ConfigurationOption.swift", "--production does not limit addresses",
-           "        if production { settings.server.limitAddresses() }\n", "",
+    Mutant("production-limits", "fleetwire/ConfigurationOption.swift", "--production lifts the limits of addresses",
+           "if production { settings", "if !production { settings",
            "test_production.py::test_production_serves_and_limits_the_handshakes_of_an_address"),
     Mutant("bench-status", "fleetwire/BenchCommand.swift", "a load test that fails exits with 0",
            "        if !report.problems.isEmpty { throw ExitCode.failure }\n", "",
