@@ -2,6 +2,9 @@
 
 A defect is an ordinary mistake. Its text occurs once in its file. The suite is a filter of `swift test`, or, if it
 begins with `test_`, what pytest runs against the program.
+
+Who changes a text in the sources changes it here, too, or plants another defect of the same module instead:
+`test_mutants_list.py` compares them. A defect that no suite finds is a hole in the tests, unless nobody could notice it.
 """
 
 from typing import NamedTuple
