@@ -27,14 +27,16 @@ KILLS ?= 20
 SEED ?=
 # Parts of the names of Swift tests for `make unit`, such as StoreTests; empty: all.
 FILTER ?=
+# Parts of the names or modules of defects for `make mutants`, such as "webhooks json"; empty: all.
+MUTANTS ?=
 # Arguments of pytest for `make e2e`, such as "test_data.py -k order"; empty: the selection below.
 TESTS ?=
 
 RELEASE := swift build -c release --static-swift-stdlib
 
-.PHONY: help run build test-build test unit e2e test-slow test-postgres test-cluster check lint format bench bench-latency bench-cluster \
-  bench-base sim crash city storm hostile soak aged growth upgrade pictures conformance fuzz instructions tsan asan man \
-  install packages test-packages clean
+.PHONY: help run build test-build test unit e2e test-slow test-postgres test-cluster check lint format bench bench- \
+  latency bench-cluster bench-base sim crash city storm hostile soak aged growth upgrade pictures conformance \
+  mutants fuzz instructions tsan asan man install packages test-packages clean
 
 help: ## List the targets.
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "%-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -149,6 +151,9 @@ pictures: build $(PYTHON_READY) ## Let a fleet work for five minutes and picture
 
 conformance: ## List the points of docs/protocol.md without a test.
 	@dev/conformance
+
+mutants: test-packages $(PYTHON_READY) ## Plant each defect of Tests/Mutants, or MUTANTS, alone; its suite must find it.
+	$(PYTHON) Tests/Mutants/run.py $(MUTANTS)
 
 fuzz: test-packages ## Run each fuzzer for SECONDS_PER_FUZZER seconds.
 	Tests/Fuzz/run.sh $(SECONDS_PER_FUZZER)

@@ -45,6 +45,15 @@ import Testing
         #expect(publications.receive(0, on: 0, &receipts) == .outOfOrder)
     }
 
+    @Test func allEventsBehindALaterOneAreOutOfOrder() {
+        var publications = publications(5)
+        for event in [0, 2] { publications.answer(event, isAccepted: true, at: UInt64(event * 10 + 5)) }
+        var receipts = Receipts()
+        #expect(publications.receive(4, on: 0, &receipts) == .inOrder)
+        #expect(publications.receive(0, on: 0, &receipts) == .outOfOrder)
+        #expect(publications.receive(2, on: 0, &receipts) == .outOfOrder)
+    }
+
     @Test(arguments: [UInt64?.none, 25])
     func overlappingRequestsHaveNoOrder(answeredAt: UInt64?) {
         var publications = publications(3)

@@ -52,6 +52,11 @@ import Testing
         #expect(policy(page()).hasPrefix("default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self';"))
     }
 
+    /// `default-src` does not apply to these.
+    @Test func nobodyMayFrameThePageOrLetItSendForms() {
+        #expect(policy(page()).hasSuffix("; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"))
+    }
+
     @Test func unknownFilesAreNone() {
         for name in ["none.js", "console.html", "../page/console.html"] { #expect(page().response(for: name) == nil) }
     }

@@ -86,6 +86,20 @@ import Testing
             } == ["driver-arrival > booking(\"ORD-1\"), job(\"ORD-1\")"])
     }
 
+    /// Both events are for the customer, and `tracking-started` comes first.
+    @Test func pushesTheMomentOfATripInsteadOfTheEventBeforeIt() throws {
+        var rules = Self.rules
+        for event in ["tracking-started", "driver-en-route"] {
+            rules.rules[event] = .init(lifetimeSeconds: 60, collapsesByJob: true, push: .personal)
+        }
+        var planner = RulesFixture.planner()
+        let context = RulesFixture.context(by: RulesFixture.driver, rules: rules)
+        let order = RulesFixture.order(.accepted, driver: "42")
+        let plan = try planner.progress(ProgressReport(step: .enRoute), of: order, context)
+        #expect(plan.notifications.map(\.event).filter { rules.rules[$0] != nil } == ["tracking-started", "driver-en-route"])
+        #expect(pushed(plan) == ["driver-en-route > customer(\"c7\"), job(\"B-1\")"])
+    }
+
     @Test func pushesToAllDriversOnlyIfTheRuleAllowsIt() throws {
         var rules = Self.rules
         rules.rules["job-available-again"] = .init(lifetimeSeconds: 60, collapsesByJob: false, push: .broadcast)

@@ -14,11 +14,11 @@ import Threads
         #expect(post() == .queued)
         for result in [PostResult.queueFull, .subjectFull] { #expect(post(result) == result) }
         intake.replied(1)
-        #expect(intake.close(waiting: 600))
+        #expect(intake.close(waiting: 10))
     }
 
     @Test func closedIntakeAcceptsNothing() {
-        #expect(intake.close(waiting: 600))
+        #expect(intake.close(waiting: 10))
         #expect(
             intake.post {
                 Issue.record("a command was queued")
@@ -34,7 +34,7 @@ import Threads
             intake.replied(1)
             intake.replied(2)
         }
-        #expect(intake.close(waiting: 600))
+        #expect(intake.close(waiting: 10))
         replies.join()
     }
 
@@ -42,6 +42,6 @@ import Threads
         #expect(post() == .queued)
         #expect(!intake.close(waiting: 0))
         intake.abort()
-        #expect(!intake.close(waiting: 600))
+        #expect(!intake.close(waiting: 10))
     }
 }

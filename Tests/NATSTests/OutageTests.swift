@@ -10,7 +10,8 @@ import Threads
         #expect(receiver.subscribe([1: "a"]))
         server.kill()
         // Until the loss is noticed, publishes are accepted, and lost.
-        while sender.publish("lost", to: "a") {}
+        let end = Clock.monotonicMilliseconds() + 10_000
+        while sender.publish("lost", to: "a"), Clock.monotonicMilliseconds() < end {}
         #expect(sender.recorder.wait { $0.downs.count == 1 } && receiver.recorder.wait { $0.downs.count == 1 })
         #expect(!sender.connection.isUp && !sender.publish("refused", to: "a"))
         // A subscription is accepted and made up for.

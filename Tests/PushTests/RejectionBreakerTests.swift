@@ -48,6 +48,8 @@ import Testing
             let isToOpen = suspend(&breaker, Array(1...9))
             #expect(!isToOpen.contains(true))
         }
+        let isToOpen = suspend(&breaker, [10])
+        #expect(isToOpen == [true], "ten are not few")
     }
 
     /// Otherwise, one user with many invalid tokens would stop the pushes of all others.

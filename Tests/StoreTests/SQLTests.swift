@@ -107,6 +107,8 @@ import Testing
             ),
             ("AND owner = ? LIMIT ?)", "SEARCH deliveries USING PRIMARY KEY (number=? AND owner=?)"),
             ("UPDATE notification_steps SET detail = NULL", "notification_steps_by_subject (subject=?)"),
+            ("AND (updated_at, code) > (?, ?)", "SEARCH orders USING INDEX orders_idle ("),
+            ("AND (updated_at, id) > (?, ?)", "SEARCH routes USING INDEX routes_idle ("),
             ("SELECT 1 FROM read_marks WHERE recipient", "COVERING INDEX read_marks_by_recipient (recipient=? AND entry>?)"),
             ("ORDER BY job.turn, job.number", "SEARCH mark USING COVERING INDEX sqlite_autoindex_read_marks_1 (channel=?"),
             (

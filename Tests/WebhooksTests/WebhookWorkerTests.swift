@@ -1,3 +1,4 @@
+import Glibc
 import Testing
 import Threads
 
@@ -36,6 +37,27 @@ import Threads
         #expect(worker.kindsWanted(by: 0) == [.occupancy, .cacheMiss])
         #expect(worker.kindsWanted(by: 1) == .membership)
         #expect(worker.kindsWanted(by: 2) == [])
+        worker.stop(withinSeconds: 0)
+    }
+
+    /// The worker's time is twenty times as fast, and it is woken all the time, so that it waits for nothing else.
+    @Test func unreachableEndpointIsTriedMoreOftenThanOneThatRefuses() {
+        let start = Clock.monotonicMilliseconds()
+        var environment = WebhookWorker.Environment { _ in }
+        environment.monotonicMilliseconds = { start + (Clock.monotonicMilliseconds() - start) * 20 }
+        let unreachable = WebhookEndpoint(
+            appIndex: 0, key: "key1", secret: "secret1", url: "http://127.0.0.1:9/", events: .all, batch: false,
+            allowsPrivate: true)
+        let worker = WebhookWorker(endpoints: [unreachable], environment)
+        worker.post(subscriptionCount(1))
+        while worker.statistics.counts.retried <= EndpointQueue.refusalsMax, worker.statistics.counts.dropped == 0,
+            Clock.monotonicMilliseconds() < start + 10_000
+        {
+            worker.inbox.wake()
+            sched_yield()
+        }
+        let counts = worker.statistics.counts
+        #expect(counts.retried > EndpointQueue.refusalsMax && counts.dropped == 0)
         worker.stop(withinSeconds: 0)
     }
 
