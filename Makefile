@@ -34,8 +34,8 @@ TESTS ?=
 
 RELEASE := swift build -c release --static-swift-stdlib
 
-.PHONY: help run build test-build test unit e2e test-slow test-postgres test-cluster check lint format bench bench- \
-  latency bench-cluster bench-base sim crash city storm hostile soak aged growth upgrade pictures conformance \
+.PHONY: help run build test-build test unit e2e test-slow test-postgres test-cluster check lint format bench \
+  bench-latency bench-cluster bench-base sim crash city storm hostile soak aged growth upgrade pictures conformance \
   mutants fuzz instructions tsan asan man install packages test-packages clean
 
 help: ## List the targets.
