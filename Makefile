@@ -34,7 +34,7 @@ TESTS ?=
 
 RELEASE := swift build -c release --static-swift-stdlib
 
-.PHONY: help run build test-build test unit e2e test-slow test-postgres test-cluster check lint format bench \
+.PHONY: help run build test-build test unit e2e test-release test-slow test-postgres test-cluster check lint format bench \
   bench-latency bench-cluster bench-base sim crash city storm hostile soak aged growth upgrade pictures conformance \
   mutants fuzz instructions tsan asan man install packages test-packages clean
 
@@ -71,6 +71,10 @@ ALL_TESTS := -n 5 --dist loadfile --no-loadscope-reorder $(FAULT_TESTS:%=--ignor
 e2e: test-build $(PYTHON_READY) ## Run the end-to-end tests without those of a cluster's faults, or TESTS.
 	cd Tests/EndToEnd && FLEETWIRE_BINARY=$(or $(FLEETWIRE_BINARY),$(abspath $(TEST_BINARY))) $(abspath $(PYTHON)) -m pytest -q $(or $(TESTS),$(ALL_TESTS))
 
+# What is true of the program that users install only.
+test-release: build $(PYTHON_READY) ## Run the tests of the release binary: its libraries, its unit, the walk through docs/operations.md.
+	cd Tests/EndToEnd && $(abspath $(PYTHON)) -m pytest -q test_deploy_docker.py test_deploy_unit.py test_deploy_walkthrough.py
+
 test-slow: build $(PYTHON_READY) ## Run the tests that divide constants of time on the release binary, undivided.
 	cd Tests/EndToEnd && $(abspath $(PYTHON)) -m pytest -q -n 4 --dist load $$(grep -l '^TIMING_DIVISOR' test_*.py)
 
@@ -91,7 +95,7 @@ test-cluster: build $(PYTHON_READY) ## Run the tests of clusters, and others on 
 	cd Tests/EndToEnd && $(abspath $(PYTHON)) -m pytest -q -n 2 --dist load test_cluster.py test_cluster_ops.py $(FAULT_TESTS)
 	cd Tests/EndToEnd && ../../dev/with-cluster $(abspath $(PYTHON)) -m pytest -q -n 2 --dist loadfile $(CLUSTER_TESTS)
 
-check: lint build test ## Check the formatting, build, and run all tests. CI runs more: see .ci/run.
+check: lint build test test-release ## Check the formatting, build, and run all tests. CI runs more: see .ci/run.
 
 lint: ## Check the formatting, the declared imports, that input is read as bytes, and that locks contain no functions.
 	swift format lint --strict --recursive Sources Tests Package.swift

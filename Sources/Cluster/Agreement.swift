@@ -6,7 +6,6 @@ import PusherProtocol
 /// While nodes come and go, a keeper has the shares of some nodes and not of others, and would tell edges that are none. It
 /// tells nothing until all have compared: each names the digest of what it has reported.
 struct Agreement {
-
     private var agreed: Set<Epoch> = []
     /// Since when a node's digest has differed, or when the node was asked last.
     private var differing: [Epoch: Int64] = [:]

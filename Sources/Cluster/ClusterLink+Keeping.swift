@@ -4,7 +4,6 @@ import PusherProtocol
 
 /// Edges and sums are decided by one node per channel, its keeper. This part is that of keepers.
 extension ClusterLink {
-
     private func keeps(_ key: ChannelKey) -> Bool { keepers(of: key).first == node.epoch }
 
     // MARK: Shares

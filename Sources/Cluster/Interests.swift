@@ -5,7 +5,6 @@ import PusherProtocol
 /// The channels whose subjects this node is subscribed to: those with local subscribers, and those whose last one left a
 /// moment ago. Each has a token, by which the bus names it.
 struct Interests {
-
     struct Key: Hashable {
         let app: AppIndex
         let channel: ChannelName

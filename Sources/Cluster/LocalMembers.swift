@@ -4,7 +4,6 @@ import PusherProtocol
 /// The members of presence channels that are connected to this node, with versions, by which other nodes notice that they
 /// have lost a change.
 struct LocalMembers {
-
     private struct Channel {
         var version: UInt64
         var members: [Identifier: PresenceMember] = [:]
@@ -55,7 +54,8 @@ struct LocalMembers {
 
     /// The versions that heartbeats name, in the order in which the channels were added.
     mutating func recentVersions(at now: Int64) -> [PresenceVersion] {
-        recent = recent.filter { channel in channels[channel].map { now - $0.changedAt <= Timing.memberVersionAnnounced } ?? false
+        recent = recent.filter { channel in
+            channels[channel].map { now - $0.changedAt <= Timing.memberVersionAnnounced } ?? false
         }
         return recent.map { PresenceVersion(channel: $0, version: channels[$0]?.version ?? 0) }
             .sorted { $0.version < $1.version }

@@ -2,7 +2,6 @@ import Primitives
 
 /// Questions to other nodes that wait for their answers.
 package struct Questions: Sendable {
-
     /// What became of a question.
     package struct Result: Equatable, Sendable {
         package let ticket: UInt64

@@ -4,7 +4,6 @@ import Primitives
 /// limit. It is logged once per episode. An episode ends when the condition has not been seen for
 /// ``Timing/episodeQuiet``.
 struct Episode {
-
     /// The second at which the condition was last seen.
     private var lastSeen: Int?
 
@@ -21,6 +20,6 @@ struct Episode {
     }
 
     private func isOpen(at second: Int) -> Bool {
-        lastSeen.map { second - $0 <= Int(Timing.episodeQuiet / 1_000) } ?? false
+        lastSeen.map { second - $0 <= max(1, Int(Timing.episodeQuiet / 1_000)) } ?? false
     }
 }

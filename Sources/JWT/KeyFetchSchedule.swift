@@ -24,6 +24,8 @@ package struct KeyFetchSchedule: Sendable {
         case failed
     }
 
+    private static let secondsBetweenFetches = max(1, Timing.keyFetchInterval / 1_000)
+    private static let secondsAfterFailure = max(1, Timing.keyFetchPauseAfterFailure / 1_000)
     /// How long a document is fresh if the issuer does not say so (`Cache-Control: max-age`).
     static let freshSeconds: Int64 = 600
     /// The bounds of what the issuer says.
@@ -49,12 +51,12 @@ package struct KeyFetchSchedule: Sendable {
         case .newKeys(let maxAge), .noNewKeys(let maxAge):
             let range = Self.freshSecondsRange
             refreshAt = start + min(max(maxAge ?? Self.freshSeconds, range.lowerBound), range.upperBound)
-        case .failed: refreshAt = max(refreshAt, start + Timing.keyFetchPauseAfterFailure / 1_000)
+        case .failed: refreshAt = max(refreshAt, start + Self.secondsAfterFailure)
         }
         switch (outcome, cause) {
         case (.newKeys, _): unknownKeyAt = start
-        case (.failed, .unknownKey): unknownKeyAt = start + Timing.keyFetchPauseAfterFailure / 1_000
-        case (.noNewKeys, .unknownKey): unknownKeyAt = start + Timing.keyFetchInterval / 1_000
+        case (.failed, .unknownKey): unknownKeyAt = start + Self.secondsAfterFailure
+        case (.noNewKeys, .unknownKey): unknownKeyAt = start + Self.secondsBetweenFetches
         case (_, .age): break
         }
     }

@@ -27,7 +27,6 @@ struct ServerAddress: Equatable {
 
 /// cnats's options for one attempt to connect.
 struct ConnectOptions {
-
     /// Owned by the caller; nil if something is wrong.
     private(set) var handle: OpaquePointer?
     /// What is wrong.

@@ -53,7 +53,6 @@ package enum Limit: String, CaseIterable, Sendable {
 /// Decides when rejections are logged: soon after the first one, then at most once per ``Timing/limitLogInterval`` and
 /// limit, so that a flood of rejections does not become a flood of log lines.
 package struct LimitLog {
-
     private var logged: [String: (count: Int, at: Int)] = [:]
 
     package init() {}
@@ -65,7 +64,8 @@ package struct LimitLog {
     package mutating func due(_ counts: [(limit: String, count: Int)], at second: Int) -> [(limit: String, count: Int)] {
         counts.compactMap { limit, total in
             let last = logged[limit]
-            guard total > last?.count ?? 0, last.map({ second - $0.at >= Int(Timing.limitLogInterval / 1_000) }) ?? true else {
+            guard total > last?.count ?? 0, last.map({ second - $0.at >= max(1, Int(Timing.limitLogInterval / 1_000)) }) ?? true
+            else {
                 return nil
             }
             logged[limit] = (total, second)

@@ -2,13 +2,15 @@
     import Glibc
 #endif
 
-/// How long the gateway waits for others, and how often it looks: its constants of time, in milliseconds.
+/// How long the gateway waits for others, and how often it looks: the constants of time that a test may have to wait for,
+/// in milliseconds.
 ///
-/// What an operator may change is a key of the configuration. What is a part of a contract, such as the lifetime of a code
-/// or a token, is with its rule.
+/// What an operator may change is a key of the configuration. Lifetimes and windows that a client or an operator counts
+/// on, such as those of codes, tokens and retention, are with their rules.
 ///
-/// A build for tests (`-D TIMING_DIVISOR`) divides all of them by the environment's `TIMING_DIVISOR`, so that a
-/// test of a deadline need not wait for it. The released program does not know that variable.
+/// Debug builds (`-D TIMING_DIVISOR`) divide all of them by the environment's `TIMING_DIVISOR`, so that a test of a
+/// deadline need not wait for it. The released program does not know that variable. What a loop counts in ticks of
+/// ``deadlineTick``, such as `server.activity_seconds`, is divided with it.
 package enum Timing {
     #if TIMING_DIVISOR
         /// At least 1; 1 if the environment does not say.
@@ -52,10 +54,8 @@ package enum Timing {
     /// The shortest time between two positions of one driver that are shown to dispatchers.
     package static let driverPositionInterval = milliseconds(2_000)
 
-    // MARK: Logs, keys and the watchdog
+    // MARK: Logs and keys
 
-    /// How often the watchdog looks at the threads' heartbeats.
-    package static let watchdogTick = milliseconds(1_000)
     /// An episode of a condition, which is logged once, ends when the condition has not been seen for so long.
     package static let episodeQuiet = milliseconds(10_000)
     /// The shortest time between two lines about rejections by the same limit.

@@ -4,7 +4,6 @@ import Threads
 
 /// The state that the thread of a ``PushWorker`` owns, and the thread's loop.
 struct PushWorkerLoop {
-
     private let environment: PushWorker.Environment
     private let shared: PushWorker.Shared
     private let connection: ProviderConnection

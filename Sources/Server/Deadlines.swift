@@ -6,8 +6,9 @@ import Primitives
 /// takes constant time, and looking for expired ones looks at the heads only. A connection has at most one deadline.
 /// The links are in the connections' records, so a deadline needs no memory of its own.
 ///
-/// Time is the number of ticks of the loop, one per ``Timing/deadlineTick``. Unlike a clock, it does not run while the loop is stalled or
-/// the machine is suspended, so a request that arrived in time is not ended because the loop was late to read it.
+/// Time is the number of ticks of the loop, one per ``Timing/deadlineTick``. Unlike a clock, it does not run while the loop
+/// is stalled or the machine is suspended, so a request that arrived in time is not ended because the loop was late to read
+/// it.
 struct Deadlines {
     enum Kind: UInt8, CaseIterable {
         /// From the accept to the first byte through TLS.

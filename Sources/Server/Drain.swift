@@ -4,7 +4,6 @@ import PusherProtocol
 /// The schedule by which a stopping loop closes its connections gradually: which ones are still to close, and how many
 /// of them per tick.
 struct Drain {
-
     /// The connections still to close. Each wave takes the last ones.
     private var remaining: [SocketID]
     private let total: Int

@@ -1,5 +1,6 @@
 """The Makefile: `make help` lists what can be called, and no target is the name of a file."""
 
+import os
 import re
 import subprocess
 
@@ -9,14 +10,19 @@ MAKEFILE = (ROOT / "Makefile").read_text()
 DESCRIBED = dict(re.findall(r"^([\w-]+):.*?## (.+)$", MAKEFILE, re.MULTILINE))
 
 
+def make(*arguments: str) -> str:
+    """Returns what make prints. It does not take over the options of a make that runs the tests."""
+    environment = {name: value for name, value in os.environ.items() if name not in ("MAKEFLAGS", "MFLAGS", "MAKELEVEL")}
+    return subprocess.run(["make", *arguments], cwd=ROOT, env=environment, capture_output=True, text=True, check=True).stdout
+
+
 def dry_run(*arguments: str) -> str:
     """Returns what make would do, without doing it."""
-    return subprocess.run(["make", "--dry-run", *arguments], cwd=ROOT, capture_output=True, text=True,
-                          check=True).stdout
+    return make("--dry-run", *arguments)
 
 
 def test_help_lists_every_target_with_its_text():
-    listed = subprocess.run(["make", "--silent", "help"], cwd=ROOT, capture_output=True, text=True, check=True).stdout
+    listed = make("--silent", "help")
     assert dict(line.split(maxsplit=1) for line in listed.splitlines()) == DESCRIBED
 
 

@@ -70,7 +70,6 @@ extension CommandExecutor {
 
 /// The background tasks whose last run failed. Each of them pauses; the other tasks continue.
 struct BackgroundTaskFailures {
-
     private var failures: [String: (pausedUntil: Int64, isReported: Bool)] = [:]
 
     /// Whether the task's last run failed less than ``Timing/taskPauseAfterFailure`` ago.

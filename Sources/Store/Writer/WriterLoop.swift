@@ -6,7 +6,6 @@ import Threads
 /// run one slice of a background task. `+Tasks` has what it does besides requests, `+Failures` what it does once the store
 /// cannot be trusted.
 struct WriterLoop {
-
     let executor: CommandExecutor
     let queue: RequestQueue
     /// Nil if the store is on a PostgreSQL server.
