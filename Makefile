@@ -170,10 +170,12 @@ tsan: test-packages $(PYTHON_READY) ## Run unit and end-to-end tests under Threa
 	swift build --sanitize=thread --scratch-path .build-tsan --product fleetwire
 	cd Tests/EndToEnd && FLEETWIRE_BINARY=$(abspath .build-tsan/debug/fleetwire) $(abspath $(PYTHON)) -m pytest -q
 
+LEAKS := LSAN_OPTIONS=print_suppressions=0:suppressions=$(abspath Tests/EndToEnd/leaks.txt)
+
 asan: test-packages $(PYTHON_READY) ## Run unit and end-to-end tests under AddressSanitizer.
-	swift test --disable-xctest --sanitize=address --scratch-path .build-asan
+	$(LEAKS) swift test --disable-xctest --sanitize=address --scratch-path .build-asan
 	swift build --sanitize=address --scratch-path .build-asan --product fleetwire
-	cd Tests/EndToEnd && ASAN_OPTIONS=quarantine_size_mb=1 LSAN_OPTIONS=print_suppressions=0:suppressions=$(abspath Tests/EndToEnd/leaks.txt) FLEETWIRE_BINARY=$(abspath .build-asan/debug/fleetwire) $(abspath $(PYTHON)) -m pytest -q
+	cd Tests/EndToEnd && ASAN_OPTIONS=quarantine_size_mb=1 $(LEAKS) FLEETWIRE_BINARY=$(abspath .build-asan/debug/fleetwire) $(abspath $(PYTHON)) -m pytest -q
 
 man: build ## Write the manual page to .build/fleetwire.1.
 	@dev/manual $(BINARY) > $(MANUAL)
