@@ -39,6 +39,14 @@ def unpublished(fleet: Fleet) -> list:
     return fleet.gateway.query("SELECT notification_id FROM unpublished")
 
 
+def wait_until_confirmed(gateway) -> None:
+    """Waits until the driver's connection has confirmed its notification: until then, another one gets it again by
+    replay, not because it is published again.
+    """
+    confirmed = "SELECT COUNT(*) FROM deliveries WHERE channel = 'driver-d1' AND confirmed_at IS NOT NULL"
+    wait_until(lambda: gateway.query(confirmed) == [(1,)], "the driver's confirmation is stored")
+
+
 def test_driver_who_comes_back_gets_what_was_not_published(restart):
     code = unique_id("O")
     fleet = restart(assign(code))
@@ -58,6 +66,7 @@ def test_only_the_first_subscriber_gets_them_once(restart, start_gateway, closin
     fleet = restart(assign(unique_id("O")))
     driver = fleet.driver("d1")
     fleet.listen(driver, "driver-d1").expect("job-assigned")
+    wait_until_confirmed(fleet.gateway)
     expect_no_events(closing(Api(fleet.gateway)), fleet.listen(driver, "driver-d1"),
                      fleet.signed_in(driver, "driver-d1"))
     # The others wait, also over a further crash.
@@ -75,6 +84,7 @@ def test_what_is_published_is_not_published_again(start_gateway, closing):
     fleet.admin().assign(unique_id("O"), "d1")
     position = "SELECT position = (SELECT MAX(id) FROM notifications) FROM publication"
     wait_until(lambda: gateway.query(position) == [(1,)], "the gateway records what it has published")
+    wait_until_confirmed(gateway)
     gateway.kill()
     fleet = Fleet(start_gateway("kept", **FLEET), closing)
     assert "notifications_recovered" not in fleet.gateway.log()
