@@ -56,17 +56,17 @@ build: packages ## Build the release binary.
 test-build: test-packages ## Build the tests, and the program that they use.
 	swift build --build-tests
 
-# End-to-end tests wait more than they compute, Swift tests only compute: they run side by side.
+# End-to-end tests wait more than they compute, Swift tests only compute: they run side by side, and Swift tests give way.
 test: test-build $(PYTHON_READY) ## Run all tests.
 	+$(MAKE) -j 2 --output-sync=target --old-file=test-build unit e2e
 
 unit: test-build ## Run the Swift tests, or FILTER.
-	swift test --skip-build --disable-xctest --parallel $(FILTER:%=--filter %)
+	nice swift test --skip-build --disable-xctest --parallel $(FILTER:%=--filter %)
 
 # The tests that let nodes, the bus and the database fail, and what operators see of it.
 FAULT_TESTS := test_cluster_node_faults.py test_cluster_outages.py test_cluster_hostile.py test_cluster_metrics.py
 
-ALL_TESTS := -n 5 --dist loadfile --no-loadscope-reorder $(FAULT_TESTS:%=--ignore %)
+ALL_TESTS := -n 4 --dist loadfile --no-loadscope-reorder $(FAULT_TESTS:%=--ignore %)
 
 e2e: test-build $(PYTHON_READY) ## Run the end-to-end tests without those of a cluster's faults, or TESTS.
 	cd Tests/EndToEnd && FLEETWIRE_BINARY=$(or $(FLEETWIRE_BINARY),$(abspath $(TEST_BINARY))) $(abspath $(PYTHON)) -m pytest -q $(or $(TESTS),$(ALL_TESTS))
