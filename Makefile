@@ -1,6 +1,7 @@
 # Build, run and test Fleetwire. `make run` and `make test` work in a fresh clone; `make` lists all targets.
 
 .DEFAULT_GOAL := help
+SHELL := bash
 
 CONFIG ?= config/fleetwire.yaml
 BINARY := .build/release/fleetwire
@@ -58,10 +59,12 @@ test-build: test-packages ## Build the tests, and the program that they use.
 
 # End-to-end tests wait more than they compute, Swift tests only compute: they run side by side, and Swift tests give way.
 test: test-build $(PYTHON_READY) ## Run all tests.
-	+$(MAKE) -j 2 --output-sync=target --old-file=test-build unit e2e
+	+$(MAKE) -j 2 --old-file=test-build unit e2e
 
+# Prints what fails and the sum: a line for each of thousands of tests would hide both.
 unit: test-build ## Run the Swift tests, or FILTER.
-	nice swift test --skip-build --disable-xctest --parallel $(FILTER:%=--filter %)
+	@set -o pipefail; nice swift test --skip-build --disable-xctest --parallel $(FILTER:%=--filter %) 2>&1 | \
+	  awk '/^✔ Test run/ || !/^(◇|✔)/ { print; fflush() }'
 
 # The tests that let nodes, the bus and the database fail, and what operators see of it.
 FAULT_TESTS := test_cluster_node_faults.py test_cluster_outages.py test_cluster_hostile.py test_cluster_metrics.py

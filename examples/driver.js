@@ -115,6 +115,8 @@ async function receive(message, send) {
     case "job-assigned":
       if (seen.has(data.notificationId)) break;
       seen.add(data.notificationId);
+      // What the gateway sends again is among the latest 1,000.
+      if (seen.size > 2000) seen.delete(seen.values().next().value);
       showJob(data);
       answer();
   }
