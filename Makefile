@@ -64,7 +64,7 @@ test: test-build $(PYTHON_READY) ## Run all tests.
 # Prints what fails and the sum: a line for each of thousands of tests would hide both.
 unit: test-build ## Run the Swift tests, or FILTER.
 	@set -o pipefail; nice swift test --skip-build --disable-xctest --parallel $(FILTER:%=--filter %) 2>&1 | \
-	  awk '/^✔ Test run/ || !/^(◇|✔)/ { print; fflush() }'
+	  awk '/^✔ Test run with/ || !/^(◇|✔)/ { print; fflush() }'
 
 # The tests that let nodes, the bus and the database fail, and what operators see of it.
 FAULT_TESTS := test_cluster_node_faults.py test_cluster_outages.py test_cluster_hostile.py test_cluster_metrics.py
