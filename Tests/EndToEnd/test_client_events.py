@@ -108,8 +108,7 @@ def test_E3_other_fields_are_dropped(members, room):
 
 
 @pytest.mark.parametrize("text",
-                         ['{ "a" : 1.0, "b":[ ],\t"c": "\\u00fc\\/🚚" }', "{}", "[1, 2 ,3]", "[]",
-                          "1", "-1.50e+3", "true", "false", "null"])
+                         ['{ "a" : 1.0, "b":[ ],\t"c": "\\u00fc\\/🚚" }', "-1.50e+3", "null"])
 def test_E4_non_string_data_keeps_its_text(members, room, text):
     members[0].send_text('{"event": "client-said", "data": %s , "channel": "%s"}' % (text, room))
     for client in members[1:]:
@@ -154,10 +153,7 @@ def test_E6_requires_a_subscription(connect, members, room):
 
 
 @pytest.mark.parametrize("event",
-                         ["Client-said", "client_said", "clientsaid", "client", "x-client-said",
-                          " client-said", "said", "pusher:client-said",
-                          "pusher_internal:client-said", "pusher_internal:member_added",
-                          "pusher:said", ""])
+                         ["Client-said", "pusher_internal:member_added", ""])
 def test_E7_invalid_event_names_are_rejected(members, room, event):
     members[0].send(event, "x", channel=room)
     members[0].expect_error()
@@ -166,9 +162,7 @@ def test_E7_invalid_event_names_are_rejected(members, room, event):
 
 
 @pytest.mark.parametrize("fields",
-                         [{}, {"channel": None}, {"channel": 1}, {"channel": ["x"]},
-                          {"channel": {}}, {"channel": ""}, {"channel": "a b"},
-                          {"channel": "x" * 5000}],
+                         [{}, {"channel": 1}, {"channel": "a b"}, {"channel": "x" * 5000}],
                          ids=lambda fields: json.dumps(fields)[:20])
 def test_E7_missing_or_invalid_channel_is_an_error(connect, fields):
     client = connect()

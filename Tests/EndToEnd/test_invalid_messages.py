@@ -43,12 +43,8 @@ def test_M1_unparsable_text_affects_no_other_client(connect, control_client, tex
     expect_error_or_close(client, 1003, 1007, 4000, 4009, 4200)
 
 
-NOT_MESSAGES = ["null", "true", "0", '"pusher:ping"', "[]", '[{"event":"pusher:ping"}]', "{}",
-                '{"event":null}', '{"event":1}', '{"event":{}}', '{"event":["pusher:ping"]}',
-                '{"event":""}', '{"Event":"pusher:ping"}', '{"data":{"channel":"x"}}']
-
-
-@pytest.mark.parametrize("text", NOT_MESSAGES, ids=lambda text: text[:24])
+@pytest.mark.parametrize("text", ["null", '{"event":1}', '{"event":""}'],
+                         ids=lambda text: text[:24])
 def test_M1_json_that_is_no_message_is_an_error(connect, control_client, text):
     client = connect()
     client.send_text(text)
@@ -56,12 +52,8 @@ def test_M1_json_that_is_no_message_is_an_error(connect, control_client, text):
     client.expect_nothing()
 
 
-@pytest.mark.parametrize("event", [
-    "pusher:x", "pusher:", "pusher:connection_established", "pusher:error", "pusher:cache_miss",
-    "pusher:Subscribe", "pusher:client-x",
-    "pusher_internal:subscription_succeeded", "pusher_internal:member_added", "pusher_internal:x",
-    "pusher_internal:client-x",
-    "message", "Client-x", "xclient-y", "client", " client-x"])
+@pytest.mark.parametrize("event",
+                         ["pusher:Subscribe", "pusher_internal:subscription_succeeded", "message"])
 def test_M2_reserved_and_unknown_events_are_errors(connect, control_client, event):
     client = connect()
     client.send(event, {"channel": control_client.channel}, channel=control_client.channel)
@@ -70,10 +62,7 @@ def test_M2_reserved_and_unknown_events_are_errors(connect, control_client, even
 
 
 @pytest.mark.parametrize("event", ["pusher:subscribe", "pusher:unsubscribe"])
-@pytest.mark.parametrize("data", [
-    ABSENT, None, "", "x", 1, True, [], {}, [{"channel": "x"}], {"channel": None}, {"channel": 1},
-    {"channel": {}}, {"channel": ["x"]},
-    {"channels": ["x"]}, {"Channel": "x"}],
+@pytest.mark.parametrize("data", [ABSENT, "x", {"channel": 1}],
                          ids=lambda data: "absent" if data is ABSENT else json.dumps(data))
 def test_M2_malformed_commands_are_errors(connect, control_client, event, data):
     client = connect()

@@ -189,7 +189,7 @@ def test_R5_user_info_may_be_absent(connect, observer, presence):
     observer.expect_member_added(presence, "1")
 
 
-@pytest.mark.parametrize("info", [None, "", "text", 0, 1.5, True, [], [1], {"a": {"b": [None]}}],
+@pytest.mark.parametrize("info", [None, "text", {"a": {"b": [None]}}],
                          ids=json.dumps)
 def test_R5_user_info_may_be_any_json(connect, observer, presence, info):
     client = connect()
@@ -249,13 +249,7 @@ def test_R7_S11_invalid_signature_is_an_error_and_keeps_the_connection(
     observer.expect_member_added(presence, "3")
 
 
-INVALID_CHANNEL_DATA = ["", " ", "null", "true", "1", '"1"', "[]", '[{"user_id":"1"}]', "{}",
-                        '{"user_info":{"user_id":"1"}}', '{"user_id":null}', '{"user_id":""}',
-                        '{"user_id":true}', '{"user_id":{}}', '{"user_id":["1"]}', '{"user_id":"1"',
-                        '{"user_id":"1"}}', "{'user_id':'1'}", "user_id=1", '{"User_id":"1"}']
-
-
-@pytest.mark.parametrize("channel_data", INVALID_CHANNEL_DATA)
+@pytest.mark.parametrize("channel_data", ["[]", '{"user_id":""}', '{"user_id":true}'])
 def test_R8_signed_but_invalid_channel_data_is_rejected(
         connect, api, observer, presence, channel_data):
     client = connect()

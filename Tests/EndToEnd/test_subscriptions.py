@@ -110,8 +110,7 @@ def test_S7_connection_may_subscribe_to_many_channels(connect, api, channel):
 
 
 @pytest.mark.parametrize("name",
-                         [VALID, "0", "-", "a" * 164, "b" * 200, ";" * 200, "null", "Private-x",
-                          "privatex", "my-private-x", "cachefoo", "presencex"],
+                         [VALID, "b" * 200, "my-private-x"],
                          ids=lambda name: name[:16])
 def test_S8_valid_names_are_accepted(connect, api, name):
     client = connect()
@@ -121,9 +120,7 @@ def test_S8_valid_names_are_accepted(connect, api, name):
 
 
 @pytest.mark.parametrize("name",
-                         ["", " ", "a b", "a" * 201, "a" * 5000, "a/b", "a:b", "a#b", "#a",
-                          "#server-to-user-1", "a*", "a\n", "a\u0000", "a\u0000b", "é", "ａ", "🚚",
-                          "a?b", "a&b", "a+b", "a%20", "[a]", "{a}", 'a"b', "a\\b"],
+                         ["", "a" * 5000, "#server-to-user-1", "a\u0000b", 'a"b'],
                          ids=lambda name: ascii(name)[:16])
 def test_S8_invalid_names_are_rejected_and_the_connection_stays(connect, name):
     client = connect()

@@ -36,10 +36,7 @@ def test_U1_any_id_is_accepted(connect, user_id):
     connect().sign_in(user_id)
 
 
-@pytest.mark.parametrize("user_data", [
-    "", "null", "[]", '"1"', "1", "{}", '{"id":""}', '{"id":null}', '{"id":1}', '{"id":true}',
-    '{"id":{}}', '{"id":["1"]}', '{"user_id":"1"}',
-    '{"id":"1"', '{"id":"1"}x', '{"user_info":{"id":"1"}}'])
+@pytest.mark.parametrize("user_data", ["[]", '{"id":""}', '{"id":1}'])
 def test_U2_user_data_must_contain_an_id(connect, user_data):
     client = connect()
     client.send_sign_in(user_data)

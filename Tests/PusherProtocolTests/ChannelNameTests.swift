@@ -51,7 +51,8 @@ import Testing
     static let accesses: [(name: String, access: ChannelName.Access)] = [
         ("news", .open), ("0", .open), ("private", .open), ("presence", .open), ("privatenews", .open), ("Private-news", .open),
         ("PRIVATE-news", .open), ("cache-news", .open), ("my-private-news", .open), ("my-presence-news", .open),
-        ("-private-", .open), ("cache-private-news", .open),
+        ("-private-", .open), ("cache-private-news", .open), ("-", .open), ("null", .open), ("cachefoo", .open),
+        ("presencenews", .open),
         ("private-news", .signed), ("private-", .signed), ("private-encrypted-news", .encrypted), ("private-cache-news", .signed),
         ("private-encrypted-cache-news", .encrypted), ("private-presence-news", .signed), ("private--", .signed),
         ("presence-news", .presence), ("presence-", .presence), ("presence-cache-news", .presence),

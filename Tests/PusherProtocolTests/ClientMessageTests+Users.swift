@@ -29,7 +29,9 @@ extension ClientMessageTests {
     static let data: [(sent: String, delivered: String)] = [
         (#""""#, #""""#), (#""plain é 😀""#, #""plain é 😀""#), (#""{\"x\":1}""#, #""{\"x\":1}""#),
         (#""\u00e9\/\ud83d""#, #""\u00e9\/\ud83d""#),
-        (#"{"x":1}"#, #""{\"x\":1}""#), ("{}", #""{}""#), ("[1, 2]", #""[1, 2]""#),
+        (#"{"x":1}"#, #""{\"x\":1}""#), ("{}", #""{}""#), ("[1, 2]", #""[1, 2]""#), ("[]", #""[]""#),
+        ("[1, 2 ,3]", #""[1, 2 ,3]""#),
+        ("{ \"a\" : 1.0, \"b\":[ ],\t\"c\": \"\\u00fc\\/🚚\" }", #""{ \"a\" : 1.0, \"b\":[ ],\t\"c\": \"\\u00fc\\/🚚\" }""#),
         (#"{ "a" : "\"\\\n" ,"é":[null]}"#, #""{ \"a\" : \"\\\"\\\\\\n\" ,\"é\":[null]}""#),
         ("7", #""7""#), ("-1.50e+3", #""-1.50e+3""#), ("true", #""true""#), ("false", #""false""#), ("null", #""null""#),
         ("{\n\t}", #""{\n\t}""#), ("\"\u{7F}\"", "\"\u{7F}\""),
@@ -60,7 +62,8 @@ extension ClientMessageTests {
     }
 
     @Test(arguments: [
-        "", #","channel":null"#, #","channel":7"#, #","channel":["private-a"]"#, #","data":{"channel":"private-a"}"#,
+        "", #","channel":null"#, #","channel":7"#, #","channel":["private-a"]"#, #","channel":{}"#,
+        #","data":{"channel":"private-a"}"#,
     ])
     func e1RejectsAnEventWithoutChannel(rest: String) {
         #expect(throws: ProtocolError("client-e: expected channel to be a string")) {

@@ -75,6 +75,9 @@ import Testing
         // Not a JSON object.
         Misuse("", "Invalid JSON at byte 0: expected an object"), Misuse("[]", "Invalid JSON at byte 0: expected an object"),
         Misuse("null", "Invalid JSON at byte 0: expected an object"),
+        Misuse("true", "Invalid JSON at byte 0: expected an object"), Misuse("0", "Invalid JSON at byte 0: expected an object"),
+        Misuse(#""pusher:ping""#, "Invalid JSON at byte 0: expected an object"),
+        Misuse(#"[{"event":"pusher:ping"}]"#, "Invalid JSON at byte 0: expected an object"),
         Misuse("pusher:ping", "Invalid JSON at byte 0: expected an object"),
         Misuse("{", "Invalid JSON at byte 1: expected a member's name"),
         Misuse(#"{"event":"pusher:ping""#, "Invalid JSON at byte 22: expected ',' or '}'"),
@@ -84,6 +87,7 @@ import Testing
         Misuse(#"{"event":"pusher:ping","data":{"a":[}}"#, "Invalid JSON at byte 36: expected a value"),
         // No event, or one that is not a string.
         Misuse("{}", "Expected an event"), Misuse(#"{"data":{}}"#, "Expected an event"),
+        Misuse(#"{"data":{"channel":"x"}}"#, "Expected an event"),
         Misuse(#"{"Event":"x"}"#, "Expected an event"),
         Misuse(#"{"data":{"event":"pusher:ping"}}"#, "Expected an event"),
         Misuse(#"{"event":null}"#, "Expected event to be a string"), Misuse(#"{"event":1}"#, "Expected event to be a string"),
@@ -137,6 +141,38 @@ import Testing
 
     @Test(arguments: misuses) func errorsNameTheMistakeAndTheRemedy(misuse: Misuse) {
         #expect(throws: ProtocolError(misuse.message)) { try decode(misuse.text) }
+    }
+
+    /// What only the server sends, and what resembles an event that a client may send.
+    @Test(arguments: [
+        "pusher:connection_established", "pusher:error", "pusher:cache_miss", "pusher:said", "pusher:Subscribe",
+        "pusher:client-said", "pusher_internal:subscription_succeeded", "pusher_internal:member_added", "pusher_internal:x",
+        "pusher_internal:client-said", "message", "said", "client", "clientsaid", "client_said", "Client-said", "xclient-y",
+        "x-client-said", " client-said",
+    ])
+    func m2RejectsReservedAndUnknownEvents(name: String) {
+        #expect(throws: ProtocolError("Unknown event \(name): \(Self.known)")) {
+            try decode(#"{"event":"\#(name)","channel":"private-a","data":{"channel":"private-a"}}"#)
+        }
+    }
+
+    /// The data of a command, and what is expected of it.
+    static let malformed: [(data: String, expected: String)] = [
+        ("", "data to be an object"), (#","data":null"#, "data to be an object"), (#","data":"""#, "data to be an object"),
+        (#","data":"x""#, "data to be an object"), (#","data":1"#, "data to be an object"),
+        (#","data":true"#, "data to be an object"), (#","data":[]"#, "data to be an object"),
+        (#","data":[{"channel":"x"}]"#, "data to be an object"), (#","data":{}"#, "data.channel to be a string"),
+        (#","data":{"channel":null}"#, "data.channel to be a string"),
+        (#","data":{"channel":1}"#, "data.channel to be a string"), (#","data":{"channel":{}}"#, "data.channel to be a string"),
+        (#","data":{"channel":["x"]}"#, "data.channel to be a string"),
+        (#","data":{"channels":["x"]}"#, "data.channel to be a string"),
+        (#","data":{"Channel":"x"}"#, "data.channel to be a string"),
+    ]
+
+    @Test(arguments: malformed) func m2RejectsMalformedCommands(data: String, expected: String) {
+        for event in ["pusher:subscribe", "pusher:unsubscribe"] {
+            #expect(throws: ProtocolError("\(event): expected \(expected)")) { try decode(#"{"event":"\#(event)"\#(data)}"#) }
+        }
     }
 
     @Test func rejectsInvalidUTF8() {

@@ -15,6 +15,10 @@ import Testing
         (#" { "user_info" : { "a" : [ 1 , 2 ] } , "user_id" : "anna" , "more" : [] } "#, "anna", #"{ "a" : [ 1 , 2 ] }"#),
         (#"{"user_id":"1","user_info":null}"#, "1", "null"), (#"{"user_id":"1","user_info":"x"}"#, "1", #""x""#),
         (#"{"user_id":"1","user_info":-1.50}"#, "1", "-1.50"), (#"{"user_id":"1","user_info":false}"#, "1", "false"),
+        (#"{"user_id":"1","user_info":""}"#, "1", #""""#), (#"{"user_id":"1","user_info":0}"#, "1", "0"),
+        (#"{"user_id":"1","user_info":1.5}"#, "1", "1.5"), (#"{"user_id":"1","user_info":true}"#, "1", "true"),
+        (#"{"user_id":"1","user_info":[]}"#, "1", "[]"), (#"{"user_id":"1","user_info":[1]}"#, "1", "[1]"),
+        (#"{"user_id":"1","user_info":{"a":{"b":[null]}}}"#, "1", #"{"a":{"b":[null]}}"#),
         // Escapes.
         (#"{"user_id":"\u0061\"\\\/\n\ud83d\ude00"}"#, "a\"\\/\n😀", nil), (#"{"user\u005fid":"a"}"#, "a", nil),
         (#"{"user_id":"a","user_info":{"\u00e9":"\/"}}"#, "a", #"{"\u00e9":"\/"}"#),
@@ -39,7 +43,8 @@ import Testing
 
     static let invalid = [
         "", " ", "null", "[]", "7", #""anna""#, "{", #"{"user_id":"a"}x"#, #"{"user_id":01}"#, #"{user_id:1}"#,
-        #"{"user_id":"a",}"#,
+        #"{"user_id":"a",}"#, "true", #"[{"user_id":"1"}]"#, #"{"user_id":"1""#, #"{"user_id":"1"}}"#, "{'user_id':'1'}",
+        "user_id=1",
     ]
 
     @Test(arguments: invalid) func r8RejectsNonObjects(data: String) {

@@ -50,6 +50,7 @@ import Testing
 
     @Test(arguments: [
         "{}", #"{"id":""}"#, #"{"id":null}"#, #"{"id":7}"#, #"{"id":{}}"#, #"{"user_id":"a"}"#, #"{"id":"a","id":1}"#,
+        #"{"id":true}"#, #"{"id":["1"]}"#, #"{"user_info":{"id":"1"}}"#,
     ])
     func u2RejectsAMissingId(data: String) {
         let message = "Invalid user_data: expected id to be a string that is not empty"
@@ -57,7 +58,8 @@ import Testing
     }
 
     @Test(arguments: [
-        "", "[]", "null", #""a""#, "{", #"{"id":"a"}x"#, #"{"id":"a","watchlist":"b"}"#, #"{"id":"a","watchlist":{}}"#,
+        "", "[]", "null", "1", #""a""#, "{", #"{"id":"1""#, #"{"id":"a"}x"#, #"{"id":"a","watchlist":"b"}"#,
+        #"{"id":"a","watchlist":{}}"#,
         #"{"id":"a","watchlist":[1]}"#, #"{"id":"a","watchlist":["b",null]}"#, #"{"id":"a","watchlist":7}"#,
     ])
     func u2RejectsInvalidUserData(data: String) {
