@@ -83,15 +83,7 @@ def test_data_cannot_override_the_ids(admin, fleet):
 
 
 @pytest.mark.parametrize("body, field", [
-    ({"type": None}, "type"), ({"type": 1}, "type"), ({"type": "UNKNOWN_TYPE"}, "type"),
-    ({"type": "new-batch-available "}, "type"), ({"type": ""}, "type"),
-    ({"to": None}, "to"), ({"to": {}}, "to"), ({"to": "all"}, "to"), ({"to": ["d1"]}, "to"),
-    ({"to": {"driver": 1}}, "driver"), ({"to": {"driver": ""}}, "driver"),
-    ({"to": {"driver": "a b"}}, "driver"), ({"to": {"drivers": []}}, "drivers"),
-    ({"to": {"drivers": "d1"}}, "drivers"), ({"to": {"drivers": ["d1", 2]}}, "drivers"),
-    ({"to": {"drivers": ["d1", "a/b"]}}, "drivers"), ({"to": {"customer": []}}, "customer"),
-    ({"to": {"all": False}}, "all"), ({"to": {"all": "yes"}}, "all"),
-    ({"to": {"driver": "d1", "all": True}}, "to"), ({"data": []}, "data"), ({"data": "x"}, "data"),
+    ({"type": "UNKNOWN_TYPE"}, "type"), ({"to": {"driver": 1}}, "driver"),
     ({"data": {"x": "y" * 10_240}}, "data")],
                          ids=lambda value: json.dumps(value)[:40])
 def test_invalid_announcements_are_400(admin, fleet, api, body, field):

@@ -23,6 +23,8 @@ import Testing
     @Test(arguments: [
         "", "ab", "0123456789abcd", "0123456789abcdeff", String(repeating: "a", count: 402), "0123456789abcdeg",
         "0123456789abcd\u{301}", "\u{FF10}123456789abcdef0", "0123456789abcde\n",
+        String(repeating: "abc", count: 21), String(repeating: "xy", count: 32), String(repeating: "ab ", count: 22),
+        String(repeating: "ab", count: 16) + "g0", String(repeating: "\u{FF10}", count: 32),
     ])
     func rejectsInvalidAPNsTokens(_ text: String) {
         #expect(isRejected { () throws(RuleError) in try DeviceToken.apns(text) })
@@ -32,7 +34,7 @@ import Testing
         let token = try DeviceToken.fcm("dXz:APA91b_-", .android)
         #expect(token.lane == .fcm && token.environment == nil && token.platform == .android)
         #expect(try DeviceToken.fcm(String(repeating: "x", count: 4_096)).platform == nil)
-        for text in ["", String(repeating: "x", count: 4_097), "a b", "a\u{0}", "é", "a\u{7F}"] {
+        for text in ["", String(repeating: "x", count: 4_097), "a b", "a\tb", "a🚚", "a\n", "a\u{0}", "é", "a\u{7F}"] {
             #expect(isRejected { () throws(RuleError) in try DeviceToken.fcm(text) })
         }
     }

@@ -98,7 +98,8 @@ import Testing
     @Test(arguments: [
         "", "1", "1.", ".2", "1.2.3", "1.2 ", " 1.2", "a.b", "1,2", "-1.2", "+1.2", "١.٢", "1.2\\n", "1.2:private-y",
         "1\u{2024}2",
-        "1.2\u{301}", String(repeating: "1", count: 63) + ".2",
+        "1.2\u{301}", "1.2:private-y:", "1.2::user::{}", "１.２", "1.2.", String(repeating: "1", count: 63) + ".2",
+        String(repeating: "1", count: 300) + ".2",
     ]) func rejectsInvalidSocketIDs(socket: String) {
         #expect(authRequest("private-x", socket).refusal == "400 Expected \"socket_id\": digits, a dot, digits")
         let call = FleetCall(.post, "/pusher/user-auth", #"{"socket_id":"\#(socket)"}"#)
@@ -107,6 +108,11 @@ import Testing
 
     private static let badJSON = [
         ("{}", "Expected \"socket_id\": digits, a dot, digits"), (#"{"socket_id":1.2}"#, "Expected \"socket_id\" to be a string"),
+        (#"{"socket_id":12}"#, "Expected \"socket_id\" to be a string"),
+        (#"{"socket_id":true}"#, "Expected \"socket_id\" to be a string"),
+        (#"{"socket_id":["1.2"]}"#, "Expected \"socket_id\" to be a string"),
+        (#"{"socket_id":{"a":"1.2"}}"#, "Expected \"socket_id\" to be a string"),
+        (#"{"socket_id":"1.2\u0000"}"#, "Expected \"socket_id\" to contain no NUL character"),
         (#"{"socket_id":null}"#, "Expected \"socket_id\": digits, a dot, digits"),
         (#"{"socket_id":"1.2"}"#, "Expected \"channel_name\": a string is required"),
         (#"{"socket_id":"1.2","channel_name":null}"#, "Expected \"channel_name\": a string is required"),

@@ -8,6 +8,7 @@ extension EventRequestTests {
 
     static let notJSON: [(body: String, problem: String)] = [
         ("", "expected an object at byte 0"), (" ", "expected an object at byte 1"), ("null", "expected an object at byte 0"),
+        ("true", "expected an object at byte 0"), ("0", "expected an object at byte 0"),
         ("7", "expected an object at byte 0"), (#""""#, "expected an object at byte 0"), ("[]", "expected an object at byte 0"),
         ("[{}]", "expected an object at byte 0"), ("\u{FEFF}{}", "expected an object at byte 0"),
         ("name=e&channel=c&data=d", "expected an object at byte 0"), ("{", "expected a member's name at byte 1"),

@@ -36,13 +36,24 @@ import Testing
             #"{"driver":"1","drivers":["1"],"customer":"2","all":true}"#,
             "Expected \"to\" to contain exactly one of driver, drivers, customer, all; found 4"
         ),
+        (
+            #"{"driver":"d1","all":true}"#,
+            "Expected \"to\" to contain exactly one of driver, drivers, customer, all; found 2"
+        ),
         (#"{"driver":1}"#, "Expected \"driver\" to be a string"), (#"{"driver":["1"]}"#, "Expected \"driver\" to be a string"),
         (#"{"customer":{}}"#, "Expected \"customer\" to be a string"),
+        (#"{"customer":[]}"#, "Expected \"customer\" to be a string"),
         (#"{"all":"true"}"#, "Expected \"all\" to be true or false"),
         (#"{"drivers":"1"}"#, "Expected \"drivers\" to be an array"),
         (#"{"drivers":[1]}"#, "Expected \"drivers\" to contain only strings"),
+        (#"{"drivers":["d1",2]}"#, "Expected \"drivers\" to contain only strings"),
         (#"{"drivers":[]}"#, "Expected \"drivers\" to contain 1 to 1000 elements; found 0"),
         (#"{"drivers":["1",""]}"#, "Expected \"drivers\" to be 1 to 150 characters of A-Z a-z 0-9 _ - = @ , . ; (found )"),
+        (
+            #"{"drivers":["d1","a/b"]}"#,
+            "Expected \"drivers\" to be 1 to 150 characters of A-Z a-z 0-9 _ - = @ , . ; (found a/b)"
+        ),
+        (#"{"driver":""}"#, "Expected \"driver\" to be 1 to 150 characters of A-Z a-z 0-9 _ - = @ , . ; (found )"),
         (#"{"driver":"a b"}"#, "Expected \"driver\" to be 1 to 150 characters of A-Z a-z 0-9 _ - = @ , . ; (found a b)"),
         (#"{"customer":"a/b"}"#, "Expected \"customer\" to be 1 to 150 characters of A-Z a-z 0-9 _ - = @ , . ; (found a/b)"),
     ]
@@ -56,7 +67,7 @@ import Testing
             announce(to: to).refusal == "400 Expected \"to\": {driver}, {drivers: […]}, {customer} or {all: true} is required")
     }
 
-    @Test(arguments: ["1", #""all""#, "[]", "true"]) func rejectsAudiencesThatAreNotObjects(to: String) {
+    @Test(arguments: ["1", #""all""#, "[]", #"["d1"]"#, "true"]) func rejectsAudiencesThatAreNotObjects(to: String) {
         #expect(announce(to: to).refusal == "400 Expected \"to\" to be an object")
     }
 
@@ -74,6 +85,8 @@ import Testing
         ("1", "Expected \"type\" to be a string"), ("{}", "Expected \"type\" to be a string"),
         (#""driver_approved""#, "Unknown \"type\" driver_approved: not in the notification catalogue"),
         (#""""#, "Unknown \"type\" : not in the notification catalogue"),
+        (#""UNKNOWN_TYPE""#, "Unknown \"type\" UNKNOWN_TYPE: not in the notification catalogue"),
+        (#""new-batch-available ""#, "Unknown \"type\" new-batch-available : not in the notification catalogue"),
         (#""new_job""#, "Unknown \"type\" new_job: not in the notification catalogue"),
     ]
 
@@ -94,6 +107,8 @@ import Testing
     @Test func dataIsAnObjectAndEmptyByDefault() {
         #expect(announcement(announce())?.data == Array("{}".utf8))
         #expect(announcement(announce(data: "null"))?.data == Array("{}".utf8))
-        for data in ["1", "[]", #""{}""#] { #expect(announce(data: data).refusal == "400 Expected \"data\" to be an object") }
+        for data in ["1", "[]", #""x""#, #""{}""#] {
+            #expect(announce(data: data).refusal == "400 Expected \"data\" to be an object")
+        }
     }
 }

@@ -94,6 +94,12 @@ import Testing
         ("", "fcmToken", "Expected \"fcmToken\": a string is required"),
         (#"{"fcmToken":null}"#, "fcmToken", "Expected \"fcmToken\": a string is required"),
         (#"{"fcmToken":1}"#, "fcmToken", "Expected \"fcmToken\" to be a string"),
+        (#"{"fcmToken":true}"#, "fcmToken", "Expected \"fcmToken\" to be a string"),
+        (#"{"fcmToken":[]}"#, "fcmToken", "Expected \"fcmToken\" to be a string"),
+        (#"{"fcmToken":{}}"#, "fcmToken", "Expected \"fcmToken\" to be a string"),
+        (#"{"fcmToken":"tab\there"}"#, "fcmToken", "Expected \"fcmToken\": \(invalidFCMToken)"),
+        (#"{"fcmToken":"emoji🚚"}"#, "fcmToken", "Expected \"fcmToken\": \(invalidFCMToken)"),
+        (#"{"fcmToken":"line\n"}"#, "fcmToken", "Expected \"fcmToken\": \(invalidFCMToken)"),
         (#"{"fcmToken":""}"#, "fcmToken", "Expected \"fcmToken\": \(invalidFCMToken)"),
         (#"{"fcmToken":"a b"}"#, "fcmToken", "Expected \"fcmToken\": \(invalidFCMToken)"),
         (
@@ -107,6 +113,14 @@ import Testing
         let text = text.replacing("\"", with: "\\\"")
         let expected = #"{"message":"Validation error","data":null,"error":{"fields":{"\#(field)":"\#(text)"}}}"#
         #expect(Self.fcm(body).response() == .json(400, expected.utf8))
+    }
+
+    @Test(arguments: [
+        "null", "1", "true", "[]", "{}", #""""#, #""a b""#, #""tab\there""#, #""emoji🚚""#, #""line\n""#,
+        "\"" + String(repeating: "x", count: 4_097) + "\"",
+    ])
+    func rejectsUnregisteringInvalidFCMTokens(token: String) {
+        #expect(Self.fcm(#"{"fcmToken":\#(token)}"#, .delete).status() == 400)
     }
 
     @Test func listsAllInvalidFields() {
@@ -139,9 +153,14 @@ import Testing
 
     private static let invalidRegistrations: [(members: String, refusal: String)] = [
         ("", "\"deviceToken\": a string is required"), (#""deviceToken":[]"#, "\"deviceToken\" to be a string"),
+        (#""deviceToken":null,"platform":"ios""#, "\"deviceToken\": a string is required"),
+        (#""deviceToken":1,"platform":"ios""#, "\"deviceToken\" to be a string"),
         (#""deviceToken":"t""#, "\"platform\": ios or android is required"),
         (#""deviceToken":"t","platform":null"#, "\"platform\": ios or android is required"),
         (#""deviceToken":"t","platform":"iOS""#, "\"platform\" to be ios or android; found iOS"),
+        (#""deviceToken":"t","platform":"IOS""#, "\"platform\" to be ios or android; found IOS"),
+        (#""deviceToken":"t","platform":"windows""#, "\"platform\" to be ios or android; found windows"),
+        (#""deviceToken":"t","platform":1"#, "\"platform\" to be a string"),
         (#""deviceToken":"t","platform":"""#, "\"platform\" to be ios or android; found "),
         (#""deviceToken":"t","platform":true"#, "\"platform\" to be a string"),
         (
@@ -149,6 +168,14 @@ import Testing
             "\"environment\" to be production or sandbox; found staging"
         ),
         (#""deviceToken":"0011223344556677","platform":"ios","environment":1"#, "\"environment\" to be a string"),
+        (
+            #""deviceToken":"0011223344556677","platform":"ios","environment":"development""#,
+            "\"environment\" to be production or sandbox; found development"
+        ),
+        (
+            #""deviceToken":"0011223344556677","platform":"ios","environment":"""#,
+            "\"environment\" to be production or sandbox; found "
+        ),
         (
             #""deviceToken":"t","platform":"ios""#,
             "\"deviceToken\": an iOS token is an even number of hexadecimal digits, from 16 to 400"

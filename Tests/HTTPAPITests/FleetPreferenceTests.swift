@@ -63,15 +63,23 @@ import Testing
     static let wrong: [(body: String, refusal: String)] = [
         (#"{"types":[]}"#, "\"types\" to be an object"), (#"{"types":"a"}"#, "\"types\" to be an object"),
         (#"{"types":{"new_job":1}}"#, "\"types.new_job\" to be true or false"),
+        (#"{"types":{"new_job":0}}"#, "\"types.new_job\" to be true or false"),
+        (#"{"types":{"new_job":"no"}}"#, "\"types.new_job\" to be true or false"),
+        (#"{"types":{"a b":true}}"#, "\"types\" to contain names of 1 to 64 characters of A-Z a-z 0-9 _ -; found a b"),
         (#"{"types":{"a":true,"b":"true"}}"#, "\"types.b\" to be true or false"),
         (#"{"types":{"":true}}"#, "\"types\" to contain names of 1 to 64 characters of A-Z a-z 0-9 _ -; found "),
         (
             #"{"types":{"a.b":1}}"#,
             "\"types\" to contain names of 1 to 64 characters of A-Z a-z 0-9 _ -; found a.b"
         ),
-        (#"{"quietHours":true}"#, "\"quietHours\" to be an object"),
+        (#"{"quietHours":true}"#, "\"quietHours\" to be an object"), (#"{"quietHours":[]}"#, "\"quietHours\" to be an object"),
         (#"{"quietHours":{"enabled":"yes"}}"#, "\"quietHours.enabled\" to be true or false"),
+        (#"{"quietHours":{"enabled":1}}"#, "\"quietHours.enabled\" to be true or false"),
         (#"{"quietHours":{"from":2200}}"#, "\"quietHours.from\" to be a string"),
+        (#"{"quietHours":{"from":[]}}"#, "\"quietHours.from\" to be a string"),
+        (#"{"quietHours":{"to":7}}"#, "\"quietHours.to\" to be a string"),
+        (#"{"quietHours":{"to":[]}}"#, "\"quietHours.to\" to be a string"),
+        (#"{"quietHours":{"to":"24:00"}}"#, "\"quietHours.to\" to be a time of day from 00:00 to 23:59; found 24:00"),
         (#"{"quietHours":{"to":"7:00"}}"#, "\"quietHours.to\" to be a time of day from 00:00 to 23:59; found 7:00"),
         (#"{"quietHours":{"from":"24:00"}}"#, "\"quietHours.from\" to be a time of day from 00:00 to 23:59; found 24:00"),
         (#"{"quietHours":{"timeZone":1}}"#, "\"quietHours.timeZone\" to be a string"),
@@ -84,7 +92,8 @@ import Testing
     /// The look-up of time zones in these tests accepts `../UTC`. The request is rejected because the router first
     /// checks which characters the name contains.
     @Test(arguments: [
-        "../UTC", "Europe/Nowhere", "Europe/London\\u0000", "", "europe/london", "é", String(repeating: "x", count: 65),
+        "../UTC", "../../etc/passwd", "/etc/localtime", "Europe/Nowhere", "Europe/London\\u0000", "", "europe/london", "é",
+        String(repeating: "x", count: 65),
     ])
     func rejectsUnknownTimeZones(name: String) {
         #expect(

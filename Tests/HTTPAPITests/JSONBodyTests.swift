@@ -141,7 +141,10 @@ import Testing
 
     // MARK: Times
 
-    @Test(arguments: ["tomorrow", "", "2026-02-30", "2026-11-21 09:30", "1700000000", "2026-11-21T25:00Z"])
+    @Test(arguments: [
+        "tomorrow", "", "2026-02-30", "2026-11-21 09:30", "1700000000", "2026-11-21T25:00Z", "2026-13-01T00:00:00Z",
+        "2026-02-30T00:00:00Z", "2026-01-01T25:00:00Z", "2026-01-01 noon",
+    ])
     func rejectsInvalidTimes(text: String) {
         for call in Self.orderCalls {
             let expected = "400 Expected \"scheduledAt\" to be a time in ISO 8601, such as 2026-11-21T09:30:00Z"
