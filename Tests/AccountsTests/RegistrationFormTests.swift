@@ -39,7 +39,7 @@ import Testing
             ], "Invalid URL"
         ),
         ("profileImage", \.profileImage, [.absent, .null, .value("HTTPS://A.B:8443/c?d=e@f#g")], nil),
-        ("licenseNumber", \.licenseNumber, [.absent, .null, .value(" ")], "License number is required"),
+        ("licenseNumber", \.licenseNumber, [.absent, .null, .value(""), .value(" ")], "License number is required"),
         ("licenseImageUrl", \.licenseImageURL, [.absent, .null, .value("")], "License image is required"),
         ("licenseImageUrl", \.licenseImageURL, [.value("x"), .unreadable], "Invalid URL"),
         (
@@ -56,7 +56,8 @@ import Testing
         ("vehicleName", \.vehicleName, [.absent, .value(" ")], "Vehicle name is required"),
         ("vehicleNumber", \.vehicleNumber, [.absent, .null, .value(" ")], "Vehicle number is required"),
         (
-            "vehicleNumber", \.vehicleNumber, [.value("- -"), .value("XX12AB1234"), .value(String(repeating: "M", count: 21))],
+            "vehicleNumber", \.vehicleNumber,
+            [.value("- -"), .value("12"), .value("XX12AB1234"), .value(String(repeating: "M", count: 21))],
             "Invalid vehicle number format"
         ),
         (

@@ -130,12 +130,16 @@ import Testing
     @Test func namesAllWrongFieldsWithTheContractsTexts() {
         #expect(wrong(DeliveryReportFields()) == ["status: Status is required"])
         let words = "status: Status must be one of EN_ROUTE, ARRIVED, DELIVERED, FAILED"
-        for word in ["PICKED_UP", "delivered", "", "EN_ROUTE "] { #expect(wrong(fields(word)) == [words]) }
+        for word in ["PICKED_UP", "RETURNED", "LOST", "delivered", "", "EN_ROUTE "] { #expect(wrong(fields(word)) == [words]) }
         #expect(wrong(fields("DELIVERED")) == ["proofOfDelivery: Proof of delivery is required"])
         #expect(
             wrong(fields("DELIVERED") { $0.proofOfDelivery = .unreadable })
                 == ["proofOfDelivery: Proof of delivery must be an object"])
-        #expect(wrong(proof(type: "VIDEO")) == ["proofOfDelivery.type: Proof type must be one of OTP, SIGNATURE, PHOTO"])
+        let types = "proofOfDelivery.type: Proof type must be one of OTP, SIGNATURE, PHOTO"
+        for type in ["VIDEO", "WORD"] { #expect(wrong(proof(type: type)) == [types]) }
+        #expect(wrong(fields("DELIVERED") { $0.proofOfDelivery = .value(ProofFields()) }) == [types])
+        #expect(wrong(proof(type: "SIGNATURE")) == ["proofOfDelivery.signatureUrl: Signature URL is required"])
+        #expect(wrong(proof(type: "PHOTO")) == ["proofOfDelivery.photoUrl: Photo URL is required"])
         #expect(wrong(fields("FAILED")) == ["failureReason: Failure reason is required"])
         #expect(wrong(fields("FAILED") { $0.failureReason = .value("RAIN") }).count == 1)
         let long = String(repeating: "n", count: 201)
@@ -144,6 +148,8 @@ import Testing
                 == ["notes: Notes must have at most 200 characters", "failureReason: Failure reason is required"])
         #expect(
             wrong(fields("x") { $0.notes = .unreadable }) == [words, "notes: Notes must be a text"])
+        #expect(
+            wrong(fields("EN_ROUTE") { $0.notes = .value(long) }) == ["notes: Notes must have at most 200 characters"])
     }
 
     @Test(arguments: [SentField<String>.absent, .null, .value(""), .value(" \n"), .unreadable])
@@ -158,7 +164,8 @@ import Testing
     @Test(
         arguments: [
             .absent, .null, .unreadable, .value(""), .value("123"), .value("12345"), .value("12a4"), .value("१२३४"),
-            .value("+123"),
+            .value("+123"), .value(" 123"), .value("123\n"), .value("\u{FF11}\u{FF12}\u{FF13}\u{FF14}"),
+            .value("\u{661}\u{662}\u{663}\u{664}"),
         ]
             as [SentField<String>])
     func codesHaveFourDigits(_ otp: SentField<String>) {

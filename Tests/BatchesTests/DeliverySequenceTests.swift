@@ -34,6 +34,7 @@ import Testing
         #expect(problem(batch, action((a, 1), (b, 2), (Fixture.id(7), 3))) == "Unknown order \(Fixture.id(7).text)")
         #expect(problem(batch, action((a, 1), (b, 2), (a, 3))) == "Order \(a.text) is named more than once")
         #expect(problem(batch, action((a, 0), (b, 1))) == "Sequence numbers must be at least 1")
+        #expect(problem(batch, action((a, 1), (b, -1))) == "Sequence numbers must be at least 1")
     }
 
     @Test func ordersThatAreOverMayBeNamedOrNot() throws {

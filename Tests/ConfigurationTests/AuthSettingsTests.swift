@@ -101,6 +101,7 @@ import Testing
 
     static let wrongValues = [
         Case("{algorithm: none}", "c.yaml:1: auth.jwt.algorithm: expected HS256, RS256 or ES256, found \"none\""),
+        Case("{algorithm: HS512}", "c.yaml:1: auth.jwt.algorithm: expected HS256, RS256 or ES256, found \"HS512\""),
         Case("{algorithm: hs256}", "c.yaml:1: auth.jwt.algorithm: expected HS256, RS256 or ES256, found \"hs256\""),
         Case("{secret: [hunter2]}", "c.yaml:1: auth.jwt.secret: expected a string, found a list"),
         Case(
@@ -114,6 +115,7 @@ import Testing
             "{jwks_url: http://a}",
             "c.yaml:1: auth.jwt.jwks_url: expected an https URL, or an http one on loopback, or \"\", found \"http://a\""),
         Case("{cookie: a=b}", "c.yaml:1: auth.jwt.cookie: expected a cookie's name, or \"\", found \"a=b\""),
+        Case("{algoritm: HS256}", "c.yaml:1: auth.jwt.algoritm: unknown key; did you mean auth.jwt.algorithm?"),
         Case("{isuer: i}", "c.yaml:1: auth.jwt.isuer: unknown key; did you mean auth.jwt.issuer?"),
         Case("[{isuer: i}]", "c.yaml:1: auth.jwt[0].isuer: unknown key; did you mean auth.jwt[0].issuer?"),
     ]
@@ -153,6 +155,10 @@ import Testing
         arguments: [
             ("{project_id: Fleet}", "project_id: expected up to 64 lower-case letters, digits or -, found \"Fleet\""),
             ("{certificates_url: ''}", "certificates_url: expected an https URL, or an http one on loopback, found \"\""),
+            (
+                "{certificates_url: 'http://keys.example/c'}",
+                "certificates_url: expected an https URL, or an http one on loopback, found \"http://keys.example/c\""
+            ),
             ("{role: boss}", "role: expected driver, admin, customer or ops, found \"boss\""),
             ("{project: a}", "project: unknown key; did you mean auth.firebase.project_id?"),
         ])

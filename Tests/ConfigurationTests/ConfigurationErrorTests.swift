@@ -30,6 +30,17 @@ import Testing
         Case(
             "apps: [{id: a, key: b, secret: c, limits: {over_quota_close: 04100}}]",
             "c.yaml:1: apps[0].limits.over_quota_close: expected 4100 or 4004, found \"04100\""),
+        Case(
+            "apps: [{id: a, key: b, secret: c, limits: {over_quota_close: 4001}}]",
+            "c.yaml:1: apps[0].limits.over_quota_close: expected 4100 or 4004, found \"4001\""),
+        Case("server: {behind_proxy: perhaps}", "c.yaml:1: server.behind_proxy: expected true or false, found \"perhaps\""),
+        Case(
+            app("secret: c, client_events: perhaps"),
+            "c.yaml:1: apps[0].client_events: expected true or false, found \"perhaps\""),
+        Case(
+            app("secret: c, subscription_counts: 7"),
+            "c.yaml:1: apps[0].subscription_counts: expected true or false, found \"7\""),
+        Case(app("secret: c, tls_only: []"), "c.yaml:1: apps[0].tls_only: expected true or false, found an empty list"),
         Case("log: {format: !yes json}", "c.yaml:1: log.format: expected json or text, found a value tagged \"!yes\""),
         Case(
             "apps: [{id: a, key: b, secret: c, enabled: yes}]",
@@ -45,6 +56,7 @@ import Testing
         Case("hunter2", "c.yaml:1: expected a map, found a string"),
         Case("\nserver: hunter2", "c.yaml:2: server: expected a map, found a string"),
         Case("log: []", "c.yaml:1: log: expected a map, found an empty list"),
+        Case("server: []", "c.yaml:1: server: expected a map, found an empty list"),
         Case("apps: {}", "c.yaml:1: apps: expected a list of at least one map, found a map"),
         Case("apps: []", "c.yaml:1: apps: expected a list of at least one map, found an empty list"),
         Case("apps:", "c.yaml:1: apps: expected a list of at least one map, found nothing"),
@@ -64,6 +76,14 @@ import Testing
         Case(
             "apps: [{id: a, key: b, secret: c, event_bytes: 5}]",
             "c.yaml:1: apps[0].event_bytes: unknown key; did you mean apps[0].limits.event_bytes?"),
+        Case(app("secret: c, secrt: x"), "c.yaml:1: apps[0].secrt: unknown key; did you mean apps[0].secret?"),
+        Case(
+            app("secret: c, client_event: true"),
+            "c.yaml:1: apps[0].client_event: unknown key; did you mean apps[0].client_events?"),
+        Case(
+            app("secret: c, limits: {event_byte: 1, presence_member: 1}"),
+            "c.yaml:1: apps[0].limits.event_byte: unknown key; did you mean apps[0].limits.event_bytes?",
+            "c.yaml:1: apps[0].limits.presence_member: unknown key; did you mean apps[0].limits.presence_members?"),
         Case(
             "log: {\"a\\nb\": 1, levle: info}", "c.yaml:1: log.\"a\\nb\": unknown key; did you mean push.apns?",
             "c.yaml:1: log.levle: unknown key; did you mean log.level?"),
@@ -117,6 +137,7 @@ import Testing
             "c.yaml:1: apps[0].allowed_origins[1]: \(origin), found \"example.com\"",
             "c.yaml:1: apps[0].allowed_origins[2]: \(origin), found \"https://a/\"",
             "c.yaml:1: apps[0].allowed_origins[3]: \(origin), found nothing"),
+        Case(app("secret: x, allowed_origins: [{}]"), "c.yaml:1: apps[0].allowed_origins[0]: \(origin), found a map"),
     ]
 
     static let tlsFiles = [

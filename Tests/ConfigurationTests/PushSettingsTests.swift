@@ -127,6 +127,13 @@ import Testing
             "c.yaml:7: push.apns.topic: expected an app's bundle id: 1 to 255 letters, digits, . - or _, found \"\""),
         Case(
             "{fcm: {enabled: true}}", "c.yaml:1: push.fcm.service_account_file: expected a file's path, found nothing"),
+        Case(
+            "{fcm: {enabled: true, service_account_file: ''}}",
+            "c.yaml:1: push.fcm.service_account_file: expected a file's path, found \"\""),
+        Case(
+            "{apns: {enabled: true, team_id: TEAM12345, key_id: '', key_file: k.p8, topic: t}}",
+            "c.yaml:1: push.apns.team_id: expected 10 upper-case letters or digits, found \"TEAM12345\"",
+            "c.yaml:1: push.apns.key_id: expected 10 upper-case letters or digits, found \"\""),
     ]
 
     static let unfit = [
@@ -153,6 +160,7 @@ import Testing
             "{fcm: {enabled: true, service_account_file: s.json, ca_file: none.pem}}",
             "c.yaml:1: push.fcm.ca_file: cannot read \"none.pem\": No such file or directory"),
         Case("{mode: always}", "c.yaml:1: push.mode: expected mirror, fallback or off, found \"always\""),
+        Case("{apns: {hots: x}}", "c.yaml:1: push.apns.hots: unknown key; did you mean push.apns.host?"),
         Case(
             "{apns: {team_id: abcde12345}}",
             "c.yaml:1: push.apns.team_id: expected 10 upper-case letters or digits, or \"\", found \"abcde12345\""),

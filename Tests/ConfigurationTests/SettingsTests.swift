@@ -148,7 +148,7 @@ import Testing
         arguments: IntegerKey.outsideLists + IntegerKey.limits)
     func beyondEdges(key: IntegerKey) {
         let (low, high) = (key.range.lowerBound, key.range.upperBound)
-        let numbers = ["\(low - 1)", "\(high + 1)", "99999999999999999999", "1e3", "0x10", "010", "+2000", "abc", "2.5"]
+        let numbers = ["\(low - 1)", "\(high + 1)", "-1", "99999999999999999999", "1e3", "0x10", "010", "+2000", "abc", "2.5"]
         for number in numbers {
             #expect(
                 problems(key.yaml(number))

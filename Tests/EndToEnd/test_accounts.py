@@ -97,13 +97,7 @@ def test_a_driver_registers_and_is_approved(fleet, user, admin):
 
 
 @pytest.mark.parametrize("field, value, text", [
-    ("name", None, "Name is required"), ("name", " a ", "Name must be at least 2 characters"),
-    ("email", "x", "Invalid email format"), ("profileImage", "ftp://x", "Invalid URL"),
-    ("licenseNumber", "", "License number is required"),
-    ("licenseImageUrl", None, "License image is required"),
-    ("licenseExpiryDate", "2020-01-01", "License expiry date must be in the future"),
-    ("vehicleNumber", "12", "Invalid vehicle number format"),
-    ("vehicleType", "CAR", "Vehicle type must be one of BIKE, SCOOTER, BICYCLE, OTHER"),
+    ("name", None, "Name is required"), ("email", "x", "Invalid email format"),
     ("vehicleDocuments", [], "At least one vehicle document is required")])
 def test_wrong_fields_are_named(user, field, value, text):
     response = user().post("/api/auth/register-driver", REGISTRATION | {field: value})

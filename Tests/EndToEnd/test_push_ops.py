@@ -252,20 +252,9 @@ def test_reload_does_not_block_on_a_fifo(start_push_fleet, providers):
 
 BAD = {
     "an unknown key": ({"apns": {"hots": "x"}}, ["hots", "host"]),
-    "team_id of nine characters": ({"apns": {"team_id": "TEAM12345"}}, ["team_id"]),
-    "an empty team_id": ({"apns": {"team_id": ""}}, ["team_id"]),
-    "an empty key_id": ({"apns": {"key_id": ""}}, ["key_id"]),
-    "an empty topic": ({"apns": {"topic": ""}}, ["topic"]),
-    "a key file that does not exist": ({"apns": {"key_file": "nowhere.p8"}}, ["key_file"]),
-    "an empty key_file": ({"apns": {"key_file": ""}}, ["key_file"]),
     "port: string": ({"apns": {"port": "many"}}, ["port"]),
-    "a port too high": ({"apns": {"port": 65_536}}, ["port"]),
-    "a CA file that does not exist": ({"apns": {"ca_file": "nowhere.pem"}}, ["ca_file"]),
-    "an account file that does not exist": ({"fcm": {"service_account_file": "nowhere.json"}},
-                                            ["service_account_file"]),
-    "an empty service_account_file": ({"fcm": {"service_account_file": ""}}, ["service_account_file"]),
-    "a base over http": ({"fcm": {"base_url": "http://127.0.0.1:1"}}, ["base_url"]),
-    "an unknown mode": ({"mode": "sometimes"}, ["mode", "sometimes"])}
+    "a key file that does not exist": ({"apns": {"key_file": "nowhere.p8"}}, ["key_file"]),
+}
 
 
 @pytest.mark.parametrize("command", ["serve", "check-config"])
@@ -325,13 +314,10 @@ def test_key_of_wrong_type_exits_78(providers, tmp_path):
 @pytest.mark.parametrize("command", ["serve", "check-config"])
 @pytest.mark.parametrize("section", ["apns", "fcm"])
 @pytest.mark.parametrize("content",
-                         ["", "no PEM",
-                          "-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n",
-                          "a private key"],
+                         ["", "-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n"],
                          ids=ascii)
 def test_invalid_ca_file_exits_78(providers, tmp_path, command, section, content):
-    (tmp_path / "ca.pem").write_text(providers.key_file.read_text() if content == "a private key"
-                                     else content)
+    (tmp_path / "ca.pem").write_text(content)
     result = run(command, "--config",
                  configured(providers, tmp_path, **{section: {"ca_file": "ca.pem"}}))
     assert result.returncode == 78 and f"push.{section}.ca_file" in result.stderr, result
