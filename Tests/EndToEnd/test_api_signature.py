@@ -162,9 +162,7 @@ def test_A6_larger_difference_is_401(api, subscriber, body, offset):
 
 
 @pytest.mark.parametrize("timestamp",
-                         ["", "0", "-1", "now", "1e9", "1.7e9", "0x65",
-                          "99999999999999999999999999", "9223372036854775807",
-                          "-9223372036854775808", "18446744073709551615"])
+                         ["", "0", "1e9", "9223372036854775807"])
 def test_A6_invalid_timestamps_are_rejected(api, subscriber, body, timestamp):
     assert api.post(body, auth_timestamp=timestamp).status in (400, 401)
 

@@ -134,14 +134,10 @@ def test_a_new_session_begins_after_the_cooldown(gateway, phone):
 
 
 @pytest.mark.parametrize("changes, text", [
-    ({"phone_isd": "1"}, "Expected phone_isd to be + and 1 to 3 digits"),
     ({"phone_isd": None}, "Expected phone_isd to be + and 1 to 3 digits"),
-    ({"phone_country": "usa"}, "Expected phone_country to be two letters"),
     ({"phone_country": 1}, "Expected phone_country to be two letters"),
-    ({"phone": "123"}, "Invalid phone number format"), ({"phone": "12a4567"}, "Invalid phone number format"),
-    ({"phone": None}, "Invalid phone number format"), ({"phone": 1234567}, "Invalid phone number format"),
     ({"phone_isd": "+123", "phone": "1234567890123"}, "Invalid phone number format"),
-    ({"user_type": "driver"}, "Unsupported user type"), ({"user_type": None}, "Unsupported user type")])
+    ({"user_type": "driver"}, "Unsupported user type")])
 def test_wrong_fields_of_a_login(phone, changes, text):
     expect(phone().login(**changes), error(400, text))
 

@@ -22,11 +22,15 @@ import Testing
             "Expected phone_isd to be + and 1 to 3 digits"
         ),
         (
-            \.country, [.absent, .value("g"), .value("gbr"), .value("1a"), .value("é")],
+            \.country, [.absent, .unreadable, .value("g"), .value("gbr"), .value("1a"), .value("é")],
             "Expected phone_country to be two letters"
         ),
         (
-            \.phone, [.absent, .unreadable, .value("123"), .value("12345678901234"), .value("20718 3875"), .value("-1234")],
+            \.phone,
+            [
+                .absent, .null, .unreadable, .value("123"), .value("12a4567"), .value("12345678901234"), .value("20718 3875"),
+                .value("-1234"),
+            ],
             "Invalid phone number format"
         ),
         (\.userType, [.absent, .null, .value("driver"), .value("Customer")], "Unsupported user type"),
