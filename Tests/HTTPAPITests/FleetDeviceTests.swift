@@ -117,7 +117,7 @@ import Testing
 
     @Test(arguments: [
         "null", "1", "true", "[]", "{}", #""""#, #""a b""#, #""tab\there""#, #""emoji🚚""#, #""line\n""#,
-        "\"" + String(repeating: "x", count: 4_097) + "\"",
+        #""\#(String(repeating: "x", count: 4_097))""#,
     ])
     func rejectsUnregisteringInvalidFCMTokens(token: String) {
         #expect(Self.fcm(#"{"fcmToken":\#(token)}"#, .delete).status() == 400)
