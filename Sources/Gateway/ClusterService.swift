@@ -112,6 +112,9 @@ final class ClusterService: Sendable {
         hub.sayGoodbye()
         state.wait(milliseconds: Self.farewell, until: { _ in false }, then: { _ in })
         bus.close(drainSeconds: 1)
+        // Those that they refer to refer to this service.
+        observers.withLock { $0 = nil }
+        sources.withLock { $0 = nil }
     }
 
     private func run() {
