@@ -20,6 +20,6 @@ struct Episode {
     }
 
     private func isOpen(at second: Int) -> Bool {
-        lastSeen.map { second - $0 <= max(1, Int(Timing.episodeQuiet / 1_000)) } ?? false
+        lastSeen.map { second - $0 <= Timing.wholeSeconds(Timing.episodeQuiet) } ?? false
     }
 }

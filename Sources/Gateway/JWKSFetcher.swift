@@ -102,7 +102,7 @@ extension JWKSFetcher {
             do {
                 let request = HTTPClientRequest(.get, url)
                 let response = try HTTPClient.sendAuthenticated(
-                    request, timeoutSeconds: max(1, Int(Timing.keyFetchMax / 1_000)), isCancelled: isStopping)
+                    request, timeoutSeconds: Timing.wholeSeconds(Timing.keyFetchMax), isCancelled: isStopping)
                 guard response.status == 200 else { return failed("HTTP \(response.status)") }
                 let change = try keyCache.store(response.body, for: issuer)
                 if change != .none { log.info("token_keys_changed", ["url": .text(url)]) }

@@ -1,5 +1,6 @@
 import Glibc
 import Observability
+import Primitives
 import Threads
 
 /// Looks once a second whether the loops and the store writer make progress. If one is stuck, `/healthz` of the other
@@ -9,8 +10,6 @@ import Threads
 /// A stuck thread cannot be repaired: its state may be half changed. Without the watchdog, nothing would notice it,
 /// because the other threads keep responding.
 struct Watchdog {
-    private static let tickMilliseconds: Int64 = 1_000
-
     private let thread: Thread
     private let stopRequest = WorkQueue<Void>(capacity: 1)
 
@@ -27,7 +26,7 @@ struct Watchdog {
         thread = Thread(name: "watchdog") {
             var detector = StallDetector(threadCount: heartbeats.count, abortTicks: abortSeconds)
             var batch: [Void] = []
-            while stopRequest.take(into: &batch, most: 1, waiting: Self.tickMilliseconds) == .timedOut {
+            while stopRequest.take(into: &batch, most: 1, waiting: Timing.watchdogTick) == .timedOut {
                 for event in detector.tick(heartbeats.map(\.beats)) {
                     Self.report(event, heartbeats, log)
                     if case .abort = event {

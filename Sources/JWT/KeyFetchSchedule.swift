@@ -24,8 +24,8 @@ package struct KeyFetchSchedule: Sendable {
         case failed
     }
 
-    private static let secondsBetweenFetches = max(1, Timing.keyFetchInterval / 1_000)
-    private static let secondsAfterFailure = max(1, Timing.keyFetchPauseAfterFailure / 1_000)
+    private static let secondsBetweenFetches = Int64(Timing.wholeSeconds(Timing.keyFetchInterval))
+    private static let secondsAfterFailure = Int64(Timing.wholeSeconds(Timing.keyFetchPauseAfterFailure))
     /// How long a document is fresh if the issuer does not say so (`Cache-Control: max-age`).
     static let freshSeconds: Int64 = 600
     /// The bounds of what the issuer says.

@@ -64,10 +64,8 @@ package struct LimitLog {
     package mutating func due(_ counts: [(limit: String, count: Int)], at second: Int) -> [(limit: String, count: Int)] {
         counts.compactMap { limit, total in
             let last = logged[limit]
-            guard total > last?.count ?? 0, last.map({ second - $0.at >= max(1, Int(Timing.limitLogInterval / 1_000)) }) ?? true
-            else {
-                return nil
-            }
+            let isDue = last.map { second - $0.at >= Timing.wholeSeconds(Timing.limitLogInterval) } ?? true
+            guard total > last?.count ?? 0, isDue else { return nil }
             logged[limit] = (total, second)
             return (limit, total - (last?.count ?? 0))
         }

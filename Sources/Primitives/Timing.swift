@@ -21,6 +21,9 @@ package enum Timing {
 
     private static func milliseconds(_ time: Int64) -> Int64 { max(1, time / divisor) }
 
+    /// One of these times for those who count in whole seconds, at least 1.
+    package static func wholeSeconds(_ milliseconds: Int64) -> Int { max(1, Int(milliseconds / 1_000)) }
+
     // MARK: Clients' connections
 
     /// The step of the deadlines of connections.
@@ -54,8 +57,10 @@ package enum Timing {
     /// The shortest time between two positions of one driver that are shown to dispatchers.
     package static let driverPositionInterval = milliseconds(2_000)
 
-    // MARK: Logs and keys
+    // MARK: Threads, logs and keys
 
+    /// How often the watchdog looks at the threads.
+    package static let watchdogTick = milliseconds(1_000)
     /// An episode of a condition, which is logged once, ends when the condition has not been seen for so long.
     package static let episodeQuiet = milliseconds(10_000)
     /// The shortest time between two lines about rejections by the same limit.
@@ -148,19 +153,32 @@ package enum Timing {
     package static let idleJobsInterval = milliseconds(1_000)
     /// How often the writer looks for commands that are due.
     package static let dueCommandsInterval = milliseconds(1_000)
+    /// From the end of a round through all orders and routes, or drivers who are online, to the next.
+    package static let roundInterval = milliseconds(600_000)
     /// From the failure of a background task to its next attempt.
     package static let taskPauseAfterFailure = milliseconds(5_000)
     /// From a round of retention that deleted nothing to the next.
     package static let retentionPause = milliseconds(60_000)
+    /// From one measurement of how late retention is to the next.
+    package static let retentionMeasureInterval = milliseconds(10_000)
     /// From a slice of retention that failed to the next.
     package static let retentionPauseAfterFailure = milliseconds(5_000)
     /// A crash loses the positions of at most so much time.
     package static let positionSaveInterval = milliseconds(15_000)
+    /// From one checkpoint that truncates the log to the next: jobs end all the time, and truncating the log for each would be
+    /// too much work.
+    package static let truncatingCheckpointInterval = milliseconds(600_000)
+    /// The shortest time from the end of a reader's count to the next, so that a metric is at most a second old.
+    package static let countInterval = milliseconds(500)
+    /// The shortest time between two counts of the notifications whose lifetime has ended.
+    package static let expiryCountInterval = milliseconds(1_000)
     /// From one save of the clock to the next while nothing changes. After a restart of the machine, the time since the
     /// last save counts as part of the outage, so this is short.
     package static let clockSaveInterval = milliseconds(60_000)
     /// From one look for a confirmation to the next, while the wall clock is not trusted.
     package static let clockConfirmationInterval = milliseconds(1_000)
+    /// The first and the longest pause between two attempts to connect to PostgreSQL.
+    package static let (postgresPause, postgresPauseMax) = (milliseconds(250), milliseconds(10_000))
     /// The longest time until a PostgreSQL server accepts a connection.
     package static let postgresConnectMax = milliseconds(2_000)
     /// The longest time of a response of PostgreSQL.

@@ -1,11 +1,9 @@
 import FleetRules
+import Primitives
 
 /// Counts the notifications whose lifetime ends, about once a second, for the metrics. Nothing is written, and the count
 /// begins when the process starts: a notification costs no more than its place in an index.
 struct ExpiryCount {
-    /// The shortest time between two counts, in milliseconds.
-    static let interval: Int64 = 1_000
-
     /// The notifications that expired until then are counted, or expired before the process started: milliseconds since
     /// 1970.
     private var countedUntil: Int64
@@ -22,7 +20,7 @@ struct ExpiryCount {
     /// - Throws: the first error only, until a count succeeds: the next call is a second later.
     mutating func next(_ executor: QueryExecutor, now: Int64) throws(DatabaseError) -> DeliveryCounts? {
         if now < countedUntil - Self.setBackMax { countedUntil = now }
-        guard now >= countedUntil + Self.interval else { return nil }
+        guard now >= countedUntil + Timing.expiryCountInterval else { return nil }
         do throws(DatabaseError) {
             let counts = try executor.expired(after: countedUntil, upTo: now)
             (countedUntil, hasFailed) = (now, false)

@@ -1,12 +1,11 @@
+import Primitives
 import Threads
 
 /// Repeats a count twice a second, so that a metric is at most a second old. The reader's thread counts, because the
 /// writer's must not wait: the time of a count is proportional to what it counts.
 struct RegularCount {
-    /// The shortest time from the end of a count to the next, in milliseconds.
-    static let interval: Int64 = 500
-    /// If a count takes longer than an eighth of ``interval``, the counts become rarer, so that queries always have most
-    /// of the thread's time.
+    /// If a count takes longer than an eighth of ``Timing/countInterval``, the counts become rarer, so that queries always
+    /// have most of the thread's time.
     private static let pausesPerCount: UInt64 = 8
 
     private var nextAt: UInt64 = 0
@@ -21,11 +20,11 @@ struct RegularCount {
     ) throws(DatabaseError) -> Result? {
         let start = now()
         guard start >= nextAt else { return nil }
-        nextAt = start + UInt64(Self.interval) * 1_000_000
+        nextAt = start + UInt64(Timing.countInterval) * 1_000_000
         do throws(DatabaseError) {
             let result = try count()
             let end = now()
-            nextAt = end + max(UInt64(Self.interval) * 1_000_000, (end - start) * Self.pausesPerCount)
+            nextAt = end + max(UInt64(Timing.countInterval) * 1_000_000, (end - start) * Self.pausesPerCount)
             hasFailed = false
             return result
         } catch {

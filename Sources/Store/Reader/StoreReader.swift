@@ -1,5 +1,6 @@
 import Access
 import FleetRules
+import Primitives
 import Threads
 
 /// The threads that execute queries and read what is to be replayed; the first one also counts expired and unconfirmed
@@ -64,7 +65,7 @@ package final class StoreReader: Sendable {
             var figures = FiguresQuery()
             let batchMax = Self.batchMax(address)
             while true {
-                let waiting = figures.isRunning ? 0 : counts.map { _ in RegularCount.interval }
+                let waiting = figures.isRunning ? 0 : counts.map { _ in Timing.countInterval }
                 var result = queue.take(into: &batch, most: 1, waiting: waiting)
                 if result == .closed, !figures.isRunning { return }
                 let start = Clock.monotonicMilliseconds()

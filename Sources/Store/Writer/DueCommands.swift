@@ -8,9 +8,6 @@ struct DueCommands {
     /// The task's name in ``StoreEvent/backgroundTaskFailed(_:kind:)``.
     static let name = "due_commands"
 
-    /// Milliseconds between two rounds through the drivers who are online. A driver who was connected is away from the last
-    /// round on that saw the connection.
-    fileprivate static let roundInterval: Int64 = 600_000
     /// The most batches, and the most drivers, of one look.
     private static let (batchesMax, driversMax) = (50, 500)
 
@@ -22,7 +19,8 @@ struct DueCommands {
     private var idleJobs: IdleJobs
     /// When to look next, in monotonic milliseconds.
     private var lookAt: Int64 = 0
-    /// When the next round through the drivers begins, in monotonic milliseconds.
+    /// When the next round through the drivers who are online begins, in monotonic milliseconds. A driver who was connected is
+    /// away from the last round on that saw the connection.
     private var roundAt: Int64 = 0
     /// The last account of the round; nil between rounds.
     private var roundAfter: String?
@@ -85,7 +83,7 @@ struct DueCommands {
         let most = min(Self.driversMax, rows / Command.Action.endAvailabilityRows)
         guard most > 0 else { return [] }
         let away = try executor.driversAway(after: roundAfter ?? "", now: now, most: most, &roundAfter)
-        if roundAfter == nil { roundAt = monotonic + Self.roundInterval }
+        if roundAfter == nil { roundAt = monotonic + Timing.roundInterval }
         return executor.isLeader ? away.map { Command(ofGateway: .endAvailability(accountID: $0)) } : []
     }
 }
@@ -106,7 +104,7 @@ extension CommandExecutor {
         after account: String, now: Int64, most: Int, _ last: inout String?
     ) throws(DatabaseError) -> [ObjectID] {
         let trusted = now - clockLead
-        let idleMax = Availability.idleMax + (clusterLog == nil ? 0 : DueCommands.roundInterval + 60_000)
+        let idleMax = Availability.idleMax + (clusterLog == nil ? 0 : Timing.roundInterval + 60_000)
         let page = try outbox.availability.online(after: account, most: most)
         last = page.count == most ? page.last?.account : nil
         var away: [ObjectID] = []

@@ -23,8 +23,6 @@ struct IdleJobs {
     /// The most rows that the commands of a look write for orders, and for routes: very many may be due, and what people do has
     /// the writer's time. The notifications are stored, and those for dispatchers and drivers are delivered, too.
     static let rowsMax = 250
-    /// Milliseconds between two rounds.
-    private static let roundInterval: Int64 = 600_000
 
     /// `fleet.open_days`; 0: nothing is due.
     private let days: Int
@@ -52,7 +50,7 @@ struct IdleJobs {
             let page = try executor.routes.idle(after: position, most: Self.most).map { (position: $0.position, job: $0.route) }
             routes = add(page, changedBefore: cutoff, to: &commands, end)
         }
-        lookAt = monotonic + (orders == nil && routes == nil ? Self.roundInterval : Timing.idleJobsInterval)
+        lookAt = monotonic + (orders == nil && routes == nil ? Timing.roundInterval : Timing.idleJobsInterval)
         return commands
     }
 

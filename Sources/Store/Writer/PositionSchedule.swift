@@ -8,8 +8,6 @@ struct PositionSchedule {
 
     /// The most positions of one transaction.
     static let sliceMax = 500
-    /// Jobs end all the time, and truncating the log for each would be too much work.
-    private static let checkpointInterval: Int64 = 600_000
 
     private var savedAt: Int64 = 0
     private var checkpointAt: Int64 = 0
@@ -21,7 +19,7 @@ struct PositionSchedule {
     }
 
     mutating func isCheckpointDue(at time: Int64) -> Bool {
-        guard time - checkpointAt >= Self.checkpointInterval else { return false }
+        guard time - checkpointAt >= Timing.truncatingCheckpointInterval else { return false }
         checkpointAt = time
         return true
     }

@@ -38,8 +38,6 @@ struct RetentionSchedule {
     /// By how much the oldest rows of the logs are older than they should be, in milliseconds.
     private(set) var lag: Int64 = 0
     private var measuredAt: Int64?
-    /// Monotonic milliseconds between two measurements of ``lag``.
-    private static let measureInterval: Int64 = 10_000
 
     /// Transactions with requests after which a slice runs although requests wait.
     var batchesBetweenSlices: Int { lag < Self.hour ? Self.batchesMax : lag < 24 * Self.hour ? Self.batchesMax / 4 : 1 }
@@ -87,7 +85,7 @@ struct RetentionSchedule {
         let end = Clock.monotonicMilliseconds()
         size.record(count, took: end - start)
         sizes[kind] = size
-        if isClockTrusted, measuredAt.map({ end - $0 >= Self.measureInterval }) ?? true {
+        if isClockTrusted, measuredAt.map({ end - $0 >= Timing.retentionMeasureInterval }) ?? true {
             measuredAt = end
             lag = try executor.retentionLag(now: now, lifetime: lifetime)
         }
