@@ -38,8 +38,8 @@ def test_V10_rejected_delivery_is_retried_in_order(start_with_webhooks, webhook_
         text = api.get("/metrics").text
     assert ('fleetwire_webhook_total{outcome="retried"} 2' in text
             and 'fleetwire_webhook_total{outcome="delivered"} 3' in text)
-    assert ("webhook_failing" in gateway.log() and "HTTP 500" in gateway.log()
-            and "webhook_recovered" in gateway.log())
+    wait_until(lambda: "webhook_recovered" in gateway.log(), "the log says so")
+    assert "webhook_failing" in gateway.log() and "HTTP 500" in gateway.log()
 
 
 def test_V10_long_answer_is_cut_and_the_event_is_delivered(start_with_webhooks, webhook_receiver,
@@ -70,6 +70,7 @@ def test_V10_refused_event_does_not_stop_its_endpoint(start_with_webhooks, webho
         client.subscribe(name)
     posts = [webhook_receiver.post("/") for _ in range(4)]
     assert [post.events[0]["channel"] for post in posts] == ["a", "a", "a", "b"]
+    wait_until(lambda: "webhook_dropped" in gateway.log(), "the log says so")
     dropped, = [entry for entry in check_log(gateway.log()) if entry["event"] == "webhook_dropped"]
     assert dropped["events"] == 1 and dropped["reason"] == "HTTP 422", dropped
     with contextlib.closing(Api(gateway)) as api:
@@ -161,6 +162,7 @@ def test_queue_is_limited_and_overflow_is_counted(start_with_webhooks, webhook_r
     with contextlib.closing(Api(gateway)) as api:
         wait_for_metric(api, "fleetwire_webhook_queue_depth", 10_000)
         assert 'fleetwire_webhook_total{outcome="refused"} 2000' in api.get("/metrics").text
+    wait_until(lambda: "webhook_queue_full" in gateway.log(), "the log says so")
     assert gateway.log().count("webhook_queue_full") == 1
 
 

@@ -38,7 +38,8 @@ ONE_NODE = {
     "metrics, statistics and limits are of one node": [
         "test_stats_count_connections_channels_subscriptions_and_users", "test_metrics_count_events_and_rejections",
         "test_repeated_report_gets_the_first_response_and_does_nothing", "test_oldest_events_are_evicted_at_the_byte_limit",
-        "test_commands_of_a_driver_are_limited"],
+        "test_commands_of_a_driver_are_limited", "test_queries_of_a_driver_are_limited",
+        "test_waiting_queries_of_a_driver_are_limited"],
     "each node fetches an issuer's keys": [
         "test_unknown_kid_refetches_at_a_limited_rate", "test_requests_are_served_while_keys_are_fetched",
         "test_new_key_is_accepted_at_once"],
