@@ -5,6 +5,8 @@ SHELL := bash
 
 CONFIG ?= config/fleetwire.yaml
 BINARY := .build/release/fleetwire
+# The program that `make run` or `make build` has built last.
+BUILT := .build/fleetwire
 # The program that the tests use: optimised, with assertions, and with constants of time that a test may divide.
 TEST_BINARY := .build/debug/fleetwire
 MANUAL := .build/fleetwire.1
@@ -42,17 +44,21 @@ RELEASE := swift build -c release --static-swift-stdlib
 help: ## List the targets.
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "%-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
-run: build ## Start the gateway with the development configuration.
+run: packages ## Start the gateway with the development configuration. Builds without optimisation, to start soon.
+	@echo "Building without optimisation; make build makes the program to install and to measure."
+	@OPTIMISATION=none swift build --scratch-path .build/run -debug-info-format none --product fleetwire
+	@ln -sf run/debug/fleetwire $(BUILT)
 	@echo "Try it from another terminal:"
-	@echo "  $(BINARY) send --channel my-channel --event my-event --data '{\"hello\":\"world\"}'"
+	@echo "  $(BUILT) send --channel my-channel --event my-event --data '{\"hello\":\"world\"}'"
 	@echo "  curl http://127.0.0.1:6001/api/admin/orders/A-17/assign-driver -d '{\"driverId\":\"42\"}' \\"
-	@echo "    -H \"Authorization: Bearer \$$($(BINARY) token --role admin --subject ann)\""
+	@echo "    -H \"Authorization: Bearer \$$($(BUILT) token --role admin --subject ann)\""
 	@echo "  curl http://127.0.0.1:6001/metrics"
 	@echo "and connect a Pusher client to ws://127.0.0.1:6001/app/key1 (README.md shows one). Ctrl-C stops it."
-	@exec $(BINARY) serve --config $(CONFIG)
+	@exec $(BUILT) serve --config $(CONFIG)
 
 build: packages ## Build the release binary.
 	@$(RELEASE)
+	@ln -sf release/fleetwire $(BUILT)
 
 test-build: test-packages ## Build the tests, and the program that they use.
 	swift build --build-tests
@@ -168,18 +174,18 @@ fuzz: test-packages ## Run each fuzzer for SECONDS_PER_FUZZER seconds.
 instructions: test-packages ## Count the instructions of each parser, or PARSERS, on an ordinary input and on those that cost most.
 	dev/instructions $(PARSERS)
 
-tsan: export UNOPTIMISED := 1
+tsan: export OPTIMISATION := none
 tsan: test-packages $(PYTHON_READY) ## Run unit and end-to-end tests under ThreadSanitizer.
 	swift test --disable-xctest --sanitize=thread --scratch-path .build-tsan
 	swift build --sanitize=thread --scratch-path .build-tsan --product fleetwire
-	cd Tests/EndToEnd && FLEETWIRE_BINARY=$(abspath .build-tsan/debug/fleetwire) $(abspath $(PYTHON)) -m pytest -q
+	cd Tests/EndToEnd && FLEETWIRE_BINARY=$(abspath .build-tsan/debug/fleetwire) $(abspath $(PYTHON)) -m pytest -q -n 3 --dist loadfile --no-loadscope-reorder -m "not cost"
 
 LEAKS := LSAN_OPTIONS=print_suppressions=0:suppressions=$(abspath Tests/EndToEnd/leaks.txt)
 
 asan: test-packages $(PYTHON_READY) ## Run unit and end-to-end tests under AddressSanitizer.
 	$(LEAKS) swift test --disable-xctest --sanitize=address --scratch-path .build-asan
 	swift build --sanitize=address --scratch-path .build-asan --product fleetwire
-	cd Tests/EndToEnd && ASAN_OPTIONS=quarantine_size_mb=1 $(LEAKS) FLEETWIRE_BINARY=$(abspath .build-asan/debug/fleetwire) $(abspath $(PYTHON)) -m pytest -q
+	cd Tests/EndToEnd && ASAN_OPTIONS=quarantine_size_mb=1 $(LEAKS) FLEETWIRE_BINARY=$(abspath .build-asan/debug/fleetwire) $(abspath $(PYTHON)) -m pytest -q -n 3 --dist loadfile --no-loadscope-reorder -m "not cost"
 
 man: build ## Write the manual page to .build/fleetwire.1.
 	@dev/manual $(BINARY) > $(MANUAL)

@@ -9,10 +9,18 @@ let settings: [SwiftSetting] = [
     .unsafeFlags(["-enforce-exclusivity=unchecked"], .when(configuration: .release)),
 ]
 
-// The modules are optimised in debug builds, too: the tests spend their time in them. Assertions stay. ThreadSanitizer
-// needs code that is not optimised: optimised code reads a copied array's elements itself, and the sanitizer does not see
-// the reference counts, in the runtime, that order these reads before the writes of the only owner left.
-let optimisation = Context.environment["UNOPTIMISED"] == nil ? ["-O", "-assert-config", "Debug"] : []
+// The modules are optimised in debug builds, too: the tests spend their time in them. Assertions stay. OPTIMISATION=whole
+// optimises each module as a whole, which is quicker for a build from nothing, and slower after a change.
+// OPTIMISATION=none is for `make run`, which is to start soon, and for ThreadSanitizer: optimised code reads a copied
+// array's elements itself, and the sanitizer does not see the reference counts, in the runtime, that order these reads
+// before the writes of the only owner left.
+let optimised = ["-O", "-assert-config", "Debug"]
+let optimisation =
+    switch Context.environment["OPTIMISATION"] {
+    case "none": [String]()
+    case "whole": optimised + ["-whole-module-optimization", "-num-threads", "2"]
+    default: optimised
+    }
 let moduleSettings: [SwiftSetting] =
     settings + [
         .unsafeFlags(optimisation, .when(configuration: .debug)),

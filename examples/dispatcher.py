@@ -121,7 +121,7 @@ if __name__ == "__main__":
     parser.add_argument("driver", help="the driver's id")
     parser.add_argument("--url", default="http://127.0.0.1:6001", help="the gateway")
     parser.add_argument("--key", default="key1", help="apps[].key of the gateway")
-    parser.add_argument("--token-command", default=".build/release/fleetwire token --role admin --subject ann",
+    parser.add_argument("--token-command", default=".build/fleetwire token --role admin --subject ann",
                         help="prints a token of a dispatcher")
     parser.add_argument("--retry-seconds", type=float, default=15, help="the longest pause between attempts")
     with contextlib.suppress(KeyboardInterrupt):

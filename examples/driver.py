@@ -127,7 +127,7 @@ if __name__ == "__main__":
     parser.add_argument("--driver", default="42", help="the driver's id")
     parser.add_argument("--device", default="driver-py", help="the name of this device")
     parser.add_argument("--token-command", help="prints a token of $DRIVER",
-                        default=".build/release/fleetwire token --role driver --subject $DRIVER --name Dana")
+                        default=".build/fleetwire token --role driver --subject $DRIVER --name Dana")
     parser.add_argument("--silence-seconds", type=float, default=20, help="until it pings, and until the answer")
     parser.add_argument("--retry-seconds", type=float, default=15, help="the longest pause between attempts")
     with contextlib.suppress(KeyboardInterrupt):

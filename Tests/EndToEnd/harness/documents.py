@@ -96,12 +96,13 @@ def pattern(shown: str) -> str:
 
 class RepositoryGateway(Gateway):
     """A gateway on a free port, in a directory that looks like a clone of the repository in which
-    `make run` has been called. `changes` replaces texts of the configuration.
+    `make run` and `make build` have been called. `changes` replaces texts of the configuration.
     """
 
     def __init__(self, directory: Path, changes: dict[str, str]):
         (directory / ".build/release").mkdir(parents=True)
-        (directory / ".build/release/fleetwire").symlink_to(BINARY)
+        for name in (".build/fleetwire", ".build/release/fleetwire"):
+            (directory / name).symlink_to(BINARY)
         shutil.copytree(ROOT / "config", directory / "config",
                         ignore=shutil.ignore_patterns("var"))
         self.config = directory / "config/fleetwire.yaml"
@@ -116,7 +117,7 @@ class RepositoryGateway(Gateway):
         self._serve(0)
 
     def _serve(self, port: int) -> None:
-        self._start([".build/release/fleetwire", "serve", "--port", str(port)], self.directory, {}, log_mode="ab")
+        self._start([".build/fleetwire", "serve", "--port", str(port)], self.directory, {}, log_mode="ab")
 
     def restart(self) -> None:
         """Starts the gateway again, on the same port, after it was killed."""
