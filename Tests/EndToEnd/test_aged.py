@@ -12,6 +12,7 @@ DRIVERS, HEAVY = 400, 2
 
 
 @needs_file
+@pytest.mark.cost
 @pytest.mark.timeout(300)
 def test_everything_runs_on_an_aged_store_and_costs_as_much_on_a_larger_one(tmp_path):
     small, problems = run(tmp_path / "small", Aged(60_000, DRIVERS, HEAVY), BOUNDS, seconds=4)

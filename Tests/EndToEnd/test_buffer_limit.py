@@ -1,5 +1,7 @@
 """`server.buffer_bytes`: what a loop keeps of incomplete requests and messages is bounded."""
 
+import pytest
+
 from harness.api import Api
 from harness.hostile.bystander import resident_bytes
 from harness.metrics import wait_for_metric
@@ -17,6 +19,7 @@ def get_in_pieces(wire: Wire):
     return wire.read_response()
 
 
+@pytest.mark.cost
 def test_incomplete_messages_take_bounded_memory(start_gateway, closing):
     gateway = start_gateway(loops=1, server={"buffer_bytes": LIMIT})
     api = closing(Api(gateway))

@@ -92,6 +92,7 @@ def test_each_request_has_a_deadline_of_its_own(start_gateway, closing):
         assert wire.read_response().status == 200
 
 
+@pytest.mark.cost
 def test_only_the_last_of_many_pings_is_answered(start_gateway, closing):
     wire = closing(Wire(start_gateway()))
     wire.send(upgrade())
