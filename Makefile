@@ -117,7 +117,7 @@ format: ## Format all Swift files.
 
 # A bound that one of them misses does not hide the others' tables.
 bench: build test-packages ## Run the benchmarks and print their tables.
-	@failed=0; for benchmark in Benchmarks/run "python3 Benchmarks/push.py" "python3 Benchmarks/latency.py"; do \
+	@failed=0; for benchmark in Benchmarks/run "python3 Benchmarks/escapes.py" "python3 Benchmarks/push.py" "python3 Benchmarks/latency.py"; do \
 	  $$benchmark $(BINARY) || failed=1; done; exit $$failed
 
 bench-latency: build test-packages ## Print the latencies of `fleetwire bench` (two minutes).
