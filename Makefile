@@ -117,8 +117,8 @@ format: ## Format all Swift files.
 
 # A bound that one of them misses does not hide the others' tables.
 bench: build test-packages ## Run the benchmarks and print their tables.
-	@failed=0; for benchmark in Benchmarks/run "python3 Benchmarks/escapes.py" "python3 Benchmarks/push.py" "python3 Benchmarks/latency.py"; do \
-	  $$benchmark $(BINARY) || failed=1; done; exit $$failed
+	@failed=0; Benchmarks/run $(BINARY) || failed=1; \
+	for name in escapes push latency; do python3 Benchmarks/$$name.py $(BINARY) || failed=1; done; exit $$failed
 
 bench-latency: build test-packages ## Print the latencies of `fleetwire bench` (two minutes).
 	python3 Benchmarks/latency.py $(BINARY)
@@ -174,18 +174,20 @@ fuzz: test-packages ## Run each fuzzer for SECONDS_PER_FUZZER seconds.
 instructions: test-packages ## Count the instructions of each parser, or PARSERS, on an ordinary input and on those that cost most.
 	dev/instructions $(PARSERS)
 
+SANITIZED_TESTS := -q -n 3 --dist loadfile --no-loadscope-reorder
+
 tsan: export OPTIMISATION := none
 tsan: test-packages $(PYTHON_READY) ## Run unit and end-to-end tests under ThreadSanitizer.
 	swift test --disable-xctest --sanitize=thread --scratch-path .build-tsan
 	swift build --sanitize=thread --scratch-path .build-tsan --product fleetwire
-	cd Tests/EndToEnd && FLEETWIRE_BINARY=$(abspath .build-tsan/debug/fleetwire) $(abspath $(PYTHON)) -m pytest -q -n 3 --dist loadfile --no-loadscope-reorder -m "not cost"
+	cd Tests/EndToEnd && FLEETWIRE_BINARY=$(abspath .build-tsan/debug/fleetwire) $(abspath $(PYTHON)) -m pytest $(SANITIZED_TESTS) -m "not cost and not pace"
 
 LEAKS := LSAN_OPTIONS=print_suppressions=0:suppressions=$(abspath Tests/EndToEnd/leaks.txt)
 
 asan: test-packages $(PYTHON_READY) ## Run unit and end-to-end tests under AddressSanitizer.
 	$(LEAKS) swift test --disable-xctest --sanitize=address --scratch-path .build-asan
 	swift build --sanitize=address --scratch-path .build-asan --product fleetwire
-	cd Tests/EndToEnd && ASAN_OPTIONS=quarantine_size_mb=1 $(LEAKS) FLEETWIRE_BINARY=$(abspath .build-asan/debug/fleetwire) $(abspath $(PYTHON)) -m pytest -q -n 3 --dist loadfile --no-loadscope-reorder -m "not cost"
+	cd Tests/EndToEnd && ASAN_OPTIONS=quarantine_size_mb=1 $(LEAKS) FLEETWIRE_BINARY=$(abspath .build-asan/debug/fleetwire) $(abspath $(PYTHON)) -m pytest $(SANITIZED_TESTS) -m "not cost"
 
 man: build ## Write the manual page to .build/fleetwire.1.
 	@dev/manual $(BINARY) > $(MANUAL)

@@ -17,9 +17,10 @@ let settings: [SwiftSetting] = [
 let optimised = ["-O", "-assert-config", "Debug"]
 let optimisation =
     switch Context.environment["OPTIMISATION"] {
+    case nil: optimised
     case "none": [String]()
     case "whole": optimised + ["-whole-module-optimization", "-num-threads", "2"]
-    default: optimised
+    case let other?: fatalError("OPTIMISATION is \(other): expected none or whole, or no such variable")
     }
 let moduleSettings: [SwiftSetting] =
     settings + [

@@ -110,7 +110,7 @@ def distant_servers(tmp_path_factory):
     return ["env", f"LD_PRELOAD={library}"]
 
 
-@pytest.mark.cost
+@pytest.mark.pace
 def test_send_buffers_limit_the_requests_in_flight(start_push_fleet, distant_servers):
     """Also while the provider reads nothing: no push is lost, truncated or sent twice, on one
     connection.

@@ -240,7 +240,14 @@ def test_if_match_must_be_a_number(admin, code, version):
 
 
 @pytest.mark.parametrize("field, values", [
-    ("driverId", ["", "a b"]), ("totalGBP", ["42"]), ("scheduledAt", [1, "tomorrow"])])
+    ("driverId", [1, True, [], {}, "", "a b", "ü", "x" * 151, "a/b", "a:b", "d\u0000"]),
+    ("bookingReference", [1, [], {}, "", "a b", "r/1", "x" * 151]),
+    ("bookingId", [7, "", "a b", "x" * 151]), ("customerId", [7, False, "", "c c"]),
+    ("customerName", [7, True, [], {}]), ("pickupAddress", [1, []]),
+    ("dropoffAddress", [1, {}]), ("reason", [1, [], {}]), ("driverName", [1, []]),
+    ("totalGBP", ["42", True, [], {}]),
+    ("scheduledAt", [1, "", "tomorrow", "2026-13-01T00:00:00Z", "2026-02-30T00:00:00Z",
+                     "2026-01-01T25:00:00Z", "2026-01-01 noon", [], {}])])
 def test_invalid_fields_are_400_and_named(admin, code, field, values):
     for value in values:
         body = {"driverId": "d1"} | {field: value}

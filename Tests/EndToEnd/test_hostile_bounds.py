@@ -9,7 +9,7 @@ from harness.hostile.alone import perform_alone
 from harness.hostile.bursts import allow_many_connections
 
 # The wait of a bystander is no matter here: a debug build takes longer. The bursts show it.
-ATTACKS = ["long_retry_after", pytest.param("codes_by_strangers", marks=pytest.mark.cost), "endless_answers",
+ATTACKS = ["long_retry_after", pytest.param("codes_by_strangers", marks=pytest.mark.pace), "endless_answers",
            "read_all_taps", "new_devices"]
 
 

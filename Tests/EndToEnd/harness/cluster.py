@@ -19,6 +19,7 @@ ONE_NODE = {
         "test_new_subscriber_receives_all_later_events_only", "test_E1_client_and_published_events_have_one_order",
         "test_W2_concurrent_changes_alternate", "test_R10_concurrent_users_are_added_once_and_removed_once"],
     "what other nodes tell comes a moment later": [
+        "test_positions_are_kept_while_a_job_is_followed",
         "test_E1_delivered_to_all_other_subscribers", "test_E3_other_fields_are_dropped",
         "test_E4_non_string_data_keeps_its_text", "test_E4_string_data_is_unchanged", "test_E6_requires_a_subscription",
         "test_E7_invalid_event_names_are_rejected", "test_E8_data_of_at_most_10240_bytes",
@@ -38,8 +39,7 @@ ONE_NODE = {
     "metrics, statistics and limits are of one node": [
         "test_stats_count_connections_channels_subscriptions_and_users", "test_metrics_count_events_and_rejections",
         "test_repeated_report_gets_the_first_response_and_does_nothing", "test_oldest_events_are_evicted_at_the_byte_limit",
-        "test_commands_of_a_driver_are_limited", "test_queries_of_a_driver_are_limited",
-        "test_waiting_queries_of_a_driver_are_limited"],
+        "test_commands_of_a_driver_are_limited", "test_queries_of_a_driver_are_limited"],
     "each node fetches an issuer's keys": [
         "test_unknown_kid_refetches_at_a_limited_rate", "test_requests_are_served_while_keys_are_fetched",
         "test_new_key_is_accepted_at_once"],
