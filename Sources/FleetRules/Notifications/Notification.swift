@@ -37,10 +37,11 @@ package struct Notification: Equatable, Sendable {
 
     /// Whether the notification is for one person or for all drivers, so that its reader can confirm it.
     package var hasOwner: Bool {
-        isForEveryDriver
-            || [FleetChannel.driver("").name, FleetChannel.customer("").name].contains { channel.utf8.starts(with: $0.utf8) }
+        isForEveryDriver || Self.beginningsOfOwned.contains { channel.utf8.starts(with: $0.utf8) }
     }
 
+    private static let beginningsOfOwned = [FleetChannel.driver("").name, FleetChannel.customer("").name]
+
     /// Whether the notification is for all drivers, on `drivers-channel`.
-    package var isForEveryDriver: Bool { channel.utf8.elementsEqual(FleetChannel.drivers.name.utf8) }
+    package var isForEveryDriver: Bool { channel.hasSameBytes(as: FleetChannel.drivers.name) }
 }

@@ -118,7 +118,7 @@ extension CommandExecutor {
         for row in rows {
             let (data, found) = redaction.redacted(row)
             if let data { try notifications.replaceData(of: row, by: data) }
-            for text in found where !erasure.texts.contains(where: { $0.isSame(as: text) }) {
+            for text in found where !erasure.texts.contains(where: { $0.hasSameBytes(as: text) }) {
                 erasure.texts.append(text)
                 erasure.hasFoundTexts = true
             }

@@ -74,7 +74,7 @@ struct Redaction {
         let fields = fields(row, facts)
         if fields.isEmpty { return (redactedForOthers(row, facts), []) }
         let found = facts.personal.filter { field in fields.contains { $0.description == field.name } }.map(\.value)
-            .filter { text in !kept.contains(text) && !texts.contains { $0.isSame(as: text) } }
+            .filter { text in !kept.contains(text) && !texts.contains { $0.hasSameBytes(as: text) } }
         let search = found.isEmpty ? search : TextSearch(texts + found)
         return (JSONRedaction.apply(to: row.data, search, JSONRedaction.Rules(cleared: fields)), found)
     }
@@ -100,15 +100,15 @@ struct Redaction {
 
     /// The members to set to null; empty if the notification does not concern the person.
     private func fields(_ row: NotificationTable.RedactionRow, _ facts: Facts) -> [StaticString] {
-        let isOwnChannel = row.channel.isSame(as: person.channel)
+        let isOwnChannel = row.channel.hasSameBytes(as: person.channel)
         switch person.role {
         case .driver:
             let concernsPerson =
-                facts.driverID.map { $0.isSame(as: person.id) } ?? (isOwnChannel || row.actor.isSame(as: person.key))
+                facts.driverID.map { $0.hasSameBytes(as: person.id) } ?? (isOwnChannel || row.actor.hasSameBytes(as: person.key))
             return concernsPerson ? Self.driverFields + Self.vehicleFields : []
         case .customer:
             if let id = facts.customerID {
-                return id.isSame(as: person.id) ? Self.customerFields(hasEnded: hasEnded(row, facts) ?? false) : []
+                return id.hasSameBytes(as: person.id) ? Self.customerFields(hasEnded: hasEnded(row, facts) ?? false) : []
             }
             let hasEnded = hasEnded(row, facts)
             return isOwnChannel || hasEnded != nil ? Self.customerFields(hasEnded: hasEnded ?? false) : []
@@ -150,7 +150,7 @@ struct Redaction {
         if person.role == .customer, try isAddress(of: texts, object) { return recipientFields }
         var (isPersons, hasID, isCard, isForPerson) = (false, false, false, false)
         try JSONReader.object(object) { key, value in
-            let isSame = value.string?.isSame(as: person.id) ?? false
+            let isSame = value.string?.hasSameBytes(as: person.id) ?? false
             if key.equals(person.role == .driver ? "driverId" : "customerId") {
                 isPersons = isSame
             } else if key.equals("id") {
@@ -175,7 +175,7 @@ struct Redaction {
             if key.equals("flatNumber") {
                 isAddress = true
             } else if key.equals("name") || key.equals("phone"), let text = value.string {
-                isRecipient = isRecipient || texts.contains { $0.isSame(as: text) }
+                isRecipient = isRecipient || texts.contains { $0.hasSameBytes(as: text) }
             }
         }
         return isAddress && isRecipient

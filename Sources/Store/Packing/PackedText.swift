@@ -22,7 +22,7 @@ enum PackedText {
             else { continue }
             let packed = [form.rawValue] + withUnsafeBytes(of: number.bigEndian) { Array($0) }
             // Only a text that comes back the same: hyphens may stand elsewhere, and cases be mixed.
-            if unpack(packed).isSame(as: text) { return packed }
+            if unpack(packed).hasSameBytes(as: text) { return packed }
         }
         if let packed = packedMessage(bytes) { return packed }
         return bytes.first.map { $0 <= Form.message.rawValue } ?? false ? [Form.verbatim.rawValue] + bytes : bytes

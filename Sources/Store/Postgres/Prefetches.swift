@@ -54,7 +54,7 @@ extension SQLValue {
         switch (self, other) {
         case (.null, .null): true
         case (.integer(let one), .integer(let two)): one == two
-        case (.string(let one), .string(let two)): one.isSame(as: two)
+        case (.string(let one), .string(let two)): one.hasSameBytes(as: two)
         case (.utf8(let one), .utf8(let two)), (.blob(let one), .blob(let two)): one == two
         default: false
         }

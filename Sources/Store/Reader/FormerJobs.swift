@@ -32,7 +32,7 @@ struct FormerJobs {
 
     private func isDrivers(_ bookingID: String, _ driver: Identity) throws(DatabaseError) -> Bool {
         guard let order = try orders.order(job: bookingID, driverID: driver.id) else { return false }
-        return order.assignment.status != .cancelled && order.assignment.driver?.id.text.isSame(as: driver.id) == true
+        return order.assignment.status != .cancelled && order.assignment.driver?.id.text.hasSameBytes(as: driver.id) == true
     }
 
     private static func bookingID(in data: [UInt8]) -> String? {

@@ -234,7 +234,7 @@ final class QueryExecutor {
     private func position(_ before: String?, on channel: String?) throws(DatabaseError) -> NotificationTable.Position? {
         guard let before else { return .end }
         if let last = try notifications.notification(id: before) {
-            guard channel.map({ last.notification.channel.isSame(as: $0) }) ?? true else { return nil }
+            guard channel.map({ last.notification.channel.hasSameBytes(as: $0) }) ?? true else { return nil }
             return NotificationTable.Position(id: before, sequence: last.sequence)
         }
         guard ULID.isWellFormed(before) else { return nil }

@@ -27,7 +27,7 @@ struct DeliveryTable {
 
     /// The column `owner` of deliveries on a channel.
     static func stored(owner: String, on channel: String) -> String {
-        Identity(key: owner).map { $0.channel.isSame(as: channel) } ?? false ? "" : owner
+        Identity(key: owner).map { $0.channel.hasSameBytes(as: channel) } ?? false ? "" : owner
     }
 
     /// The owner of a person's channel: of `driver-42`, `driver:42`.

@@ -89,7 +89,7 @@ struct DeviceTable {
         // The last driver may have more devices after this page, so all devices of that driver go to the next page. If
         // one driver's devices filled a whole page, the driver's further devices would be left out. That does not
         // occur: a user has at most 20 devices.
-        let whole = rows.prefix { !$0.owner.isSame(as: last) }
+        let whole = rows.prefix { !$0.owner.hasSameBytes(as: last) }
         return whole.isEmpty
             ? DriversPage(devices: rows.compactMap(\.device), lastOwner: last)
             : DriversPage(devices: whole.compactMap(\.device), lastOwner: whole.last?.owner)

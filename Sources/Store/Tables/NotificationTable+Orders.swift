@@ -122,11 +122,11 @@ extension Notification {
     /// millisecond.
     /// - Parameter channels: those of the order's booking, whose notifications need not name it.
     fileprivate func concerns(_ order: Order, _ channels: [String]) -> Bool {
-        if channels.contains(where: channel.isSame(as:)) { return true }
+        if channels.contains(where: channel.hasSameBytes(as:)) { return true }
         guard let members = try? JSONMembers<Member>(of: data) else { return false }
         return Member.allCases.contains { member in
             guard case .text(let text) = members[member] else { return false }
-            return text.isSame(as: member == .bookingId ? order.bookingID ?? order.code : order.reference)
+            return text.hasSameBytes(as: member == .bookingId ? order.bookingID ?? order.code : order.reference)
         }
     }
 }

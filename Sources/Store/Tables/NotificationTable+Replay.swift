@@ -10,7 +10,7 @@ extension NotificationTable {
         /// Notifications that expire then or earlier do not count: milliseconds since 1970.
         let expiresAfter: Int64
 
-        var isForEveryDriver: Bool { channel.isSame(as: FleetChannel.drivers.name) }
+        var isForEveryDriver: Bool { channel.hasSameBytes(as: FleetChannel.drivers.name) }
     }
 
     /// Two values: ``Pending/expiresAfter`` and ``Pending/owner``. On `drivers-channel` nobody sets the marks.

@@ -35,7 +35,7 @@ struct NotificationTable {
             .string(PackedWord.pack(logged.action)),
             .integer(notification.createdAt), .integer(notification.expiresAt),
             .string(
-                notification.collapseKey.isSame(as: notification.id) ? nil : PackedWord.pack(notification.collapseKey)),
+                notification.collapseKey.hasSameBytes(as: notification.id) ? nil : PackedWord.pack(notification.collapseKey)),
             .integer(notification.hasOwner ? 1 : 0))
     }
 

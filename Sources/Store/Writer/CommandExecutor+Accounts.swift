@@ -17,7 +17,7 @@ package struct AccountChange: Equatable, Sendable {
     /// - Parameter formerDriverID: the driver as in channels before; nil if there was no account.
     package init(_ account: Account, formerDriverID: String? = nil) {
         (uid, driverID, entry) = (account.uid, account.personID, account.entry)
-        self.formerDriverID = formerDriverID.flatMap { $0.isSame(as: account.personID) ? nil : $0 }
+        self.formerDriverID = formerDriverID.flatMap { $0.hasSameBytes(as: account.personID) ? nil : $0 }
     }
 
     init(uid: String, driverID: String, formerDriverID: String?, entry: AccountEntry?) {
@@ -52,12 +52,12 @@ extension CommandExecutor {
         if let refusal = AccountGate.refusal(.any, stored.entry) { return .rejected(refusal) }
         var account = stored.loggingIn(now: now) ?? stored
         // The operator may have given the user a `driver_id` since.
-        if !account.personID.isSame(as: caller.personID), try accounts.account(personID: caller.personID) == nil {
+        if !account.personID.hasSameBytes(as: caller.personID), try accounts.account(personID: caller.personID) == nil {
             account.personID = caller.personID
         }
         var result = result(.account(.sync(account)), of: command)
         if account != stored { try accounts.store(account) }
-        if !account.personID.isSame(as: stored.personID) {
+        if !account.personID.hasSameBytes(as: stored.personID) {
             result.account = AccountChange(account, formerDriverID: stored.personID)
         }
         return .committed(result)

@@ -56,7 +56,7 @@ extension CommandExecutor {
         let isFirst = try notifications.markAcknowledged(notification.id, now: now)
         // On `drivers-channel`, another driver may have been the first.
         let isFirstOfOwner =
-            try notification.channel.isSame(as: owner.channel)
+            try notification.channel.hasSameBytes(as: owner.channel)
             ? isFirst : steps.count(of: notification.id, by: owner.key) == 1
         guard isFirstOfOwner else { return }
         counter.counts.add(.acknowledged, of: notification.event)

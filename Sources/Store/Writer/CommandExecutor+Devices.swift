@@ -21,14 +21,16 @@ extension CommandExecutor {
     ) throws(DatabaseError) {
         let known = try outbox.devices.device(id: DeviceTable.id(of: action.token))
         let device = StoredDevice(action, owner: actor.key, insteadOf: known, now: now)
-        if let known, !known.owner.isSame(as: device.owner) {
+        if let known, !known.owner.hasSameBytes(as: device.owner) {
             // Another user signed in on the device.
             try outbox.cancel(of: known.owner, deviceID: known.id, reason: "new_owner", now: now)
             result.removed.append(known.removed("new_owner"))
         }
         let sealed = outbox.keys.seal(action.token.text, deviceID: device.id)
         try outbox.devices.store(device, sealed: sealed, keyID: outbox.keys.currentID)
-        if let known, known.owner.isSame(as: device.owner), known.lane != device.lane || known.environment != device.environment {
+        if let known, known.owner.hasSameBytes(as: device.owner),
+            known.lane != device.lane || known.environment != device.environment
+        {
             // Jobs of a token with an unknown environment may be in either lane: the sandbox is tried after production.
             let former = known.lane == device.lane ? PushLane.apnsSandbox : known.lane
             let shift = outbox.turns.offset(from: former, to: device.lane)
@@ -37,7 +39,7 @@ extension CommandExecutor {
         }
         try replaceOldToken(by: device, now, &result)
         try removeExcess(of: device.owner, keeping: device.id, now, &result)
-        if let known, !known.owner.isSame(as: device.owner) { try outbox.bookings.removeIfNoDevices(known.owner) }
+        if let known, !known.owner.hasSameBytes(as: device.owner) { try outbox.bookings.removeIfNoDevices(known.owner) }
         if actor.role == .customer {
             try outbox.bookings.replace(of: device.owner, by: actor.bookings, issuedAt: actor.tokenIssuedAt)
         }
@@ -81,7 +83,7 @@ extension CommandExecutor {
         _ action: DeviceRegistration, _ actor: Identity, _ now: Int64, _ result: inout CommandResult
     ) throws(DatabaseError) {
         guard let device = try outbox.devices.device(id: DeviceTable.id(of: action.token)),
-            device.owner.isSame(as: actor.key)
+            device.owner.hasSameBytes(as: actor.key)
         else { return }
         try outbox.cancel(of: device.owner, deviceID: device.id, reason: "unregistered", now: now)
         try outbox.devices.remove(id: device.id)
@@ -107,7 +109,7 @@ extension StoredDevice {
     /// keep their stored values. An omitted platform or APNs environment keeps its stored value even if the owner is
     /// another.
     fileprivate init(_ action: DeviceRegistration, owner: String, insteadOf known: StoredDevice?, now: Int64) {
-        let own = known.flatMap { $0.owner.isSame(as: owner) ? $0 : nil }
+        let own = known.flatMap { $0.owner.hasSameBytes(as: owner) ? $0 : nil }
         self.init(
             id: DeviceTable.id(of: action.token), provider: action.token.provider,
             platform: action.token.platform ?? known?.platform,

@@ -60,7 +60,9 @@ extension CommandExecutor {
             counter.counts.occurrences.viewSeconds.append(Double(max(0, now - notification.createdAt)) / 1_000)
         }
         try recordOffer(kind, of: notification, by: actor, now)
-        if notification.channel.isSame(as: actor.channel) || notification.channel.isSame(as: FleetChannel.drivers.name) {
+        if notification.channel.hasSameBytes(as: actor.channel)
+            || notification.channel.hasSameBytes(as: FleetChannel.drivers.name)
+        {
             try acknowledge(notification, by: actor, now: now)
         }
         if kind == .received,
@@ -70,7 +72,7 @@ extension CommandExecutor {
         }
         guard kind != .received else { return }
         let wasUnread: Bool
-        if notification.channel.isSame(as: actor.channel) {
+        if notification.channel.hasSameBytes(as: actor.channel) {
             let readTo = try sequences.readTo(channel: actor.channel)
             wasUnread = try notifications.markSeen(notification.id, channel: actor.channel, readTo: readTo, now: now)
         } else {
@@ -83,8 +85,8 @@ extension CommandExecutor {
     private func isRecipient(
         _ person: Identity, of notification: NotificationTable.Head
     ) throws(DatabaseError) -> Bool {
-        if notification.channel.isSame(as: person.channel) { return true }
-        if person.role == .driver { return notification.channel.isSame(as: FleetChannel.drivers.name) }
+        if notification.channel.hasSameBytes(as: person.channel) { return true }
+        if person.role == .driver { return notification.channel.hasSameBytes(as: FleetChannel.drivers.name) }
         return try inbox.afterSequence(of: notification.id, for: person.key) != nil
     }
 
@@ -106,7 +108,7 @@ extension CommandExecutor {
         case .driver, .everyDriver, .onlineDrivers: return
         }
         guard let notification = notifications.first(where: { $0.id == push.notificationID }) else { return }
-        for customer in customers where !notification.channel.isSame(as: customer.channel) {
+        for customer in customers where !notification.channel.hasSameBytes(as: customer.channel) {
             let sequence = try sequences.addUnread(channel: customer.channel, now: now)
             try inbox.add(notification, for: customer.key, afterSequence: sequence)
         }
@@ -122,7 +124,7 @@ extension TelemetryEvent {
             $0.member("type", type)
             $0.member("entityId", ifPresent: entityID)
             $0.member("metadata", jsonIfPresent: metadata)
-            if let id, !id.isSame(as: notificationID) { $0.member("reportedAs", notificationID) }
+            if let id, !id.hasSameBytes(as: notificationID) { $0.member("reportedAs", notificationID) }
         }
         return detail.bytes
     }

@@ -8,7 +8,7 @@ extension CommandExecutor {
         _ kind: TelemetryEvent.Kind, of notification: NotificationTable.Head, by driver: Identity, _ now: Int64
     ) throws(DatabaseError) {
         guard kind == .viewed || kind == .accepted, Offer.isOffer(event: notification.event),
-            notification.channel.isSame(as: driver.channel), let subject = try subject(of: notification)
+            notification.channel.hasSameBytes(as: driver.channel), let subject = try subject(of: notification)
         else { return }
         if try !steps.kinds(of: notification.id, by: driver.key).isSuperset(of: [.viewed, .accepted]) {
             let offer = Offer(

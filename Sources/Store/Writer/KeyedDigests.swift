@@ -13,7 +13,7 @@ struct KeyedDigests {
 
     /// Whether the message has this digest, compared in constant time. False if its key is no longer configured.
     func verifies(_ message: [UInt8], _ digest: [UInt8], keyID: String) -> Bool {
-        guard let key = keys.first(where: { $0.id.isSame(as: keyID) })?.key else { return false }
+        guard let key = keys.first(where: { $0.id.hasSameBytes(as: keyID) })?.key else { return false }
         return key.verifies(digest: digest, of: message)
     }
 }

@@ -107,8 +107,8 @@ extension [DeviceTable.Address] {
     fileprivate func split(byOwnersExcept except: String?) -> [ArraySlice<DeviceTable.Address>] {
         var parts: [ArraySlice<DeviceTable.Address>] = []
         var start = startIndex
-        for index in indices where index + 1 == endIndex || !self[index].owner.isSame(as: self[index + 1].owner) {
-            if !(except.map { self[index].owner.isSame(as: $0) } ?? false) { parts.append(self[start...index]) }
+        for index in indices where index + 1 == endIndex || !self[index].owner.hasSameBytes(as: self[index + 1].owner) {
+            if !(except.map { self[index].owner.hasSameBytes(as: $0) } ?? false) { parts.append(self[start...index]) }
             start = index + 1
         }
         return parts

@@ -272,7 +272,7 @@ extension PushOutbox {
     private func badge(of recipient: String, with notification: Notification) throws(DatabaseError) -> Int {
         guard let person = Identity(key: recipient) else { return 1 }
         let unread = try sequences.unread(channel: person.channel)
-        let isInInbox = person.role == .customer || notification.channel.isSame(as: person.channel)
+        let isInInbox = person.role == .customer || notification.channel.hasSameBytes(as: person.channel)
         return isInInbox ? max(1, unread) : unread + 1
     }
 

@@ -200,11 +200,5 @@ final class PushOutbox {
 extension Notification {
     /// Whether a newer notification of the same order or route supersedes this one. The collapse key is otherwise the
     /// notification's own id.
-    fileprivate var isSupersedable: Bool { !collapseKey.isSame(as: id) }
-}
-
-extension String {
-    /// Whether both strings have the same bytes. Swift's `==` is also true for strings with different bytes that are
-    /// canonically equivalent, and these can be two different ids.
-    func isSame(as other: String) -> Bool { utf8.elementsEqual(other.utf8) }
+    fileprivate var isSupersedable: Bool { !collapseKey.hasSameBytes(as: id) }
 }
