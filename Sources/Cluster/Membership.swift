@@ -3,7 +3,7 @@ import Primitives
 /// Which nodes live, by their heartbeats.
 ///
 /// While this node has no connection to the bus, it declares no node dead: it would hear none of them. After each
-/// reconnect it gives all of them the whole time again.
+/// reconnect it gives all of them the whole time again, and those that it has not heard since the time to connect again.
 package struct Membership: Sendable {
     /// A node that has missed this number of heartbeats is dead.
     package static let heartbeatsMissed: Int64 = 3
@@ -36,7 +36,8 @@ package struct Membership: Sendable {
     /// Nil while there is no connection.
     private var connectedAt: Int64?
     private var wasConnected = false
-    /// How long after the last connection no node is declared dead, in milliseconds, if that is longer than the patience.
+    /// How long after the last connection a node that was not heard since is not declared dead, in milliseconds, if that is
+    /// longer than the patience.
     private var grace: Int64 = 0
 
     package init(heartbeatMilliseconds: Int64) { self.heartbeatMilliseconds = heartbeatMilliseconds }
@@ -118,10 +119,13 @@ package struct Membership: Sendable {
         replaced = replaced.filter { now - $0.value < 60_000 }
         lost = lost.filter { now - $0.value.at < 600_000 }
         let patience = Self.heartbeatsMissed * heartbeatMilliseconds
-        guard let connectedAt, now - connectedAt >= max(patience, grace) else { return [] }
-        return nodes.filter { now - (lives[$0.epoch]?.heardAt ?? now) > patience }.flatMap {
-            remove($0.epoch, isOrderly: false, at: now)
-        }
+        guard let connectedAt, now - connectedAt >= patience else { return [] }
+        return nodes.filter { node in
+            let heardAt = lives[node.epoch]?.heardAt ?? now
+            let silence = now - heardAt
+            // A node that was heard has connected again.
+            return silence > patience && (heardAt > connectedAt || silence >= grace)
+        }.flatMap { remove($0.epoch, isOrderly: false, at: now) }
     }
 
     private mutating func remove(_ epoch: Epoch, isOrderly: Bool, at now: Int64) -> [Change] {

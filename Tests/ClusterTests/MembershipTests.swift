@@ -63,6 +63,18 @@ struct MembershipTests {
         #expect(membership.tick(at: 71_000) == [.went(Self.two, isOrderly: false)])
     }
 
+    @Test("a node that was heard after a reconnect, and then no more, is dead after three heartbeats")
+    func diesAfterReconnect() {
+        var membership = connected()
+        membership.disconnected()
+        membership.connected(at: 60_000)
+        _ = membership.heard(Self.one, at: 60_001)
+        #expect(membership.tick(at: 66_001) == [])
+        #expect(membership.tick(at: 66_002) == [.went(Self.one, isOrderly: false)])
+        #expect(membership.tick(at: 70_999) == [])
+        #expect(membership.tick(at: 71_000) == [.went(Self.two, isOrderly: false)])
+    }
+
     @Test("another epoch of a name replaces the earlier one at once")
     func anotherEpoch() {
         var membership = connected()

@@ -258,8 +258,8 @@ def test_a_driver_may_subscribe_as_soon_as_the_action_is_answered(two, closing):
 def told(cluster, closing):
     """Two nodes whose webhooks go to one receiver, and what that gets."""
     receiver = closing(WebhookReceiver())
-    first = {"webhooks": [webhook(receiver.url + "/hook")]}
-    return cluster.start(first=first), cluster.start(first=first), Told(receiver)
+    settings = {"first": {"webhooks": [webhook(receiver.url + "/hook")]}, "cluster": {"heartbeat_seconds": 1}}
+    return cluster.start(**settings), cluster.start(**settings), Told(receiver)
 
 
 class Told:
@@ -269,8 +269,12 @@ class Told:
 
     def receive(self, *wanted: tuple[str, str]) -> None:
         """Receives until all these edges have come."""
-        while not set(wanted) <= set(self.edges):
-            self.edges += [(event["name"], event["channel"]) for event in self.receiver.post("/hook").events
+        while missing := set(wanted) - set(self.edges):
+            try:
+                events = self.receiver.post("/hook").events
+            except AssertionError as error:
+                raise AssertionError(f"{error}; missing: {sorted(missing)}; told: {self.edges}") from None
+            self.edges += [(event["name"], event["channel"]) for event in events
                            if event["name"] != "subscription_count"]
 
 
