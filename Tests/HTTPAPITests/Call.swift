@@ -112,8 +112,8 @@ extension Router {
 
 extension FleetRouter {
     static func example(
-        _ apps: [Application], metricsToken: String = "", issuers: [TokenIssuer] = [], codeCountries: [String]? = nil,
-        permits: @escaping @Sendable (Identity, SubjectRate) -> Bool = { _, _ in true }
+        _ apps: [Application], metricsToken: String = "", issuers: [TokenIssuer] = [], accounts: AccountCheck? = nil,
+        codeCountries: [String]? = nil, permits: @escaping @Sendable (Identity, SubjectRate) -> Bool = { _, _ in true }
     ) -> FleetRouter {
         let keyCache = IssuerKeyCache(issuers: issuers)
         guard let verifier = try? TokenVerifier(issuers: issuers, keyCache: keyCache) else {
@@ -123,7 +123,7 @@ extension FleetRouter {
         return FleetRouter(
             app: apps[0], authenticator: authenticator, metricsToken: metricsToken, isCatalogued: { $0 == "DRIVER_APPROVED" },
             isTimeZone: { ["Europe/London", "Etc/GMT+1", "UTC", "../UTC"].contains($0) },
-            codeCountries: codeCountries, permits: permits)
+            accounts: accounts, codeCountries: codeCountries, permits: permits)
     }
 }
 
