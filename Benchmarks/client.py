@@ -1,6 +1,7 @@
-"""What the generators of HTTP load share: connections with one request in flight, tokens, and the gateway's CPU time."""
+"""What the generators of HTTP load share: connections with one request in flight, tokens, gateways and their CPU time."""
 
 import base64
+import contextlib
 import hashlib
 import hmac
 import json
@@ -8,6 +9,7 @@ import os
 import re
 import selectors
 import socket
+import subprocess
 import time
 
 
@@ -106,6 +108,19 @@ def token(secret, role, subject):
     claims = {"sub": subject, "role": role, "iat": now, "exp": now + 3600}
     text = b".".join(part(json.dumps(each).encode()) for each in ({"alg": "HS256", "typ": "JWT"}, claims))
     return (text + b"." + part(hmac.digest(secret.encode(), text, hashlib.sha256))).decode()
+
+
+@contextlib.contextmanager
+def gateway(binary, *arguments):
+    """Runs a gateway. Yields its process id and its port; what it logs is dropped."""
+    process = subprocess.Popen([binary, "serve", *arguments], text=True, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
+    try:
+        port = next((found[1] for line in process.stdout if (found := re.search(r"listening on .*:(\d+)", line))), None)
+        assert port, f"the gateway has exited with {process.wait()}"
+        yield process.pid, int(port)
+    finally:
+        process.terminate()
+        process.wait()
 
 
 def cpu_seconds(pid):

@@ -9,14 +9,12 @@ import hmac
 import itertools
 import json
 import pathlib
-import re
 import statistics
-import subprocess
 import sys
 import tempfile
 import time
 
-from client import Connection, request
+from client import Connection, gateway, request
 
 BOUND = 1.1
 (BLOCKS, PUBLISHES) = (15, 700)
@@ -46,24 +44,18 @@ def measure(binary: str) -> tuple[float, float]:
         configuration = pathlib.Path(folder, "fleetwire.yaml")
         configuration.write_text("server: {host: 127.0.0.1, port: 0, loops: 1, drain_seconds: 0}\n"
                                  'apps: [{id: "1001", key: key1, secret: secret1}]\n')
-        gateway = subprocess.Popen([pathlib.Path(binary).resolve(), "serve", "--config", configuration], text=True,
-                                   stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
-        try:
-            port = next(found[1] for line in gateway.stdout if (found := re.search(r"listening on .*:(\d+)", line)))
-            connection, numbers = Connection(int(port)), itertools.count()
+        with gateway(pathlib.Path(binary).resolve(), "--config", configuration) as (pid, port):
+            connection, numbers = Connection(port), itertools.count()
             times: dict[str, list[float]] = {PLAIN: [], ESCAPED: []}
             for data in [PLAIN, ESCAPED] * BLOCKS:
                 publishes = [publish(data, next(numbers)) for _ in range(PUBLISHES)]
-                before = cpu_microseconds(gateway.pid)
+                before = cpu_microseconds(pid)
                 for each in publishes:
                     connection.send(each)
                     while not connection.receive_response():
                         pass
-                times[data].append((cpu_microseconds(gateway.pid) - before) / PUBLISHES)
+                times[data].append((cpu_microseconds(pid) - before) / PUBLISHES)
             return statistics.median(times[PLAIN]), statistics.median(times[ESCAPED])
-        finally:
-            gateway.terminate()
-            gateway.wait()
 
 
 def main() -> int:

@@ -6,13 +6,13 @@ duplicated or out of order. Latencies have no bound, because they are the machin
 """
 
 import json
-import os
 import pathlib
-import re
 import shutil
 import subprocess
 import sys
 import tempfile
+
+from client import cpu_seconds, gateway
 
 BINARY = pathlib.Path(sys.argv[1]).resolve()
 CONFIGURATION = pathlib.Path(__file__).resolve().parent.parent / "config"
@@ -24,28 +24,16 @@ LOADS = [(FANOUT, ["--connections", "1000"], ["--rate", "20"]),
          (FLEET, ["--scenario", "fleet", "--connections", "1000"], ["--rate", "500"])]
 
 
-def cpu_seconds(pid: int) -> float:
-    fields = pathlib.Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
-    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
-
-
 def run(*options: str) -> tuple[dict, float]:
     """Returns the report of a load, and the CPU time of the gateway in seconds."""
     with tempfile.TemporaryDirectory() as folder:
         shutil.copytree(CONFIGURATION, f"{folder}/config")
         configuration = ["--config", f"{folder}/config/fleetwire.yaml"]
-        gateway = subprocess.Popen([BINARY, "serve", *configuration, "--port", "0"], text=True,
-                                   stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
-        try:
-            port = next(found[1] for line in gateway.stdout
-                        if (found := re.search(r"listening on .*:(\d+)", line)))
-            before = cpu_seconds(gateway.pid)
+        with gateway(BINARY, *configuration, "--port", "0") as (pid, port):
+            before = cpu_seconds(pid)
             bench = subprocess.run([BINARY, "bench", *configuration, "--json", "--url",
                                     f"ws://127.0.0.1:{port}", *options], stdout=subprocess.PIPE)
-            return json.loads(bench.stdout), cpu_seconds(gateway.pid) - before
-        finally:
-            gateway.terminate()
-            gateway.wait()
+            return json.loads(bench.stdout), cpu_seconds(pid) - before
 
 
 def milliseconds(report: dict) -> str:

@@ -13,12 +13,9 @@ and uses less CPU time than the gateway.
   per second once it is back.
 """
 
-import base64
 import hashlib
-import hmac
 import http.client
 import json
-import os
 import pathlib
 import re
 import shutil
@@ -29,22 +26,17 @@ import sys
 import tempfile
 import time
 
+from client import cpu_seconds, resident_bytes, token
+
 BINARY, QUEUED = (pathlib.Path(sys.argv[1]).resolve(),
                   int(sys.argv[2]) if len(sys.argv) > 2 else 200_000)
 DRIVERS, ANNOUNCEMENTS = 1_000, 50
 SECRET = "a-secret-for-benchmarks-of-32-bytes"
-TICKS = os.sysconf("SC_CLK_TCK")
 TOKENS = [hashlib.sha256(str(number).encode()).hexdigest() for number in range(DRIVERS)]
 
 
 def bearer(role, subject):
-    def part(data):
-        return base64.urlsafe_b64encode(data).rstrip(b"=").decode()
-
-    claims = {"sub": subject, "role": role, "exp": int(time.time()) + 36_000}
-    text = f"{part(json.dumps({'alg': 'HS256', 'typ': 'JWT'}).encode())}.{part(json.dumps(claims).encode())}"
-    return (
-        f"Bearer {text}.{part(hmac.new(SECRET.encode(), text.encode(), hashlib.sha256).digest())}")
+    return f"Bearer {token(SECRET, role, subject)}"
 
 
 class Provider:
@@ -53,8 +45,8 @@ class Provider:
     def __init__(self, folder):
         devices = folder / "htdocs/3/device"
         devices.mkdir(parents=True)
-        for token in TOKENS:
-            (devices / token).touch()
+        for each in TOKENS:
+            (devices / each).touch()
         self.folder, self.process = folder, None
         with socket.socket() as free:
             free.bind(("127.0.0.1", 0))
@@ -115,9 +107,9 @@ push: {{apns: {{enabled: true, host: localhost, port: {port}, team_id: TEAM12345
         return text
 
     def register(self):
-        for number, token in enumerate(TOKENS):
+        for number, each in enumerate(TOKENS):
             self.call("POST", "/app-register-device", bearer("driver", f"d{number}"),
-                      {"deviceToken": token, "platform": "ios"})
+                      {"deviceToken": each, "platform": "ios"})
 
     def announce(self, prefix="d"):
         drivers = [f"{prefix}{number}" for number in range(DRIVERS)]
@@ -138,16 +130,6 @@ push: {{apns: {{enabled: true, host: localhost, port: {port}, team_id: TEAM12345
                 f"{self.accepted()} of {count} pushes after ten minutes")
             time.sleep(0.05)
 
-    def cpu_seconds(self):
-        fields = pathlib.Path(f"/proc/{self.process.pid}/stat").read_text().rpartition(")")[
-            2].split()
-        return (int(fields[11]) + int(fields[12])) / TICKS
-
-    def resident_bytes(self):
-        return int(
-            re.search(r"VmRSS:\s+(\d+) kB",
-                      pathlib.Path(f"/proc/{self.process.pid}/status").read_text())[1]) * 1024
-
     def stop(self):
         self.process.send_signal(signal.SIGKILL)
         self.process.wait()
@@ -155,9 +137,9 @@ push: {{apns: {{enabled: true, host: localhost, port: {port}, team_id: TEAM12345
 
 def measure(gateway, work):
     """Runs `work`. Returns its seconds and the gateway's CPU seconds."""
-    cpu, started = gateway.cpu_seconds(), time.monotonic()
+    cpu, started = cpu_seconds(gateway.process.pid), time.monotonic()
     work()
-    return time.monotonic() - started, gateway.cpu_seconds() - cpu
+    return time.monotonic() - started, cpu_seconds(gateway.process.pid) - cpu
 
 
 def row(load, measured, bound="", is_met=True):
@@ -207,9 +189,9 @@ def mirror(gateway, folder, provider):
 
 def backlog(gateway, provider):
     provider.stop()
-    done, empty = gateway.accepted(), gateway.resident_bytes()
+    done, empty = gateway.accepted(), resident_bytes(gateway.process.pid)
     seconds, _ = measure(gateway, lambda: [gateway.announce() for _ in range(QUEUED // DRIVERS)])
-    full = gateway.resident_bytes()
+    full = resident_bytes(gateway.process.pid)
     row(f"backlog: pushes queued per second, up to {QUEUED:,}", f"{QUEUED / seconds:,.0f}")
     row("backlog: resident memory before and after",
         f"{empty / 2**20:.0f} and {full / 2**20:.0f} MiB", "≤ 32 MiB more", full - empty <= 2**25)
