@@ -23,6 +23,10 @@ ANSWER, ANSWER_READ_MAX = 1 << 30, 32 << 20
 CURSORS_MAX, RESPONSES_MAX = 20, 2_000
 
 
+class Unreached(str):
+    """What an attack had not enough time for. It shows nothing then, and is performed for longer."""
+
+
 @dataclass(frozen=True)
 class Bound:
     """`text` names it. `judge` returns what does not hold."""
@@ -33,12 +37,14 @@ class Bound:
 
 
 def _reached(scene: Scene, *limits: str) -> list[str]:
-    return [] if scene.limited(*limits) else [f"it has not reached {' or '.join(limits)}"]
+    return [] if scene.limited(*limits) else [Unreached(f"it has not reached {' or '.join(limits)}")]
 
 
 def _outgoing(scene: Scene) -> list[str]:
     most = scene.outbox_most
-    return [f"{most / 1e6:.0f} MB are kept for clients"] if most > OUTGOING_BYTES else [] if most else ["nothing was kept"]
+    if most > OUTGOING_BYTES:
+        return [f"{most / 1e6:.0f} MB are kept for clients"]
+    return [] if most else [Unreached("nothing was kept")]
 
 
 def _unread_lists(scene: Scene) -> list[str]:
@@ -47,7 +53,9 @@ def _unread_lists(scene: Scene) -> list[str]:
 
 def _rows(scene: Scene) -> list[str]:
     rows = scene.largest("store_transaction_rows")
-    return [f"a transaction has written up to {rows:.0f} rows"] if rows > ROWS_MAX else [] if rows else ["nothing was written"]
+    if rows > ROWS_MAX:
+        return [f"a transaction has written up to {rows:.0f} rows"]
+    return [] if rows else [Unreached("nothing was written")]
 
 
 def _commands(scene: Scene) -> list[str]:
@@ -73,7 +81,7 @@ def _responses(scene: Scene) -> list[str]:
 
 def _cache(scene: Scene) -> list[str]:
     evicted = scene.metrics().total("fleetwire_cache_evicted_total")
-    return [] if evicted else [f"no event was evicted at {CACHE_BYTES} bytes"]
+    return [] if evicted else [Unreached(f"no event was evicted at {CACHE_BYTES} bytes")]
 
 
 def _watchlists(scene: Scene) -> list[str]:
@@ -119,7 +127,7 @@ def _codes(scene: Scene) -> list[str]:
     if len(asked) > DAILY_MAX // 2:
         found.append(f"{len(asked)} codes to strangers, at most {DAILY_MAX // 2}")
     if premium < PREFIX_MAX or len(asked) < DAILY_MAX // 2 - 1:  # the customer's first code counts, too
-        found.append(f"it has not reached the limits: {premium} codes to one prefix, {len(asked)} in all")
+        found.append(Unreached(f"it has not reached the limits: {premium} codes to one prefix, {len(asked)} in all"))
     # The code of the sign-in before is older than a minute by then, and nobody but the customer asks from this address.
     age(scene.gateway, scene.known, 61)
     customer = scene.phone(KNOWN, scene.known.address)
