@@ -172,7 +172,8 @@ class Part:
 
 def start(folder: Path, tls: bool, loops: int) -> Gateway:
     folder.mkdir()
-    server = {"connections": 16_000} | ({"tls": certificates.make(folder)} if tls else {})
+    # Little, so that what the allocator keeps of it does not hide what grows.
+    server = {"connections": 16_000, "outgoing_bytes": SLACK} | ({"tls": certificates.make(folder)} if tls else {})
     return Gateway(folder, loops=loops, server=server, first={"client_events": True},
                    sections={"auth": {"jwt": {"secret": SECRET}}})
 
