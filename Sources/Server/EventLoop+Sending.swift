@@ -40,9 +40,12 @@ extension EventLoop {
     }
 
     /// Whether there is memory for a response while the client takes it. False only for a list: a long response to GET.
+    ///
+    /// Lists leave an eighth of the memory to events and other responses: otherwise the next one of these would drop a
+    /// client that is taking its list.
     package func hasRoom(for response: HTTPResponse, to id: RequestID) -> Bool {
         response.body.count <= Self.longBodyBytes || pendingResponses[id]?.measured.method != .get
-            || outboxes.heldBytes + response.body.count <= options.outboxBytesMax
+            || outboxes.heldBytes + response.body.count <= options.outboxBytesMax / 8 * 7
     }
 
     /// Writes or queues frames, after the responses of this turn: one of them may be the connection's upgrade. Keeps the
