@@ -100,19 +100,19 @@ class Connections:
         self.selector.close()
 
 
-def token(secret, role, subject):
-    """A JSON Web Token that is valid for an hour (RFC 7519, HS256)."""
+def token(secret, role, subject, seconds=3600):
+    """A JSON Web Token (RFC 7519, HS256), and how long it is valid."""
     def part(data):
         return base64.urlsafe_b64encode(data).rstrip(b"=")
     now = int(time.time())
-    claims = {"sub": subject, "role": role, "iat": now, "exp": now + 3600}
+    claims = {"sub": subject, "role": role, "iat": now, "exp": now + seconds}
     text = b".".join(part(json.dumps(each).encode()) for each in ({"alg": "HS256", "typ": "JWT"}, claims))
     return (text + b"." + part(hmac.digest(secret.encode(), text, hashlib.sha256))).decode()
 
 
 @contextlib.contextmanager
 def gateway(binary, *arguments):
-    """Runs a gateway. Yields its process id and its port; what it logs is dropped."""
+    """Runs a gateway. Yields its process id and its port."""
     process = subprocess.Popen([binary, "serve", *arguments], text=True, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
     try:
         port = next((found[1] for line in process.stdout if (found := re.search(r"listening on .*:(\d+)", line))), None)

@@ -36,7 +36,7 @@ TOKENS = [hashlib.sha256(str(number).encode()).hexdigest() for number in range(D
 
 
 def bearer(role, subject):
-    return f"Bearer {token(SECRET, role, subject)}"
+    return f"Bearer {token(SECRET, role, subject, seconds=36_000)}"
 
 
 class Provider:

@@ -74,7 +74,8 @@ package struct Membership: Sendable {
 
     /// This node was frozen: what the others have sent meanwhile is yet to be read.
     mutating func resume(at now: Int64) {
-        grace = 0
+        // What is left of it: the others are still connecting again.
+        grace = connectedAt.map { max(0, grace - (now - $0)) } ?? 0
         connectedAt = now
         for epoch in lives.keys { lives[epoch]?.heardAt = now }
     }

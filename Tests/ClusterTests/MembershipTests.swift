@@ -75,6 +75,25 @@ struct MembershipTests {
         #expect(membership.tick(at: 71_000) == [.went(Self.two, isOrderly: false)])
     }
 
+    @Test("a freeze after a reconnect does not shorten the others' time to connect again")
+    func freezeAfterReconnect() {
+        var membership = connected()
+        membership.disconnected()
+        membership.connected(at: 60_000)
+        membership.resume(at: 62_500)
+        _ = membership.heard(Self.one, at: 70_000)
+        #expect(membership.tick(at: 70_999) == [])
+        #expect(membership.tick(at: 71_000) == [.went(Self.two, isOrderly: false)])
+    }
+
+    @Test("after a freeze alone, the others have three heartbeats")
+    func freeze() {
+        var membership = connected()
+        membership.resume(at: 60_000)
+        #expect(membership.tick(at: 66_000) == [])
+        #expect(membership.tick(at: 66_001).count == 2)
+    }
+
     @Test("another epoch of a name replaces the earlier one at once")
     func anotherEpoch() {
         var membership = connected()

@@ -172,7 +172,7 @@ class Part:
 
 def start(folder: Path, tls: bool, loops: int) -> Gateway:
     folder.mkdir()
-    # Little, so that what the allocator keeps of it does not hide what grows.
+    # The allocator keeps what outboxes needed, which would hide what grows: so they get no more than the slack.
     server = {"connections": 16_000, "outgoing_bytes": SLACK} | ({"tls": certificates.make(folder)} if tls else {})
     return Gateway(folder, loops=loops, server=server, first={"client_events": True},
                    sections={"auth": {"jwt": {"secret": SECRET}}})

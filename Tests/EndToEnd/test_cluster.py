@@ -255,10 +255,11 @@ def test_a_driver_may_subscribe_as_soon_as_the_action_is_answered(two, closing):
 
 
 @pytest.fixture
-def told(cluster, closing):
-    """Two nodes whose webhooks go to one receiver, and what that gets."""
+def told(cluster, closing, request):
+    """Two nodes whose webhooks go to one receiver, and what that gets. The parameter is the heartbeat's seconds."""
     receiver = closing(WebhookReceiver())
-    settings = {"first": {"webhooks": [webhook(receiver.url + "/hook")]}, "cluster": {"heartbeat_seconds": 1}}
+    settings = {"first": {"webhooks": [webhook(receiver.url + "/hook")]},
+                "cluster": {"heartbeat_seconds": getattr(request, "param", 2)}}
     return cluster.start(**settings), cluster.start(**settings), Told(receiver)
 
 
@@ -309,6 +310,7 @@ def test_counts_are_those_of_all_nodes(cluster, closing):
     one.expect_count("news", 1)
 
 
+@pytest.mark.parametrize("told", [1], indirect=True)
 @pytest.mark.parametrize("killed", [0, 1])
 def test_the_edges_of_a_killed_node_are_told(told, closing, killed):
     """Of several channels, because each of the two nodes keeps some."""

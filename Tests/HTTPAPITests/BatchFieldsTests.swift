@@ -50,13 +50,18 @@ import Testing
         var (kitchen, zone): (Kitchen?, Zone?) = (nil, nil)
         edits.kitchen.apply(to: &kitchen)
         edits.zone.apply(to: &zone)
-        #expect(kitchen?.name == "K" && kitchen?.phone == "3" && kitchen?.address.street == "T")
-        #expect(zone?.name == "Z" && zone?.city == "Y")
+        #expect(kitchen?.id.text == Self.id && kitchen?.name == "K" && kitchen?.phone == "3" && kitchen?.address.street == "T")
+        #expect(zone?.id.text == Self.id && zone?.name == "Z" && zone?.city == "Y")
         let order = try #require(edits.orders?.first)
         #expect(order.id.text == Self.id && order.orderNumber == "O-1" && order.sequenceNumber == 2 && order.customerID == "c1")
         #expect(order.otp == .digits("0042"))
-        #expect(order.address.flatNumber == "2" && order.address.latitude == JSONNumber(text: "90"))
-        #expect(order.items.map(\.menuItemID) == ["m"] && order.items[0].price == JSONNumber(text: "4.50"))
+        var wanted = DeliveryAddress()
+        (wanted.name, wanted.phone, wanted.flatNumber, wanted.street, wanted.area) = ("A", "1", "2", "S", "N")
+        (wanted.latitude, wanted.longitude) = (JSONNumber(text: "90"), JSONNumber(text: "-180"))
+        #expect(order.address == wanted)
+        var soup = OrderItem(menuItemID: "m")
+        (soup.name, soup.quantity, soup.price) = ("Soup", JSONNumber(text: "2"), JSONNumber(text: "4.50"))
+        #expect(order.items == [soup])
     }
 
     /// Each row: a member, and the beginning of the error.
@@ -103,9 +108,13 @@ import Testing
         let more = orders + orders.prefix(1)
         let refusal = call(#"{"orders":[\#(more.joined(separator: ","))]}"#).refusal(router)
         #expect(refusal == #"400 Expected "orders" to contain at most 200 elements; found 201"#)
-        let items = Array(repeating: #"{"menuItemId":"m"}"#, count: 101).joined(separator: ",")
+        func body(items count: Int) -> String {
+            let items = Array(repeating: #"{"menuItemId":"m"}"#, count: count).joined(separator: ",")
+            return #"{"orders":[{\#(Self.order),"items":[\#(items)]}]}"#
+        }
+        #expect(self.edits(body(items: 100))?.orders?.first?.items.count == 100)
         #expect(
-            call(#"{"orders":[{\#(Self.order),"items":[\#(items)]}]}"#).refusal(router)
+            call(body(items: 101)).refusal(router)
                 == #"400 Expected "orders[0].items" to contain at most 100 elements; found 101"#)
     }
 }

@@ -45,6 +45,16 @@ import Testing
         }
     }
 
+    private static let damaged: [(stored: [UInt8], data: [UInt8])] = [
+        ([1], [0x7B]), ([1, 0xF8], [0x7B, 0xF8]), ([1, 0xFC, 255], [0x7B]), ([], []), ([0x7B, 0xF8], [0x7B, 0xF8]),
+        ([1, 0, 1, 0xFD, 0xFF], [0x7B, 0, 1, 0xFD, 0xFF]),
+    ]
+
+    /// Bytes without a meaning are kept, and numbers of words that this version does not know are left out.
+    @Test(arguments: damaged) func damagedDataIsUnpackedToo(row: (stored: [UInt8], data: [UInt8])) {
+        #expect(PackedData.unpack(row.stored, id: Self.id, correlationID: Self.correlation) == row.data)
+    }
+
     @Test func aJobTakesLittleMoreThanItsValues() {
         let data = #"{"bookingId":"B-17","customerName":"Ann","message":"New job assigned to you""# + Self.end
         #expect(packed(data).count == "B-17Ann".utf8.count + 10)

@@ -3,6 +3,7 @@
 import contextlib
 import multiprocessing
 import os
+import sys
 from dataclasses import dataclass, field
 from pathlib import Path
 from types import SimpleNamespace
@@ -81,8 +82,9 @@ def perform_each(folder: Path, names: list[str], seconds: float, seed: int) -> l
         try:
             for factor in FACTORS:
                 result = perform_alone(folder / f"alone-{name}-{factor}", name, seconds * factor, f"{seed}-{name}")
-                if not any(isinstance(problem, Unreached) for problem in result.problems):
+                if not result.problems or not all(isinstance(problem, Unreached) for problem in result.problems):
                     break
+                print(f"{name}: in {seconds * factor:g} s {result.problems[0]}", file=sys.stderr)
         except (AssertionError, OSError) as failure:
             problems.append(f"{name}: {failure}")
             print(f"| {name} | no result |", flush=True)
