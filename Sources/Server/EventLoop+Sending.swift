@@ -27,7 +27,7 @@ extension EventLoop {
 
     /// Whether frames can be written to the connection: it is an open WebSocket.
     ///
-    /// Inlined, because each delivery asks: as a call it is a twentieth of a delivery's instructions.
+    /// Inlined, because each delivery asks.
     @inline(__always)
     package func isWritable(_ socket: SocketID) -> Bool {
         guard let phase = connections.phase(of: socket) else { return false }

@@ -16,6 +16,14 @@ struct MembershipTests {
         return membership
     }
 
+    /// The connection was away, and is there again at 60,000: no node was heard since.
+    private func reconnected() -> Membership {
+        var membership = connected()
+        membership.disconnected()
+        membership.connected(at: 60_000)
+        return membership
+    }
+
     @Test("a node comes with its first heartbeat")
     func comes() {
         var membership = Membership(heartbeatMilliseconds: 2_000)
@@ -54,9 +62,7 @@ struct MembershipTests {
 
     @Test("after a reconnect, the others have as long as they may need to connect again")
     func grace() {
-        var membership = connected()
-        membership.disconnected()
-        membership.connected(at: 60_000)
+        var membership = reconnected()
         #expect(membership.tick(at: 60_000) == [])
         #expect(membership.tick(at: 70_999) == [])
         _ = membership.heard(Self.one, at: 70_999)
@@ -65,9 +71,7 @@ struct MembershipTests {
 
     @Test("a node that was heard after a reconnect, and then no more, is dead after three heartbeats")
     func diesAfterReconnect() {
-        var membership = connected()
-        membership.disconnected()
-        membership.connected(at: 60_000)
+        var membership = reconnected()
         _ = membership.heard(Self.one, at: 60_001)
         #expect(membership.tick(at: 66_001) == [])
         #expect(membership.tick(at: 66_002) == [.went(Self.one, isOrderly: false)])
@@ -77,9 +81,7 @@ struct MembershipTests {
 
     @Test("a freeze after a reconnect does not shorten the others' time to connect again")
     func freezeAfterReconnect() {
-        var membership = connected()
-        membership.disconnected()
-        membership.connected(at: 60_000)
+        var membership = reconnected()
         membership.resume(at: 62_500)
         _ = membership.heard(Self.one, at: 70_000)
         #expect(membership.tick(at: 70_999) == [])

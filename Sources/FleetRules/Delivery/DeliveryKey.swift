@@ -14,5 +14,5 @@ package struct DeliveryKey: Hashable, Sendable {
     }
 
     /// Whether the channel is `drivers-channel`.
-    package var isForEveryDriver: Bool { channel.utf8.elementsEqual(FleetChannel.drivers.name.utf8) }
+    package var isForEveryDriver: Bool { channel.hasSameBytes(as: FleetChannel.drivers.name) }
 }

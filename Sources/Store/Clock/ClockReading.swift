@@ -28,6 +28,6 @@ package struct ClockReading: Equatable, Sendable {
 
     /// Whether the machine was not restarted between this reading and a later one.
     func isSameRun(as later: ClockReading) -> Bool {
-        bootID.utf8.elementsEqual(later.bootID.utf8) && later.uptime >= uptime
+        bootID.hasSameBytes(as: later.bootID) && later.uptime >= uptime
     }
 }

@@ -49,7 +49,7 @@ enum PackedData {
             packed += data[kept..<position]
             token.append(to: &packed)
             position += token.length
-            if token.beginsText, let close = nextQuote(in: data, from: position, last),
+            if token.beginsText, let close = data[position..<last].firstIndex(of: quote),
                 let number = textNumbers.number(of: data, position..<close)
             {
                 packed.append(Form.known.rawValue)
@@ -70,15 +70,6 @@ enum PackedData {
         appendIDs(id, correlationID, to: &end)
         let start = data.count - end.count
         return start > 0 && data.holds(end, at: start) ? start : data.count
-    }
-
-    private static func nextQuote(in data: [UInt8], from start: Int, _ last: Int) -> Int? {
-        var position = start
-        while position < last {
-            if data[position] == quote { return position }
-            position += 1
-        }
-        return nil
     }
 
     private static func isCode(_ byte: UInt8) -> Bool {
@@ -110,7 +101,7 @@ enum PackedData {
         func has(_ byte: UInt8, at offset: Int) -> Bool { position + offset < last && data[position + offset] == byte }
         let endsText = has(quote, at: 0) && has(comma, at: 1) && has(quote, at: 2)
         let start = endsText ? 3 : has(comma, at: 0) && has(quote, at: 1) ? 2 : has(quote, at: 0) ? 1 : 0
-        guard start > 0, let close = nextQuote(in: data, from: position + start, last), close + 1 < last,
+        guard start > 0, let close = data[(position + start)..<last].firstIndex(of: quote), close + 1 < last,
             data[close + 1] == UInt8(ascii: ":"), let number = fieldNumbers.number(of: data, (position + start)..<close)
         else { return nil }
         let (length, beginsText) = (close + 2 - position, has(quote, at: close + 2 - position))

@@ -38,7 +38,7 @@ package struct DeviceKeys: Sendable {
     /// Whether there is a key with this id.
     func contains(id: String) -> Bool { key(id: id) != nil }
 
-    private func key(id: String) -> AESGCMKey? { keys.first { $0.id.utf8.elementsEqual(id.utf8) }?.key }
+    private func key(id: String) -> AESGCMKey? { keys.first { $0.id.hasSameBytes(as: id) }?.key }
 }
 
 extension DeviceKeys {
