@@ -192,10 +192,11 @@ asan: test-packages $(PYTHON_READY) ## Run unit and end-to-end tests under Addre
 man: build ## Write the manual page to .build/fleetwire.1.
 	@dev/manual $(BINARY) > $(MANUAL)
 
-install: ## Install what `make man` has built, as root: the program, its manual page and its unit.
+install: ## Install what `make man` has built, as root: the program, its manual page and its units.
 	install -D -m 755 $(BINARY) $(DESTDIR)/usr/local/bin/fleetwire
 	install -D -m 644 $(MANUAL) $(DESTDIR)/usr/local/share/man/man1/fleetwire.1
 	install -D -m 644 deploy/systemd/fleetwire.service $(DESTDIR)/etc/systemd/system/fleetwire.service
+	install -D -m 644 deploy/systemd/fleetwire.socket $(DESTDIR)/etc/systemd/system/fleetwire.socket
 
 packages: ## Install the Debian packages that building and running need, if they are missing.
 	@dev/packages build

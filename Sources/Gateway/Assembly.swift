@@ -11,6 +11,7 @@ import HTTPAPI
 import JWT
 import Observability
 import Push
+import PusherProtocol
 import SMS
 import Server
 import Threads
@@ -106,8 +107,12 @@ final class Assembly: Sendable {
 
     /// Makes `/readyz` fail, refuses commands, waits for those that were accepted, and starts to drain the push lanes and
     /// the loops. So clients get the events of all accepted commands before they are disconnected.
+    ///
+    /// The clients of a node of a cluster go to other nodes, in waves. A lone gateway's have nobody else: they stay until
+    /// pushes and webhooks are sent, and are closed all at once in the end.
+    /// - Parameter keepsSocket: whether clients can connect while no process serves: they wait for the next one.
     /// - Returns: whether the store has executed all accepted commands; false if that took longer than `seconds`.
-    func beginDrain(seconds: Int) -> Bool {
+    func beginDrain(seconds: Int, keepsSocket: Bool) -> Bool {
         readiness.setReady(false)
         let end = Clock.monotonicMilliseconds() + Int64(seconds) * 1_000
         let hasClosedIntake = fleet.closeIntake(waiting: seconds)
@@ -116,7 +121,16 @@ final class Assembly: Sendable {
         }
         let rest = max(0, Int((end - Clock.monotonicMilliseconds() + 999) / 1_000))
         fleet.pushService.finish(withinSeconds: rest)
-        for loop in wakeups.indices { hub.post(.drain(seconds: rest), to: loop) }
+        let (waves, code): (Int, CloseCode)
+        if cluster != nil {
+            (waves, code) = (rest, .restart)
+        } else {
+            fleet.pushService.wait()
+            webhooks.waitUntilSent(until: end)
+            // A client that connects at once would be refused, and browsers then wait for many seconds.
+            (waves, code) = (0, keepsSocket ? .restart : .overCapacity)
+        }
+        for loop in wakeups.indices { hub.post(.drain(seconds: waves, code), to: loop) }
         return hasClosedIntake
     }
 

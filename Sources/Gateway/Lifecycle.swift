@@ -15,6 +15,9 @@ package struct Lifecycle {
     private let watchdog: Watchdog
     private let readSettings: () throws(ConfigurationErrors) -> Settings
 
+    /// The address that the gateway listens on: that of the service manager's socket, or the configured one.
+    package var host: String { listener.isInherited ? listener.host : assembly.settings.server.host }
+
     /// The port that the gateway listens on. If the configured port is 0, the kernel chose it.
     package var port: UInt16 { listener.port }
 
@@ -31,7 +34,7 @@ package struct Lifecycle {
         // Block the signals before any thread starts: threads inherit the signal mask, so signals reach only `sigwait`.
         signals = SignalWait()
         logWriter.start()
-        listener = try Listener(host: settings.server.host, port: UInt16(settings.server.port))
+        listener = try Self.makeListener(settings.server)
         assembly = try Assembly(settings: settings, log: log, logWriter: logWriter)
         // So that a backend's first publish is not refused.
         assembly.cluster?.waitUntilUp(milliseconds: 2_000)
@@ -42,6 +45,11 @@ package struct Lifecycle {
         assembly.readiness.setReady(true)
         notifier.send(.ready)
         settings.logWarnings(to: log)
+        if listener.isInherited, settings.cluster.isEnabled {
+            log.warning(
+                "inherited_socket_in_cluster",
+                ["hint": "clients wait for this node while it restarts, instead of going to another one: use no socket unit"])
+        }
         let connections = (configured: settings.server.connections, possible: assembly.budget.limit)
         if connections.possible < connections.configured {
             log.warning(
@@ -54,9 +62,17 @@ package struct Lifecycle {
         log.info(
             "listening",
             [
-                "host": .text(settings.server.host), "port": .number(Int(listener.port)), "loops": .number(threads.count),
-                "connections": .number(connections.possible),
+                "host": .text(host), "port": .number(Int(listener.port)), "loops": .number(threads.count),
+                "connections": .number(connections.possible), "socket": .text(listener.isInherited ? "inherited" : "own"),
             ])
+    }
+
+    /// The socket of the service manager, or a new one.
+    private static func makeListener(_ server: Settings.Server) throws(StartError) -> Listener {
+        if let inherited = try Listener.inherited(environment: { name in getenv(name).map { String(cString: $0) } }) {
+            return inherited
+        }
+        return try Listener(host: server.host, port: UInt16(server.port))
     }
 
     /// Starts one thread per loop, one after the other. They serve only once all of them have a libwebsockets context,
@@ -88,7 +104,7 @@ package struct Lifecycle {
     }
 
     /// Serves until SIGTERM or SIGINT, then drains: `/readyz` fails, commands are refused, the events of earlier commands
-    /// are sent, the listener closes, clients are disconnected over `server.drain_seconds`, and the store is closed. The
+    /// are sent, the listener closes, clients are disconnected, within `server.drain_seconds`, and the store is closed. The
     /// process can exit when this returns.
     ///
     /// A second signal aborts the drain. A third one exits even if the store has not finished. SIGHUP reloads the
@@ -106,7 +122,7 @@ package struct Lifecycle {
         assembly.log.info("draining", ["signal": .number(Int(signal)), "seconds": .number(drainSeconds)])
         let isStopped = Lock(false)
         let forcedExit = startForcedExit(unless: isStopped)
-        let hasClosedIntake = assembly.beginDrain(seconds: drainSeconds)
+        let hasClosedIntake = assembly.beginDrain(seconds: drainSeconds, keepsSocket: listener.isInherited)
         for thread in threads { thread.join() }
         // The last disconnects cause webhooks, so allow at least a second, even if the drain has used up its time.
         let secondsLeft = drainSeconds - Int((Clock.monotonicNanoseconds() - begin) / 1_000_000_000)

@@ -40,7 +40,7 @@ enum LoopMessage: Sendable {
     /// Add what the loop knows of its connections, then pass the report to the next loop; the last one completes it.
     indirect case report(ConnectionReport)
     /// Close all WebSockets within this time.
-    case drain(seconds: Int)
+    case drain(seconds: Int, CloseCode)
     /// End the loop at once.
     case stop
 }

@@ -62,7 +62,7 @@ extension Node {
         case .page(let request, let page): pageRead(request, page)
         case .keysFetched(let request, let seconds): later(.retry(request, afterSeconds: seconds))
         case .report(let report): complete(report)
-        case .drain(let seconds): loop?.drain(over: seconds)
+        case .drain(let seconds, let code): loop?.drain(over: seconds, closingWith: code)
         case .stop: loop?.stop()
         }
     }

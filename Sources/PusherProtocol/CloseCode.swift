@@ -12,7 +12,7 @@ package enum CloseCode: UInt16, Sendable {
     case missingVersion = 4008
     case notAuthorized = 4009
 
-    // The client reconnects after a back-off.
+    // The client reconnects after a back-off of about a second.
     case overCapacity = 4100
 
     // The client reconnects at once.

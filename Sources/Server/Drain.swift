@@ -4,6 +4,9 @@ import PusherProtocol
 /// The schedule by which a stopping loop closes its connections gradually: which ones are still to close, and how many
 /// of them per tick.
 struct Drain {
+    /// The close code of all connections, also of those whose upgrade request arrives during the drain.
+    let code: CloseCode
+    static let reason = "Server is restarting: connect again"
     /// The connections still to close. Each wave takes the last ones.
     private var remaining: [SocketID]
     private let total: Int
@@ -16,8 +19,9 @@ struct Drain {
 
     /// - Parameters:
     ///   - sockets: the connections to close, in random order. The last ones are closed first.
-    ///   - seconds: the time over which the closes are spread.
-    init(_ sockets: [SocketID], seconds: Int) {
+    ///   - seconds: the time over which the closes are spread; 0: all are closed at once.
+    init(_ sockets: [SocketID], seconds: Int, closingWith code: CloseCode) {
+        self.code = code
         remaining = sockets
         total = sockets.count
         ticks = max(1, Int(Int64(seconds) * 1_000 / Timing.drainTick))

@@ -252,26 +252,22 @@ package final class EventLoop: TransportDelegate {
 
     // MARK: Draining
 
-    /// Stops accepting and closes all WebSockets with 4200, spread over `seconds` so that the clients do not all
-    /// reconnect at the same time. Then calls ``EventLoopDelegate/drained()``. The loop serves HTTP requests until
-    /// ``stop()``, also after it has drained: a backend connected to it may still publish to clients of other loops.
-    package func drain(over seconds: Int) {
+    /// Stops accepting and closes all WebSockets, spread over `seconds` so that the clients do not all reconnect at the
+    /// same time. Then calls ``EventLoopDelegate/drained()``. The loop serves HTTP requests until ``stop()``, also after
+    /// it has drained: a backend connected to it may still publish to clients of other loops.
+    /// - Parameter code: tells the clients when to connect again.
+    package func drain(over seconds: Int, closingWith code: CloseCode) {
         stopListening()
         var random = BlockRandom()
-        drain = Drain(connections.webSockets.shuffled(using: &random), seconds: seconds)
+        drain = Drain(connections.webSockets.shuffled(using: &random), seconds: seconds, closingWith: code)
         ev_timer_start(wakeup.loop, drainTimer)
     }
 
     private func drainTick() {
         performMessages(until: .max)  // so that their frames are sent before the close frames
-        for socket in drain?.nextWave() ?? [] {
-            close(socket, Self.restart.code, reason: Self.restart.reason)
-        }
+        guard let code = drain?.code else { return }
+        for socket in drain?.nextWave() ?? [] { close(socket, code, reason: Drain.reason) }
     }
-
-    /// The close frame for all WebSockets of a draining loop, including those whose upgrade
-    /// request arrives during the drain.
-    static let restart = CloseFrame(code: .restart, reason: "Server is restarting: connect again")
 
     // MARK: C callbacks
 

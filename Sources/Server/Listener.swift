@@ -5,8 +5,13 @@ import Glibc
 /// A listening socket. libwebsockets' own listener cannot pass connections to other threads.
 package struct Listener: Sendable {
     let descriptor: Int32
+    /// The bound address, as text.
+    package let host: String
     /// The bound port; if port 0 was requested, the port that the kernel chose.
     package let port: UInt16
+    /// Whether a service manager has passed the socket, and keeps it when this process ends: connections that come
+    /// meanwhile wait for the next one.
+    package let isInherited: Bool
 
     /// - Parameters:
     ///   - host: a numeric address, or a name whose first resolved address is used.
@@ -26,11 +31,7 @@ package struct Listener: Sendable {
         let descriptor = socket(address.pointee.ai_family, flags, 0)
         guard descriptor >= 0 else { throw StartError(operation: operation, code: errno) }
         Self.set(descriptor, SOL_SOCKET, SO_REUSEADDR, 1)
-        // Accepted sockets inherit these two options, so they cost no system calls per connection. SO_SNDBUF is in bytes;
-        // the kernel doubles the value. By default, the kernel would buffer some megabytes per slow consumer before a
-        // write blocks.
-        Self.set(descriptor, Int32(IPPROTO_TCP), TCP_NODELAY, 1)
-        Self.set(descriptor, SOL_SOCKET, SO_SNDBUF, 131_072)
+        Self.setOptionsOfConnections(descriptor)
         // Not SO_REUSEPORT: a second instance on the same port must fail instead of sharing it. The queue of pending
         // connections has 4,096 entries, the kernel's default maximum (net.core.somaxconn).
         guard bind(descriptor, address.pointee.ai_addr, address.pointee.ai_addrlen) == 0, listen(descriptor, 4096) == 0 else {
@@ -38,8 +39,16 @@ package struct Listener: Sendable {
             close(descriptor)
             throw StartError(operation: operation, code: code)
         }
+        self.init(descriptor, isInherited: false)
+    }
+
+    /// - Parameter descriptor: a listening TCP socket that does not block.
+    init(_ descriptor: Int32, isInherited: Bool) {
         self.descriptor = descriptor
-        self.port = Self.boundPort(descriptor)
+        self.isInherited = isInherited
+        let address = Self.boundAddress(descriptor)
+        host = address.host
+        port = address.port
     }
 
     /// The socket of an accepted connection that no loop has adopted yet.
@@ -80,7 +89,7 @@ package struct Listener: Sendable {
         return .accepted(AcceptedSocket(descriptor: descriptor, address: Self.peer(&address)))
     }
 
-    /// Closes the socket and frees the port.
+    /// Closes the socket, which frees the port unless a service manager has it, too.
     package func stop() { close(descriptor) }
 
     private static func peer(_ address: inout sockaddr_storage) -> IPAddress {
@@ -93,13 +102,22 @@ package struct Listener: Sendable {
         }
     }
 
-    private static func boundPort(_ descriptor: Int32) -> UInt16 {
+    private static func boundAddress(_ descriptor: Int32) -> (host: String, port: UInt16) {
         var address = sockaddr_storage()
         var length = socklen_t(MemoryLayout<sockaddr_storage>.size)
         withUnsafeMutablePointer(to: &address) { storage in
             _ = storage.withMemoryRebound(to: sockaddr.self, capacity: 1) { getsockname(descriptor, $0, &length) }
         }
-        return withUnsafeBytes(of: &address) { UInt16($0[2]) << 8 | UInt16($0[3]) }  // the same offset in both families
+        // The port has the same offset in both families.
+        let port = withUnsafeBytes(of: &address) { UInt16($0[2]) << 8 | UInt16($0[3]) }
+        return (peer(&address).description, port)
+    }
+
+    /// Accepted sockets inherit these two options, so they cost no system calls per connection. SO_SNDBUF is in bytes; the
+    /// kernel doubles the value. By default, the kernel would buffer some megabytes per slow consumer before a write blocks.
+    static func setOptionsOfConnections(_ descriptor: Int32) {
+        set(descriptor, Int32(IPPROTO_TCP), TCP_NODELAY, 1)
+        set(descriptor, SOL_SOCKET, SO_SNDBUF, 131_072)
     }
 
     private static func set(_ descriptor: Int32, _ level: Int32, _ option: Int32, _ value: Int32) {

@@ -1,4 +1,5 @@
 import Crypto
+import Glibc
 import HTTPClient
 import Primitives
 import PusherProtocol
@@ -92,6 +93,16 @@ package final class WebhookWorker: Sendable {
             return thread
         }
         thread?.join()
+    }
+
+    /// Blocks until no event is queued or in flight, or until a time; ``abortDrain()`` ends it at once. The thread goes on.
+    /// - Parameter end: monotonic milliseconds.
+    package func waitUntilSent(until end: Int64) {
+        // What a turn has just taken from the inbox is not seen here: ``stop(withinSeconds:)`` waits for it.
+        while inbox.depth > 0 || latestStatistics.withLock({ $0.depth > 0 }) {
+            guard milliseconds < min(end, stopRequest.withLock { $0.deadline }) else { return }
+            usleep(10_000)
+        }
     }
 
     /// Makes the current or a later ``stop(withinSeconds:)`` end at once. Any thread may call it.

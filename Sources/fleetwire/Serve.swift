@@ -30,6 +30,7 @@ struct Serve: ParsableCommand {
             StandardError.print("fleetwire: cannot \(error)\(hint)")
             throw error.isConfiguration ? ExitCode(EX_CONFIG) : ExitCode.failure
         }
+        settings.server.host = service.host
         print("Fleetwire \(Fleetwire.version) listening on \(settings.server.urlHost):\(service.port)")
         fflush(nil)  // If standard output is a pipe, it is buffered.
         // The log has store_lost or store_damaged.

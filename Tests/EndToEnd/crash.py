@@ -399,7 +399,7 @@ def check_stop(folder: Path, gateway: Gateway, listeners: Listeners, actions: li
     """Checks that a stopped gateway has sent everything before it disconnected the drivers."""
     gateway.wait()
     codes = listeners.join()
-    if set(codes) != {4200}:
+    if set(codes) != {gateway.drain_code}:
         raise Violation(f"a stopped gateway closed with {codes}")
     with contextlib.closing(shown(sqlite3.connect(f"file:{folder}/var/fleetwire.db?mode=ro", uri=True))) as database:
         listeners.check(database, actions, seconds=0)

@@ -40,12 +40,13 @@ def systemd_analyze() -> str:
     return program
 
 
-def test_systemd_accepts_the_unit(systemd_analyze, tmp_path):
+def test_systemd_accepts_the_units(systemd_analyze, tmp_path):
     """Only the program's path is another one here. The manual page is not installed."""
     unit = tmp_path / "fleetwire.service"
     text = (DEPLOY / "systemd/fleetwire.service").read_text()
     unit.write_text(text.replace("/usr/local/bin/fleetwire", str(BINARY)))
-    result = subprocess.run([systemd_analyze, "verify", "--man=no", unit], capture_output=True,
+    socket_unit = shutil.copy(DEPLOY / "systemd/fleetwire.socket", tmp_path)
+    result = subprocess.run([systemd_analyze, "verify", "--man=no", unit, socket_unit], capture_output=True,
                             text=True)
     assert (result.returncode, result.stdout, result.stderr) == (0, "", "")
 

@@ -25,14 +25,14 @@ def subscribed_clients(gateway, closing, size: int, channel: str = "channel") ->
 
 
 @LOOPS
-def test_sigterm_closes_all_with_4200_and_exits_0(start_gateway, closing, loops):
+def test_sigterm_closes_all_and_exits_0(start_gateway, closing, loops):
     gateway = start_gateway(loops=loops)
     peers = subscribed_clients(gateway, closing, 200)
     gateway.terminate()
     for peer in peers:
-        assert peer.close_code() == 4200
+        assert peer.close_code() == gateway.drain_code
         # Like a client: answers the close frame, then the stream ends.
-        peer.send_ignoring_reset(frame(CLOSE, (4200).to_bytes(2, "big")))
+        peer.send_ignoring_reset(frame(CLOSE, gateway.drain_code.to_bytes(2, "big")))
         assert peer.at_end()
     gateway.wait()
 
@@ -43,7 +43,7 @@ def test_sigterm_with_unresponsive_clients_exits_0(start_gateway, closing, loops
     peers = subscribed_clients(gateway, closing, 50)
     gateway.terminate()
     gateway.wait()
-    assert [peer.close_code() for peer in peers] == [4200] * 50
+    assert [peer.close_code() for peer in peers] == [gateway.drain_code] * 50
 
 
 @LOOPS
@@ -57,7 +57,7 @@ def test_second_sigterm_is_no_crash(start_gateway, closing):
     gateway = start_gateway()
     peers = subscribed_clients(gateway, closing, 20)
     gateway.terminate()
-    assert peers[0].close_code() == 4200
+    assert peers[0].close_code() == gateway.drain_code
     if gateway.process.poll() is None:
         gateway.terminate()
     gateway.stopped = True
@@ -79,7 +79,7 @@ def test_close_has_a_reason_and_follows_the_events(start_gateway, closing):
         for number in range(50):
             client.expect("event", data=str(number))
         code, reason = client.expect_close()
-        assert code == 4200 and reason
+        assert code == gateway.drain_code and reason
     gateway.wait()
 
 
@@ -90,7 +90,7 @@ def test_readyz_is_no_longer_200_when_the_first_client_is_closed(start_gateway, 
     assert probe.read_response().status == 200
     peers = subscribed_clients(gateway, closing, 40)
     gateway.terminate()
-    assert peers[0].close_code() == 4200
+    assert peers[0].close_code() == gateway.drain_code
     probe.send_ignoring_reset(request("GET", "/readyz"))
     response = probe.read_response()
     assert response is None or response.status == 503
@@ -106,7 +106,7 @@ def test_partial_requests_do_not_delay_the_exit(start_gateway, closing):
         closing(Wire(gateway)).send(data)
     peers[0].send(frame(TEXT, b"{", first=0))
     gateway.terminate()
-    assert [peer.close_code() for peer in peers] == [4200] * 10
+    assert [peer.close_code() for peer in peers] == [gateway.drain_code] * 10
     gateway.wait()
 
 

@@ -30,7 +30,7 @@ import Testing
 
     /// All waves of a drain, including the empty ones of the grace period.
     private func waves(_ example: Case) -> [[SocketID]] {
-        var drain = Drain(sockets(example.sockets), seconds: example.seconds)
+        var drain = Drain(sockets(example.sockets), seconds: example.seconds, closingWith: .restart)
         var waves: [[SocketID]] = []
         while !drain.isOver, waves.count < 10_000 { waves.append(drain.nextWave()) }
         return waves
@@ -67,12 +67,12 @@ import Testing
     }
 
     @Test func isNotOverBeforeTheFirstWave() {
-        #expect(!Drain(sockets(1), seconds: 0).isOver)
-        #expect(!Drain([], seconds: 0).isOver)
+        #expect(!Drain(sockets(1), seconds: 0, closingWith: .restart).isOver)
+        #expect(!Drain([], seconds: 0, closingWith: .restart).isOver)
     }
 
     @Test func staysOver() {
-        var drain = Drain(sockets(3), seconds: 0)
+        var drain = Drain(sockets(3), seconds: 0, closingWith: .overCapacity)
         for _ in 0..<21 { _ = drain.nextWave() }
         #expect(drain.isOver)
         #expect(drain.nextWave() == [] && drain.isOver)

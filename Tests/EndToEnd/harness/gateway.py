@@ -109,7 +109,7 @@ class Gateway:
     section; `apps` are additional ones.
 
     `sections` are further sections of the configuration; `wrapper` is a command that runs the
-    program, such as strace; `stderr` is a descriptor that gets the log instead of a file;
+    program, such as strace, and gets the descriptors `pass_fds`; `stderr` is a descriptor that gets the log instead of a file;
     `variables` are environment variables. With `production`, only the first application is
     configured, because the secrets of the others are short. In a `directory` that another gateway used before, it
     opens that gateway's database.
@@ -121,7 +121,7 @@ class Gateway:
     def __init__(self, directory: Path, loops: int = 2, limits: dict | None = None,
                  server: dict | None = None, descriptors: int | None = None,
                  first: dict | None = None, apps: list[dict] | None = None,
-                 sections: dict | None = None, wrapper: list | None = None,
+                 sections: dict | None = None, wrapper: list | None = None, pass_fds: tuple[int, ...] = (),
                  stderr: int | None = None, variables: dict[str, str] | None = None,
                  production: bool = False):
         directory.mkdir(parents=True, exist_ok=True)
@@ -153,7 +153,7 @@ class Gateway:
         for pair in [pairs] if isinstance(pairs, dict) else pairs:
             self.tls.load_verify_locations(pair["certificate"])
         command = [*(wrapper or []), BINARY, "serve", "--config", self.config, *(["--production"] if production else [])]
-        self._start(command, directory, variables, stderr=stderr, prepare=limit)
+        self._start(command, directory, variables, stderr=stderr, prepare=limit, pass_fds=pass_fds)
         if "cluster" in (sections or {}) and "FLEETWIRE_TEST_NATS" in os.environ:
             self._start_others(command, directory, variables, limit)
 
@@ -183,7 +183,7 @@ class Gateway:
 
     def _start(self, command: list, directory: Path, variables: dict[str, str],
                log_mode: str = "wb", stderr: int | None = None,
-               prepare: Callable[[], None] | None = None) -> None:
+               prepare: Callable[[], None] | None = None, pass_fds: tuple[int, ...] = ()) -> None:
         """Starts the process, and waits until it listens."""
         if log_mode == "wb":
             self.log_path.write_bytes(b"")
@@ -192,7 +192,7 @@ class Gateway:
             self.process = subprocess.Popen(
                 command, env=environment(**variables), cwd=directory, stdin=subprocess.DEVNULL,
                 stdout=subprocess.PIPE, stderr=log if stderr is None else stderr,
-                preexec_fn=prepare)
+                preexec_fn=prepare, pass_fds=pass_fds)
         self.host, self.stopped = "127.0.0.1", False
         try:
             self.version, self.bound_to, self.port = self._banner()
@@ -223,6 +223,11 @@ class Gateway:
         with contextlib.closing(
                 sqlite3.connect(f"file:{self.database_path}?mode=ro", uri=True)) as database:
             return shown(database).execute(sql, values).fetchall()
+
+    @property
+    def drain_code(self) -> int:
+        """The code with which it closes clients when it stops. A node of a cluster sends them to other nodes."""
+        return 4200 if self.others else 4100
 
     @property
     def url(self) -> str:

@@ -3,7 +3,7 @@
 says, and starts nginx.
 
 It knows only what docs/operations.md uses. Of the unit it obeys the commands, the user, the state
-directory, the umask and the protocol of Type=notify; test_deploy_unit.py checks the rest.
+directory, the umask and the protocol of Type=notify; of the socket unit, the address. test_deploy_unit.py checks the rest.
 """
 
 import os
@@ -17,6 +17,54 @@ import sys
 from pathlib import Path
 
 TIMEOUT = 60
+# Runs a program with a descriptor where sd_listen_fds(3) expects it. The process that it replaces keeps its id.
+ACTIVATE = """
+import os, sys
+descriptor = int(sys.argv[1])
+os.dup2(descriptor, 3) if descriptor != 3 else os.set_inheritable(3, True)
+os.environ.update(LISTEN_PID=str(os.getpid()), LISTEN_FDS=sys.argv[2])
+os.execv(sys.argv[3], sys.argv[3:])
+"""
+
+
+class SocketUnit:
+    """A socket unit's file, and the process that keeps its socket: it gives it to all that connect."""
+
+    def __init__(self, path: Path):
+        [self.stream] = [line.split("=", 1)[1] for line in path.read_text().splitlines()
+                         if line.startswith("ListenStream=")]
+        self.name = f"\0{path.name}"
+        self.pid_file = Path(f"/run/{path.name}.pid")
+
+    def start(self) -> None:
+        host, port = self.stream.rsplit(":", 1)
+        listener = socket.create_server((host, int(port)), backlog=4096)
+        keeper = socket.socket(socket.AF_UNIX)
+        keeper.bind(self.name)
+        keeper.listen()
+        if pid := os.fork():
+            self.pid_file.write_text(str(pid))
+            return
+        os.setsid()
+        for descriptor in range(3):
+            os.dup2(os.open(os.devnull, os.O_RDWR), descriptor)
+        while True:
+            receiver, _ = keeper.accept()
+            socket.send_fds(receiver, [b"socket"], [listener.fileno()])
+            receiver.close()
+
+    def stop(self) -> None:
+        os.kill(int(self.pid_file.read_text()), signal.SIGKILL)
+
+    @classmethod
+    def descriptor(cls, name: str) -> int | None:
+        """The socket of a unit that was started; None without one."""
+        with socket.socket(socket.AF_UNIX) as receiver:
+            try:
+                receiver.connect(f"\0{name}.socket")
+            except ConnectionRefusedError:
+                return None
+            return socket.recv_fds(receiver, 10, 1)[1][0]
 
 
 class Unit:
@@ -50,8 +98,10 @@ class Unit:
                 open(f"/var/log/{self.name}.log", "ab") as log:
             manager.bind("\0notify")
             manager.settimeout(TIMEOUT)
+            passed = SocketUnit.descriptor(self.name)
+            wrapper = [] if passed is None else [sys.executable, "-c", ACTIVATE, str(passed), "1"]
             process = subprocess.Popen(
-                shlex.split(self.value("ExecStart")), cwd="/", stdin=subprocess.DEVNULL,
+                [*wrapper, *shlex.split(self.value("ExecStart"))], cwd="/", pass_fds=() if passed is None else (passed,), stdin=subprocess.DEVNULL,
                 stdout=subprocess.DEVNULL, stderr=log, start_new_session=True,
                 user=user.pw_uid, group=user.pw_gid, extra_groups=[],
                 umask=int(self.value("UMask"), 8),
@@ -78,7 +128,13 @@ def main(verb: str, *arguments: str) -> None:
     if [verb, *names] == ["restart", "nginx"]:  # which does not run yet
         subprocess.run(["nginx"], check=True)
         return
-    unit = Unit(Path(f"/etc/systemd/system/{names[0]}.service"))
+    for name in names:
+        unit = (SocketUnit if name.endswith(".socket") else Unit)(
+            Path("/etc/systemd/system") / (name if "." in name else f"{name}.service"))
+        perform(verb, unit)
+
+
+def perform(verb: str, unit: Unit | SocketUnit) -> None:
     match verb:
         case "enable" | "start":
             unit.start()
