@@ -67,7 +67,7 @@ let package = Package(
         module("HTTP1", ["HTTP", "Primitives"]),
         module("WebSocketFraming"),
         module("PusherProtocol", ["JSON", "Primitives", "WebSocketFraming"]),
-        module("Access", ["Primitives", "PusherProtocol"]),
+        module("Access", ["Addresses", "Primitives", "PusherProtocol"]),
         module("FanOut", ["Access", "Primitives", "PusherProtocol"]),
         module("Cluster", ["Access", "FanOut", "Primitives", "PusherProtocol"]),
         module("Accounts", ["Primitives"]),
@@ -84,7 +84,8 @@ let package = Package(
         module("Threads", ["CLinux"]),
         module("Observability", ["Primitives", "Threads"]),
         module("JWT", ["Access", "Crypto", "JSON", "Primitives", "Threads"]),
-        module("Configuration", ["Access", "Accounts", "Addresses", "FleetRules", "JSON", "PusherProtocol", "Yams"]),
+        module(
+            "Configuration", ["Access", "Accounts", "Addresses", "FleetRules", "JSON", "Primitives", "PusherProtocol", "Yams"]),
         module("HTTPClient", ["CCurl"]),
         module("NATS", ["CNats", "Primitives", "Threads"]),
         module(
@@ -156,7 +157,7 @@ let package = Package(
         tests("WebSocketFraming", ["Crypto", "TestSupport"], exclude: ["Golden"]),
         tests("PusherProtocol", ["JSON", "TestSupport"]),
         tests("Console", ["HTTP"]),
-        tests("Access", ["PusherProtocol"]),
+        tests("Access", ["Addresses", "PusherProtocol"]),
         tests("Accounts", ["Primitives"]),
         tests("OneTimeCodes", ["Primitives"]),
         tests("Batches", ["JSON", "Primitives", "TestSupport"]),

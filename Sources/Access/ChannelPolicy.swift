@@ -41,11 +41,14 @@ package struct ChannelPolicy: Equatable, Sendable {
         package let access: Access
         /// Whether the notifications of these channels are confirmed and replayed; see ``ChannelPolicy/owner(of:)``.
         package let isDurable: Bool
+        /// Who else may subscribe to the plain names, without a signature; nil: nobody.
+        package let legacy: Legacy?
 
-        package init(_ pattern: String, _ access: Access, isDurable: Bool = false) {
+        package init(_ pattern: String, _ access: Access, isDurable: Bool = false, legacy: Legacy? = nil) {
             self.pattern = pattern
             self.access = access
             self.isDurable = isDurable
+            self.legacy = legacy
         }
 
         /// The index in a plain name, given as UTF-8, at which the part begins that `*` matches, at least one byte; the
@@ -63,7 +66,7 @@ package struct ChannelPolicy: Equatable, Sendable {
     }
 
     /// The first rule that matches a channel applies.
-    private let rules: [Rule]
+    let rules: [Rule]
 
     package init(_ rules: [Rule]) { self.rules = rules }
 

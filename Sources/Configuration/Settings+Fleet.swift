@@ -25,11 +25,14 @@ extension Settings {
         package var access: ChannelPolicy.Access
         /// Whether the notifications of these channels are confirmed by their owners and replayed to them.
         package var durable: Bool
+        /// Apps that never sign, and may subscribe to the plain names for a while.
+        package var legacy: Legacy
 
-        package init(pattern: String, access: ChannelPolicy.Access, durable: Bool = false) {
+        package init(pattern: String, access: ChannelPolicy.Access, durable: Bool = false, legacy: Legacy = Legacy()) {
             self.pattern = pattern
             self.access = access
             self.durable = durable
+            self.legacy = legacy
         }
 
         /// The default: rules for the channels that existing client apps use.

@@ -169,6 +169,7 @@ extension Settings.ChannelRule {
         let location = rule.text("pattern", into: &pattern, .channelPattern, unique: true)
         rule.choice("access", into: &access, isRequired: true)
         rule.flag("durable", into: &durable)
+        rule.section("legacy") { legacy = Legacy($0) }
         guard let access, let location else { return }
         self.access = access
         if access.needsWildcard && !pattern.hasSuffix("*") {

@@ -40,7 +40,7 @@ extension Hub {
 
     /// Records a change of a channel that clients can name.
     mutating func recordClusterChange(of slot: ChannelSlot, _ makeChange: (ChannelName) -> ClusterChange) {
-        guard isClustered, channels[slot].name != .watchers else { return }
+        guard isClustered, channels[slot].name != .watchers, channels[slot].name != .hidden else { return }
         clusterChanges.append((channels[slot].app, makeChange(channels[slot].name)))
     }
 

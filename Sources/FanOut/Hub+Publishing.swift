@@ -44,5 +44,11 @@ extension Hub {
             effects.append(
                 Effect(loop: loop, instruction: .relay(event, channel.name, slot, from: socket, userID: userID)))
         }
+        guard let (hidden, names) = hiddenSlot(of: slot) else { return }
+        let rest = event.hiding(names)
+        for loop in channels[hidden].loops {
+            effects.append(
+                Effect(loop: loop, instruction: .relay(rest, channel.name, hidden, from: socket, userID: userID)))
+        }
     }
 }

@@ -46,6 +46,7 @@ extension Hub {
                 for loop in channels[slot].loops {
                     effects.append(Effect(loop: loop, instruction: .notify(publication.frame, slot, sequence: sequence)))
                 }
+                fanOutHidden(publication.frame, on: slot, except: nil, &effects)
             } else {
                 fanOut(publication.frame, on: slot, &effects)
             }

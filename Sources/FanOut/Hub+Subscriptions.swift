@@ -7,7 +7,7 @@ extension Hub {
         let app = self[socket].app
         let name = grant.channel
         let limits = apps[app].rules.limits
-        if let reason = denialReason(for: socket, joining: name) {
+        if !grant.isLegacy, let reason = denialReason(for: socket, joining: name) {
             // At a code from 4000 to 4099, some stock clients close the connection, which ends their other subscriptions. As
             // the hosted service has no plain channels that refuse, it has no code to imitate.
             return sendError(socket, reason, code: name.access == .open ? nil : 4009, &effects)
@@ -39,7 +39,8 @@ extension Hub {
         channels[slot].add(loop: socket.loop)
         if self[socket].isAnonymous { channels[slot].anonymousCount += 1 }
         apps[app].subscriptionCount += 1
-        effects.append(Effect(loop: socket.loop, instruction: .join(slot, socket)))
+        let joined = grant.isLegacy ? addLegacy(socket, to: slot) : slot
+        effects.append(Effect(loop: socket.loop, instruction: .join(joined, socket)))
         confirmSubscription(socket, to: slot, as: grant.member, &effects)
         sendOrScheduleCount(slot, &effects)
         publishRecovered(for: name, app, &effects)
@@ -56,9 +57,10 @@ extension Hub {
     /// Ends a subscription. The caller has removed it, or will remove it, from the connection's list.
     mutating func leave(_ slot: ChannelSlot, _ socket: SocketID, _ effects: inout [Effect]) {
         apps[channels[slot].app].subscriptionCount -= 1
+        let joined = removeLegacy(socket, from: slot)
         channels[slot].remove(loop: socket.loop)
         if self[socket].isAnonymous { channels[slot].anonymousCount -= 1 }
-        effects.append(Effect(loop: socket.loop, instruction: .leave(slot, socket)))
+        effects.append(Effect(loop: socket.loop, instruction: .leave(joined, socket)))
         let userID = channels[slot].presence == nil ? nil : self[socket].memberIDs.removeValue(forKey: slot)
         if let userID, let change = channels[slot].presence?.leave(userID, departure: isClustered ? lastDeparture + 1 : nil) {
             left(userID, slot, change, &effects)
@@ -121,7 +123,9 @@ extension Hub {
         }
         if name.isCache {
             let last = apps[channels[slot].app].cache.event(on: name, at: now)
-            send(socket, last?.frame ?? ServerMessage.cacheMiss(name), &effects)
+            let names = hiddenMembers(from: socket, on: name)
+            let frame = names.isEmpty ? last?.frame : last.map { ServerMessage.event($0.frame, on: name, hiding: names) }
+            send(socket, frame ?? ServerMessage.cacheMiss(name), &effects)
             if last == nil { recordWebhookEvent(.cacheMiss, on: slot, WebhookEvent.cacheMiss) }
         }
         guard let member, let change else { return }

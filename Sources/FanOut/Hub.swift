@@ -28,6 +28,8 @@ package struct Hub {
         case authorized(SocketID, Identity, device: String, channel: ChannelName?)
         /// A job's driver or reference has changed, or the job has ended.
         case assignment(JobAssignment, app: AppIndex)
+        /// The time of a rule's legacy subscriptions is over.
+        case endLegacy(pattern: String, app: AppIndex)
         /// Restricts a driver whose account is not approved; nil lifts the restriction.
         case restrict(driverID: String, Restriction?, app: AppIndex)
         /// A user has come to a presence channel on the other nodes of the cluster: the user's first connection there.
@@ -155,6 +157,7 @@ package struct Hub {
             if channel != nil { identify(socket, as: identity, &effects) }
             record(socket, identity.key, device: device, for: channel)
         case .assignment(let assignment, let app): record(assignment, app, &effects)
+        case .endLegacy(let pattern, let app): endLegacy(pattern, app, &effects)
         case .restrict(let id, let restriction, let app): restrict(id, to: restriction, app, &effects)
         case .remoteMemberJoined(let member, let channel, let app): remoteJoin(member, channel, app, &effects)
         case .remoteMemberLeft(let userID, let channel, let app): remoteLeave(userID, channel, app, &effects)
@@ -257,6 +260,7 @@ package struct Hub {
         for loop in channels[slot].loops {
             effects.append(Effect(loop: loop, instruction: .fanOut(frame, slot, except: sender)))
         }
+        fanOutHidden(frame, on: slot, except: sender, &effects)
     }
 }
 
@@ -277,6 +281,8 @@ struct Connection {
     var subscriptions = IndexedList<ChannelSlot>()
     /// The member's user id on each presence channel to which the connection is subscribed.
     var memberIDs: [ChannelSlot: String] = [:]
+    /// The patterns of the rules by which the connection is subscribed without a signature, by the channel's slot.
+    var legacyPatterns: [ChannelSlot: String] = [:]
     /// Nil until the connection signs in.
     var user: SignedInUser?
     /// Identities that the authorization endpoint verified for this connection, oldest first.
@@ -300,6 +306,10 @@ struct AppState {
     let rules: AppRules
     /// The slots of the occupied channels.
     var slots: [ChannelName: ChannelSlot] = [:]
+    /// The channels' subscribers from whom members are hidden, by the channel's slot; see ``Hub/addLegacy(_:to:)``.
+    var hiddenSlots: [ChannelSlot: ChannelSlot] = [:]
+    /// By the rule's pattern.
+    var legacyCounts: [String: Hub.LegacyCount] = [:]
     var cache: EventCache
     var users = UserDirectory()
     var jobs = JobAssignments()

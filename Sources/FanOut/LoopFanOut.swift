@@ -200,8 +200,7 @@ package struct LoopFanOut {
     // MARK: Queueing
 
     private mutating func append(_ frame: Frame, to channel: ChannelSlot, except sender: SocketID?) {
-        // The hub sends an event only to loops with subscribers, so this guard never fails. It is not a precondition,
-        // because it is better to drop an event than to crash.
+        // A loop may have only subscribers from whom members are hidden: these get the event on a channel of their own.
         guard channel < channels.count, !channels[channel].sockets.isEmpty else { return }
         let pending = channels[channel].pending
         if pending == nil { pendingChannels.append(channel) }

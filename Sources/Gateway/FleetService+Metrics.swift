@@ -42,7 +42,7 @@ extension FleetService {
         let trips = counters.tripFamilies(prefix: prefix, followed: trips.count)
         return counters.families(prefix: prefix) + counters.reactionFamilies(prefix: prefix) + trips
             + counters.batchFamilies(prefix: prefix)
-            + codeMetrics.families(prefix: prefix)
+            + codeMetrics.families(prefix: prefix) + legacy.families(prefix: prefix)
             + pushService.families(prefix: prefix) + [
                 MetricFamily(
                     "\(prefix)_store_commit_seconds", help: "Commit latency in seconds, including fsync.", buckets: buckets,

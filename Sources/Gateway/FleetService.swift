@@ -30,6 +30,8 @@ final class FleetService: Sendable {
     let keyCache: IssuerKeyCache
     let pushService: PushService
     let trips: SharedTrips
+    /// The apps that never sign.
+    let legacy: LegacyAccess
     let accounts = AccountDirectory()
     let activity = DriverActivity()
     let endedSessions = EndedSessions()
@@ -97,6 +99,7 @@ final class FleetService: Sendable {
             if excess.contains(.booking) { metrics.countLimited(.bookingJobs) }
         }
         self.trips = trips
+        legacy = LegacyAccess(policy, app: app, hub: hub, log: log)
         let order = Lock(CommitOrder())
         let publisher = CommitPublisher(
             hub: hub, app: app, policy: policy, trips: trips, accounts: accounts, codes: codes, codeMetrics: codeMetrics,

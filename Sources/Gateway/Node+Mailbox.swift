@@ -120,6 +120,15 @@ extension Node {
         }
     }
 
+    /// Whether the client is an app that never signs, and may subscribe nevertheless. One that has signed in may do what its
+    /// user may.
+    func isLegacy(_ grant: SubscriptionGrant, _ socket: SocketID, _ app: Application) -> Bool {
+        guard connections[socket.slot]?.user == nil, let legacy = app.rules.policy?.legacy(of: grant.channel)?.legacy else {
+            return false
+        }
+        return legacy.permits(key: app.key, address: loop?.client(of: socket)?.address, at: Clock.unixMilliseconds())
+    }
+
     private func openSubscription(_ socket: SocketID, _ grant: SubscriptionGrant) {
         guard isOpen(socket), let app = connections[socket.slot]?.app else { return }
         subscribe(socket, grant, isDurable: app.rules.policy?.owner(of: grant.channel) != nil)

@@ -22,6 +22,9 @@ extension Node {
         _ = messages.releaseSpareCapacity()
         if index == 0 {
             fleet.ticked()
+            for pattern in fleet.legacy.tick(at: Clock.unixMilliseconds()) {
+                apply(.endLegacy(pattern: pattern, app: fleet.app))
+            }
             reportToOperators()
         }
         overloadLog.tick(isAcceptPaused: budget.isExhausted, at: now)

@@ -153,7 +153,7 @@ final class Node: EventLoopDelegate {
             drainMailbox()
             perform(.send(frame, to: socket))
         case .apply(.subscribe(_, let grant)):
-            requestSubscription(socket, grant, to: app)
+            requestSubscription(socket, isLegacy(grant, socket, app) ? grant.asLegacy : grant, to: app)
         case .apply(.unsubscribe(_, let channel)) where waitingSubscriptions.cancel(socket, channel, app: app.index): break
         case .apply(.unsubscribe(_, let channel)) where delivery.cancelOpening(socket, channel): break
         case .apply(let input): apply(input)

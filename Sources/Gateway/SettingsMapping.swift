@@ -52,7 +52,19 @@ extension TokenIssuer {
 }
 
 extension ChannelPolicy.Rule {
-    init(_ rule: Settings.ChannelRule) { self.init(rule.pattern, rule.access, isDurable: rule.durable) }
+    init(_ rule: Settings.ChannelRule) {
+        self.init(
+            rule.pattern, rule.access, isDurable: rule.durable,
+            legacy: rule.legacy.isEnabled ? ChannelPolicy.Legacy(rule.legacy) : nil)
+    }
+}
+
+extension ChannelPolicy.Legacy {
+    fileprivate init(_ legacy: Settings.ChannelRule.Legacy) {
+        self.init(
+            until: legacy.untilMilliseconds, keys: legacy.keys, networks: legacy.addresses.compactMap(IPNetwork.init),
+            hiddenMembers: legacy.hide)
+    }
 }
 
 extension ChannelPolicy {

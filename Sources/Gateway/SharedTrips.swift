@@ -125,7 +125,9 @@ final class SharedTrips: Sendable {
             guard let view = state.trips.view(reference: reference, now: Clock.unixMilliseconds()), view.position != nil,
                 hub.read({ $0.isSubscribed(socket, to: channel) })
             else { return false }
-            let frame = ServerMessage.event(LocationEvents.location, channel, data: view.locationData)
+            var frame = ServerMessage.event(LocationEvents.location, channel, data: view.locationData)
+            let names = hub.read { $0.hiddenMembers(from: socket, on: channel) }
+            if !names.isEmpty { frame = ServerMessage.event(frame, on: channel, hiding: names) }
             hub.post(.instruction(.send(frame, to: socket)), to: loop)
             return true
         }

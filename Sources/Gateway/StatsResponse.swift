@@ -69,6 +69,12 @@ struct StatsResponse {
                     for (name, count) in Self.hubCounts { $0.member(name, app.1[keyPath: count]) }
                 }
             }
+            $0.member("legacy", fleet.legacy.counts) { json, rule in
+                json.object {
+                    $0.member("pattern", rule.pattern)
+                    $0.member("connections", rule.count.connections)
+                }
+            }
             $0.member("store") { $0.store(fleet) }
             $0.member("push") { $0.push(fleet) }
             $0.member("fleet") { $0.counters(of: fleet) }

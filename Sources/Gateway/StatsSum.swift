@@ -3,8 +3,8 @@ import JSON
 /// The sum of several nodes' answers to `GET /api/ops/stats`, under the same names.
 ///
 /// Numbers are added, but for those of the common database and for times, of which the largest counts. The nodes and the loops
-/// of all nodes stand in the order of the nodes' names; applications are added by their places, because all nodes list them in
-/// one order.
+/// of all nodes stand in the order of the nodes' names; applications and legacy rules are added by their places, because all
+/// nodes list them in one order.
 enum StatsSum {
     private indirect enum Value {
         case number(Int)
@@ -77,7 +77,7 @@ enum StatsSum {
             }
             return .object(members)
         case (.array(let one), .array(let other)):
-            guard name == "apps", one.count == other.count else { return .array(one + other) }
+            guard name == "apps" || name == "legacy", one.count == other.count else { return .array(one + other) }
             return .array(zip(one, other).map { add($0, $1, name: "") })
         default: return one
         }

@@ -41,6 +41,9 @@ package struct ChannelName: Hashable, Sendable {
     /// reserved (S8).
     package static let watchers = ChannelName(reserved: "#watchers")
 
+    /// The name of the internal channels of subscribers from whom parts of events are hidden.
+    package static let hidden = ChannelName(reserved: "#hidden")
+
     /// The name under which the nodes of a cluster tell each other whether a user is signed in. No client can name it.
     package static func signIns(of userID: String) -> ChannelName { ChannelName(reserved: "#signed-in-" + userID) }
 

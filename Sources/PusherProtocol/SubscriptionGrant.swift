@@ -60,6 +60,16 @@ package struct SubscriptionGrant: Equatable, Sendable {
     package let channel: ChannelName
     /// The presence member; nil unless this is a presence channel.
     package let member: PresenceMember?
+    /// Whether the client may subscribe to the plain name without a sign-in, because it is an app of before that never
+    /// signs.
+    package private(set) var isLegacy = false
+
+    /// The same permission, for an app that never signs.
+    package var asLegacy: SubscriptionGrant {
+        var grant = self
+        grant.isLegacy = true
+        return grant
+    }
 
     fileprivate init(channel: ChannelName, member: PresenceMember?) {
         self.channel = channel

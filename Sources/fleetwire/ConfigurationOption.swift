@@ -2,6 +2,7 @@ import ArgumentParser
 import Configuration
 import Gateway
 import Glibc
+import Threads
 
 /// `--config FILE`, for every command that reads the configuration.
 struct ConfigurationOption: ParsableArguments {
@@ -51,7 +52,11 @@ struct ServingOptions: ParsableArguments {
 
     /// Reads the settings that the gateway serves with.
     func read() throws(ConfigurationErrors) -> Settings {
-        var settings = try configuration.read { $0.safetyErrors(inProduction: production, file: configuration.file) }
+        let (now, file) = (Clock.unixMilliseconds(), configuration.file)
+        var settings = try configuration.read {
+            $0.safetyErrors(inProduction: production, file: file)
+                + $0.legacyErrors(inProduction: production, at: now, file: file)
+        }
         if production { settings.server.limitAddresses() }
         return settings
     }

@@ -3,6 +3,7 @@
 import re
 
 from harness.api import Api
+from harness.apps import FIRST
 from harness.batches import batch_in, hire
 from harness.client import Client
 from harness.cluster import Cluster
@@ -78,7 +79,8 @@ def test_documented_families_are_all_families(start_push_fleet, start_gateway, t
     code, _ = closing(Client.dial(fleet.gateway, "unknown")).expect_close()
     assert code == 4001
     listener.close()
-    secure = closing(Api(start_gateway(server={"tls": tls})))
+    legacy = {"pattern": "driver-*", "access": "own-driver", "legacy": {"keys": [FIRST.key]}}
+    secure = closing(Api(start_gateway(server={"tls": tls}, sections={"channels": [legacy]})))
 
     found = {}
     for metrics in (fleet.metrics(), scrape(secure), of_a_node(start_gateway, closing)):

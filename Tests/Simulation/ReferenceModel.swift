@@ -85,6 +85,7 @@ struct ReferenceModel {
         case .tick(let time): tick(time)
         case .identify(let socket, let identity): identify(socket, identity)
         case .authorized: break  // concerns durable channels only, which the simulated fleet does not have
+        case .endLegacy: break  // the simulated fleet's apps sign
         // Concern clusters, which `ClusterWorld` simulates.
         case .remoteMemberJoined, .remoteMemberLeft, .forgetRemoteMembers, .subscriptionCount, .cache, .remoteUser,
             .showWatchlist, .remoteClientEvent:

@@ -61,6 +61,7 @@ extension Step: CustomStringConvertible {
         case .assignment(let assignment, let app):
             let driver = assignment.driverID ?? "no driver"
             return "assignment(\(assignment.orderCode), \(assignment.reference), \(driver)) in app \(app)"
+        case .endLegacy(let pattern, let app): return "endLegacy(\(pattern)) in app \(app)"
         case .restrict(let driverID, let restriction, let app):
             return "restrict(\(driverID), \(restriction.map { "\($0)" } ?? "lifted")) in app \(app)"
         case .remoteMemberJoined(let member, let channel, let app):

@@ -199,7 +199,7 @@ struct World {
             for publication in publications { try check(publication.channel) }
         case .notify(let notifications, _):
             for publication in notifications.flatMap(\.publications) { try check(publication.channel) }
-        case .closed, .tick, .assignment, .restrict: try checkAllChannels()
+        case .closed, .tick, .assignment, .restrict, .endLegacy: try checkAllChannels()
         }
         // Channels that the input does not concern must be unchanged. For speed, each step checks one channel, in turn.
         nextChannel = (nextChannel + 1) % scenario.channels.count

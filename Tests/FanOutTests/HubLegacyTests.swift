@@ -1,0 +1,187 @@
+import Access
+import PusherProtocol
+import TestSupport
+import Testing
+
+@testable import FanOut
+
+/// Subscriptions of apps that never sign (`legacy`), and what is hidden from them.
+@Suite struct HubLegacyTests {
+    private var hub = Hub(loopCount: 3, apps: [Self.rules(hiding: []), Self.rules(hiding: ["customerName"])])
+
+    private static func rules(hiding names: [String]) -> AppRules {
+        var rules = AppRules()
+        rules.policy = ChannelPolicy([
+            .init("driver-*", .ownDriver, legacy: .init(until: nil, keys: ["key"], hiddenMembers: names)),
+            .init("tracking-*", .booking, legacy: .init(until: nil, keys: ["key"])),
+        ])
+        return rules
+    }
+
+    /// Subscribes without a signature. Opens the connection first if it is not open.
+    private mutating func join(_ socket: SocketID, _ channel: String, app: AppIndex, isOpen: Bool = false) -> [Delivery] {
+        if !isOpen { _ = hub.apply(.opened(socket, app: app)) }
+        return hub.apply(.subscribe(socket, grant(channel).asLegacy))
+    }
+
+    private static func event(_ data: String, on channel: String = "driver-42") -> Frame {
+        ServerMessage.event("job-assigned", name(channel), data: Array(data.utf8))
+    }
+
+    private func publish(_ data: String) -> Hub.Input {
+        .publish([Hub.Publication(channel: name("driver-42"), frame: Self.event(data))], app: 1, except: nil)
+    }
+
+    private func count(_ open: Int, _ connections: Int, _ total: Int) -> Hub.LegacyCount {
+        var count = Hub.LegacyCount()
+        (count.open, count.connections, count.total) = (open, connections, total)
+        return count
+    }
+
+    @Test("an unsigned subscription counts for its rule until it ends")
+    mutating func counts() {
+        #expect(hub.apply(.opened(x, app: 0), .subscribe(x, grant("driver-42"))).count == 1, "without legacy, an error")
+        #expect(join(x, "driver-42", app: 0, isOpen: true).contains(.send(succeeded("driver-42"), to: x)))
+        _ = join(x, "driver-43", app: 0, isOpen: true)
+        _ = join(y, "driver-42", app: 0)
+        _ = join(y, "tracking-R1", app: 0, isOpen: true)
+        #expect(hub.legacyCounts(app: 0)["driver-*"] == count(3, 2, 3))
+        #expect(hub.legacyCounts(app: 0)["tracking-*"] == count(1, 1, 1))
+        _ = hub.apply(.unsubscribe(x, name("driver-42")))
+        #expect(hub.legacyCounts(app: 0)["driver-*"] == count(2, 2, 3))
+        _ = hub.apply(.closed(x), .closed(y))
+        #expect(hub.legacyCounts(app: 0)["driver-*"] == count(0, 0, 3))
+        #expect(hub.subscriptionCount == 0 && hub.channelCount == 0)
+    }
+
+    @Test("who signed in gets the whole event, who never signs gets null for what is hidden, each encoded once")
+    mutating func hides() {
+        _ = hub.apply(.opened(x, app: 1), .signin(x, user("driver:42")), .subscribe(x, grant("driver-42")))
+        _ = join(y, "driver-42", app: 1)
+        let data = #"{"code":"A","customerName":"Cleo"}"#
+        #expect(
+            hub.apply(publish(data)) == [
+                Delivery(0, .fanOut(Self.event(data), 0, except: nil)), Delivery(1, .fanOut(Self.event(data), 0, except: nil)),
+                Delivery(1, .fanOut(Self.event(#"{"code":"A","customerName":null}"#), 1, except: nil)),
+            ])
+    }
+
+    @Test("data that is no JSON goes to all as it is")
+    mutating func plainText() {
+        _ = join(y, "driver-42", app: 1)
+        #expect(hub.apply(publish("Cleo")).last == Delivery(1, .fanOut(Self.event("Cleo"), 1, except: nil)))
+    }
+
+    @Test("a sign-in makes it an ordinary subscription, if its user may have it")
+    mutating func promotes() {
+        _ = join(x, "driver-42", app: 1)
+        _ = join(x, "driver-43", app: 1, isOpen: true)
+        let effects = hub.apply(.signin(x, user("driver:42")))
+        #expect(effects.filter(\.instruction.isMove) == [Delivery(0, .leave(1, x)), Delivery(0, .join(0, x))])
+        #expect(hub.legacyCounts(app: 1)["driver-*"]?.open == 1, "driver-43 stays, as it was")
+        #expect(hub.hiddenMembers(from: x, on: name("driver-42")) == [])
+        #expect(hub.hiddenMembers(from: x, on: name("driver-43")) == ["customerName"])
+    }
+
+    @Test("when the time is over, the subscriptions end, with an error without a code")
+    mutating func ends() {
+        _ = join(x, "driver-42", app: 1)
+        _ = join(x, "tracking-R1", app: 1, isOpen: true)
+        let text = "Your subscription to driver-42 has ended: apps must sign in by now"
+        #expect(
+            hub.apply(.endLegacy(pattern: "driver-*", app: 1)) == [Delivery(0, .leave(1, x)), .send(error(text), to: x)])
+        #expect(hub.apply(.endLegacy(pattern: "driver-*", app: 1)) == [])
+        #expect(hub.legacyCounts(app: 1)["tracking-*"]?.open == 1)
+    }
+
+    /// Random subscriptions, sign-ins, ends and events on three loops, compared with what each connection must get.
+    @Test(arguments: 1...40)
+    func everyConnectionGetsItsForm(seed: Int) {
+        var world = World(Hub(loopCount: 3, apps: [Self.rules(hiding: ["customerName"])]), seed: UInt64(seed))
+        for _ in 0..<300 { world.step() }
+    }
+
+    /// A hub, its loops, and for each open connection whether its subscription to the channel is whole or not.
+    private struct World {
+        var hub: Hub
+        var dice: SplitMix
+        var loops = [LoopFanOut(), LoopFanOut(), LoopFanOut()]
+        var slots: [SocketID?] = Array(repeating: nil, count: 9)
+        var isWhole: [SocketID: Bool] = [:]
+        var signedIn: Set<SocketID> = []
+        let channel = name("driver-42")
+
+        init(_ hub: Hub, seed: UInt64) {
+            self.hub = hub
+            dice = SplitMix(seed: seed)
+        }
+
+        mutating func step() {
+            let place = dice.below(slots.count)
+            guard let socket = slots[place] else { return open(place) }
+            switch dice.below(8) {
+            case 0: close(socket, place)
+            case 1 where isWhole[socket] == nil:
+                let isSignedIn = signedIn.contains(socket)
+                apply(.subscribe(socket, isSignedIn ? grant("driver-42") : grant("driver-42").asLegacy))
+                isWhole[socket] = isSignedIn
+            case 2 where isWhole[socket] != nil:
+                apply(.unsubscribe(socket, channel))
+                isWhole[socket] = nil
+            case 3:
+                apply(.signin(socket, user("driver:42")))
+                signedIn.insert(socket)
+                if isWhole[socket] != nil { isWhole[socket] = true }
+            case 4 where dice.chance(percent: 10):
+                apply(.endLegacy(pattern: "driver-*", app: 0))
+                isWhole = isWhole.filter(\.value)
+            default: publish()
+            }
+        }
+
+        private mutating func open(_ place: Int) {
+            let socket = SocketID(loop: place % 3, slot: place / 3, using: &dice)
+            slots[place] = socket
+            loops[socket.loop].open(socket)
+            apply(.opened(socket, app: 0))
+        }
+
+        private mutating func close(_ socket: SocketID, _ place: Int) {
+            apply(.closed(socket))
+            loops[socket.loop].close(socket)
+            (slots[place], isWhole[socket]) = (nil, nil)
+        }
+
+        private mutating func publish() {
+            let whole = HubLegacyTests.event(#"{"customerName":"Cleo"}"#)
+            apply(
+                .publish([Hub.Publication(channel: channel, frame: whole)], app: 0, except: nil),
+                expecting: [
+                    true: whole, false: HubLegacyTests.event(#"{"customerName":null}"#),
+                ])
+        }
+
+        private mutating func apply(_ input: Hub.Input, expecting frames: [Bool: Frame] = [:]) {
+            var effects: [Hub.Effect] = []
+            hub.apply(input, &effects)
+            for effect in effects { loops[effect.loop].apply(effect.instruction) }
+            var got: [SocketID: Frame] = [:]
+            for loop in loops.indices { while loops[loop].flush(writesMax: 100, { got[$0] = $1 }) {} }
+            guard !frames.isEmpty else { return }
+            #expect(got == isWhole.compactMapValues { frames[$0] })
+        }
+    }
+}
+
+extension Instruction {
+    /// Whether a subscriber comes or goes.
+    fileprivate var isMove: Bool {
+        switch self {
+        case .join, .leave: true
+        default: false
+        }
+    }
+}
+
+private let x = socket("1.0")
+private let y = socket("2.16777216")
