@@ -78,6 +78,7 @@ let package = Package(
         module("Trips", ["Access", "FleetRules", "Primitives"]),
 
         module("Console", ["CConsole", "HTTP", "JSON"]),
+        module("Migration", ["JSON"]),
 
         // Adapters, each to one thing outside.
         module("Crypto", ["COpenSSL"]),
@@ -130,7 +131,7 @@ let package = Package(
             name: "fleetwire",
             dependencies: [
                 "Access", "Bench", "Configuration", "Crypto", "FleetRules", "Gateway", "HTTPClient", "JSON", "JWT",
-                "Observability",
+                "Migration", "Observability",
                 "Primitives", "Push", "PusherProtocol", "Server", "Simulation", "Store", "Threads", "Top",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
             ],
@@ -156,6 +157,7 @@ let package = Package(
         tests("WebSocketFraming", ["Crypto", "TestSupport"], exclude: ["Golden"]),
         tests("PusherProtocol", ["JSON", "TestSupport"]),
         tests("Console", ["HTTP"]),
+        tests("Migration", ["Configuration"]),
         tests("Access", ["PusherProtocol"]),
         tests("Accounts", ["Primitives"]),
         tests("OneTimeCodes", ["Primitives"]),
