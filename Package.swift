@@ -78,6 +78,7 @@ let package = Package(
         module("Trips", ["Access", "FleetRules", "Primitives"]),
 
         module("Console", ["CConsole", "HTTP", "JSON"]),
+        module("Migration", ["JSON"]),
 
         // Adapters, each to one thing outside.
         module("Crypto", ["COpenSSL"]),
@@ -131,7 +132,7 @@ let package = Package(
             name: "fleetwire",
             dependencies: [
                 "Access", "Bench", "Configuration", "Crypto", "FleetRules", "Gateway", "HTTPClient", "JSON", "JWT",
-                "Observability",
+                "Migration", "Observability",
                 "Primitives", "Push", "PusherProtocol", "Server", "Simulation", "Store", "Threads", "Top",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
             ],
@@ -158,6 +159,7 @@ let package = Package(
         tests("PusherProtocol", ["JSON", "TestSupport"]),
         tests("Console", ["HTTP"]),
         tests("Access", ["Addresses", "PusherProtocol"]),
+        tests("Migration", ["Configuration"]),
         tests("Accounts", ["Primitives"]),
         tests("OneTimeCodes", ["Primitives"]),
         tests("Batches", ["JSON", "Primitives", "TestSupport"]),

@@ -10,6 +10,8 @@ extension Settings {
         package var firebase = Firebase()
         /// The encrypted session cookie of a dashboard.
         package var session = Session()
+        /// The backend that knows what opaque tokens are worth.
+        package var introspection = Introspection()
         /// Whether a signed request to Pusher's HTTP API is accepted only once.
         package var replayProtection = false
 
@@ -59,6 +61,25 @@ extension Settings {
         package init() {}
     }
 
+    /// The backend that is asked about bearer tokens which are no JWTs (RFC 7662).
+    package struct Introspection: Equatable, Sendable {
+        /// Where it is asked: an https URL, or an http one on loopback. Empty: opaque tokens are refused.
+        package var url = ""
+        /// The gateway's name there. Empty: it sends no credentials.
+        package var clientID = ""
+        /// The gateway's password there.
+        package var clientSecret = ""
+        /// How long an answer counts before the backend is asked again (0–3,600).
+        package var cacheSeconds = 60
+        /// The time for an answer (100–10,000).
+        package var timeoutMilliseconds = 1_000
+
+        package init() {}
+
+        /// Whether opaque tokens can be accepted.
+        package var isEnabled: Bool { !url.isEmpty }
+    }
+
     /// The Firebase project whose ID tokens are accepted.
     package struct Firebase: Equatable, Sendable {
         /// The project's id: up to 64 characters of a–z, 0–9 and `-`. Empty: no Firebase token is accepted.
@@ -76,5 +97,20 @@ extension Settings {
 
         /// Whether there is a project, so that tokens can be accepted.
         package var isEnabled: Bool { !projectID.isEmpty }
+    }
+}
+
+extension Settings.Introspection {
+    mutating func read(_ section: Section) {
+        section.secret("url", into: &url, .keysURLOrNone)  // Its path or query may contain a password.
+        let name = section.text("client_id", into: &clientID, .any)
+        let secret = section.secret("client_secret", into: &clientSecret, .any)
+        section.integer("cache_seconds", into: &cacheSeconds, 0...3_600)
+        section.integer("timeout_ms", into: &timeoutMilliseconds, 100...10_000)
+        guard clientID.isEmpty != clientSecret.isEmpty else { return }
+        let (missing, given) = clientID.isEmpty ? ("client_id", "client_secret") : ("client_secret", "client_id")
+        section.reader.report(
+            "expected a non-empty string, required with \(section.path(to: given)), found nothing",
+            at: (clientID.isEmpty ? name : secret) ?? section.reader.location(section.path(to: missing), section.line))
     }
 }

@@ -48,6 +48,7 @@ extension Settings {
                     $0.texts("ops", into: &auth.session.opsRoles, .nonEmpty, mayBeEmpty: true)
                 }
             }
+            $0.section("introspection") { auth.introspection.read($0) }
             $0.flag("replay_protection", into: &auth.replayProtection)
         }
         let areIssuersValid = root.reader.problems.count == problemsBeforeAuth

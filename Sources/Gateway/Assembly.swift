@@ -48,10 +48,12 @@ final class Assembly: Sendable {
         let loops = min(settings.server.loops > 0 ? settings.server.loops : cores, LoopSet.loopsMax)
         // First: sets the descriptor limit before loops open descriptors.
         let endpoints = settings.webhookEndpoints
-        // The adapter's connections need as many descriptors as those of webhooks.
+        // The connections of the adapter, and those to the backend that knows opaque tokens, need as many descriptors as those of webhooks.
         let smsConnections = SMSAdapter(settings.otp) == nil ? 0 : SMSLimits.connectionsMax
+        let introspections = settings.auth.introspection.isEnabled ? IntrospectionThread.connectionsMax : 0
         budget = DescriptorBudget(
-            connectionsMax: settings.server.connections, loopCount: loops, webhookCount: endpoints.count + smsConnections)
+            connectionsMax: settings.server.connections, loopCount: loops,
+            webhookCount: endpoints.count + smsConnections + introspections)
         clientLimits = ClientLimits(
             AddressLimits(
                 connectionsMax: settings.server.connectionsPerIP,
@@ -181,11 +183,13 @@ final class Assembly: Sendable {
             let verifier = try TokenVerifier(
                 issuers: fleet.issuers, keyCache: fleet.keyCache, isEnded: { endedSessions.contains($0) })
             let cookies = settings.auth.jwt.map(\.cookie).filter { !$0.isEmpty }
+            var lookUp: (@Sendable (OpaqueToken) -> VerificationResult?)?
+            if let introspection = fleet.introspection { lookUp = { introspection.lookUp($0) } }
             return FleetRouter(
                 app: app,
                 authenticator: Authenticator(
                     verifier: verifier, cookies: cookies, sessions: SessionCookies(settings.auth.session),
-                    origins: app.origins),
+                    origins: app.origins, lookUp: lookUp),
                 metricsToken: settings.metrics.token, isCatalogued: { fleet.isCatalogued($0) }, isTimeZone: LocalTime.isKnown,
                 accounts: settings.accounts.isEnabled
                     ? AccountCheck(

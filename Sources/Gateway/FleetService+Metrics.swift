@@ -32,7 +32,8 @@ extension FleetService {
             fetcher.map { (name: "token-keys-\(index)", depth: $0.depth) }
         }
         let sms = settings.otp.isEnabled ? [(name: "sms", depth: codes.depth)] : []
-        return store + pushService.queues + keys + sms
+        let tokens = introspection.map { [(name: "introspection", depth: $0.depth)] } ?? []
+        return store + pushService.queues + keys + sms + tokens
     }
 
     func families(prefix: String) -> [MetricFamily] {
@@ -43,6 +44,7 @@ extension FleetService {
         return counters.families(prefix: prefix) + counters.reactionFamilies(prefix: prefix) + trips
             + counters.batchFamilies(prefix: prefix)
             + codeMetrics.families(prefix: prefix) + legacy.families(prefix: prefix)
+            + (introspection?.families(prefix: prefix) ?? [])
             + pushService.families(prefix: prefix) + [
                 MetricFamily(
                     "\(prefix)_store_commit_seconds", help: "Commit latency in seconds, including fsync.", buckets: buckets,

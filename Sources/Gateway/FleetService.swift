@@ -59,6 +59,8 @@ final class FleetService: Sendable {
     let cluster: ClusterService?
     /// By issuer; nil if the issuer's key is configured.
     let keyFetchers: [JWKSFetcher?]
+    /// Nil if opaque tokens are refused.
+    let introspection: TokenIntrospection?
 
     /// Opens the store, restores the job assignments of open orders in the hub, and starts the push lanes.
     /// - Throws: ``StartError`` if the store cannot be opened, or a push provider's key cannot be used.
@@ -170,6 +172,8 @@ final class FleetService: Sendable {
             guard case .remote(let url, _) = issuer.keys else { return nil }
             return JWKSFetcher(issuer: index, url: url, keyCache: keyCache, hub: hub, log: log)
         }
+        introspection = TokenIntrospection(
+            settings.auth.introspection, hub: hub, log: log, onDropped: { metrics.countLimited(.introspectionAnswers, $0) })
         trips.connect { command in intake.post { writer.post(command) } }
         // Not by the intake: the command whose SMS it is was accepted, and a drain waits for its reply.
         codes.connect { writer.post($0) == .queued }
@@ -213,6 +217,12 @@ final class FleetService: Sendable {
         keyFetchers[key.issuer]?.fetch(key, for: request, on: loop) ?? false
     }
 
+    /// Lets a request wait for the answer about its opaque token; see ``TokenIntrospection/ask(_:for:on:)``.
+    func ask(_ token: OpaqueToken, for request: RequestID, on loop: Int) -> FullQueue? {
+        guard let introspection else { preconditionFailure("a token is to be asked about, but that is off") }
+        return introspection.ask(token, for: request, on: loop)
+    }
+
     /// Counts a request of a client address.
     /// - Returns: the seconds until it may make one; nil if it may make this one.
     func secondsToWait(_ address: IPAddress, _ limit: AddressLimit) -> Int? {
@@ -236,6 +246,7 @@ final class FleetService: Sendable {
         counters.tick(now: Clock.unixMilliseconds())
         refusedTransitions.flush()
         codes.tick()
+        introspection?.tick()
         trips.tick()
     }
 
@@ -268,6 +279,7 @@ final class FleetService: Sendable {
         codes.stop()
         for fetcher in keyFetchers { fetcher?.stop() }
         for fetcher in keyFetchers { fetcher?.wait() }
+        introspection?.stop()
         reader.stop()
         writer.stop()
     }

@@ -1,5 +1,6 @@
 import FanOut
 import HTTP
+import JWT
 import PusherProtocol
 import Server
 import Store
@@ -27,6 +28,8 @@ enum LoopMessage: Sendable {
     /// Retry a request. If its token's key is still unknown, the issuer does not have it, or the client may repeat the
     /// request after this time, because the keys could not be fetched.
     case keysFetched(for: RequestID, retryAfterSeconds: Int?)
+    /// Route a request again with the answer about its opaque token. Nil: the backend did not answer.
+    indirect case tokenAnswered(for: RequestID, AnsweredToken?)
     /// The cursor for a subscription; nil if the store could not be written.
     case cursor(request: Int, Int64?)
     /// Subscriptions to the channel may be opened: see ``SharedHub/isSubscribable(_:app:loop:_:)``.

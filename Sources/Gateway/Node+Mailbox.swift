@@ -1,5 +1,6 @@
 import FanOut
 import HTTPAPI
+import JWT
 import PusherProtocol
 import Server
 import Threads
@@ -61,6 +62,7 @@ extension Node {
             for _ in 0..<waitingSubscriptions.count(channel, app: app) { later(.subscribe(to: channel, app: app)) }
         case .page(let request, let page): pageRead(request, page)
         case .keysFetched(let request, let seconds): later(.retry(request, afterSeconds: seconds))
+        case .tokenAnswered(let request, let answer): later(.answerToken(request, answer))
         case .report(let report): complete(report)
         case .drain(let seconds, let code): loop?.drain(over: seconds, closingWith: code)
         case .stop: loop?.stop()
@@ -77,6 +79,8 @@ extension Node {
         case decideAuthorization(RequestID)
         /// Retry a request, because the fetch of its issuer's keys has ended.
         case retry(RequestID, afterSeconds: Int?)
+        /// Route a request again with the answer about its opaque token.
+        case answerToken(RequestID, AnsweredToken?)
         /// Look at connections, from this slot on.
         case checkActivity(from: Int)
         /// Repeat requests to the store that it could not take.
@@ -98,6 +102,7 @@ extension Node {
             if let (socket, grant) = waitingSubscriptions.popLast(channel, app: app) { openSubscription(socket, grant) }
         case .decideAuthorization(let request): decideAuthorization(of: request)
         case .retry(let request, let seconds): retry(request, retryAfterSeconds: seconds)
+        case .answerToken(let request, let answer): retry(request, with: answer)
         case .checkActivity(let start): checkActivity(from: start)
         case .repeatRequests:
             repeatRequests()

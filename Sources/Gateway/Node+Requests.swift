@@ -4,6 +4,7 @@ import FanOut
 import FleetRules
 import HTTP
 import HTTPAPI
+import JWT
 import Observability
 import OneTimeCodes
 import Server
@@ -18,9 +19,9 @@ extension Node {
         /// The JSON format of the path's responses; nil for a path outside the fleet's API.
         let envelope: Envelope?
         let crossOriginHeaders: HTTPHeaders
-        /// Nil while the request waits for its token issuer's keys.
+        /// Nil while the request waits for its token issuer's keys, or for the answer about its token.
         var route: RoutedRequest?
-        /// A copy of the head of a request that waits for its token issuer's keys; nil for other requests.
+        /// A copy of the head of a request that waits for these; nil for other requests.
         var deferred: DeferredRequest?
         /// Of a request without a token: the network whose requests are counted together (``IPAddress/subscriber``). Nil if
         /// the client is gone.
@@ -54,6 +55,13 @@ extension Node {
         case .needsKey(let key):
             guard fleet.fetch(key, for: id, on: index) else {
                 return .respond(finish(rejectForFullQueue(.tokenKeys, pending), pending, request))
+            }
+            waiting[id] = pending
+            waiting[id]?.deferred = DeferredRequest(request)
+            return .wait
+        case .needsAnswer(let token):
+            if let fullQueue = fleet.ask(token, for: id, on: index) {
+                return .respond(finish(rejectForFullQueue(fullQueue, pending), pending, request))
             }
             waiting[id] = pending
             waiting[id]?.deferred = DeferredRequest(request)
@@ -264,24 +272,50 @@ extension Node {
     /// logout.
     /// - Parameter retryAfterSeconds: nil after such a fetch; otherwise when the next one is permitted.
     func retry(_ id: RequestID, retryAfterSeconds: Int?) {
+        retry(
+            id, route: { route($0).routing },
+            otherwise: { pending in
+                guard let retryAfterSeconds else {
+                    return APIError.unauthorized("Unknown key id (kid) for this issuer").response(pending.envelope ?? .error)
+                }
+                return unavailable(
+                    pending.envelope, "The token's key is not known yet: try again", retryAfterSeconds: retryAfterSeconds)
+            })
+    }
+
+    /// Routes a request again with the answer about its token, or responds with 503 if the backend did not answer: apps
+    /// would treat a 401 as a logout.
+    func retry(_ id: RequestID, with answer: AnsweredToken?) {
+        retry(
+            id,
+            route: { request in
+                guard let answer else { return nil }
+                return router.route(head: request, now: Clock.unixMilliseconds() / 1000, with: answer).routing
+            },
+            otherwise: { pending in
+                unavailable(
+                    pending.envelope, "The token cannot be checked now: try again",
+                    retryAfterSeconds: TokenIntrospection.retrySeconds)
+            })
+    }
+
+    /// Routes a request again that has waited.
+    /// - Parameters:
+    ///   - route: nil if the request cannot be routed.
+    ///   - otherwise: the response then, or if the request would have to wait once more.
+    private func retry(
+        _ id: RequestID, route: (HTTPRequest) -> Routing?, otherwise refuse: (PendingRequest) -> HTTPResponse
+    ) {
         guard let pending = waiting.removeValue(forKey: id), let deferred = pending.deferred else { return }
         let (decision, actor): (HeadDecision, String?) = deferred.withRequest { request in
-            let routing = route(request).routing
-            let decision: HeadDecision
-            switch routing {
-            case .respond(let response): decision = .respond(finish(response, pending, request))
-            case .route(let route): decision = readBody(of: id, route, pending)
-            case .needsKey:
-                let response =
-                    if let retryAfterSeconds {
-                        unavailable(
-                            pending.envelope, "The token's key is not known yet: try again", retryAfterSeconds: retryAfterSeconds)
-                    } else {
-                        APIError.unauthorized("Unknown key id (kid) for this issuer").response(pending.envelope ?? .error)
-                    }
-                decision = .respond(finish(response, pending, request))
-            }
-            return (decision, routing.actor)
+            let routing = route(request)
+            let decision: HeadDecision =
+                switch routing {
+                case .respond(let response): .respond(finish(response, pending, request))
+                case .route(let route): readBody(of: id, route, pending)
+                case .needsKey, .needsAnswer, nil: .respond(finish(refuse(pending), pending, request))
+                }
+            return (decision, routing?.actor)
         }
         loop?.resume(id, with: decision, actor: actor)
     }
@@ -335,6 +369,8 @@ enum FullQueue: String {
     case storeReader = "store reader"
     case tokenKeys = "token key fetcher"
     case channelQueries = "channel queries"
+    case introspectedTokens = "token introspection"
+    case introspectionWaiters = "token introspection of one token"
 
     /// The limit that counts the rejections. Nil if they have a family of their own: commands and publishes.
     var limit: Limit? {
@@ -343,6 +379,8 @@ enum FullQueue: String {
         case .storeReader: .storeReaderQueue
         case .tokenKeys: .tokenKeysQueue
         case .channelQueries: .channelQueriesQueue
+        case .introspectedTokens: .introspectedTokens
+        case .introspectionWaiters: .introspectionWaiters
         }
     }
 }

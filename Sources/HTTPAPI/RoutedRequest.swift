@@ -9,6 +9,8 @@ package enum Routing {
     case respond(HTTPResponse)
     /// Fetch the keys of this key's issuer, then route the head again.
     case needsKey(MissingKey)
+    /// Ask the backend of this opaque token, then route the head again with the answer.
+    case needsAnswer(OpaqueToken)
     /// The sender may make this request: read its body, then call ``Router/action(of:request:)``.
     case route(RoutedRequest)
 }

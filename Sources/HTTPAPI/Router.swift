@@ -2,6 +2,7 @@ import Access
 import Console
 import Crypto
 import HTTP
+import JWT
 import PusherProtocol
 
 /// Routes requests: authenticates and checks them, and maps them to actions, without I/O. One instance per thread,
@@ -53,6 +54,13 @@ package struct Router {
                 try fleet.route(head: request, target, envelope, now: now)
             }, target.pattern
         )
+    }
+
+    /// Routes a request again that has waited for the answer about its opaque token.
+    package func route(
+        head request: HTTPRequest, now: Int64, with answer: AnsweredToken
+    ) -> (routing: Routing, pattern: EndpointPattern) {
+        fleet.with(answer) { route(head: request, now: now) }
     }
 
     /// The pattern of a path, for a request that is not routed.

@@ -48,9 +48,7 @@ struct Claims {
         if issuer.profile != .standard, role == .driver, let driverID = try driverID() {
             (id, claim) = (driverID, .driverID)
         }
-        guard role.accepts(id: id) else {
-            throw TokenError("The token's \(claim.rawValue) \(id.clipped) is not a valid \(role.rawValue) id: \(Self.rule(role))")
-        }
+        guard role.accepts(id: id) else { throw Self.invalid(claim, id, role) }
         var identity = Identity(
             role: role, id: id, name: try name(), bookings: role == .customer ? try bookings() : [],
             tokenIssuedAt: try date(.iat).map { Int64($0 * 1_000) })
@@ -62,14 +60,35 @@ struct Claims {
         return (identity, validity)
     }
 
+    /// Maps the members of an introspection response (RFC 7662 section 2.2), which have the names and meanings of claims.
+    /// `exp` is optional there, and the audience is the backend's business, which knows the gateway.
+    /// - Returns: the identity, and the token's `exp`. A code's sign-in is not among them: those tokens are JWTs.
+    /// - Throws: as ``identity(for:now:expiredSecondsMax:)``.
+    func introspected(now: Int64) throws(TokenError) -> (Identity, expiresAt: Int64?) {
+        _ = try checkTimes(now: Double(now), profile: .standard, 0, requiresExpiry: false)
+        guard let subject = try string(.sub) else { throw TokenError("The token lacks sub") }
+        let role = try role(.standard)
+        guard role.accepts(id: subject) else { throw Self.invalid(.sub, subject, role) }
+        let identity = Identity(
+            role: role, id: subject, name: try name(), bookings: role == .customer ? try bookings() : [],
+            tokenIssuedAt: try date(.iat).map { Int64($0 * 1_000) })
+        return (identity, try date(.exp).map { Int64($0) })
+    }
+
+    private static func invalid(_ claim: Name, _ id: String, _ role: Role) -> TokenError {
+        TokenError("The token's \(claim.rawValue) \(id.clipped) is not a valid \(role.rawValue) id: \(rule(role))")
+    }
+
     // MARK: Times and audience
 
     /// - Returns: when the token is valid.
     private func checkTimes(
-        now: Double, profile: TokenIssuer.Profile, _ grace: Double
+        now: Double, profile: TokenIssuer.Profile, _ grace: Double, requiresExpiry: Bool = true
     ) throws(TokenError) -> Range<Double> {
         let skew = TokenVerifier.clockSkewSeconds
-        guard let expiry = try date(.exp) else { throw TokenError("The token lacks exp") }
+        guard let expiry = try date(.exp) ?? (requiresExpiry ? nil : Self.dateMax) else {
+            throw TokenError("The token lacks exp")
+        }
         guard now < expiry + max(skew, grace) else {
             throw TokenError("The token expired at \(Self.iso8601(expiry))", kind: .expired)
         }

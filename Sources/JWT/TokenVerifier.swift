@@ -14,6 +14,8 @@ package enum VerificationResult: Equatable, Sendable {
     /// The token's key is not in the cache. Verify the token again after the issuer's keys were fetched; see
     /// ``KeyFetchSchedule``.
     case needsKey(MissingKey)
+    /// The token is opaque, and its backend has not said yet what it is worth, or said so too long ago.
+    case needsAnswer(OpaqueToken)
 }
 
 extension VerificationResult {

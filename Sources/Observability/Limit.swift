@@ -38,6 +38,12 @@ package enum Limit: String, CaseIterable, Sendable {
     case storeReaderQueue = "store_reader_queue"
     case tokenKeysQueue = "token_keys_queue"
     case channelQueriesQueue = "channel_queries_queue"
+    /// Opaque tokens that are asked about at once; 503.
+    case introspectedTokens = "introspected_tokens"
+    /// Requests that wait for the answer about one opaque token; 503.
+    case introspectionWaiters = "introspection_waiters"
+    /// Answers about opaque tokens for which there was no room; their tokens are asked about again.
+    case introspectionAnswers = "introspection_answers"
     /// The time for the store's response to a request; 503.
     case storeSeconds = "store_seconds"
     /// Publishes that were refused while the other nodes of the cluster could not be reached (`cluster.on_partition`).

@@ -73,6 +73,8 @@ package enum Timing {
     package static let keyFetchInterval = milliseconds(60_000)
     /// The shortest time between a fetch of keys that failed and the next: the issuer may be back at any moment.
     package static let keyFetchPauseAfterFailure = milliseconds(5_000)
+    /// From a failed question about a token to the next one, if an older answer still counts.
+    package static let introspectionPauseAfterFailure = milliseconds(5_000)
 
     // MARK: Webhooks and SMS
 

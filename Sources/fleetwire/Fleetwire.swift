@@ -11,7 +11,8 @@ struct Fleetwire: ParsableCommand {
         version: version,
         subcommands: [
             Serve.self, CheckConfig.self, MintToken.self, Send.self, PushTestCommand.self, Audit.self, Watch.self,
-            Drive.self, TopCommand.self, BenchCommand.self, BackupCommand.self, TrustClock.self, Simulate.self,
+            Drive.self, TopCommand.self, BenchCommand.self, BackupCommand.self, TrustClock.self, MigrateCheck.self,
+            Simulate.self,
         ])
 
     /// Runs if no command is given. Reports an error (exit status 64) instead of printing the help text.
@@ -19,7 +20,7 @@ struct Fleetwire: ParsableCommand {
         throw ValidationError(
             """
             Expected a command: serve, check-config, token, send, push-test, audit, watch, drive, top, bench, backup, \
-            trust-clock or simulate
+            trust-clock, migrate-check or simulate
             """
         )
     }

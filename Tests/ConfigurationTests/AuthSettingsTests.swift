@@ -132,6 +132,42 @@ import Testing
                 == ["FLEETWIRE_AUTH_JWT_SECRET: expected public_key or jwks_url for RS256, found secret"])
     }
 
+    @Test("Every key of auth.introspection sets its field")
+    func introspection() throws {
+        let yaml = "{url: http://localhost:9/i?p=1, client_id: f, client_secret: s, cache_seconds: 3600, timeout_ms: 10000}"
+        var expected = Settings.Introspection()
+        #expect(!expected.isEnabled && expected.cacheSeconds == 60 && expected.timeoutMilliseconds == 1_000)
+        expected.url = "http://localhost:9/i?p=1"
+        (expected.clientID, expected.clientSecret) = ("f", "s")
+        (expected.cacheSeconds, expected.timeoutMilliseconds) = (3_600, 10_000)
+        #expect(try read("auth: {introspection: \(yaml)}").get().auth.introspection == expected)
+        #expect(expected.isEnabled)
+    }
+
+    @Test(
+        "A wrong key of auth.introspection is named, and its value not shown",
+        arguments: [
+            (
+                "{url: http://a.example/hunter2}",
+                "url: expected an https URL, or an http one on loopback, or \"\", found a value of 24 characters"
+            ),
+            (
+                "{url: https://a, client_id: f}",
+                "client_secret: expected a non-empty string, required with "
+                    + "auth.introspection.client_id, found nothing"
+            ),
+            (
+                "{url: https://a, client_secret: hunter2}",
+                "client_id: expected a non-empty string, required with "
+                    + "auth.introspection.client_secret, found nothing"
+            ),
+            ("{cache_seconds: 3601}", "cache_seconds: expected an integer from 0 to 3600, found \"3601\""),
+            ("{timeout_ms: 99}", "timeout_ms: expected an integer from 100 to 10000, found \"99\""),
+        ])
+    func wrongIntrospection(yaml: String, problem: String) {
+        #expect(problems("auth: {introspection: \(yaml)}") == ["c.yaml:1: auth.introspection.\(problem)"])
+    }
+
     @Test func replayProtectionIsOffByDefault() throws {
         #expect(try !read("").get().auth.replayProtection)
         #expect(try read("auth: {replay_protection: true}").get().auth.replayProtection)

@@ -53,6 +53,9 @@ import Testing
             "FLEETWIRE_PUSH_FCM_SERVICE_ACCOUNT_FILE": "s.json", "FLEETWIRE_PUSH_FCM_BASE_URL": "https://c",
             "FLEETWIRE_PUSH_FCM_CA_FILE": "/b.pem", "FLEETWIRE_METRICS_TOKEN": "t", "FLEETWIRE_LOG_LEVEL": "debug",
             "FLEETWIRE_LOG_FORMAT": "text",
+            "FLEETWIRE_AUTH_INTROSPECTION_URL": "https://i", "FLEETWIRE_AUTH_INTROSPECTION_CLIENT_ID": "c",
+            "FLEETWIRE_AUTH_INTROSPECTION_CLIENT_SECRET": "s", "FLEETWIRE_AUTH_INTROSPECTION_CACHE_SECONDS": "0",
+            "FLEETWIRE_AUTH_INTROSPECTION_TIMEOUT_MS": "100",
             "FLEETWIRE_OTP_ENABLED": "true", "FLEETWIRE_OTP_ISSUER": "i", "FLEETWIRE_OTP_DAILY_MAX": "7",
             "FLEETWIRE_OTP_PREFIX_DAILY_MAX": "6", "FLEETWIRE_OTP_REQUESTS_PER_ADDRESS": "5",
             "FLEETWIRE_OTP_SMS_URL": "https://sms", "FLEETWIRE_OTP_SMS_SECRET": "s", "FLEETWIRE_OTP_SMS_TEMPLATE": "{code}",
@@ -99,6 +102,11 @@ import Testing
         expected.auth.replayProtection = true
         expected.auth.session.secrets = ["e"]
         expected.auth.session.scheme = .v5
+        expected.auth.introspection.url = "https://i"
+        expected.auth.introspection.clientID = "c"
+        expected.auth.introspection.clientSecret = "s"
+        expected.auth.introspection.cacheSeconds = 0
+        expected.auth.introspection.timeoutMilliseconds = 100
         expected.auth.session.roleClaim = "r"
         expected.server.behindProxy = true
         expected.server.tls = [Settings.TLS(certificate: "a.pem", key: "/b.pem")]

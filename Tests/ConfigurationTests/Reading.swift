@@ -51,6 +51,10 @@ struct IntegerKey: Sendable, CustomTestStringConvertible {
         IntegerKey(path: "fleet.open_days", value: { $0.fleet.openDays }, range: 0...3_650),
         IntegerKey(path: "store.retention_days", value: { $0.store.retentionDays }, range: 1...3_650),
         IntegerKey(path: "push.apns.port", value: { $0.push.apns.port }, range: 1...65_535),
+        IntegerKey(
+            path: "auth.introspection.cache_seconds", value: { $0.auth.introspection.cacheSeconds }, range: 0...3_600),
+        IntegerKey(
+            path: "auth.introspection.timeout_ms", value: { $0.auth.introspection.timeoutMilliseconds }, range: 100...10_000),
         IntegerKey(path: "push.stale_days", value: { $0.push.staleDays }, range: 1...3_650),
     ]
     static let limits = [

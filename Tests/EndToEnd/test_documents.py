@@ -35,7 +35,8 @@ RUN = {"sh", "python", "text"}
 # Languages of other platforms, whose SDKs neither Debian's packages nor PyPI have.
 MARKED = {"js", "tsx", "swift", "kotlin"}
 
-PATHS = [ROOT / "README.md", *sorted(ROOT.glob("docs/*.md")), ROOT / "examples/README.md"]
+PATHS = [ROOT / "README.md", *sorted(ROOT.glob("docs/*.md")), *sorted(ROOT.glob("docs/migration/*.md")),
+         ROOT / "examples/README.md"]
 PAGES = {page.name: page for page in map(Page.read, PATHS) if page.name not in LEFT_OUT}
 BLOCKS = [block for page in PAGES.values() for block in page.blocks()]
 LINKING = [Page.read(path) for path in [*sorted(ROOT.glob("*.md")), *sorted(ROOT.glob("[!.]*/**/*.md"))]

@@ -58,6 +58,11 @@ def move_a_job(fleet: PushFleet) -> None:
     fleet.fail_next_push(fleet.android(), fcm.error(404, "NOT_FOUND", "UNREGISTERED"))
 
 
+def with_introspection(sections: dict) -> dict:
+    """Adds the backend that knows opaque tokens; nothing asks it."""
+    return sections | {"auth": sections["auth"] | {"introspection": {"url": "http://127.0.0.1:9/"}}}
+
+
 def of_a_node(start_gateway, closing) -> Metrics:
     """The metrics of a node of a cluster."""
     cluster = Cluster(start_gateway, closing(Postgres()), closing(Nats()), sections=SECTIONS)
@@ -70,7 +75,7 @@ def test_documented_families_are_all_families(start_push_fleet, start_gateway, t
     server, adapter = closing(key_server()), closing(SMSAdapter())
     fleet = start_push_fleet(
         server=PROXY, first={"webhooks": [webhook(webhook_receiver.url + "/hook")]},
-        **account_settings(server, JWT), otp={"enabled": True, "sms": adapter.settings()})
+        **with_introspection(account_settings(server, JWT)), otp={"enabled": True, "sms": adapter.settings()})
     listener = fleet.listen(fleet.dispatcher, "admin-channel")
     move_a_job(fleet)
     batch_in("COMPLETED", fleet.dispatcher, closing(hire(fleet.gateway, fleet.dispatcher)))

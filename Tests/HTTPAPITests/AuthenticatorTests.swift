@@ -166,3 +166,96 @@ import Testing
         }
     }
 }
+
+/// Opaque tokens: what is looked up, what must be asked about, and what an awaited answer does.
+@Suite struct OpaqueTokenAuthenticationTests {
+    private static let driver = VerificationResult.identity(FleetCall.identity(.driver))
+
+    /// A router that knows the token `known`, and no other.
+    private func router() throws -> Router {
+        let app = Application.example()
+        let verifier = try TokenVerifier(issuers: [FleetCall.issuer], keyCache: IssuerKeyCache(issuers: [FleetCall.issuer]))
+        let authenticator = Authenticator(
+            verifier: verifier, cookies: ["session"], origins: app.origins,
+            lookUp: { $0.text == "known" ? Self.driver : nil })
+        return Router(
+            apps: [app], metricsToken: "m",
+            fleet: FleetRouter(
+                app: app, authenticator: authenticator, metricsToken: "m", isCatalogued: { _ in false },
+                isTimeZone: { _ in false }))
+    }
+
+    private func routing(
+        _ path: String, _ fields: [HTTPRequest.Field: String], with answer: AnsweredToken? = nil, _ router: Router
+    ) -> Routing {
+        var call = FleetCall(.get, path, as: nil)
+        call.fields = fields
+        return call.withRequest { request in
+            guard let answer else { return router.route(head: request, now: Call.now).routing }
+            return router.route(head: request, now: Call.now, with: answer).routing
+        }
+    }
+
+    @Test(arguments: ["/api/driver/jobs", "/pusher/auth", "/pusher/user-auth", "/api/ops/stats", "/metrics"])
+    func looksUpWhereverABearerTokenCounts(path: String) throws {
+        let router = try router()
+        guard case .needsAnswer(let token) = routing(path, [.authorization: "Bearer stranger"], router) else {
+            Issue.record("no answer is needed")
+            return
+        }
+        #expect(token.text == "stranger")
+        let refused = AnsweredToken(digest: token.digest, result: .refused("The token is not active"))
+        guard case .respond(let response) = routing(path, [.authorization: "Bearer stranger"], with: refused, router) else {
+            Issue.record("the answer does not count")
+            return
+        }
+        #expect(response.status == 401)
+    }
+
+    @Test func letsAKnownTokenIn() throws {
+        guard case .route(let route) = routing("/api/driver/jobs", [.authorization: "bearer known"], try router()) else {
+            Issue.record("the token is not accepted")
+            return
+        }
+        #expect(route.actor?.key == "driver:42")
+    }
+
+    @Test func anAnswerCountsForItsTokenAndItsRequestOnly() throws {
+        let router = try router()
+        let token = try #require(OpaqueToken("stranger"))
+        let answer = AnsweredToken(digest: token.digest, result: Self.driver)
+        guard case .route = routing("/api/driver/jobs", [.authorization: "Bearer stranger"], with: answer, router) else {
+            Issue.record("the answer does not count")
+            return
+        }
+        for (text, answer) in [("stranger", nil), ("other", answer)] {
+            guard case .needsAnswer = routing("/api/driver/jobs", [.authorization: "Bearer \(text)"], with: answer, router) else {
+                Issue.record("the answer counts for \(text)")
+                return
+            }
+        }
+    }
+
+    /// A JWT is verified here, and what cannot be a token asks nobody; a cookie with an opaque token neither.
+    @Test(
+        arguments: [
+            [.authorization: "Bearer a.b.c"], [.authorization: "Bearer "], [.authorization: "Basic known"],
+            [.authorization: "Bearer known known"], [.cookie: "session=known"],
+        ] as [[HTTPRequest.Field: String]])
+    func asksNobodyAboutAnythingElse(fields: [HTTPRequest.Field: String]) throws {
+        guard case .respond(let response) = routing("/api/driver/jobs", fields, try router()) else {
+            Issue.record("\(fields)")
+            return
+        }
+        #expect(response.status == 401)
+    }
+
+    @Test func neverAsksAboutTheMetricsToken() throws {
+        for path in ["/metrics", "/api/ops/stats"] {
+            guard case .route = routing(path, [.authorization: "Bearer m"], try router()) else {
+                Issue.record("\(path)")
+                return
+            }
+        }
+    }
+}

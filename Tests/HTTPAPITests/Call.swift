@@ -95,6 +95,9 @@ extension Router {
         case .needsKey(let key):
             Issue.record("\(key) is needed")
             return .respond(.text(503, ""))
+        case .needsAnswer:
+            Issue.record("an answer is needed")
+            return .respond(.text(503, ""))
         case .route(let route):
             guard request.body.count <= route.readBodyBytesMax || !limitsBody && route.bodyBytesMax > 0 else {
                 let text = "The body exceeds the allowed maximum (\(route.readBodyBytesMax) bytes)"

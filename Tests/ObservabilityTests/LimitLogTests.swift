@@ -12,8 +12,9 @@ import Testing
                 "commands_per_second", "auth_requests_per_second", "fleet_commands_per_second", "fleet_commands_waiting",
                 "fleet_queries_per_second", "fleet_queries_waiting", "idempotency_keys", "devices", "receipts",
                 "delivery_updates", "connections", "open_days", "booking_customers", "followed_jobs", "booking_jobs",
-                "store_reader_queue", "token_keys_queue", "channel_queries_queue", "store_seconds", "cluster_partition",
-                "head_bytes", "body_bytes", "request_seconds",
+                "store_reader_queue", "token_keys_queue", "channel_queries_queue", "introspected_tokens",
+                "introspection_waiters", "introspection_answers", "store_seconds", "cluster_partition", "head_bytes",
+                "body_bytes", "request_seconds",
             ])
     }
 

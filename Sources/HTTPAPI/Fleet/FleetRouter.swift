@@ -4,6 +4,7 @@ import Crypto
 import FleetRules
 import HTTP
 import JSON
+import JWT
 import OneTimeCodes
 import Primitives
 
@@ -85,6 +86,7 @@ package struct FleetRouter {
         let sender: Identity
         switch try authenticate(request, path, endpoints, now: now) {
         case .needsKey(let key): return .needsKey(key)
+        case .needsAnswer(let token): return .needsAnswer(token)
         case .identity(let identity): sender = identity
         }
         let (endpoint, identity) = try endpoint(for: request, group, endpoints, sender)
@@ -120,6 +122,12 @@ package struct FleetRouter {
     func identity(of request: HTTPRequest, now: Int64) -> Identity? {
         guard case .identity(let identity)? = try? authenticator.authenticate(on: request, now: now) else { return nil }
         return identity
+    }
+
+    /// Calls `use`, for which this answer about an opaque token counts.
+    func with<Result>(_ answer: AnsweredToken, _ use: () -> Result) -> Result {
+        guard let tokens = authenticator.opaqueTokens else { return use() }
+        return tokens.with(answer, use)
     }
 
     /// Finds the endpoint of a request.
@@ -245,6 +253,7 @@ package struct FleetRouter {
         }
         switch result {
         case .needsKey(let key): return .needsKey(key)
+        case .needsAnswer(let token): return .needsAnswer(token)
         case .identity(let identity):
             try Self.checkRole(of: identity, FleetEndpoints.opsRoles)
             return .route(RoutedRequest(.metrics))

@@ -1,0 +1,127 @@
+import Configuration
+import Testing
+
+@testable import Migration
+
+/// Recordings of browsers.
+@Suite struct BrowserRecordingTests {
+    private static func recording(_ entries: String...) -> String {
+        #"{"log":{"version":"1.2","creator":{"name":"WebInspector"},"pages":[],"entries":[\#(entries.joined(separator: ","))]}}"#
+    }
+
+    private static func socket(
+        _ url: String = "wss://ws-eu.pusher.com/app/k1?protocol=7&client=js&version=8.4.0&flash=false",
+        _ messages: [(String, String)]? = nil
+    ) -> String {
+        let list = messages.map { messages in
+            #","_webSocketMessages":["#
+                + messages.map { #"{"type":"\#($0)","time":1.5,"opcode":1,"data":\#(quoted($1))}"# }.joined(separator: ",") + "]"
+        }
+        return #"""
+            {"_resourceType":"websocket","request":{"method":"GET","url":"\#(url)","headers":[{"name":"Origin","value":"https://app.example"},
+            {"name":"Cookie","value":"s=\#(Checked.secret)"},{"name":"Sec-WebSocket-Key","value":"\#(Checked.secret)"}]},
+            "response":{"status":101,"content":{}}\#(list ?? "")}
+            """#
+    }
+
+    private static func quoted(_ text: String) -> String {
+        "\"" + text.map { $0 == "\"" || $0 == "\\" ? "\\\($0)" : "\($0)" }.joined() + "\""
+    }
+
+    private static let auth = #"""
+        {"request":{"method":"POST","url":"https://api.example/broadcasting/auth?token=\#(Checked.secret)","headers":[
+        {"name":"authorization","value":"Bearer \#(Checked.secret)"},{"name":"Cookie","value":"laravel_session=\#(Checked.secret)"},
+        {"name":"X-CSRF-TOKEN","value":"\#(Checked.secret)"}],"postData":{"mimeType":"application/x-www-form-urlencoded",
+        "text":"socket_id=1.2&channel_name=private-a&x=\#(Checked.secret)"}},"response":{"status":200,
+        "content":{"text":"{\"auth\":\"k1:\#(Checked.secret)\"}"}}}
+        """#
+
+    @Test func findsTheConnectionItsMessagesAndItsAuthorization() throws {
+        let messages = [
+            ("receive", #"{"event":"pusher:connection_established","data":"{\"socket_id\":\"1.2\"}"}"#),
+            ("send", #"{"event":"pusher:subscribe","data":{"channel":"news"}}"#),
+            ("send", #"{"event":"pusher:subscribe","data":{"auth":"k1:\#(Checked.secret)","channel":"private-a"}}"#),
+            (
+                "send",
+                #"{"event":"pusher:subscribe","data":{"channel":"presence-p","channel_data":"{\"t\":\"\#(Checked.secret)\"}"}}"#
+            ),
+            ("send", #"{"event":"pusher:subscribe","data":{"channel":"private-encrypted-e"}}"#),
+            ("send", #"{"event":"pusher:subscribe","data":{"channel":"cache-c"}}"#),
+            ("send", #"{"event":"client-typing","channel":"private-a","data":{"k":"\#(Checked.secret)"}}"#),
+            ("send", #"{"event":"client-typing","channel":"news","data":{}}"#),
+            ("send", #"{"event":"pusher:signin","data":{"auth":"\#(Checked.secret)"}}"#),
+            ("receive", #"{"event":"client-not-sent","channel":"news"}"#), ("send", "no JSON"), ("send", #"{"event":5}"#),
+        ]
+        let checked = try Checked(
+            Self.recording(Self.socket("wss://w.example:6001/app/k1?protocol=7&client=js&version=8.4.0", messages), Self.auth))
+        for part in [
+            "a browser's recording of 2 requests", "wss://w.example:6001 with the key k1; protocol 7, client js 8.4.0",
+            "private-encrypted- channels: private-encrypted-e", "private- channels: private-a", "presence- channels: presence-p",
+            "cache- channels: cache-c", "public channels: news", "pusher:signin",
+            "client events: client-typing on private-a, client-typing on news", "client events on news get pusher:error",
+            "channels are authorized by POST https://api.example/broadcasting/auth with a form and Authorization: Bearer, Cookie, "
+                + "x-csrf-token, answered 200",
+            "origins: https://app.example", "set apps[].encryption_master_key",
+        ] { #expect(checked.says(part), "\(part)\n\(checked.text)") }
+        #expect(!checked.text.contains("client-not-sent"))
+        let app = checked.settings.apps[0]
+        #expect(app.key == "k1" && app.clientEvents && app.allowedOrigins == ["https://app.example"])
+        #expect(app.secrets == ["PUSHER_APP_SECRET-value"] && checked.settings.server.port == 6_001)
+    }
+
+    @Test func tellsOldClientsPrefixesAndFallbacks() throws {
+        let checked = try Checked(
+            Self.recording(
+                Self.socket("ws://h/ws/v1/app/k2?protocol=4"), Self.socket("ws://h/app/k3"),
+                #"{"request":{"method":"POST","url":"https://sockjs-eu.pusher.com/pusher/app/k2/1/x/xhr_streaming"},"response":{"status":200}}"#,
+                #"{"request":{"method":"GET","url":"https://stats.pusher.com/timeline/v2/jsonp/1"},"response":{"status":200}}"#,
+                #"""
+                {"request":{"method":"POST","url":"https://u:\#(Checked.secret)@a.example/user-auth","postData":{"mimeType":"application/json",
+                "text":"{\"socket_id\":\"1.2\"}"}},"response":{"status":403}}
+                """#,
+                #"""
+                {"request":{"method":"POST","url":"https://a.example/auth","postData":{"mimeType":"x","params":[
+                {"name":"socket_id","value":"1"},{"name":"channel_name","value":"c"}]}},"response":{"status":200}}
+                """#))
+        for part in [
+            "protocol 4 is not supported", "?protocol= is missing", "the path begins with /ws/v1",
+            "the recording has no messages",
+            "fallbacks over HTTP do not exist", "statistics are not collected",
+            "users are authorized by POST https://a.example/user-auth with JSON and no credentials, answered 403",
+            "channels are authorized by POST https://a.example/auth with a form and no credentials",
+        ] { #expect(checked.says(part), "\(part)\n\(checked.text)") }
+        #expect(checked.settings.apps.map(\.key) == ["k2", "k3"])
+    }
+
+    @Test func saysThatThereIsNoWebSocket() throws {
+        let checked = try Checked(Self.recording())
+        #expect(checked.says("no WebSocket to …/app/{key}: record from before the page is loaded"))
+        #expect(checked.settings.apps[0].key == "app-key")
+        #expect(
+            refusal(Array(#"{"log":{"version":"1.2"}}"#.utf8))
+                == #"a JSON object with "log", but without log.entries: no HAR recording"#)
+        #expect(refusal(Array(#"{"log":[]}"#.utf8))?.contains("log.entries") == true)
+    }
+
+    @Test func readsAByteOrderMark() throws {
+        let bytes = [0xEF, 0xBB, 0xBF] + Array(Self.recording(Self.socket()).utf8)
+        #expect(refusal(bytes) == nil)
+    }
+
+    @Test func boundsWhatIsKept() throws {
+        let messages = (0..<2_000).map { ("send", #"{"event":"pusher:subscribe","data":{"channel":"c\#($0)"}}"#) }
+        let sockets = (0..<200).map { Self.socket("wss://h\($0)/app/k\($0)?protocol=7&client=c\($0)", $0 == 0 ? messages : nil) }
+        let text = #"{"log":{"entries":[\#(sockets.joined(separator: ","))]}}"#
+        let checked = try Checked(text)
+        #expect(checked.settings.apps.count == 20 && checked.says("and 1980 more"))
+        #expect(checked.text.utf8.count < 50_000)
+    }
+
+    /// 64 MB of one page's content do not become 64 MB of anything else.
+    @Test func readsALargeRecording() throws {
+        let filler = #"{"response":{"content":{"text":""# + String(repeating: "x", count: 1_000_000) + #""}}}"#
+        let entries = Array(repeating: filler, count: 16) + [Self.socket()]
+        let checked = try Checked(#"{"log":{"entries":[\#(entries.joined(separator: ","))]}}"#)
+        #expect(checked.says("wss://ws-eu.pusher.com with the key k1") && checked.text.utf8.count < 10_000)
+    }
+}
