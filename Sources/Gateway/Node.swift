@@ -120,7 +120,7 @@ final class Node: EventLoopDelegate {
         case .refused(let code, let reason, let version): return rejection(code, reason, version)
         case .app(let key, let version):
             guard let app = apps.withKey(key) else {
-                return rejection(.unknownApp, "App key \(key.clipped) does not exist", version)
+                return rejection(.unknownApp, "App key \(key.clipped.terminalEscaped) does not exist", version)
             }
             guard app.isEnabled else { return rejection(.disabledApp, "Application is disabled", version) }
             guard request.isSecure || !app.isTLSOnly else {
