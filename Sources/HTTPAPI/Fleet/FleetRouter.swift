@@ -192,23 +192,28 @@ package struct FleetRouter {
             return .command(
                 Command(
                     actor: route.identity, action: action, correlationID: request.correlationID,
-                    expectedVersion: try expectedVersion(request),
+                    expectedVersions: try expectedVersions(request),
                     idempotencyKey: acceptsKey ? try idempotencyKey(request, body) : nil))
         }
     }
 
-    /// The version in `If-Match` (RFC 9110 section 13.1.1), which may be in quotes. Nil if the header is absent or `*`.
-    private func expectedVersion(_ request: HTTPRequest) throws(APIError) -> Int? {
+    /// The versions in `If-Match` (RFC 9110 section 13.1.1), each of which may be in quotes. Nil if the header is absent or `*`.
+    ///
+    /// `If-Match` compares strongly, so a weak one (`W/"3"`) matches no version.
+    private func expectedVersions(_ request: HTTPRequest) throws(APIError) -> [Int]? {
         guard let text = request.field(.ifMatch) else { return nil }
-        var digits = text.utf8[...]
-        guard !digits.elementsEqual("*".utf8) else { return nil }
-        if digits.count > 2, digits.first == UInt8(ascii: "\""), digits.last == UInt8(ascii: "\"") {
-            digits = digits.dropFirst().dropLast()
+        guard !text.utf8.elementsEqual("*".utf8) else { return nil }
+        var versions: [Int] = []
+        for tag in text.utf8.split(separator: UInt8(ascii: ","), omittingEmptySubsequences: false) {
+            guard let tag = EntityTag(tag) else {
+                throw APIError(400, "Expected If-Match to be a version, such as \"3\", or several; found \(text.clipped)")
+            }
+            if !tag.isWeak { versions.append(tag.version) }
         }
-        guard let version = Int(Substring(digits)), version >= 0 else {
-            throw APIError(400, "Expected If-Match to be a version, such as \"3\"; found \(text.clipped)")
+        guard !versions.isEmpty else {
+            throw APIError(412, "If-Match compares strongly: send the version without W/, such as \"3\"")
         }
-        return version
+        return versions
     }
 
     /// The idempotency key and the digest of the request. The key is in the header or, without the header, in the body.
@@ -282,4 +287,23 @@ struct FleetRoute {
     let identity: Identity
     /// The parameters in the path, unchecked.
     let parameters: [String]
+}
+
+/// A version as a member of `If-Match`: `3`, `"3"` or `W/"3"` (RFC 9110 section 8.8.3).
+private struct EntityTag {
+    let version: Int
+    let isWeak: Bool
+
+    /// - Parameter text: may have spaces around it.
+    init?(_ text: Substring.UTF8View) {
+        var text = text.drop { $0 == 0x20 || $0 == 0x09 }
+        while let last = text.last, last == 0x20 || last == 0x09 { text.removeLast() }
+        isWeak = text.starts(with: #"W/""#.utf8)
+        if isWeak { text.removeFirst(2) }
+        if text.count > 2, text.first == UInt8(ascii: "\""), text.last == UInt8(ascii: "\"") {
+            text = text.dropFirst().dropLast()
+        }
+        guard text.allSatisfy({ (0x30...0x39).contains($0) }), let version = Int(Substring(text)) else { return nil }
+        self.version = version
+    }
 }
