@@ -53,6 +53,8 @@ package struct Settings: Equatable, Sendable {
         /// The most bytes that wait for clients that take them slowly: events, and responses to requests, over all
         /// connections (16 MiB–1 TiB). It is divided among the loops, and a loop's share bounds each outbox, too.
         package var outgoingBytes = 268_435_456
+        /// The largest head of a request in bytes: request line and header fields (4,096–65,536).
+        package var headBytes = 16_384
         /// The most open connections of one address (0–1,000,000); the addresses of an IPv6 /64 count as one. 0: no
         /// limit.
         package var connectionsPerIP = 0

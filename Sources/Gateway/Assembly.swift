@@ -190,7 +190,8 @@ final class Assembly: Sendable {
             bufferedBytesMax: settings.server.bufferBytes / wakeups.count,
             outboxBytesMax: settings.server.outgoingBytes / wakeups.count, certificates: certificates,
             proxies: TrustedProxies(settings.server),
-            usesProxyProtocol: settings.server.proxyProtocol, clientLimits: clientLimits)
+            usesProxyProtocol: settings.server.proxyProtocol, clientLimits: clientLimits,
+            headBytesMax: settings.server.headBytes)
     }
 }
 

@@ -62,9 +62,10 @@ extension Node {
     }
 
     func respond(to request: HTTPRequest, _ id: RequestID) -> HTTPResponse? {
-        guard let pending = waiting.removeValue(forKey: id), let route = pending.route else {
+        guard var pending = waiting.removeValue(forKey: id), let route = pending.route else {
             preconditionFailure("a request is complete whose head was not routed")
         }
+        pending.route = nil  // It has a copy of the head, which may be long.
         guard mayGoOn() else { return finish(Self.notAlive, pending, request) }
         guard let response = perform(router.action(of: route, request: request), pending, id) else { return nil }
         return finish(fitting(response, to: id, pending), pending, request)

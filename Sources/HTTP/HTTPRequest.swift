@@ -74,6 +74,7 @@ package struct HTTPRequest {
 
     /// The value of a header field. If the field has several lines: their values in the order sent, with `, ` between
     /// them (RFC 9110 section 5.3). Nil if the request does not have the field. Bytes that are not UTF-8 become U+FFFD.
+    /// Of a head that is not complete: the value of the first line.
     package func field(_ field: Field) -> String? {
         guard let first = head[field] else { return nil }
         var text = String(decoding: bytes[first], as: UTF8.self)
@@ -122,7 +123,7 @@ private struct FieldLines: Sequence, IteratorProtocol {
     init(bytes: UnsafeRawBufferPointer, after value: ByteRange, end: Int) {
         self.bytes = bytes
         index = Int(value.upperBound)
-        self.end = end
+        self.end = Swift.max(end, index)  // The end of a head that is not complete is not known.
     }
 
     mutating func next() -> (name: UnsafeRawBufferPointer, value: UnsafeRawBufferPointer)? {

@@ -10,8 +10,11 @@ extension EventLoop {
     /// response. After a larger one, it closes.
     private static let discardedBodyBytesMax = 65_536
 
+    /// The stage of a connection whose next request is awaited.
+    var nextHead: RequestReading.Stage { .head(RequestHeadParser(headBytesMax: options.headBytesMax)) }
+
     func requestBytesReceived(_ bytes: UnsafeMutableRawBufferPointer, _ slot: Int) {
-        var reading = takeReading(slot) ?? RequestReading()
+        var reading = takeReading(slot) ?? RequestReading(nextHead)
         guard reading.bytes.isEmpty else {
             reading.bytes.append(contentsOf: bytes)
             reading.readAt = Clock.monotonicNanoseconds()
@@ -94,7 +97,7 @@ extension EventLoop {
         case .body(let head, let id, let body): return readBody(head, id, body, region, &reading, slot)
         case .discarding(let count):
             let available = min(count, region.count)
-            reading.stage = available == count ? .head(RequestHeadParser()) : .discarding(count - available)
+            reading.stage = available == count ? nextHead : .discarding(count - available)
             return available == 0 && count > 0 ? nil : available
         case .decided(let head, let id, let decision): return apply(decision, head, id, region, &reading, slot)
         case .undecided, .responding: return nil
@@ -170,7 +173,7 @@ extension EventLoop {
         // A client that waits for 100 Continue may send the body all the same, or not: its next byte is ambiguous.
         let isReadable = length == 0 || length <= Self.discardedBodyBytesMax && !head.expectsContinue
         if !isReadable { pendingResponses.setLast(id) }
-        reading.stage = length == 0 || !isReadable ? .head(RequestHeadParser()) : .discarding(length)
+        reading.stage = length == 0 || !isReadable ? nextHead : .discarding(length)
         finish(response, id)
         return head.byteCount
     }
@@ -240,7 +243,7 @@ extension EventLoop {
         let request = HTTPRequest(
             head: head, bytes: bytes, body: UnsafeRawBufferPointer(rebasing: bytes[head.byteCount...].prefix(bodyCount)),
             correlationID: pendingResponses[id]?.measured.correlationID ?? "", isLoopback: isLoopback(head, slot))
-        reading.stage = .head(RequestHeadParser())
+        reading.stage = nextHead
         if let response = delegate.respond(to: request, id) {
             finish(response, id)
         } else {
@@ -254,7 +257,7 @@ extension EventLoop {
 
     func takeReading(_ slot: Int) -> RequestReading? {
         guard !readings.isEmpty, let reading = readings.removeValue(forKey: slot) else { return nil }
-        bufferedBytes -= reading.bytes.count
+        bufferedBytes -= reading.keptBytes
         return reading
     }
 
@@ -275,14 +278,14 @@ extension EventLoop {
         updateReading(slot)
         guard !isBetweenRequests else { return }
         var reading = reading
-        if bufferedBytes + reading.bytes.count > options.bufferedBytesMax {
+        if bufferedBytes + reading.keptBytes > options.bufferedBytesMax {
             guard case .responding(let id) = reading.stage else { return rejectForMemory(reading, slot) }
             // The request is already being carried out: its response is sent, and the connection closes after it.
             delegate.limitReached(.bufferBytes)
             pendingResponses.setLast(id)
             reading.bytes = []
         }
-        bufferedBytes += reading.bytes.count
+        bufferedBytes += reading.keptBytes
         readings[slot] = reading
     }
 

@@ -15,10 +15,12 @@ extension EventLoop {
         /// Whether each connection begins with a header of the PROXY protocol. Not together with `certificates`.
         package let usesProxyProtocol: Bool
         package let clientLimits: ClientLimits
+        /// The largest head of a request in bytes. Above it, the request gets 431.
+        package let headBytesMax: Int
 
         package init(
             bufferedBytesMax: Int, outboxBytesMax: Int, certificates: TLSCertificates?, proxies: TrustedProxies,
-            usesProxyProtocol: Bool, clientLimits: ClientLimits
+            usesProxyProtocol: Bool, clientLimits: ClientLimits, headBytesMax: Int
         ) {
             self.bufferedBytesMax = bufferedBytesMax
             self.outboxBytesMax = outboxBytesMax
@@ -26,6 +28,7 @@ extension EventLoop {
             self.proxies = proxies
             self.usesProxyProtocol = usesProxyProtocol
             self.clientLimits = clientLimits
+            self.headBytesMax = headBytesMax
         }
     }
 }

@@ -62,7 +62,7 @@ import Testing
             server:
               {host: "::1", port: 1, loops: 2, drain_seconds: 3, activity_seconds: 4, behind_proxy: true,
                watchdog_seconds: 5, connections: 6, buffer_bytes: 16777217, outgoing_bytes: 16777218,
-               connections_per_ip: 7, handshakes_per_ip_per_second: 8,
+               connections_per_ip: 7, handshakes_per_ip_per_second: 8, head_bytes: 4097,
                trusted_proxies: [10.0.0.0/8, "::1"], proxy_protocol: true,
                tls: {certificate: c.pem, key: k.pem}}
             apps:
@@ -95,6 +95,7 @@ import Testing
         expected.server.outgoingBytes = 16_777_218
         expected.server.connectionsPerIP = 7
         expected.server.handshakesPerIPPerSecond = 8
+        expected.server.headBytes = 4_097
         expected.server.trustedProxies = ["10.0.0.0/8", "::1"]
         expected.server.proxyProtocol = true
         expected.server.tls = [Settings.TLS(certificate: "c.pem", key: "k.pem")]

@@ -33,7 +33,7 @@ private final class LoopFixture: EventLoopDelegate {
             options: EventLoop.Options(
                 bufferedBytesMax: 1 << 24, outboxBytesMax: 1 << 26, certificates: nil, proxies: .none,
                 usesProxyProtocol: false,
-                clientLimits: ClientLimits(AddressLimits(connectionsMax: 0, handshakesPerSecond: 0))),
+                clientLimits: ClientLimits(AddressLimits(connectionsMax: 0, handshakesPerSecond: 0)), headBytesMax: 16_384),
             clock: { [unowned self] in now })
         turn()  // what a loop does when it begins
     }
