@@ -111,8 +111,8 @@ package struct Settings: Equatable, Sendable {
         package var subscriptionCounts = false
         /// True: connections without TLS are rejected.
         package var tlsOnly = false
-        /// The origins of web pages that may connect, at least one: `*` for every origin, or `scheme://host[:port]`.
-        /// The host may begin with `*.`.
+        /// The origins of web pages that may connect, at least one: `*` for every origin, `scheme://host[:port]`, where the host
+        /// may begin with `*.`, or `file://`.
         package var allowedOrigins = ["*"]
         /// Limits of connections, channels and events.
         package var limits = Limits()

@@ -171,7 +171,7 @@ final class Assembly: Sendable {
                 app: app,
                 authenticator: Authenticator(
                     verifier: verifier, cookies: cookies, sessions: SessionCookies(settings.auth.session),
-                    origins: app.origins),
+                    origins: app.origins, noteMissing: { fleet.noteMissing(setting: $0) }),
                 metricsToken: settings.metrics.token, isCatalogued: { fleet.isCatalogued($0) }, isTimeZone: LocalTime.isKnown,
                 accounts: settings.accounts.isEnabled
                     ? AccountCheck(

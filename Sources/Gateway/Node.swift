@@ -1,4 +1,5 @@
 import FanOut
+import HTTP
 import HTTPAPI
 import Observability
 import Primitives
@@ -126,7 +127,10 @@ final class Node: EventLoopDelegate {
             guard request.isSecure || !app.isTLSOnly else {
                 return rejection(.tlsOnly, "Application only accepts TLS connections: use wss://", version)
             }
-            guard app.origins.allows(request.http.origin) else { return rejection(.notAuthorized, "Origin not allowed", version) }
+            guard app.origins.allows(request.http.origin) else {
+                let explanation = AllowedOrigins.explanation(ofRefusing: request.http.origin).map { ": " + $0 } ?? ""
+                return rejection(.notAuthorized, "Origin not allowed" + explanation, version)
+            }
             guard hub.open(socket, app: app.index) else {
                 metrics.countLimited(.connections)
                 // Clients connect again after `.overCapacity` (4100), but not after `.overQuota` (4004).

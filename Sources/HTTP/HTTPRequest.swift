@@ -24,16 +24,20 @@ package struct HTTPRequest {
     package let correlationID: String
     /// Whether the request comes from this machine, and not through a proxy on this machine.
     package let isLoopback: Bool
+    /// Whether the client uses TLS, with this server or with a trusted proxy in front of it; false if that is not known.
+    package var isSecure: Bool
 
     /// - Parameter bytes: the buffer in which the parser found `head`.
     package init(
-        head: RequestHead, bytes: UnsafeRawBufferPointer, body: UnsafeRawBufferPointer, correlationID: String, isLoopback: Bool
+        head: RequestHead, bytes: UnsafeRawBufferPointer, body: UnsafeRawBufferPointer, correlationID: String, isLoopback: Bool,
+        isSecure: Bool = false
     ) {
         self.head = head
         self.bytes = bytes
         self.body = body
         self.correlationID = correlationID
         self.isLoopback = isLoopback
+        self.isSecure = isSecure
     }
 
     package var method: Method { head.method }

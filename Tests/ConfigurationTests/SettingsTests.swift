@@ -70,7 +70,7 @@ import Testing
               - id: 1001
                 key: 0x1F
                 secrets: [007, d]
-                allowed_origins: [https://a.example, "http://*.b:80"]
+                allowed_origins: [https://a.example/, "http://*.b:80", "file://"]
                 limits:
                   {event_bytes: 1, channels_per_event: 2, name_length: 3, message_bytes: 1025, outbox_bytes: 65537,
                    connections: 4, over_quota_close: 4004, subscriptions: 5, batch_events: 6, presence_members: 7,
@@ -107,7 +107,7 @@ import Testing
         expected.apps[0].subscriptionCounts = true
         expected.apps[0].tlsOnly = true
         expected.apps[1].secrets = ["007", "d"]
-        expected.apps[1].allowedOrigins = ["https://a.example", "http://*.b:80"]
+        expected.apps[1].allowedOrigins = ["https://a.example/", "http://*.b:80", "file://"]
         expected.apps[1].limits.eventBytes = 1
         expected.apps[1].limits.channelsPerEvent = 2
         expected.apps[1].limits.nameLength = 3
