@@ -55,6 +55,9 @@ package struct Settings: Equatable, Sendable {
         package var outgoingBytes = 268_435_456
         /// The largest head of a request in bytes: request line and header fields (4,096–65,536).
         package var headBytes = 16_384
+        /// The path below which a proxy serves the gateway, such as `/ws`; empty: none. It is removed from the paths of
+        /// requests, and signatures of requests count with it and without it.
+        package var pathPrefix = ""
         /// The most open connections of one address (0–1,000,000); the addresses of an IPv6 /64 count as one. 0: no
         /// limit.
         package var connectionsPerIP = 0

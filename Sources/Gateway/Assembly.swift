@@ -154,7 +154,9 @@ final class Assembly: Sendable {
     /// The operators' page; nil if it is off.
     var console: ConsolePage? {
         guard settings.console.isEnabled else { return nil }
-        return ConsolePage(key: settings.apps[settings.fleetAppIndex].key, tileURL: settings.console.tileURL)
+        return ConsolePage(
+            key: settings.apps[settings.fleetAppIndex].key, tileURL: settings.console.tileURL,
+            pathPrefix: settings.server.pathPrefix)
     }
 
     /// The fleet API's router for one loop, with its own keys.
@@ -191,7 +193,7 @@ final class Assembly: Sendable {
             outboxBytesMax: settings.server.outgoingBytes / wakeups.count, certificates: certificates,
             proxies: TrustedProxies(settings.server),
             usesProxyProtocol: settings.server.proxyProtocol, clientLimits: clientLimits,
-            headBytesMax: settings.server.headBytes)
+            headBytesMax: settings.server.headBytes, pathPrefix: settings.server.pathPrefix)
     }
 }
 

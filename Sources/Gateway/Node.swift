@@ -94,7 +94,7 @@ final class Node: EventLoopDelegate {
         wakeup = assembly.wakeups[index]
         router = Router(
             apps: apps, metricsToken: assembly.settings.metrics.token, fleet: try assembly.makeFleetRouter(apps),
-            console: assembly.console,
+            console: assembly.console, pathPrefix: assembly.settings.server.pathPrefix,
             replayGuard: assembly.replayGuard)
         loop = try EventLoop(
             index: index, delegate: self, wakeup: assembly.wakeups[index], budget: budget, metrics: loopMetrics,

@@ -94,6 +94,8 @@ package struct HTTPRequest {
     package var authorization: String? { field(.authorization) }
     /// The `Origin` header: the origin of the web page for which a browser sent the request.
     package var origin: String? { field(.origin) }
+    /// Whether a browser asks what a web page of another origin may send (the CORS protocol of the Fetch standard).
+    package var isPreflight: Bool { method == .options && head[.origin] != nil }
 }
 
 /// The parameters of a query, not decoded.

@@ -110,15 +110,18 @@ extension EventLoop {
         _ head: RequestHead, _ region: UnsafeMutableRawBufferPointer, _ reading: inout RequestReading, _ slot: Int
     ) -> Int? {
         deadlines.cancel(slot, &connections)  // The head arrived in time; `keep` sets the next deadline.
-        let request = HTTPRequest(
-            head: head, bytes: UnsafeRawBufferPointer(region), body: UnsafeRawBufferPointer(start: nil, count: 0),
-            // An upgrade needs none, unless it is refused.
-            correlationID: head.isWebSocketUpgrade ? "" : correlationIDs.id(of: head, in: UnsafeRawBufferPointer(region)),
-            isLoopback: isLoopback(head, slot))
+        var head = head
+        head.removePathPrefix(options.pathPrefix, from: UnsafeRawBufferPointer(region))
         if head.isWebSocketUpgrade {
-            upgrade(request, slot)
-            return head.byteCount
+            let request = self.request(head, UnsafeRawBufferPointer(region), slot)
+            if delegate.opensWebSocket(request) {
+                upgrade(request, slot)
+                return head.byteCount
+            }
         }
+        let request = self.request(
+            head, UnsafeRawBufferPointer(region), correlationID: correlationIDs.id(of: head, in: UnsafeRawBufferPointer(region)),
+            slot)
         let id = pendingResponses.add(
             PendingResponses.PendingResponse(
                 slot: slot, withoutBody: head.method == .head, isHTTP11: head.isHTTP11,
@@ -143,6 +146,12 @@ extension EventLoop {
             connections[slot].awaitsResponse = true
             return nil
         case .readBody(let bytesMax):
+            if !head.hasNoBody, let coding = head[.contentEncoding], !region.isIdentity(coding) {
+                let request = self.request(head, UnsafeRawBufferPointer(region), slot)
+                delegate.abandoned(id)
+                let refusal = delegate.errorResponse(415, "Unsupported Content-Encoding: send the body as it is", to: request)
+                return respondEarly(refusal.adding(["Accept-Encoding": "identity"]), head, id, &reading, slot)
+            }
             switch head.bodyFraming {
             case .none: return readBody(head, id, .length(0), region, &reading, slot)
             case .length(let length) where length > bytesMax:
@@ -193,14 +202,13 @@ extension EventLoop {
         case .accepted(let text) where head.method == .get && head.isHTTP11 && head.hasNoBody:
             let client = client(of: request, slot)
             guard admitForwarded(client, slot) else {
-                return respondLast(.text(429, "Too many connections from your address: try again later"), request, slot)
+                return respondLast(429, "Too many connections from your address: try again later", request, slot)
             }
             openWebSocket(slot, request, client, accept: Base64.text(SHA1.digest(of: text)))
         case .accepted, .unsupportedVersion:
             let text = "Upgrade required: send GET with Upgrade: websocket and Sec-WebSocket-Version: 13"
-            respondLast(.text(426, text, headers: ["Upgrade": "websocket", "Sec-WebSocket-Version": "13"]), request, slot)
-        case .invalidKey:
-            respondLast(.text(400, "Invalid Sec-WebSocket-Key: expected 16 bytes in base64"), request, slot)
+            respondLast(426, text, headers: ["Upgrade": "websocket", "Sec-WebSocket-Version": "13"], request, slot)
+        case .invalidKey: respondLast(400, "Invalid Sec-WebSocket-Key: expected 16 bytes in base64", request, slot)
         }
     }
 
@@ -306,5 +314,13 @@ extension EventLoop {
     ///   arrives: otherwise a client could send one forever.
     private func setDeadline(_ kind: Deadlines.Kind, _ slot: Int, restarts: Bool) {
         if restarts || connections[slot].deadline.kind != kind { deadlines.set(kind, slot, &connections) }
+    }
+}
+
+extension UnsafeMutableRawBufferPointer {
+    /// Whether the value of `Content-Encoding` says that the body is not encoded (RFC 9110 section 8.4).
+    fileprivate func isIdentity(_ coding: ByteRange) -> Bool {
+        let value = UnsafeRawBufferPointer(self)[coding]
+        return value.isEmpty || value.equalsIgnoringCase("identity")
     }
 }

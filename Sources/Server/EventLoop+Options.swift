@@ -17,10 +17,12 @@ extension EventLoop {
         package let clientLimits: ClientLimits
         /// The largest head of a request in bytes. Above it, the request gets 431.
         package let headBytesMax: Int
+        /// What is removed from the paths of requests: begins with a slash; empty: nothing.
+        package let pathPrefix: [UInt8]
 
         package init(
             bufferedBytesMax: Int, outboxBytesMax: Int, certificates: TLSCertificates?, proxies: TrustedProxies,
-            usesProxyProtocol: Bool, clientLimits: ClientLimits, headBytesMax: Int
+            usesProxyProtocol: Bool, clientLimits: ClientLimits, headBytesMax: Int, pathPrefix: String = ""
         ) {
             self.bufferedBytesMax = bufferedBytesMax
             self.outboxBytesMax = outboxBytesMax
@@ -29,6 +31,7 @@ extension EventLoop {
             self.usesProxyProtocol = usesProxyProtocol
             self.clientLimits = clientLimits
             self.headBytesMax = headBytesMax
+            self.pathPrefix = Array(pathPrefix.utf8)
         }
     }
 }

@@ -21,6 +21,10 @@ import Testing
         Case("server:\n  port:", "c.yaml:2: server.port: expected an integer from 0 to 65535, found nothing"),
         Case("server:\n  port: [1]", "c.yaml:2: server.port: expected an integer from 0 to 65535, found a list"),
         Case("server: {host: \"a\\nb\"}", "c.yaml:1: server.host: expected an IP address or a host name, found \"a\\nb\""),
+        Case(
+            "server: {path_prefix: ws}",
+            "c.yaml:1: server.path_prefix: expected a path such as /ws or /realtime/v1, without a slash at the end, or \"\", "
+                + "found \"ws\""),
         Case("server: {host: {}}", "c.yaml:1: server.host: expected an IP address or a host name, found a map"),
         Case(
             "metrics: {prefix: 9}",

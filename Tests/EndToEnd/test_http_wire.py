@@ -210,6 +210,63 @@ def test_L11_the_largest_head_is_configured(start_gateway, closing, size):
         assert peer.read_response().status == status
 
 
+@pytest.mark.parametrize("path", ["/healthz", "/readyz"])
+def test_options_of_health_are_204(wire, control_client, path):
+    wire = wire()
+    wire.send(request("OPTIONS", path) + HEALTH)
+    response = wire.read_response()
+    assert (response.status, response.headers["allow"]) == (204, "GET, HEAD, OPTIONS")
+    assert wire.read_response().status == 200
+
+
+@pytest.mark.parametrize("fields", [
+    ["Connection: upgrade"], ["Connection: upgrade", "Upgrade: "], ["Connection: upgrade", "Upgrade: close"],
+    ["Connection: upgrade", "Upgrade: websocket"],
+    ["Connection: upgrade", "Upgrade: websocket", "Sec-WebSocket-Version: 13", "Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ=="]])
+def test_upgrade_is_ignored_outside_app(wire, subscriber, api, channel, fields):
+    """Some proxies add it to each request (RFC 9110 section 7.8)."""
+    wire, body = wire(), event_body(channel, "event", "{}")
+    wire.send(request("POST", signed_target(FIRST, "POST", EVENTS, body), body, headers=fields)
+              + request("GET", "/healthz", headers=fields) + request("GET", "/nowhere", headers=fields) + HEALTH)
+    assert [wire.read_response().status for _ in range(4)] == [200, 200, 404, 200]
+    subscriber.expect("event")
+
+
+@pytest.mark.parametrize("coding, status", [("gzip", 415), ("br", 415), ("x, identity", 415), ("identity", 200), ("Identity", 200), ("", 200)])
+@pytest.mark.parametrize("chunked", [False, True])
+def test_L6_bodies_with_a_content_encoding_are_415(wire, control_client, channel, coding, status, chunked):
+    wire, body = wire(), event_body(channel, "event", "{}")
+    target, fields = signed_target(FIRST, "POST", EVENTS, body), [f"Content-Encoding: {coding}"]
+    if chunked:
+        wire.send(request("POST", target, headers=fields + ["Transfer-Encoding: chunked"], length=False)
+                  + b"%x\r\n%b\r\n0\r\n\r\n" % (len(body), body))
+    else:
+        wire.send(request("POST", target, body, headers=fields) + HEALTH)
+    response = wire.read_response()
+    assert response.status == status, response
+    if status == 415:
+        assert response.headers["accept-encoding"] == "identity" and b"Content-Encoding" in response.body
+    if not chunked:
+        assert wire.read_response().status == 200, "the connection goes on"
+
+
+def test_B3_a_byte_order_mark_is_ignored(api, subscriber, channel):
+    mark = b"\xef\xbb\xbf"
+    assert api.post(mark + event_body(channel, "event", "{}")).status == 200
+    subscriber.expect("event")
+    assert api.post(mark + mark + event_body(channel)).status == 400
+
+
+def test_texts_quote_no_control_characters(wire, control_client):
+    """Backends write these texts to their logs."""
+    for path in ("/x%1b%5b31m%0aforged", "/apps/%1b%0a/events", "/console/%1b"):
+        peer = wire()
+        peer.send(request("GET", path))
+        response = peer.read_response()
+        assert response.status == 404 and b"\x1b" not in response.body and response.body.count(b"\n") == 1, response
+        assert b"\\u{1b}" in response.body
+
+
 @pytest.mark.parametrize("size", [3000, 9000, 20_000, 200_000])
 def test_L11_long_targets_are_rejected(wire, control_client, size):
     wire = wire()

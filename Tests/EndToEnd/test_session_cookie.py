@@ -164,6 +164,18 @@ def test_each_cookie_of_a_name_is_tried(fleet, order):
     assert unassign(fleet, order, "; ".join([f"{NAME}=x"] * 4 + [f"{NAME}={good}"])) == 401, "four are tried"
 
 
+def test_requests_with_tls_accept_cookies_of_secure_pages_only(start_gateway, closing):
+    """Behind a proxy that terminates TLS. Who controls the network can serve http:// pages of the host."""
+    gateway = start_gateway(server={"behind_proxy": True, "trusted_proxies": ["127.0.0.1"]}, **SETTINGS)
+    caller = closing(Caller(gateway))
+    for scheme, origin, status in [("https", "http://fleet.example.com", 401), ("https", "https://fleet.example.com", 404),
+                                   ("https", "https://fleet.example.com:443", 404), ("http", "http://fleet.example.com", 404),
+                                   ("https", "http://fleet.example.com:443", 401)]:
+        response = caller.request("GET", "/api/admin/orders/none", headers={
+            "Cookie": f"{NAME}={v4_cookie()}", "Origin": origin, "Host": "fleet.example.com", "X-Forwarded-Proto": scheme})
+        assert response.status == status, (scheme, origin, response)
+
+
 def test_a_stale_cookie_of_the_other_name_does_not_hide_the_good_one(fleet, order):
     assert unassign(fleet, order, f"{NAME}=stale; __Secure-{NAME}={v4_cookie()}") == 200
 

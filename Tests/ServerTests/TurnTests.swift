@@ -116,8 +116,9 @@ private final class LoopFixture: EventLoopDelegate {
     func endpoint(of request: HTTPRequest) -> Int { 0 }
     func respond(to request: HTTPRequest, _ id: RequestID) -> HTTPResponse? { nil }
     func abandoned(_ id: RequestID) {}
-    func errorResponse(_ status: Int, _ text: String, rawPath: UnsafeRawBufferPointer) -> HTTPResponse { .text(status, text) }
-    func limitReached(_ limit: Limit) {}
+    func errorResponse(_ status: Int, _ text: String, to request: HTTPRequest) -> HTTPResponse { .text(status, text) }
+    func opensWebSocket(_ request: HTTPRequest) -> Bool { true }
+    func limitReached(_ limit: Limit) { limits.append(limit) }
     func accepted(_ connection: Listener.AcceptedSocket) {}
     func ticked() { performedAtTick = performed }
     func drained() {}

@@ -75,13 +75,7 @@ package struct FleetRouter {
         head request: HTTPRequest, _ target: FleetTarget, _ envelope: Envelope?, now: Int64
     ) throws(APIError) -> Routing {
         let (path, group, endpoints) = (target.path, target.group, target.endpoints)
-        if let group, group.isOff { throw Router.unknown(request) }
-        if request.method == .options, request.origin != nil {
-            guard app.origins.allows(request.origin) else {
-                throw APIError(403, "This origin may not call this application: see allowed_origins")
-            }
-            return .respond(CORS.preflight)
-        }
+        if target.isOff { throw Router.unknown(request) }
         let sender: Identity
         switch try authenticate(request, path, endpoints, now: now) {
         case .needsKey(let key): return .needsKey(key)
@@ -279,6 +273,9 @@ struct FleetTarget {
     let endpoints: [Endpoint]
 
     var pattern: EndpointPattern { endpoints.first?.pattern ?? .other }
+
+    /// Whether the feature of the path is off: nobody gets another response than 404.
+    var isOff: Bool { group?.isOff == true }
 }
 
 /// An authenticated request to an endpoint of the fleet's API.
