@@ -102,4 +102,22 @@ extension EventLoop {
         request.isSecure = isSecure(request, slot)
         return request
     }
+
+    // MARK: What follows a last response
+
+    /// The most bytes that a peer may send behind its last response, or behind our close frame. They are received and
+    /// discarded, so that the response reaches a peer that reads only when it has sent all, but that is work for each byte.
+    private static let discardedBytesMax = 262_144
+
+    /// Counts what a peer sends that is discarded, and resets the connection above the limit. In units of 16 bytes, because
+    /// receiving a single byte is work, too.
+    /// - Returns: whether the connection goes on.
+    func discard(_ count: Int, _ slot: Int) -> Bool {
+        let units = Int(connections[slot].discardedUnits) + (count + 15) / 16
+        connections[slot].discardedUnits = UInt16(clamping: units)
+        guard units * 16 > Self.discardedBytesMax else { return true }
+        delegate.limitReached(.discardedBytes)
+        drop(slot)
+        return false
+    }
 }

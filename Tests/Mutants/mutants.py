@@ -210,6 +210,8 @@ MUTANTS = [
            "            positions[last.key] = next\n", "", "SubjectLimitsTests"),
 
     # Server
+    Mutant("discarded-bytes", "Server/EventLoop+LastResponses.swift", "a refused peer may send as much as it likes",
+           "guard units * 16 > Self.discardedBytesMax", "guard units < 0", "TurnTests"),
     Mutant("outbox-end", "Server/Outbox.swift", "a chunk that is sent to its end is not removed",
            "offset >= chunks[head].count {", "offset > chunks[head].count {", "OutboxTests"),
     Mutant("agenda-share", "Server/Agenda.swift", "in a long turn some kinds of work get no time at all",

@@ -13,7 +13,7 @@ import Testing
                 "fleet_queries_per_second", "fleet_queries_waiting", "idempotency_keys", "devices", "receipts",
                 "delivery_updates", "connections", "open_days", "booking_customers", "followed_jobs", "booking_jobs",
                 "store_reader_queue", "token_keys_queue", "channel_queries_queue", "store_seconds", "cluster_partition",
-                "head_bytes", "body_bytes", "request_seconds",
+                "head_bytes", "body_bytes", "discarded_bytes", "request_seconds",
             ])
     }
 
