@@ -171,7 +171,7 @@ package struct Router {
     /// Permits requests with the metrics token, or with a JWT or session cookie of role admin or ops. If no metrics token
     /// is configured, also permits requests from this machine.
     private func metrics(_ request: HTTPRequest, _ now: Int64) throws(APIError) -> Routing {
-        if metricsToken.isEmpty, request.isLoopback { return .route(RoutedRequest(.metrics)) }
+        if metricsToken.isEmpty, request.isOfThisMachine { return .route(RoutedRequest(.metrics)) }
         if let authorization = request.authorization, !metricsToken.isEmpty,
             ConstantTime.equal(authorization, "Bearer " + metricsToken)
         {
@@ -179,7 +179,10 @@ package struct Router {
         }
         if let routing = try fleet.metrics(request, now: now) { return routing }
         guard !metricsToken.isEmpty else {
-            throw APIError(403, "Metrics require a JWT of role admin or ops, or metrics.token to be set")
+            throw APIError(
+                403,
+                "Metrics require a JWT of role admin or ops, or metrics.token to be set; without it, only requests from this "
+                    + "machine to localhost, 127.0.0.1 or [::1] need none")
         }
         throw APIError(
             401, "Expected Authorization: Bearer and the value of metrics.token, or Bearer and a JWT of role admin or ops",
@@ -204,3 +207,12 @@ extension FixedTarget {
     fileprivate var isLiveness: Bool { if case .path(.liveness) = self { true } else { false } }
 }
 
+extension HTTPRequest {
+    /// Whether a program on this machine has sent the request, and not a browser for a page of somebody else: that has an
+    /// `Origin` or, if it believes the page to be of this server because the page's name leads to this machine (DNS rebinding),
+    /// another `Host`.
+    var isOfThisMachine: Bool {
+        guard isLoopback, origin == nil, let host = rawField(.host) else { return false }
+        return HostAndPort(Array(host)[...])?.isLoopback == true
+    }
+}

@@ -188,7 +188,10 @@ import Testing
     @Test func servesMetricsOnlyToThisMachineIfNoTokenIsConfigured() {
         let call = Call.get("/metrics")
         #expect(reply(call, isLoopback: true) == .metrics)
-        let expected = refused(403, "Metrics require a JWT of role admin or ops, or metrics.token to be set")
+        let expected = refused(
+            403,
+            "Metrics require a JWT of role admin or ops, or metrics.token to be set; without it, only requests from this machine "
+                + "to localhost, 127.0.0.1 or [::1] need none")
         for authorization in [nil, "", "Bearer", "Bearer ", "Bearer token"] {
             #expect(reply(call, authorization: authorization, isLoopback: false) == expected)
         }

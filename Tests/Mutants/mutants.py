@@ -206,6 +206,10 @@ MUTANTS = [
            "origins.lists(explicitly: origin)", "origins.allows(origin)", "AuthenticatorTests"),
     Mutant("planted-cookie", "HTTPAPI/Fleet/Authenticator.swift", "a cookie that anybody can plant replaces a guarded one",
            "case .identity?, .needsKey?, .withoutRole?: return guarded", "case .needsKey?: return guarded", "CookieOrderTests"),
+    Mutant("figures-of-a-page", "HTTPAPI/Router.swift", "a web page may read the figures on the loopback",
+           "guard isLoopback, origin == nil, let host", "guard isLoopback, let host", "FleetOpsTests"),
+    Mutant("rebound-name", "HTTPAPI/Router.swift", "a page that rebinds its name to this machine reads the figures",
+           "return HostAndPort(Array(host)[...])?.isLoopback == true", "return !host.isEmpty", "FleetOpsTests"),
     Mutant("moved-subject", "HTTPAPI/Fleet/SubjectLimits.swift", "a moved subject is not found at its new place",
            "            positions[last.key] = next\n", "", "SubjectLimitsTests"),
 

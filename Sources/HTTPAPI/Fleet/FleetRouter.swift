@@ -259,7 +259,7 @@ package struct FleetRouter {
         if let authorization = request.authorization {
             return !metricsToken.isEmpty && ConstantTime.equal(authorization, "Bearer " + metricsToken)
         }
-        return metricsToken.isEmpty && request.isLoopback && request.field(.cookie) == nil && request.origin == nil
+        return metricsToken.isEmpty && request.isOfThisMachine && request.field(.cookie) == nil
             && path.count > 2 && (path[2] == "stats" || path[2] == "push")
     }
 }
