@@ -63,7 +63,7 @@ let package = Package(
         module("Primitives"),
         module("Addresses", ["Primitives"]),
         module("JSON", ["Primitives"]),
-        module("HTTP", ["Primitives"]),
+        module("HTTP", ["Addresses", "Primitives"]),
         module("HTTP1", ["HTTP", "Primitives"]),
         module("WebSocketFraming"),
         module("PusherProtocol", ["JSON", "Primitives", "WebSocketFraming"]),

@@ -18,6 +18,8 @@ extension Settings {
             $0.integer("connections", into: &server.connections, 1...1_000_000)
             $0.integer("buffer_bytes", into: &server.bufferBytes, 16_777_216...1_099_511_627_776)
             $0.integer("outgoing_bytes", into: &server.outgoingBytes, 16_777_216...1_099_511_627_776)
+            $0.integer("head_bytes", into: &server.headBytes, 4_096...65_536)
+            $0.text("path_prefix", into: &server.pathPrefix, .pathPrefix)
             $0.integer("connections_per_ip", into: &server.connectionsPerIP, 0...1_000_000)
             $0.integer("handshakes_per_ip_per_second", into: &server.handshakesPerIPPerSecond, 0...100_000)
             $0.flag("behind_proxy", into: &server.behindProxy)

@@ -53,6 +53,11 @@ package struct Settings: Equatable, Sendable {
         /// The most bytes that wait for clients that take them slowly: events, and responses to requests, over all
         /// connections (16 MiB–1 TiB). It is divided among the loops, and a loop's share bounds each outbox, too.
         package var outgoingBytes = 268_435_456
+        /// The largest head of a request in bytes: request line and header fields (4,096–65,536).
+        package var headBytes = 16_384
+        /// The path below which a proxy serves the gateway, such as `/ws`; empty: none. It is removed from the paths of
+        /// requests, and signatures of requests count with it and without it.
+        package var pathPrefix = ""
         /// The most open connections of one address (0–1,000,000); the addresses of an IPv6 /64 count as one. 0: no
         /// limit.
         package var connectionsPerIP = 0
@@ -109,8 +114,8 @@ package struct Settings: Equatable, Sendable {
         package var subscriptionCounts = false
         /// True: connections without TLS are rejected.
         package var tlsOnly = false
-        /// The origins of web pages that may connect, at least one: `*` for every origin, or `scheme://host[:port]`.
-        /// The host may begin with `*.`.
+        /// The origins of web pages that may connect, at least one: `*` for every origin, `scheme://host[:port]`, where the host
+        /// may begin with `*.`, or `file://`.
         package var allowedOrigins = ["*"]
         /// Limits of connections, channels and events.
         package var limits = Limits()

@@ -45,9 +45,21 @@ extension StringRule {
         (1...64).contains($0.utf8.count) && $0.utf8.allSatisfy(\.isNameByte)
     }
 
-    /// Rejects a path and a trailing slash. Browsers send neither in `Origin`, so such an entry would never match.
-    static let origin = StringRule("\"*\" or an origin such as https://example.com:8443 or https://*.example.com") {
-        $0 == "*" || isOrigin($0)
+    /// Rejects a path, which no `Origin` has, and `null`, which anybody's page can have.
+    static let origin = StringRule(
+        "\"*\", \"file://\" or an origin such as https://example.com:8443 or https://*.example.com; not \"null\", because every "
+            + "sandboxed page and local file has that origin"
+    ) { $0 == "*" || $0 == "file://" || isOrigin($0) }
+
+    /// The characters need no escapes in a path, and no parser takes such a prefix for something else. Dot segments are none.
+    static let pathPrefix = StringRule("a path such as /ws or /realtime/v1, without a slash at the end, or \"\"") { text in
+        let segments = text.utf8.split(separator: UInt8(ascii: "/"), omittingEmptySubsequences: false)
+        return text.isEmpty
+            || text.utf8.count <= 100 && segments.count > 1 && segments[0].isEmpty
+                && segments.dropFirst().allSatisfy { segment in
+                    !segment.isEmpty && segment.first != UInt8(ascii: ".")
+                        && segment.allSatisfy { $0.isNameByte || $0 == UInt8(ascii: ".") || $0 == UInt8(ascii: "~") }
+                }
     }
 
     /// Scheme, host and port become a source of the page's content security policy, so a URL needs no escaping there.
@@ -73,9 +85,10 @@ extension StringRule {
 }
 
 extension StringRule {
-    /// `scheme://host[:port]`, where the host may begin with `*.`, or be an IPv6 address in brackets.
+    /// `scheme://host[:port]`, where the host may begin with `*.`, or be an IPv6 address in brackets. A slash at the end is
+    /// ignored when origins are compared.
     private static func isOrigin(_ text: String) -> Bool {
-        let form = /[A-Za-z][A-Za-z0-9+.\-]*:\/\/(?:(?:\*\.)?[\w\-]+(?:\.[\w\-]+)*|\[[0-9A-Fa-f:.]+\])(?::([1-9][0-9]{0,4}))?/
+        let form = /[A-Za-z][A-Za-z0-9+.\-]*:\/\/(?:(?:\*\.)?[\w\-]+(?:\.[\w\-]+)*|\[[0-9A-Fa-f:.]+\])(?::([1-9][0-9]{0,4}))?\/?/
             .asciiOnlyCharacterClasses()
         guard text.utf8.count <= 300, let match = text.wholeMatch(of: form) else { return false }
         return match.1.flatMap { Int($0) } ?? 0 <= 65_535

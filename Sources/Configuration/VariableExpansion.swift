@@ -2,7 +2,7 @@
 /// configuration file.
 ///
 /// `${NAME}` anywhere in a value is replaced by the environment variable NAME; `$${` is a literal `${`. A value that is
-/// `file:PATH` as a whole is replaced by the content of the file PATH. The result is not expanded again, so a secret
+/// `file:PATH` as a whole is replaced by the content of the file PATH, but `file://` is an origin. The result is not expanded again, so a secret
 /// may contain `${`.
 struct VariableExpansion {
     /// All environment variables.
@@ -19,7 +19,7 @@ struct VariableExpansion {
 
     /// Expands a value as written in the configuration.
     func resolve(_ written: String) throws(Failure) -> String {
-        guard written.hasPrefix("file:") else { return try expand(written) }
+        guard written.hasPrefix("file:"), written != "file://" else { return try expand(written) }
         let name = try expand(String(written.dropFirst("file:".count)))
         guard !name.isEmpty else { throw Failure(reason: "expected a path after file:") }
         let path = resolvePath(name)

@@ -10,7 +10,8 @@ package struct ConsolePage: Sendable {
     /// - Parameters:
     ///   - key: that of the fleet's application, to which the page connects.
     ///   - tileURL: the map's tiles, with `{z}`, `{x}` and `{y}`; empty: the map has none.
-    package init(key: String, tileURL: String) {
+    ///   - pathPrefix: the path below which browsers reach the gateway; empty: none.
+    package init(key: String, tileURL: String, pathPrefix: String = "") {
         let headers = Self.headers(tileOrigin: Self.origin(of: tileURL))
         var files: [String: HTTPResponse] = [:]
         for file in UnsafeBufferPointer(start: console_files, count: console_file_count) {
@@ -24,8 +25,15 @@ package struct ConsolePage: Sendable {
             $0.member("tileUrl", tileURL.isEmpty ? nil : tileURL)
         }
         files["config.json"] = HTTPResponse(200, contentType: "application/json", body: json.bytes, headers: headers)
-        files[""] = files.removeValue(forKey: "console.html")
+        files[""] = files.removeValue(forKey: "console.html").map { Self.page($0, below: pathPrefix, headers) }
         self.files = files
+    }
+
+    /// The page with the prefix in front of the paths of its files. These are absolute, because the page is at `/console` and
+    /// `/console/`.
+    private static func page(_ page: HTTPResponse, below pathPrefix: String, _ headers: HTTPHeaders) -> HTTPResponse {
+        let text = String(decoding: page.body, as: UTF8.self).replacing("=\"/console/", with: "=\"\(pathPrefix)/console/")
+        return HTTPResponse(page.status, contentType: page.contentType, body: text.utf8, headers: headers)
     }
 
     /// The names of the files below `/console/`; the empty name is that of the page itself.

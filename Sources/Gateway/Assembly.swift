@@ -170,7 +170,9 @@ final class Assembly: Sendable {
     /// The operators' page; nil if it is off.
     var console: ConsolePage? {
         guard settings.console.isEnabled else { return nil }
-        return ConsolePage(key: settings.apps[settings.fleetAppIndex].key, tileURL: settings.console.tileURL)
+        return ConsolePage(
+            key: settings.apps[settings.fleetAppIndex].key, tileURL: settings.console.tileURL,
+            pathPrefix: settings.server.pathPrefix)
     }
 
     /// The fleet API's router for one loop, with its own keys.
@@ -189,7 +191,7 @@ final class Assembly: Sendable {
                 app: app,
                 authenticator: Authenticator(
                     verifier: verifier, cookies: cookies, sessions: SessionCookies(settings.auth.session),
-                    origins: app.origins, lookUp: lookUp),
+                    origins: app.origins, lookUp: lookUp, noteMissing: { fleet.noteMissing(setting: $0) }),
                 metricsToken: settings.metrics.token, isCatalogued: { fleet.isCatalogued($0) }, isTimeZone: LocalTime.isKnown,
                 accounts: settings.accounts.isEnabled
                     ? AccountCheck(
@@ -208,7 +210,8 @@ final class Assembly: Sendable {
             bufferedBytesMax: settings.server.bufferBytes / wakeups.count,
             outboxBytesMax: settings.server.outgoingBytes / wakeups.count, certificates: certificates,
             proxies: TrustedProxies(settings.server),
-            usesProxyProtocol: settings.server.proxyProtocol, clientLimits: clientLimits)
+            usesProxyProtocol: settings.server.proxyProtocol, clientLimits: clientLimits,
+            headBytesMax: settings.server.headBytes, pathPrefix: settings.server.pathPrefix)
     }
 }
 

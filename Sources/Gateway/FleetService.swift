@@ -46,6 +46,8 @@ final class FleetService: Sendable {
     /// Requests that took long.
     let slowRequests: RateLimitedLog
 
+    /// Requests that could not be judged, because the configuration lacks a key.
+    private let missingSettings: RateLimitedLog
     private let refusedTransitions: RateLimitedLog
     /// Queries that the store could not answer.
     private let unreadableStore: RateLimitedLog
@@ -87,6 +89,7 @@ final class FleetService: Sendable {
         self.pushService = pushService
         refusedRequests = RateLimitedLog(log, .info, "request_refused")
         slowRequests = RateLimitedLog(log, .warning, "slow_request")
+        missingSettings = RateLimitedLog(log, .error, "setting_missing")
         refusedTransitions = RateLimitedLog(log, .warning, "transition_refused")
         let unreadableStore = RateLimitedLog(log, .error, "store_unreadable")
         self.unreadableStore = unreadableStore
@@ -237,10 +240,18 @@ final class FleetService: Sendable {
         return wait
     }
 
+    /// Logs that a request could not be judged, because the configuration lacks a key.
+    func noteMissing(setting: String) {
+        missingSettings.write {
+            ["setting": .text(setting), "hint": "requests with such tokens get 503 until the setting is there"]
+        }
+    }
+
     /// Logs how many lines were left out in the last second, and does what time makes due for trips. Call it once a
     /// second.
     func ticked() {
         refusedRequests.flush()
+        missingSettings.flush()
         slowRequests.flush()
         unreadableStore.flush()
         counters.tick(now: Clock.unixMilliseconds())

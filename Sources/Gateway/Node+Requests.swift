@@ -31,7 +31,9 @@ extension Node {
     }
 
     func decide(on request: HTTPRequest, _ id: RequestID) -> (decision: HeadDecision, endpoint: Int, actor: String?) {
-        let (routing, endpoint) = mayGoOn() ? route(request) : (.respond(Self.notAlive), router.pattern(of: request))
+        // What a page may send does not depend on the node's state; without it the page could not read the 503.
+        let (routing, endpoint) =
+            request.isPreflight || mayGoOn() ? route(request) : (.respond(Self.notAlive), router.pattern(of: request))
         let pending = PendingRequest(
             envelope: router.envelope(of: request)?.at(Clock.unixMilliseconds()),
             crossOriginHeaders: router.crossOriginHeaders(for: request))
@@ -39,6 +41,8 @@ extension Node {
     }
 
     func endpoint(of request: HTTPRequest) -> Int { router.pattern(of: request).index }
+
+    func opensWebSocket(_ request: HTTPRequest) -> Bool { router.opensWebSocket(request) }
 
     private func decide(
         _ routing: Routing, _ request: HTTPRequest, _ id: RequestID, _ pending: PendingRequest
@@ -70,9 +74,10 @@ extension Node {
     }
 
     func respond(to request: HTTPRequest, _ id: RequestID) -> HTTPResponse? {
-        guard let pending = waiting.removeValue(forKey: id), let route = pending.route else {
+        guard var pending = waiting.removeValue(forKey: id), let route = pending.route else {
             preconditionFailure("a request is complete whose head was not routed")
         }
+        pending.route = nil  // It has a copy of the head, which may be long.
         guard mayGoOn() else { return finish(Self.notAlive, pending, request) }
         guard let response = perform(router.action(of: route, request: request), pending, id) else { return nil }
         return finish(fitting(response, to: id, pending), pending, request)
@@ -83,9 +88,10 @@ extension Node {
         undecidedAuthorizations[id] = nil
     }
 
-    func errorResponse(_ status: Int, _ text: String, rawPath: UnsafeRawBufferPointer) -> HTTPResponse {
-        let envelope = Envelope(rawPath: rawPath)?.at(Clock.unixMilliseconds())
-        let headers: HTTPHeaders = status == 503 ? ["Retry-After": "1"] : [:]
+    func errorResponse(_ status: Int, _ text: String, to request: HTTPRequest) -> HTTPResponse {
+        let envelope = router.envelope(of: request)?.at(Clock.unixMilliseconds())
+        var headers = router.crossOriginHeaders(for: request)
+        if status == 503 { headers["Retry-After"] = "1" }
         return envelope?.error(status, text, headers: headers) ?? .text(status, text, headers: headers)
     }
 

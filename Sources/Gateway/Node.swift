@@ -1,4 +1,5 @@
 import FanOut
+import HTTP
 import HTTPAPI
 import Observability
 import Primitives
@@ -93,7 +94,7 @@ final class Node: EventLoopDelegate {
         wakeup = assembly.wakeups[index]
         router = Router(
             apps: apps, metricsToken: assembly.settings.metrics.token, fleet: try assembly.makeFleetRouter(apps),
-            console: assembly.console,
+            console: assembly.console, pathPrefix: assembly.settings.server.pathPrefix,
             replayGuard: assembly.replayGuard)
         loop = try EventLoop(
             index: index, delegate: self, wakeup: assembly.wakeups[index], budget: budget, metrics: loopMetrics,
@@ -120,13 +121,16 @@ final class Node: EventLoopDelegate {
         case .refused(let code, let reason, let version): return rejection(code, reason, version)
         case .app(let key, let version):
             guard let app = apps.withKey(key) else {
-                return rejection(.unknownApp, "App key \(key.clipped) does not exist", version)
+                return rejection(.unknownApp, "App key \(key.clipped.terminalEscaped) does not exist", version)
             }
             guard app.isEnabled else { return rejection(.disabledApp, "Application is disabled", version) }
             guard request.isSecure || !app.isTLSOnly else {
                 return rejection(.tlsOnly, "Application only accepts TLS connections: use wss://", version)
             }
-            guard app.origins.allows(request.http.origin) else { return rejection(.notAuthorized, "Origin not allowed", version) }
+            guard app.origins.allows(request.http.origin) else {
+                let explanation = AllowedOrigins.explanation(ofRefusing: request.http.origin).map { ": " + $0 } ?? ""
+                return rejection(.notAuthorized, "Origin not allowed" + explanation, version)
+            }
             guard hub.open(socket, app: app.index) else {
                 metrics.countLimited(.connections)
                 // Clients connect again after `.overCapacity` (4100), but not after `.overQuota` (4004).

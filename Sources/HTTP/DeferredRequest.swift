@@ -5,12 +5,14 @@ package struct DeferredRequest: Sendable {
     private let bytes: [UInt8]
     private let correlationID: String
     private let isLoopback: Bool
+    private let isSecure: Bool
 
     package init(_ request: HTTPRequest) {
         head = request.head
         bytes = Array(request.bytes.prefix(request.head.byteCount))
         correlationID = request.correlationID
         isLoopback = request.isLoopback
+        isSecure = request.isSecure
     }
 
     /// Calls `use` with the request. The request is valid only within the call.
@@ -19,7 +21,10 @@ package struct DeferredRequest: Sendable {
         body: UnsafeRawBufferPointer = UnsafeRawBufferPointer(start: nil, count: 0), _ use: (HTTPRequest) -> Result
     ) -> Result {
         bytes.withUnsafeBytes { bytes in
-            use(HTTPRequest(head: head, bytes: bytes, body: body, correlationID: correlationID, isLoopback: isLoopback))
+            use(
+                HTTPRequest(
+                    head: head, bytes: bytes, body: body, correlationID: correlationID, isLoopback: isLoopback, isSecure: isSecure
+                ))
         }
     }
 }

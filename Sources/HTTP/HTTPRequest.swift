@@ -24,16 +24,20 @@ package struct HTTPRequest {
     package let correlationID: String
     /// Whether the request comes from this machine, and not through a proxy on this machine.
     package let isLoopback: Bool
+    /// Whether the client uses TLS, with this server or with a trusted proxy in front of it; false if that is not known.
+    package var isSecure: Bool
 
     /// - Parameter bytes: the buffer in which the parser found `head`.
     package init(
-        head: RequestHead, bytes: UnsafeRawBufferPointer, body: UnsafeRawBufferPointer, correlationID: String, isLoopback: Bool
+        head: RequestHead, bytes: UnsafeRawBufferPointer, body: UnsafeRawBufferPointer, correlationID: String, isLoopback: Bool,
+        isSecure: Bool = false
     ) {
         self.head = head
         self.bytes = bytes
         self.body = body
         self.correlationID = correlationID
         self.isLoopback = isLoopback
+        self.isSecure = isSecure
     }
 
     package var method: Method { head.method }
@@ -74,6 +78,7 @@ package struct HTTPRequest {
 
     /// The value of a header field. If the field has several lines: their values in the order sent, with `, ` between
     /// them (RFC 9110 section 5.3). Nil if the request does not have the field. Bytes that are not UTF-8 become U+FFFD.
+    /// Of a head that is not complete: the value of the first line.
     package func field(_ field: Field) -> String? {
         guard let first = head[field] else { return nil }
         var text = String(decoding: bytes[first], as: UTF8.self)
@@ -89,6 +94,8 @@ package struct HTTPRequest {
     package var authorization: String? { field(.authorization) }
     /// The `Origin` header: the origin of the web page for which a browser sent the request.
     package var origin: String? { field(.origin) }
+    /// Whether a browser asks what a web page of another origin may send (the CORS protocol of the Fetch standard).
+    package var isPreflight: Bool { method == .options && head[.origin] != nil }
 }
 
 /// The parameters of a query, not decoded.
@@ -122,7 +129,7 @@ private struct FieldLines: Sequence, IteratorProtocol {
     init(bytes: UnsafeRawBufferPointer, after value: ByteRange, end: Int) {
         self.bytes = bytes
         index = Int(value.upperBound)
-        self.end = end
+        self.end = Swift.max(end, index)  // The end of a head that is not complete is not known.
     }
 
     mutating func next() -> (name: UnsafeRawBufferPointer, value: UnsafeRawBufferPointer)? {

@@ -1,3 +1,5 @@
+import Primitives
+
 /// A response to a request. `HTTP1.ResponseEncoder` writes it.
 package struct HTTPResponse: Equatable, Sendable {
     package let status: Int
@@ -13,9 +15,10 @@ package struct HTTPResponse: Equatable, Sendable {
         self.headers = headers
     }
 
-    /// A response whose body is one line of plain text, like the errors of Pusher's HTTP API.
+    /// A response whose body is one line of plain text, like the errors of Pusher's HTTP API. Control characters are escaped:
+    /// texts quote requests, and backends write them to their logs.
     package static func text(_ status: Int, _ text: String, headers: HTTPHeaders = [:]) -> HTTPResponse {
-        HTTPResponse(status, contentType: "text/plain; charset=utf-8", body: (text + "\n").utf8, headers: headers)
+        HTTPResponse(status, contentType: "text/plain; charset=utf-8", body: (text.terminalEscaped + "\n").utf8, headers: headers)
     }
 
     /// A response whose body is JSON.

@@ -1,7 +1,8 @@
 extension HTTPRequest {
     /// The header fields that this server reads. The parser checks the other ones and skips them.
     package enum Field: UInt8, CaseIterable, Sendable {
-        case authorization, connection, contentLength, contentType, cookie, expect, forwarded, host, idempotencyKey, ifMatch
+        case accessControlRequestHeaders, authorization, connection, contentEncoding, contentLength, contentType, cookie, expect
+        case forwarded, host, idempotencyKey, ifMatch
         case origin, secFetchSite, secWebSocketKey, secWebSocketProtocol, secWebSocketVersion, transferEncoding, upgrade
         case xCorrelationID, xForwardedFor, xForwardedProto, xRealIP
 
@@ -27,12 +28,13 @@ extension HTTPRequest {
             case 13: return .authorization
             case 14: return first == UInt8(ascii: "c") ? .contentLength : .secFetchSite
             case 15: return first == UInt8(ascii: "x") ? .xForwardedFor : .idempotencyKey
-            case 16: return .xCorrelationID
+            case 16: return first == UInt8(ascii: "x") ? .xCorrelationID : .contentEncoding
             case 17:
                 return first == UInt8(ascii: "x")
                     ? .xForwardedProto : first == UInt8(ascii: "s") ? .secWebSocketKey : .transferEncoding
             case 21: return .secWebSocketVersion
             case 22: return .secWebSocketProtocol
+            case 30: return .accessControlRequestHeaders
             default: return nil
             }
         }
@@ -40,8 +42,10 @@ extension HTTPRequest {
         /// In lower case.
         package var name: StaticString {
             switch self {
+            case .accessControlRequestHeaders: "access-control-request-headers"
             case .authorization: "authorization"
             case .connection: "connection"
+            case .contentEncoding: "content-encoding"
             case .contentLength: "content-length"
             case .contentType: "content-type"
             case .cookie: "cookie"
@@ -69,7 +73,8 @@ extension HTTPRequest {
         /// add its own, which is no reason to reject the request.
         package var mayRepeat: Bool {
             switch self {
-            case .connection, .expect, .forwarded, .ifMatch, .secWebSocketProtocol, .upgrade: true
+            case .accessControlRequestHeaders, .connection, .contentEncoding, .expect, .forwarded, .ifMatch: true
+            case .secWebSocketProtocol, .upgrade: true
             case .xCorrelationID, .xForwardedFor, .xForwardedProto, .xRealIP: true
             default: false
             }

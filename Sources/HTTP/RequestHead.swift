@@ -34,7 +34,7 @@ package struct RequestHead: Sendable, BitwiseCopyable {
     package var hasRepeatedFields = false
     /// The size of the head in bytes, from the start of the buffer to the end of the empty line. The body follows.
     package var byteCount = 0
-    @usableFromInline var fields = InlineArray<21, ByteRange>(repeating: ByteRange(0..<0))
+    @usableFromInline var fields = InlineArray<23, ByteRange>(repeating: ByteRange(0..<0))
 
     package init() {}
 
@@ -53,6 +53,17 @@ package struct RequestHead: Sendable, BitwiseCopyable {
         guard fields[Int(field.rawValue)].lowerBound == 0 else { return false }
         fields[Int(field.rawValue)] = value
         return true
+    }
+
+    /// Removes a prefix from the path, if the path goes on behind it with a slash.
+    /// - Parameters:
+    ///   - prefix: begins with a slash, and does not end with one.
+    ///   - bytes: what the head's ranges refer to.
+    package mutating func removePathPrefix(_ prefix: [UInt8], from bytes: UnsafeRawBufferPointer) {
+        guard !prefix.isEmpty, path.count > prefix.count else { return }
+        let sent = bytes[path]
+        guard sent[prefix.count] == UInt8(ascii: "/"), sent.prefix(prefix.count).elementsEqual(prefix) else { return }
+        path = ByteRange((Int(path.lowerBound) + prefix.count)..<Int(path.upperBound))
     }
 
     /// Sets the host to that of an absolute target.

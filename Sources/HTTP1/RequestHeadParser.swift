@@ -6,10 +6,11 @@ import HTTP
 /// error, because such a difference allows request smuggling. The head may arrive in any pieces. The parser remembers
 /// how far it has looked, so a head that arrives byte by byte costs no more than one that arrives at once.
 package struct RequestHeadParser {
-    /// The maximum size of a head, in bytes.
-    package static let headBytesMax = 8_192
-    /// The maximum number of header fields.
-    package static let fieldsMax = 64
+    /// The maximum size of a head in bytes, unless another one is configured: dashboards send session cookies of 8 KB, and
+    /// issuers put lists of groups into tokens.
+    package static let headBytesDefault = 16_384
+    /// The maximum number of header fields: Envoy, Apache and Tomcat permit as many.
+    package static let fieldsMax = 100
 
     package enum Result {
         /// The head goes on: call ``parse(_:)`` again when more bytes have arrived.
@@ -23,6 +24,7 @@ package struct RequestHeadParser {
     /// What has been read so far. After an error it tells the method and the path if the request line was valid. The
     /// path is the whole target if that was invalid, and empty if no target was found.
     package internal(set) var head = RequestHead()
+    private let headBytesMax: Int
     /// What `Connection`, `Upgrade` and `Transfer-Encoding` say, until the head is complete.
     var options = ConnectionOptions()
     /// The host of an absolute target.
@@ -35,7 +37,8 @@ package struct RequestHeadParser {
     /// How far the line's end has been searched.
     private var searchedEnd = 0
 
-    package init() {}
+    /// - Parameter headBytesMax: the maximum size of a head in bytes.
+    package init(headBytesMax: Int = Self.headBytesDefault) { self.headBytesMax = headBytesMax }
 
     /// Parses as far as the bytes reach.
     /// - Parameter bytes: all bytes of the connection from the start of this request on. Each call must pass the bytes
@@ -51,7 +54,7 @@ package struct RequestHeadParser {
     /// - Returns: whether the head is complete.
     private mutating func readLines(_ bytes: UnsafeRawBufferPointer) throws(RequestError) -> Bool {
         // What is beyond the limit is not looked at: so the result does not depend on how much arrives at once.
-        let end = min(bytes.count, Self.headBytesMax)
+        let end = min(bytes.count, headBytesMax)
         while let lineEnd = try nextLineEnd(bytes, end) {
             let line = lineStart..<lineEnd
             lineStart = lineEnd + 2
@@ -70,8 +73,8 @@ package struct RequestHeadParser {
                 throw RequestError(400, "Invalid request: expected at most one empty line before the request line")
             }
         }
-        guard end < Self.headBytesMax else {
-            throw RequestError(431, "Request line and headers exceed \(Self.headBytesMax) bytes")
+        guard end < headBytesMax else {
+            throw RequestError(431, "Request line and headers exceed \(headBytesMax) bytes")
         }
         return false
     }

@@ -6,13 +6,13 @@ import Primitives
 /// time. There are few applications, so searching them in an array is cheap.
 package struct Applications {
     /// In the configured order.
-    private let apps: [Application]
+    let all: [Application]
 
-    package init(_ apps: [Application]) { self.apps = apps }
+    package init(_ apps: [Application]) { all = apps }
 
     /// The application whose paths are `/apps/ID/…`. Nil if there is none.
-    func withID(_ id: PathSegment) -> Application? { apps.first { id == $0.id } }
+    func withID(_ id: PathSegment) -> Application? { all.first { id == $0.id } }
 
     /// The application whose clients connect to `/app/KEY`. Nil if there is none.
-    package func withKey(_ key: String) -> Application? { apps.first { $0.key.hasSameBytes(as: key) } }
+    package func withKey(_ key: String) -> Application? { all.first { $0.key.hasSameBytes(as: key) } }
 }

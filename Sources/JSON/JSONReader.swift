@@ -34,6 +34,8 @@ package struct JSONReader {
         start = bytes.baseAddress ?? empty
         end = start + bytes.count
         next = start
+        // A byte order mark is ignored (RFC 8259 section 8.1): some encoders write one, such as those of .NET.
+        if bytes.count >= 3, bytes[0] == 0xEF, bytes[1] == 0xBB, bytes[2] == 0xBF { next += 3 }
     }
 
     /// Parses a text that must be one object. Calls `member` for each member, in the order written.

@@ -23,8 +23,8 @@ struct TokenError: Error, Equatable {
 
 /// A JWT in compact form (RFC 7515 section 7.1), parsed but not verified.
 package struct JWT {
-    /// The largest token in bytes. A request's head, which contains the token, has the same limit.
-    static let bytesMax = 8_192
+    /// The largest token in bytes. A request's head, which contains the token, is by default as large at most.
+    static let bytesMax = 16_384
     /// The largest header in bytes, as JSON.
     static let headerBytesMax = 4_096
     /// The longest `kid` in bytes. A token with a longer `kid` is rejected; a key with a longer `kid` in a key document

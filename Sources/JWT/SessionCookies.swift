@@ -21,6 +21,8 @@ package struct SessionCookies: Sendable {
 
     /// The cookies' names, in the order in which they are tried.
     package let names: [String]
+    /// The names of cookies that are not read, because no secret is configured.
+    package let unreadNames: [String]
     private let roles: Roles
     /// By name of the cookie.
     private let keys: [String: [any JWEKey]]
@@ -32,6 +34,7 @@ package struct SessionCookies: Sendable {
     /// - Parameter secrets: any of them may have encrypted a cookie. Empty: no cookie is accepted.
     package init(names: [String], secrets: [String], scheme: SessionScheme, roles: Roles) {
         self.names = secrets.isEmpty ? [] : names
+        unreadNames = secrets.isEmpty ? names : []
         self.roles = roles
         var keys: [String: [any JWEKey]] = [:]
         for name in self.names {

@@ -54,13 +54,19 @@ package struct TokenIssuer: Equatable, Sendable {
         self.profile = profile
     }
 
+    /// What the issuers of all Firebase projects begin with (Firebase, "Verify ID Tokens").
+    private static let firebasePrefix = "https://securetoken.google.com/"
+
+    /// Whether this is the `iss` of a Firebase project's tokens.
+    static func isFirebase(_ issuer: String) -> Bool { issuer.utf8.starts(with: firebasePrefix.utf8) }
+
     /// The issuer of a Firebase project's ID tokens.
     package static func firebase(
         projectID: String, certificatesURL: String, role: Role, requiredClaim: String = "", hasAccounts: Bool = false
     ) -> TokenIssuer {
         TokenIssuer(
             algorithm: .rs256, keys: .remote(url: certificatesURL, .certificates),
-            issuer: "https://securetoken.google.com/" + projectID, audience: projectID,
+            issuer: firebasePrefix + projectID, audience: projectID,
             profile: .firebase(role: role, requiredClaim: requiredClaim, hasAccounts: hasAccounts))
     }
 }

@@ -16,6 +16,8 @@ package enum VerificationResult: Equatable, Sendable {
     case needsKey(MissingKey)
     /// The token is opaque, and its backend has not said yet what it is worth, or said so too long ago.
     case needsAnswer(OpaqueToken)
+    /// The token cannot be judged, because this key of the configuration is not set.
+    case needsSetting(String)
 }
 
 extension VerificationResult {
@@ -97,7 +99,9 @@ package final class TokenVerifier {
         do throws(TokenError) {
             let token = try JWT(token)
             let claims = try Claims(token.payload)
-            let index = try issuer(named: try claims.issuer())
+            let name = try claims.issuer()
+            guard !needsFirebase(name, token.algorithm) else { return .needsSetting("auth.firebase.project_id") }
+            let index = try issuer(named: name)
             let issuer = issuers[index]
             guard Self.isSame(token.algorithm, issuer.algorithm.rawValue) else {
                 throw TokenError("The token's alg \(token.algorithm.clipped) is refused: expected \(issuer.algorithm.rawValue)")
@@ -139,6 +143,15 @@ package final class TokenVerifier {
         }
         guard let name else { throw TokenError("The token lacks iss") }
         throw TokenError("Unknown issuer \(name.clipped)")
+    }
+
+    /// Whether a token is Firebase's, and the operator may have forgotten to name a Firebase project: no issuer is one, or accepts
+    /// the token. Apps take a 401 for a logout, so they must not get one for that.
+    private func needsFirebase(_ name: String?, _ algorithm: String) -> Bool {
+        guard let name, TokenIssuer.isFirebase(name) else { return false }
+        return !issuers.contains {
+            TokenIssuer.isFirebase($0.issuer) || $0.issuer.isEmpty && Self.isSame($0.algorithm.rawValue, algorithm)
+        }
     }
 
     /// Compares the strings' bytes, because == on strings compares canonical equivalence.

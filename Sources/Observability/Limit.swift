@@ -52,6 +52,8 @@ package enum Limit: String, CaseIterable, Sendable {
     case headBytes = "head_bytes"
     /// The size of a request's body; 413.
     case bodyBytes = "body_bytes"
+    /// The size of what a peer sends behind its last response or a close frame; the connection is reset.
+    case discardedBytes = "discarded_bytes"
     /// The time for a TLS handshake, a head or a body.
     case requestSeconds = "request_seconds"
 }

@@ -62,6 +62,8 @@ struct ConnectionTable {
         var hasFailed = false
         /// Whether the connection is closed as soon as its outbox is sent.
         var closesWhenSent = false
+        /// What the peer has sent behind its last response or our close frame, in units of 16 bytes: see `discard`.
+        var discardedUnits: UInt16 = 0
         /// Limits, from the delegate's ``Admission``: two in bytes, and the rate of messages.
         var messageBytesMax: Int32 = 0
         var outboxBytesMax: Int32 = 0

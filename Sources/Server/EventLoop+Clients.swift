@@ -67,6 +67,14 @@ extension EventLoop {
             && head[.xForwardedProto] == nil && head[.xRealIP] == nil
     }
 
+    /// Whether the client of a request uses TLS. Only asked for the cookies of web pages: a proxy's fields are not read for other
+    /// requests.
+    func isSecure(_ request: HTTPRequest, _ slot: Int) -> Bool {
+        if options.certificates != nil { return true }
+        guard request.head[.cookie] != nil, request.head[.origin] != nil else { return false }
+        return client(of: request, slot).isSecure == true
+    }
+
     // MARK: PROXY protocol
 
     /// Reads the header with which the load balancer begins a connection; what follows it is HTTP. Closes the connection

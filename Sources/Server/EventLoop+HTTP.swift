@@ -10,8 +10,11 @@ extension EventLoop {
     /// response. After a larger one, it closes.
     private static let discardedBodyBytesMax = 65_536
 
+    /// The stage of a connection whose next request is awaited.
+    var nextHead: RequestReading.Stage { .head(RequestHeadParser(headBytesMax: options.headBytesMax)) }
+
     func requestBytesReceived(_ bytes: UnsafeMutableRawBufferPointer, _ slot: Int) {
-        var reading = takeReading(slot) ?? RequestReading()
+        var reading = takeReading(slot) ?? RequestReading(nextHead)
         guard reading.bytes.isEmpty else {
             reading.bytes.append(contentsOf: bytes)
             reading.readAt = Clock.monotonicNanoseconds()
@@ -94,7 +97,7 @@ extension EventLoop {
         case .body(let head, let id, let body): return readBody(head, id, body, region, &reading, slot)
         case .discarding(let count):
             let available = min(count, region.count)
-            reading.stage = available == count ? .head(RequestHeadParser()) : .discarding(count - available)
+            reading.stage = available == count ? nextHead : .discarding(count - available)
             return available == 0 && count > 0 ? nil : available
         case .decided(let head, let id, let decision): return apply(decision, head, id, region, &reading, slot)
         case .undecided, .responding: return nil
@@ -107,15 +110,18 @@ extension EventLoop {
         _ head: RequestHead, _ region: UnsafeMutableRawBufferPointer, _ reading: inout RequestReading, _ slot: Int
     ) -> Int? {
         deadlines.cancel(slot, &connections)  // The head arrived in time; `keep` sets the next deadline.
-        let request = HTTPRequest(
-            head: head, bytes: UnsafeRawBufferPointer(region), body: UnsafeRawBufferPointer(start: nil, count: 0),
-            // An upgrade needs none, unless it is refused.
-            correlationID: head.isWebSocketUpgrade ? "" : correlationIDs.id(of: head, in: UnsafeRawBufferPointer(region)),
-            isLoopback: isLoopback(head, slot))
+        var head = head
+        head.removePathPrefix(options.pathPrefix, from: UnsafeRawBufferPointer(region))
         if head.isWebSocketUpgrade {
-            upgrade(request, slot)
-            return head.byteCount
+            let request = self.request(head, UnsafeRawBufferPointer(region), slot)
+            if delegate.opensWebSocket(request) {
+                upgrade(request, slot)
+                return head.byteCount
+            }
         }
+        let request = self.request(
+            head, UnsafeRawBufferPointer(region), correlationID: correlationIDs.id(of: head, in: UnsafeRawBufferPointer(region)),
+            slot)
         let id = pendingResponses.add(
             PendingResponses.PendingResponse(
                 slot: slot, withoutBody: head.method == .head, isHTTP11: head.isHTTP11,
@@ -140,6 +146,12 @@ extension EventLoop {
             connections[slot].awaitsResponse = true
             return nil
         case .readBody(let bytesMax):
+            if !head.hasNoBody, let coding = head[.contentEncoding], !region.isIdentity(coding) {
+                let request = self.request(head, UnsafeRawBufferPointer(region), slot)
+                delegate.abandoned(id)
+                let refusal = delegate.errorResponse(415, "Unsupported Content-Encoding: send the body as it is", to: request)
+                return respondEarly(refusal.adding(["Accept-Encoding": "identity"]), head, id, &reading, slot)
+            }
             switch head.bodyFraming {
             case .none: return readBody(head, id, .length(0), region, &reading, slot)
             case .length(let length) where length > bytesMax:
@@ -170,7 +182,7 @@ extension EventLoop {
         // A client that waits for 100 Continue may send the body all the same, or not: its next byte is ambiguous.
         let isReadable = length == 0 || length <= Self.discardedBodyBytesMax && !head.expectsContinue
         if !isReadable { pendingResponses.setLast(id) }
-        reading.stage = length == 0 || !isReadable ? .head(RequestHeadParser()) : .discarding(length)
+        reading.stage = length == 0 || !isReadable ? nextHead : .discarding(length)
         finish(response, id)
         return head.byteCount
     }
@@ -190,14 +202,13 @@ extension EventLoop {
         case .accepted(let text) where head.method == .get && head.isHTTP11 && head.hasNoBody:
             let client = client(of: request, slot)
             guard admitForwarded(client, slot) else {
-                return respondLast(.text(429, "Too many connections from your address: try again later"), request, slot)
+                return respondLast(429, "Too many connections from your address: try again later", request, slot)
             }
             openWebSocket(slot, request, client, accept: Base64.text(SHA1.digest(of: text)))
         case .accepted, .unsupportedVersion:
             let text = "Upgrade required: send GET with Upgrade: websocket and Sec-WebSocket-Version: 13"
-            respondLast(.text(426, text, headers: ["Upgrade": "websocket", "Sec-WebSocket-Version": "13"]), request, slot)
-        case .invalidKey:
-            respondLast(.text(400, "Invalid Sec-WebSocket-Key: expected 16 bytes in base64"), request, slot)
+            respondLast(426, text, headers: ["Upgrade": "websocket", "Sec-WebSocket-Version": "13"], request, slot)
+        case .invalidKey: respondLast(400, "Invalid Sec-WebSocket-Key: expected 16 bytes in base64", request, slot)
         }
     }
 
@@ -240,7 +251,7 @@ extension EventLoop {
         let request = HTTPRequest(
             head: head, bytes: bytes, body: UnsafeRawBufferPointer(rebasing: bytes[head.byteCount...].prefix(bodyCount)),
             correlationID: pendingResponses[id]?.measured.correlationID ?? "", isLoopback: isLoopback(head, slot))
-        reading.stage = .head(RequestHeadParser())
+        reading.stage = nextHead
         if let response = delegate.respond(to: request, id) {
             finish(response, id)
         } else {
@@ -254,7 +265,7 @@ extension EventLoop {
 
     func takeReading(_ slot: Int) -> RequestReading? {
         guard !readings.isEmpty, let reading = readings.removeValue(forKey: slot) else { return nil }
-        bufferedBytes -= reading.bytes.count
+        bufferedBytes -= reading.keptBytes
         return reading
     }
 
@@ -275,14 +286,14 @@ extension EventLoop {
         updateReading(slot)
         guard !isBetweenRequests else { return }
         var reading = reading
-        if bufferedBytes + reading.bytes.count > options.bufferedBytesMax {
+        if bufferedBytes + reading.keptBytes > options.bufferedBytesMax {
             guard case .responding(let id) = reading.stage else { return rejectForMemory(reading, slot) }
             // The request is already being carried out: its response is sent, and the connection closes after it.
             delegate.limitReached(.bufferBytes)
             pendingResponses.setLast(id)
             reading.bytes = []
         }
-        bufferedBytes += reading.bytes.count
+        bufferedBytes += reading.keptBytes
         readings[slot] = reading
     }
 
@@ -303,5 +314,13 @@ extension EventLoop {
     ///   arrives: otherwise a client could send one forever.
     private func setDeadline(_ kind: Deadlines.Kind, _ slot: Int, restarts: Bool) {
         if restarts || connections[slot].deadline.kind != kind { deadlines.set(kind, slot, &connections) }
+    }
+}
+
+extension UnsafeMutableRawBufferPointer {
+    /// Whether the value of `Content-Encoding` says that the body is not encoded (RFC 9110 section 8.4).
+    fileprivate func isIdentity(_ coding: ByteRange) -> Bool {
+        let value = UnsafeRawBufferPointer(self)[coding]
+        return value.isEmpty || value.equalsIgnoringCase("identity")
     }
 }

@@ -7,7 +7,9 @@ extension EventLoop {
     /// Responds to a request that cannot be read. The connection closes, because the request's end is unknown.
     func reject(_ error: RequestError, _ head: RequestHead, _ bytes: UnsafeRawBufferPointer, _ slot: Int) {
         countLimit(error)
-        let response = delegate.errorResponse(error.status, error.text, rawPath: bytes[head.path])
+        var head = head
+        head.removePathPrefix(options.pathPrefix, from: bytes)
+        let response = delegate.errorResponse(error.status, error.text, to: request(head, bytes, slot))
         respondLast(
             response, to: MeasuredRequest(correlationID: correlationIDs.next()), withoutBody: head.method == .head, on: slot)
     }
@@ -18,8 +20,8 @@ extension EventLoop {
         countLimit(error)
         delegate.abandoned(id)
         pendingResponses.setLast(id)
-        let path = UnsafeRawBufferPointer(region)[head.path]
-        finish(delegate.errorResponse(error.status, error.text, rawPath: path), id)
+        let request = self.request(head, UnsafeRawBufferPointer(region), slot)
+        finish(delegate.errorResponse(error.status, error.text, to: request), id)
     }
 
     private func countLimit(_ error: RequestError) {
@@ -35,7 +37,8 @@ extension EventLoop {
         let request = forget(reading) ?? MeasuredRequest(correlationID: correlationIDs.next())
         connections[slot].awaitsResponse = false
         delegate.limitReached(.bufferBytes)
-        respondLast(errorResponse(503, "Overloaded: too many incomplete requests, try again"), to: request, on: slot)
+        let response = errorResponse(503, "Overloaded: too many incomplete requests, try again", reading, slot)
+        respondLast(response, to: request, on: slot)
     }
 
     /// Ends a request that is not complete in time.
@@ -43,10 +46,13 @@ extension EventLoop {
         guard let reading = takeReading(slot) else { return drop(slot) }  // nothing of a request has arrived
         if case .discarding = reading.stage { return drop(slot) }  // the response is sent
         let request = forget(reading) ?? MeasuredRequest(correlationID: correlationIDs.next())
-        respondLast(errorResponse(408, "The request did not arrive in time"), to: request, on: slot)
+        respondLast(errorResponse(408, "The request did not arrive in time", reading, slot), to: request, on: slot)
     }
 
-    func respondLast(_ response: HTTPResponse, _ request: HTTPRequest, _ slot: Int) {
+    func respondLast(
+        _ status: Int, _ text: String, headers: HTTPHeaders = [:], _ request: HTTPRequest, _ slot: Int
+    ) {
+        let response = delegate.errorResponse(status, text, to: request).adding(headers)
         let measured = MeasuredRequest(
             endpoint: delegate.endpoint(of: request), method: request.method, receivedAt: Clock.monotonicNanoseconds(),
             correlationID: correlationIDs.id(of: request.head, in: request.bytes))
@@ -77,8 +83,41 @@ extension EventLoop {
         deadlines.set(.close, slot, &connections)
     }
 
-    /// A response to a request whose path is not known any more.
-    private func errorResponse(_ status: Int, _ text: String) -> HTTPResponse {
-        delegate.errorResponse(status, text, rawPath: UnsafeRawBufferPointer(start: nil, count: 0))
+    /// A response to a request that is not complete.
+    private func errorResponse(_ status: Int, _ text: String, _ reading: RequestReading, _ slot: Int) -> HTTPResponse {
+        reading.bytes.withUnsafeBytes { bytes in
+            var head = reading.head ?? RequestHead()
+            head.removePathPrefix(options.pathPrefix, from: bytes)
+            return delegate.errorResponse(status, text, to: request(head, bytes, slot))
+        }
+    }
+
+    /// A request without its body, as far as its head was read.
+    func request(
+        _ head: RequestHead, _ bytes: UnsafeRawBufferPointer, correlationID: String = "", _ slot: Int
+    ) -> HTTPRequest {
+        var request = HTTPRequest(
+            head: head, bytes: bytes, body: UnsafeRawBufferPointer(start: nil, count: 0), correlationID: correlationID,
+            isLoopback: isLoopback(head, slot))
+        request.isSecure = isSecure(request, slot)
+        return request
+    }
+
+    // MARK: What follows a last response
+
+    /// The most bytes that a peer may send behind its last response, or behind our close frame. They are received and
+    /// discarded, so that the response reaches a peer that reads only when it has sent all, but that is work for each byte.
+    private static let discardedBytesMax = 262_144
+
+    /// Counts what a peer sends that is discarded, and resets the connection above the limit. In units of 16 bytes, because
+    /// receiving a single byte is work, too.
+    /// - Returns: whether the connection goes on.
+    func discard(_ count: Int, _ slot: Int) -> Bool {
+        let units = Int(connections[slot].discardedUnits) + (count + 15) / 16
+        connections[slot].discardedUnits = UInt16(clamping: units)
+        guard units * 16 > Self.discardedBytesMax else { return true }
+        delegate.limitReached(.discardedBytes)
+        drop(slot)
+        return false
     }
 }

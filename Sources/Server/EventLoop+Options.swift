@@ -15,10 +15,14 @@ extension EventLoop {
         /// Whether each connection begins with a header of the PROXY protocol. Not together with `certificates`.
         package let usesProxyProtocol: Bool
         package let clientLimits: ClientLimits
+        /// The largest head of a request in bytes. Above it, the request gets 431.
+        package let headBytesMax: Int
+        /// What is removed from the paths of requests: begins with a slash; empty: nothing.
+        package let pathPrefix: [UInt8]
 
         package init(
             bufferedBytesMax: Int, outboxBytesMax: Int, certificates: TLSCertificates?, proxies: TrustedProxies,
-            usesProxyProtocol: Bool, clientLimits: ClientLimits
+            usesProxyProtocol: Bool, clientLimits: ClientLimits, headBytesMax: Int, pathPrefix: String = ""
         ) {
             self.bufferedBytesMax = bufferedBytesMax
             self.outboxBytesMax = outboxBytesMax
@@ -26,6 +30,8 @@ extension EventLoop {
             self.proxies = proxies
             self.usesProxyProtocol = usesProxyProtocol
             self.clientLimits = clientLimits
+            self.headBytesMax = headBytesMax
+            self.pathPrefix = Array(pathPrefix.utf8)
         }
     }
 }

@@ -30,7 +30,7 @@ extension EventLoop {
         switch (reading.stage, decision) {
         case (.undecided(let head, _), _): reading.stage = .decided(head, id, decision)
         case (_, .respond(let response)):
-            reading.stage = .head(RequestHeadParser())
+            reading.stage = nextHead
             finish(response, id)
         default: preconditionFailure("a complete request needs a response, not a decision about its body")
         }

@@ -184,8 +184,10 @@ package final class EventLoop: TransportDelegate {
         switch connections[slot].phase {
         case .proxyHeader: proxyBytesReceived(bytes, slot)
         case .http: requestBytesReceived(bytes, slot)
-        case .webSocket, .closePending, .closing: framesReceived(bytes, slot)
-        case .lingering, .dropped: break
+        case .webSocket, .closePending: framesReceived(bytes, slot)
+        case .closing: if discard(bytes.count, slot) { framesReceived(bytes, slot) }
+        case .lingering: _ = discard(bytes.count, slot)
+        case .dropped: break
         }
     }
 

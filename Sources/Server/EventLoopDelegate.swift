@@ -69,6 +69,8 @@ package protocol EventLoopDelegate: AnyObject {
     /// The last byte of a response was handed to the socket, or the client has left before. Called for each request, so it
     /// must be quick.
     func answered(_ request: AnsweredRequest)
+    /// Whether a request with `Upgrade: websocket` is for a path that serves WebSockets. Elsewhere the field is ignored.
+    func opensWebSocket(_ request: HTTPRequest) -> Bool
     /// The number under which ``RequestMetrics`` counts a request that opens a WebSocket, or tried to.
     func endpoint(of request: HTTPRequest) -> Int
     /// A request is complete for which ``decide(on:_:)`` has returned `.readBody`.
@@ -77,9 +79,10 @@ package protocol EventLoopDelegate: AnyObject {
     /// A request on which ``decide(on:_:)`` was called needs no response: its connection has closed, or the loop has
     /// responded itself, because the body was invalid, too large or late.
     func abandoned(_ id: RequestID)
-    /// A request cannot be read. The connection closes after the returned response.
-    /// - Parameter rawPath: the request's path as sent, percent-encoded; empty if it could not be read.
-    func errorResponse(_ status: Int, _ text: String, rawPath: UnsafeRawBufferPointer) -> HTTPResponse
+    /// The response to a request that the loop itself refuses.
+    /// - Parameter request: what was read of its head. The path is the whole target if that is invalid, and empty if it could
+    ///   not be read.
+    func errorResponse(_ status: Int, _ text: String, to request: HTTPRequest) -> HTTPResponse
     /// The loop has refused something because of a limit.
     func limitReached(_ limit: Limit)
     /// The listener has accepted a connection, which a loop must adopt.

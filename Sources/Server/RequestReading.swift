@@ -27,7 +27,7 @@ struct RequestReading {
         case chunked(ChunkedDecoder)
     }
 
-    var stage = Stage.head(RequestHeadParser())
+    var stage: Stage
     /// What has arrived since the start of the current request and is not processed.
     var bytes: [UInt8] = []
     /// When the last of them was read, in nanoseconds of the monotonic clock.
@@ -44,6 +44,25 @@ struct RequestReading {
     var decodedBytesMax: Int {
         if case .body(let head, _, .chunked(let decoder)) = stage { head.byteCount + decoder.bodyCount } else { .max }
     }
+
+    /// The size of what is kept of the request in bytes. The delegate has a copy of the head until the body is complete.
+    var keptBytes: Int {
+        switch stage {
+        case .undecided(let head, _), .decided(let head, _, _), .body(let head, _, _): bytes.count + head.byteCount
+        case .head, .discarding, .responding: bytes.count
+        }
+    }
+
+    /// The head of the request that the bytes begin with, as far as it was read; nil if they begin with something else.
+    var head: RequestHead? {
+        switch stage {
+        case .head(let parser): parser.head
+        case .undecided(let head, _), .decided(let head, _, _), .body(let head, _, _): head
+        case .discarding, .responding: nil
+        }
+    }
+
+    init(_ stage: Stage) { self.stage = stage }
 
     /// The request that waits for its response or its body; nil while its head is read.
     var request: RequestID? {

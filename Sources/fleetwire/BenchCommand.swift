@@ -4,6 +4,7 @@ import Bench
 import Configuration
 import Glibc
 import JWT
+import Primitives
 
 /// `fleetwire bench`: measures how a gateway serves many connections.
 struct BenchCommand: ParsableCommand {
@@ -167,7 +168,7 @@ struct BenchCommand: ParsableCommand {
     }
 
     private static func failure(_ text: String) -> ExitCode {
-        StandardError.print("fleetwire: cannot run the load test: \(text)")
+        StandardError.print("fleetwire: cannot run the load test: \(text.terminalEscaped)")
         return .failure
     }
 }

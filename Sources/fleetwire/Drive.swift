@@ -177,7 +177,7 @@ private struct Job {
 
     /// Prints why the command fails.
     static func failure(_ text: String) -> ExitCode {
-        StandardError.print("fleetwire: cannot drive: \(text)")
+        StandardError.print("fleetwire: cannot drive: \(text.terminalEscaped)")
         return .failure
     }
 

@@ -1,6 +1,7 @@
 import ArgumentParser
 import FleetRules
 import Gateway
+import Primitives
 import Push
 import Threads
 
@@ -32,10 +33,10 @@ struct PushTestCommand: ParsableCommand {
         }
         let result = PushTest.send(to: token, provider, now: Clock.unixMilliseconds)
         guard result.isAccepted else {
-            StandardError.print("fleetwire: \(result.text)")
+            StandardError.print("fleetwire: \(result.text.terminalEscaped)")
             throw ExitCode.failure
         }
-        print(result.text)
+        print(result.text.terminalEscaped)
     }
 
     private func deviceToken() throws -> DeviceToken {

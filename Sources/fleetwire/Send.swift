@@ -4,6 +4,7 @@ import Crypto
 import Glibc
 import HTTPClient
 import JSON
+import Primitives
 import PusherProtocol
 
 /// `fleetwire send`: publishes an event through the REST API, as a backend does.
@@ -44,14 +45,15 @@ struct Send: ParsableCommand {
                 .post, server + signedPath(for: app, body: body), headers: [("content-type", "application/json")], body: body)
             let response = try HTTPClient.send(request, timeoutSeconds: 10)
             let lineEnd = response.body.last == UInt8(ascii: "\n") ? 1 : 0
-            let text = String(decoding: response.body.dropLast(lineEnd), as: UTF8.self)
+            // The server may be anybody's.
+            let text = String(decoding: response.body.dropLast(lineEnd), as: UTF8.self).terminalEscaped
             guard response.status == 200 else {
                 StandardError.print("fleetwire: cannot publish: \(server) responded with status \(response.status): \(text)")
                 throw ExitCode.failure
             }
             print(text)
         } catch let error as HTTPClientError {
-            StandardError.print("fleetwire: cannot publish to \(server): \(error)")
+            StandardError.print("fleetwire: cannot publish to \(server): \("\(error)".terminalEscaped)")
             throw ExitCode.failure
         }
     }

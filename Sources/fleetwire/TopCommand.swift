@@ -3,7 +3,6 @@ import ArgumentParser
 import Configuration
 import Glibc
 import JWT
-import Observability
 import Primitives
 import Threads
 import Top
@@ -57,7 +56,7 @@ struct TopCommand: ParsableCommand {
             switch reading {
             case .sample(let sample): samples.append(sample)
             case .problem(let problem):
-                StandardError.print("fleetwire: the gateway at \(server) \(problem)")
+                StandardError.print("fleetwire: the gateway at \(server) \(problem.terminalEscaped)")
                 throw ExitCode.failure
             case nil: break
             }

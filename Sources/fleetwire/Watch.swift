@@ -3,7 +3,6 @@ import Configuration
 import FleetRules
 import Gateway
 import Glibc
-import Observability
 import Primitives
 import Store
 import Threads

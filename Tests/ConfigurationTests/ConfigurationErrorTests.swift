@@ -21,6 +21,10 @@ import Testing
         Case("server:\n  port:", "c.yaml:2: server.port: expected an integer from 0 to 65535, found nothing"),
         Case("server:\n  port: [1]", "c.yaml:2: server.port: expected an integer from 0 to 65535, found a list"),
         Case("server: {host: \"a\\nb\"}", "c.yaml:1: server.host: expected an IP address or a host name, found \"a\\nb\""),
+        Case(
+            "server: {path_prefix: ws}",
+            "c.yaml:1: server.path_prefix: expected a path such as /ws or /realtime/v1, without a slash at the end, or \"\", "
+                + "found \"ws\""),
         Case("server: {host: {}}", "c.yaml:1: server.host: expected an IP address or a host name, found a map"),
         Case(
             "metrics: {prefix: 9}",
@@ -124,7 +128,9 @@ import Testing
             "c.yaml:7: apps[0].secrets[2]: expected a non-empty string, found a map"),
     ]
 
-    static let origin = "expected \"*\" or an origin such as https://example.com:8443 or https://*.example.com"
+    static let origin =
+        "expected \"*\", \"file://\" or an origin such as https://example.com:8443 or https://*.example.com; not \"null\", "
+        + "because every sandboxed page and local file has that origin"
     static let origins = [
         Case(
             app("secret: x, allowed_origins: []"),
@@ -133,10 +139,13 @@ import Testing
             app("secret: x, allowed_origins: '*'"),
             "c.yaml:1: apps[0].allowed_origins: expected a list of at least one string, found a string"),
         Case(
-            app("secret: x, allowed_origins: ['*', example.com, https://a/, ~]"),
+            app("secret: x, allowed_origins: ['*', example.com, https://a/b, ~, 'null', 'https://a//', 'file://x']"),
             "c.yaml:1: apps[0].allowed_origins[1]: \(origin), found \"example.com\"",
-            "c.yaml:1: apps[0].allowed_origins[2]: \(origin), found \"https://a/\"",
-            "c.yaml:1: apps[0].allowed_origins[3]: \(origin), found nothing"),
+            "c.yaml:1: apps[0].allowed_origins[2]: \(origin), found \"https://a/b\"",
+            "c.yaml:1: apps[0].allowed_origins[3]: \(origin), found nothing",
+            "c.yaml:1: apps[0].allowed_origins[4]: \(origin), found \"null\"",
+            "c.yaml:1: apps[0].allowed_origins[5]: \(origin), found \"https://a//\"",
+            "c.yaml:1: apps[0].allowed_origins[6]: cannot read \"//x\": No such file or directory"),
         Case(app("secret: x, allowed_origins: [{}]"), "c.yaml:1: apps[0].allowed_origins[0]: \(origin), found a map"),
     ]
 

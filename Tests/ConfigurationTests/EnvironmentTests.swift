@@ -9,6 +9,7 @@ import Testing
             "FLEETWIRE_SERVER_HOST": "0.0.0.0", "FLEETWIRE_SERVER_PORT": "0", "FLEETWIRE_SERVER_LOOPS": "3",
             "FLEETWIRE_SERVER_DRAIN_SECONDS": "300", "FLEETWIRE_SERVER_ACTIVITY_SECONDS": "30",
             "FLEETWIRE_SERVER_WATCHDOG_SECONDS": "0", "FLEETWIRE_SERVER_CONNECTIONS": "500",
+            "FLEETWIRE_SERVER_HEAD_BYTES": "5000", "FLEETWIRE_SERVER_PATH_PREFIX": "/a/b",
             "FLEETWIRE_SERVER_CONNECTIONS_PER_IP": "20", "FLEETWIRE_SERVER_HANDSHAKES_PER_IP_PER_SECOND": "10",
             "FLEETWIRE_SERVER_PROXY_PROTOCOL": "true", "FLEETWIRE_SERVER_BUFFER_BYTES": "16777216",
             "FLEETWIRE_SERVER_OUTGOING_BYTES": "16777217",
@@ -94,6 +95,8 @@ import Testing
         expected.otp.sms.timeoutMilliseconds = 500
         expected.server.watchdogSeconds = 0
         expected.server.connections = 500
+        expected.server.headBytes = 5_000
+        expected.server.pathPrefix = "/a/b"
         expected.server.connectionsPerIP = 20
         expected.server.handshakesPerIPPerSecond = 10
         expected.server.proxyProtocol = true

@@ -47,6 +47,7 @@ struct IntegerKey: Sendable, CustomTestStringConvertible {
         IntegerKey(path: "server.drain_seconds", value: { $0.server.drainSeconds }, range: 0...300),
         IntegerKey(path: "server.activity_seconds", value: { $0.server.activitySeconds }, range: 1...3_600),
         IntegerKey(path: "server.connections", value: { $0.server.connections }, range: 1...1_000_000),
+        IntegerKey(path: "server.head_bytes", value: { $0.server.headBytes }, range: 4_096...65_536),
         IntegerKey(path: "store.pool", value: { $0.store.pool }, range: 1...64),
         IntegerKey(path: "fleet.open_days", value: { $0.fleet.openDays }, range: 0...3_650),
         IntegerKey(path: "store.retention_days", value: { $0.store.retentionDays }, range: 1...3_650),

@@ -56,13 +56,26 @@ import Testing
         #expect(read(yaml) == .success(Settings()))
     }
 
+    @Test("A path prefix is a plain path without a slash at its end")
+    func pathPrefix() {
+        for prefix in ["\"\"", "/ws", "/a/b-c_d.e~1", "/" + String(repeating: "a", count: 99)] {
+            #expect(problems("server: {path_prefix: \(prefix)}").isEmpty, "\(prefix)")
+        }
+        for prefix in [
+            "/", "ws", "/ws/", "//ws", "/ws//x", "/..", "/./ws", "/a b", "/a%20b", "/ws?x", "/é",
+            "/" + String(repeating: "a", count: 100),
+        ] {
+            #expect(problems("server: {path_prefix: '\(prefix)'}").count == 1, "\(prefix)")
+        }
+    }
+
     @Test("Every key sets its field")
     func everyKey() throws {
         let yaml = """
             server:
               {host: "::1", port: 1, loops: 2, drain_seconds: 3, activity_seconds: 4, behind_proxy: true,
                watchdog_seconds: 5, connections: 6, buffer_bytes: 16777217, outgoing_bytes: 16777218,
-               connections_per_ip: 7, handshakes_per_ip_per_second: 8,
+               connections_per_ip: 7, handshakes_per_ip_per_second: 8, head_bytes: 4097, path_prefix: /ws,
                trusted_proxies: [10.0.0.0/8, "::1"], proxy_protocol: true,
                tls: {certificate: c.pem, key: k.pem}}
             apps:
@@ -70,7 +83,7 @@ import Testing
               - id: 1001
                 key: 0x1F
                 secrets: [007, d]
-                allowed_origins: [https://a.example, "http://*.b:80"]
+                allowed_origins: [https://a.example/, "http://*.b:80", "file://"]
                 limits:
                   {event_bytes: 1, channels_per_event: 2, name_length: 3, message_bytes: 1025, outbox_bytes: 65537,
                    connections: 4, over_quota_close: 4004, subscriptions: 5, batch_events: 6, presence_members: 7,
@@ -95,6 +108,8 @@ import Testing
         expected.server.outgoingBytes = 16_777_218
         expected.server.connectionsPerIP = 7
         expected.server.handshakesPerIPPerSecond = 8
+        expected.server.headBytes = 4_097
+        expected.server.pathPrefix = "/ws"
         expected.server.trustedProxies = ["10.0.0.0/8", "::1"]
         expected.server.proxyProtocol = true
         expected.server.tls = [Settings.TLS(certificate: "c.pem", key: "k.pem")]
@@ -106,7 +121,7 @@ import Testing
         expected.apps[0].subscriptionCounts = true
         expected.apps[0].tlsOnly = true
         expected.apps[1].secrets = ["007", "d"]
-        expected.apps[1].allowedOrigins = ["https://a.example", "http://*.b:80"]
+        expected.apps[1].allowedOrigins = ["https://a.example/", "http://*.b:80", "file://"]
         expected.apps[1].limits.eventBytes = 1
         expected.apps[1].limits.channelsPerEvent = 2
         expected.apps[1].limits.nameLength = 3

@@ -23,11 +23,13 @@ import Testing
             name: "origin", rule: .origin,
             good: [
                 "*", "https://example.com", "http://localhost:3000", "https://*.example.com:65535", "HTTPS://A.B",
-                "http://[::1]:80", "http://127.0.0.1", "capacitor://localhost", "web+x://a_b-c",
+                "http://[::1]:80", "http://127.0.0.1", "capacitor://localhost", "web+x://a_b-c", "https://a/", "https://*.a:443/",
+                "file://",
             ],
             bad: [
                 "", "null", "example.com", "*.example.com", "https://", "https://*", "https://*.", "https://a.*.b",
-                "https://*a.b", "https://a..b", "https://.a", "https://a/", "https://a/b", "https://a:", "https://a:0",
+                "https://*a.b", "https://a..b", "https://.a", "https://a//", "https://a/b", "file:///", "file://a/b", "file:",
+                "/", "https://a:", "https://a:0",
                 "https://a:65536", "https://a:b", "https://a b", "https://a\n", "https://é", "https://a?b", "https://u@a",
                 "1://a", "://a", "**", "https://[::1", "https://::1", "\u{17F}://a", "https://\u{212A}",
                 "https://" + String(repeating: "x", count: 300),

@@ -24,6 +24,14 @@ import Testing
         #expect(Set(page().names) == Set(files.map { $0 == "console.html" ? "" : $0 } + ["config.json"]))
     }
 
+    /// The page is at `/console` and `/console/`, so the paths of its files are absolute.
+    @Test func belowAPrefixThePageFindsItsFiles() {
+        let page = ConsolePage(key: "key1", tileURL: "", pathPrefix: "/ws")
+        let text = String(decoding: page.response(for: "")?.body ?? [], as: UTF8.self)
+        #expect(text.contains("href=\"/ws/console/console.css\"") && text.contains("src=\"/ws/console/console.js\""))
+        #expect(!text.contains("\"/console/") && policy(page) == policy(self.page()))
+    }
+
     @Test func mediaTypesAreThoseOfTheFiles() {
         for name in page().names {
             let expected =

@@ -123,7 +123,7 @@ def close_code(gateway, key: str, **headers) -> int:
         client.close()
 
 
-@pytest.mark.parametrize("origin", [A, B, None])
+@pytest.mark.parametrize("origin", [A, A + "/", A + ":443", B, None])
 def test_allowed_and_missing_origins_are_accepted(gateway, closing, origin):
     client = closing(
         Client.dial(gateway, STRICT.key, headers={"Origin": origin} if origin else None))
@@ -135,7 +135,7 @@ def test_allowed_and_missing_origins_are_accepted(gateway, closing, origin):
                          ["https://c.example", "http://a.example", "https://a.example:8443",
                           "https://b.example", "https://a.example.evil.example",
                           "https://sub.a.example", "https://evil-a.example", "null", "*",
-                          "a.example", "https://a.example/", "x"])
+                          "a.example", "https://a.example//", "https://a.example/x", "x"])
 def test_other_origins_are_closed_4009(gateway, origin):
     assert close_code(gateway, STRICT.key, Origin=origin) == 4009
 

@@ -2,6 +2,8 @@
 
 import re
 import signal
+import threading
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 import pytest
 
@@ -86,3 +88,28 @@ def test_second_instance_on_the_same_port_fails(start_gateway, closing):
     assert str(first.port) in result.stderr
     client.expect_nothing()
     closing(Client.connect(first)).expect_nothing()
+
+
+@pytest.mark.parametrize("status", [200, 500])
+def test_send_shows_no_control_characters_of_a_server(config, status):
+    """The server may be anybody's, and a terminal obeys what it is sent."""
+    class Hostile(BaseHTTPRequestHandler):
+        def do_POST(self):  # noqa: N802
+            self.rfile.read(int(self.headers["Content-Length"]))
+            body = "a\x1b[31mb\nc\u202ed".encode()
+            self.send_response(status)
+            self.send_header("Content-Length", str(len(body)))
+            self.end_headers()
+            self.wfile.write(body)
+
+        def log_message(self, *arguments):
+            pass
+
+    with ThreadingHTTPServer(("127.0.0.1", 0), Hostile) as server:
+        threading.Thread(target=server.serve_forever).start()
+        try:
+            result = run("send", "--config", config(), "--url", f"http://127.0.0.1:{server.server_port}",
+                         "--channel", "c", "--event", "e")
+        finally:
+            server.shutdown()
+    assert r"a\u{1b}[31mb\u{a}c\u{202e}d" in (result.stdout if status == 200 else result.stderr), result

@@ -354,6 +354,6 @@ def test_unreadable_requests_are_rejected_in_the_envelope(gateway):
     assert status == 501 and response.keys() == {"success", "error"}
     status, response = send_post(gateway, ("Content-Length", "nine"))
     assert status == 400 and "Content-Length" in response["error"]
-    status, response = send_post(gateway, ("Authorization", "Bearer " + "x" * 9_000),
+    status, response = send_post(gateway, ("Authorization", "Bearer " + "x" * 17_000),
                                  ("Content-Length", "0"))
     assert status == 431 and response["success"] is False

@@ -182,3 +182,14 @@ def test_rejected_publishes_send_nothing(api, connect, channel):
     assert api.post(event_body("not a channel")).status == 400
     client.expect_nothing()
     wait_for_metric(api, "fleetwire_ws_messages_sent_total", 3)
+
+
+@pytest.mark.parametrize("path", ["/metrics", "/api/ops/stats", "/api/ops/push"])
+def test_pages_that_rebind_their_name_to_this_machine_read_nothing(gateway, closing, path):
+    """A browser on this machine sends the name of the page as Host."""
+    for host, status in [("localhost", 200), (f"127.0.0.1:{gateway.port}", 200), ("[::1]:6001", 200), ("evil.example", None),
+                         ("127.0.0.1.evil.example", None)]:
+        wire = closing(Wire(gateway))
+        wire.send(f"GET {path} HTTP/1.1\r\nHost: {host}\r\n\r\n".encode())
+        response = wire.read_response()
+        assert response.status == 200 if status else response.status in (401, 403), (host, response)

@@ -91,7 +91,7 @@ def test_L5_get_and_post_in_one_write_are_answered(wire, control_client, subscri
                           request("POST", "/nowhere", b"x" * 3000),
                           request("DELETE", "/healthz", b"x"),
                           request("POST", EVENTS, length=False),
-                          request("GET", "/healthz", headers=["Cookie: " + "x" * 9000])],
+                          request("GET", "/healthz", headers=["Cookie: " + "x" * 17_000])],
                          ids=["401", "404", "405", "404 with a body", "405 with a body",
                               "no length", "431"])
 def test_L5_post_after_a_rejected_request_is_processed(wire, control_client, subscriber, api, channel, first):

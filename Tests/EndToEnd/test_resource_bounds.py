@@ -28,7 +28,7 @@ def test_L5_pipelined_requests_with_tiny_bodies_finish(wire, control_client, met
 
 
 # Functions, because a signature lives for ten minutes.
-REFUSED = {"head_bytes": (431, lambda: request("GET", "/healthz", headers=["X-Filler: " + "x" * 9_000])),
+REFUSED = {"head_bytes": (431, lambda: request("GET", "/healthz", headers=["X-Filler: " + "x" * 17_000])),
            "body_bytes": (413, lambda: request(
                "POST", signed_target(FIRST, "POST", "/apps/1001/events", b""),
                headers=["Content-Length: 100000000"], length=False))}

@@ -137,6 +137,45 @@ def test_pages_of_other_sites_cannot_use_the_cookie(fleet, order):
     assert unassign(fleet, order, cookie, **{"Sec-Fetch-Site": "same-origin"}) == 200
 
 
+def test_a_planted_cookie_does_not_replace_a_guarded_one(fleet, order):
+    """A neighbouring host, or who controls the network, can set only the plain name."""
+    guarded = f"__Secure-{NAME}={v4_cookie()}"
+    planted = f"{NAME}={v4_cookie(session_claims('SUPPORT', sub='mallory'))}"
+    assert unassign(fleet, order, planted) == 403
+    for cookies in (f"{guarded}; {planted}", f"{planted}; {guarded}"):
+        assert fleet.caller().request("GET", f"/api/admin/orders/{order}", headers={"Cookie": cookies}).status == 200
+    # A genuine session without a role is not replaced by another user's, either.
+    powerless = f"__Secure-{NAME}={v4_cookie(session_claims('USER'))}"
+    assert unassign(fleet, order, f"{NAME}={v4_cookie()}; {powerless}") == 403
+    stale = f"__Secure-{NAME}={v4_cookie(session_claims(exp=1))}"
+    assert unassign(fleet, order, f"{NAME}={v4_cookie()}; {stale}") == 200
+
+
+def test_each_cookie_of_a_name_is_tried(fleet, order):
+    """A browser sends several if they were set for different paths or domains."""
+    good, stale = v4_cookie(), v4_cookie(session_claims(exp=1))
+    for values in ([stale, good], [good, stale], ["x", stale, "y", good]):
+        cookies = "; ".join(f"{NAME}={value}" for value in values)
+        assert fleet.caller().request("GET", f"/api/admin/orders/{order}", headers={"Cookie": cookies}).status == 200
+    half = len(good) // 2
+    chunks = [(0, stale[:half]), (0, good[:half]), (1, stale[half:]), (1, good[half:])]
+    cookies = "; ".join(f"{NAME}.{number}={chunk}" for number, chunk in chunks)
+    assert fleet.caller().request("GET", f"/api/admin/orders/{order}", headers={"Cookie": cookies}).status == 200
+    assert unassign(fleet, order, "; ".join([f"{NAME}=x"] * 4 + [f"{NAME}={good}"])) == 401, "four are tried"
+
+
+def test_requests_with_tls_accept_cookies_of_secure_pages_only(start_gateway, closing):
+    """Behind a proxy that terminates TLS. Who controls the network can serve http:// pages of the host."""
+    gateway = start_gateway(server={"behind_proxy": True, "trusted_proxies": ["127.0.0.1"]}, **SETTINGS)
+    caller = closing(Caller(gateway))
+    for scheme, origin, status in [("https", "http://fleet.example.com", 401), ("https", "https://fleet.example.com", 404),
+                                   ("https", "https://fleet.example.com:443", 404), ("http", "http://fleet.example.com", 404),
+                                   ("https", "http://fleet.example.com:443", 401)]:
+        response = caller.request("GET", "/api/admin/orders/none", headers={
+            "Cookie": f"{NAME}={v4_cookie()}", "Origin": origin, "Host": "fleet.example.com", "X-Forwarded-Proto": scheme})
+        assert response.status == status, (scheme, origin, response)
+
+
 def test_a_stale_cookie_of_the_other_name_does_not_hide_the_good_one(fleet, order):
     assert unassign(fleet, order, f"{NAME}=stale; __Secure-{NAME}={v4_cookie()}") == 200
 
@@ -146,7 +185,7 @@ def test_without_a_secret_the_cookie_is_not_read(start_gateway, closing):
     fleet = Fleet(start_gateway(sections=SECTIONS), closing)
     error = fleet.caller().expect_error(401, "GET", "/api/ops/stats",
                                         headers={"Cookie": f"{NAME}={v4_cookie()}"})
-    assert error == "Missing Authorization: expected Bearer and a JWT"
+    assert error == "Session cookies are off: set auth.session.secret, or send Authorization: Bearer and a JWT"
 
 
 def test_the_secret_is_in_no_log_line_and_no_report(fleet, order):

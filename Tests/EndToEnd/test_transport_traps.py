@@ -45,7 +45,7 @@ from harness.api import Api, signed_target
 from harness.apps import FIRST, TIMEOUT
 from harness.fleet import SECTIONS, token
 from harness.gateway import SERVER, run
-from harness.metrics import scrape, wait_for_metric
+from harness.metrics import count_limited, scrape, wait_for_metric
 from harness.tls_wire import TLSWire
 from harness.wire import BINARY, CLOSE, TEXT, Wire, frame, request, upgrade
 
@@ -338,12 +338,12 @@ def test_responses_to_a_client_that_has_ended_are_sent_to_the_end(secure, closin
     assert [wire.read_response().status for _ in range(count)] == [200] * count
 
 
-LARGE = 8_000_000
+LARGE = 250_000  # more than a body may have, less than what is discarded at most
 REFUSALS = ["413", "413 chunked", "431", "400", "401"]
 
 
 def refused(case: str) -> bytes:
-    """A request of 8 MB that is refused early."""
+    """A request of 250 KB that is refused early."""
     signed = signed_target(FIRST, "POST", "/apps/1001/events", b"x")
     length = [f"Content-Length: {LARGE}"]
     start = {
@@ -373,6 +373,26 @@ def test_refusal_reaches_a_client_that_still_sends(start, closing, name):
         assert wire.socket.recv(1) == b""
     wire.close()
     wait_for_metric(api, "fleetwire_descriptors_in_use", 1)
+
+
+@pytest.mark.parametrize("name", [*REFUSALS, "1009"])
+def test_what_a_refused_client_still_sends_is_bounded(start, closing, name):
+    """Each byte costs the gateway time, which a refused client must not have without end."""
+    gateway = start()
+    api, wire = closing(Api(gateway)), closing(dial(gateway))
+    if name == "1009":
+        wire.open()
+        wire.send(frame(BINARY, b"", length=1 << 40)[:14])
+    else:
+        wire.send(refused(name)[:1_000])
+    sent = 0
+    with pytest.raises(OSError):
+        while sent < 100_000_000:
+            wire.send(b"x" * 65_536)
+            sent += 65_536
+    wait_for_metric(api, "fleetwire_descriptors_in_use", 1)
+    assert count_limited(api, "discarded_bytes") == 1
+    assert sent < 50_000_000, "what is in the sockets' buffers is sent, too"
 
 
 # Descriptors

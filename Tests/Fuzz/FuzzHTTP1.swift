@@ -41,14 +41,15 @@ private enum Reading: Equatable {
             }
             return
         }
-        invariant(bytes.count < RequestHeadParser.headBytesMax, "a head is limited")
+        invariant(bytes.count < RequestHeadParser.headBytesDefault, "a head is limited")
         self = .incomplete
     }
 }
 
 /// Reads all of a request and checks it.
 private func texts(_ head: RequestHead, _ bytes: UnsafeRawBufferPointer) -> [String] {
-    invariant((18...min(bytes.count, RequestHeadParser.headBytesMax)).contains(head.byteCount), "a head ends within the bytes")
+    invariant(
+        (18...min(bytes.count, RequestHeadParser.headBytesDefault)).contains(head.byteCount), "a head ends within the bytes")
     invariant(bytes[..<head.byteCount].suffix(4).elementsEqual("\r\n\r\n".utf8), "a head ends with an empty line")
     let empty = UnsafeRawBufferPointer(start: nil, count: 0)
     let request = HTTPRequest(head: head, bytes: bytes, body: empty, correlationID: "", isLoopback: false)

@@ -108,7 +108,7 @@ private func checkText(_ result: VerificationResult) {
     let text: String
     switch result {
     case .refused(let reason), .expired(let reason), .withoutRole(let reason): text = reason
-    case .identity, .needsKey, .needsAnswer: return
+    case .identity, .needsKey, .needsAnswer, .needsSetting: return
     }
     invariant(!text.isEmpty && text.utf8.count < 600, "an error has a short text")
     invariant(!text.contains(secret), "an error does not show the secret")

@@ -116,16 +116,20 @@ import Testing
     /// The status of the response to a request with a valid cookie from a page of `origin`. Nil if the cookie is
     /// accepted.
     /// - Parameter origins: the configured `allowed_origins`.
-    private func status(origin: String, host: String? = nil, _ origins: [String]) -> Int? {
+    private func status(origin: String, host: String? = nil, isSecure: Bool = false, _ origins: [String]) -> Int? {
         var fields: [HTTPRequest.Field: String] = [.cookie: "session=" + token, .origin: origin]
         fields[.host] = host
-        return call(fields).status(FleetCall.router(origins: origins))
+        var call = call(fields)
+        call.isSecure = isSecure
+        return call.status(FleetCall.router(origins: origins))
     }
 
     @Test func acceptsCookiesFromPagesOfThisHost() {
         for (origin, host) in [
             ("https://gw.example", "gw.example"), ("http://gw.example:6001", "gw.example:6001"),
-            ("HTTPS://GW.example", "gw.EXAMPLE"),
+            ("HTTPS://GW.example", "gw.EXAMPLE"), ("https://gw.example:443", "gw.example"),
+            ("https://gw.example", "gw.example:443"),
+            ("http://gw.example", "gw.example:80"), ("https://gw.example/", "gw.example"),
         ] {
             #expect(status(origin: origin, host: host, []) == nil, "\(origin)")
         }
@@ -149,9 +153,29 @@ import Testing
 
     @Test(arguments: [
         ("cross-site", false), ("Cross-Site", false), ("same-origin", true), ("same-site", true), ("none", true), ("", true),
+        ("Same-Origin", true), ("same-origin, cross-site", false), ("cross-origin", false), ("x", false), ("same", false),
     ])
     func usesSecFetchSiteIfThereIsNoOrigin(site: String, isAccepted: Bool) {
         #expect(call([.cookie: "session=" + token, .secFetchSite: site]).status() == (isAccepted ? nil : 401))
+    }
+
+    /// Who controls the network answers for every page without TLS, and has the browser post for it.
+    @Test func aRequestWithTLSAcceptsCookiesFromPagesWithTLSOnly() {
+        for (origin, isAccepted) in [("https://gw.example", true), ("http://gw.example", false), ("HTTP://gw.example:80", false)]
+        {
+            #expect(status(origin: origin, host: "gw.example", isSecure: true, []) == (isAccepted ? nil : 401), "\(origin)")
+            #expect(status(origin: origin, host: "gw.example", []) == nil, "whether TLS is used is not known behind some proxies")
+        }
+        for (origin, isAccepted) in [
+            ("https://dash.example", true), ("http://dash.example", false), ("capacitor://localhost", true),
+        ] {
+            let origins = ["https://dash.example", "http://dash.example", "capacitor://localhost"]
+            #expect(status(origin: origin, host: "gw.example", isSecure: true, origins) == (isAccepted ? nil : 401), "\(origin)")
+        }
+        var call = call([.cookie: "session=" + token, .origin: "http://gw.example", .host: "gw.example"])
+        call.isSecure = true
+        #expect(call.refusal == "401 Cookies of a request with TLS are not accepted from http:// pages: use https://")
+        #expect(call.with(.authorization, "Bearer " + token).status() == nil)
     }
 
     @Test func acceptsCookiesFromConfiguredOrigins() {

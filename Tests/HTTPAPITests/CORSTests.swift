@@ -21,7 +21,8 @@ import Testing
 
     static let paths = [
         "/pusher/auth", "/api/admin/orders/A1", "/api/driver/jobs", "/api/ops/stats", "/api/x", "/api/auth/x", "/app-x",
-        "/apps/1001/events", "/apps/1001/x",
+        "/apps/1001/events", "/apps/1001/x", "/app/key1", "/", "/healthz", "/metrics", "/apps/9/events", "/pushers", "/apps",
+        "/app/9",
     ]
 
     @Test(arguments: paths) func allowsListedOrigins(path: String) {
@@ -41,9 +42,77 @@ import Testing
         }
     }
 
-    @Test(arguments: ["/", "/healthz", "/metrics", "/apps/9/events", "/app/key1", "/pushers", "/apps"])
-    func sendsNoHeadersForPathsThatBelongToNoApplication(path: String) {
-        #expect(headers(path, origin: "https://a.example", ["*", "https://a.example"]) == [:])
+    /// An application's origins count for its paths only; on paths of none, those of each application do.
+    @Test func originsCountForTheirApplication() {
+        let apps = [
+            Application.example(origins: ["https://a.example"]),
+            .example(index: 1, id: "2", key: "key2", origins: ["https://b.example"]),
+        ]
+        func isAllowed(_ path: String, _ origin: String) -> Bool {
+            FleetCall(.get, path).with(.origin, origin).withRequest {
+                Router.example(apps, issuers: [FleetCall.issuer]).crossOriginHeaders(for: $0)
+            }["Access-Control-Allow-Origin"] == origin
+        }
+        for path in ["/api/driver/jobs", "/pusher/auth", "/apps/1001/events", "/app/key1"] {
+            #expect(isAllowed(path, "https://a.example") && !isAllowed(path, "https://b.example"), "\(path)")
+        }
+        for path in ["/apps/2/events", "/app/key2"] {
+            #expect(!isAllowed(path, "https://a.example") && isAllowed(path, "https://b.example"), "\(path)")
+        }
+        for path in ["/healthz", "/nowhere", "/apps/3/events"] {
+            #expect(isAllowed(path, "https://a.example") && isAllowed(path, "https://b.example"), "\(path)")
+            #expect(!isAllowed(path, "https://c.example"))
+        }
+    }
+
+    // MARK: Requested names
+
+    private func allowedNames(_ requested: String?, origin: String = "https://a.example") throws -> [String]? {
+        let call = FleetCall(.options, "/pusher/auth", as: nil).with(.origin, origin)
+            .with(.accessControlRequestHeaders, requested)
+        let response = try #require(call.response(FleetCall.router(origins: ["https://a.example"])))
+        return response.headers["Access-Control-Allow-Headers"]?.split(separator: ", ").map(String.init)
+    }
+
+    /// Frameworks and tracing libraries add header fields to each request of a page.
+    @Test func allowsTheNamesThatAPageAsksFor() throws {
+        let usual = try #require(try allowedNames(nil))
+        #expect(usual.count == 6)
+        for (requested, added) in [
+            ("", []), ("x-csrf-token", ["x-csrf-token"]), ("baggage,sentry-trace", ["baggage", "sentry-trace"]),
+            (" traceparent , \tX-Socket-ID ", ["traceparent", "X-Socket-ID"]), ("authorization,content-type", []),
+            ("x,authorization,x", ["x", "x"]), ("!#$%&'*+-.^_`|~09azAZ", ["!#$%&'*+-.^_`|~09azAZ"]),
+        ] {
+            #expect(try allowedNames(requested) == usual + added, "\(requested)")
+        }
+        for requested in ["a b", "a:b", "a\"", "é", "(x)", "a/b", "{}", ",", " , ,"] {
+            #expect(try allowedNames(requested) == usual, "\(requested)")
+            #expect(try allowedNames("x-ok," + requested) == usual + ["x-ok"], "\(requested)")
+        }
+        #expect(try allowedNames("x-csrf-token", origin: "https://b.example") == nil)
+    }
+
+    @Test func boundsTheNamesThatAPageAsksFor() throws {
+        let names = (0..<CORS.requestedNamesMax + 1).map { "x-\($0)" }
+        #expect(try allowedNames(names.joined(separator: ","))?.suffix(2) == ["x-62", "x-63"])
+        let longest = String(repeating: "x", count: CORS.requestedBytesMax)
+        #expect(try allowedNames(longest)?.last == longest && allowedNames(longest + "x")?.count == 6)
+    }
+
+    @Test func respondsToPreflightsOfEveryPath() throws {
+        for path in ["/", "/healthz", "/metrics", "/nowhere", "/apps/9/events", "/apps/1001/channels", "/app/key1"] {
+            let call = FleetCall(.options, path, as: nil).with(.origin, "https://a.example")
+            #expect(call.status(FleetCall.router(origins: ["https://a.example"])) == 204, "\(path)")
+            #expect(call.status(FleetCall.router(origins: ["https://b.example"])) == 403, "\(path)")
+        }
+    }
+
+    @Test func saysWhyNullIsRefused() {
+        let call = FleetCall(.options, "/pusher/auth", as: nil).with(.origin, "null")
+        let reason = "null is the origin of every sandboxed page and local file, so it cannot be listed"
+        #expect(
+            call.refusal(FleetCall.router(origins: ["https://a.example"]))
+                == "403 This origin may not call this application: " + reason)
     }
 
     @Test(arguments: [

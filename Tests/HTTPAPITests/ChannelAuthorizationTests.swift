@@ -118,7 +118,6 @@ import Testing
         (#"{"socket_id":"1.2","channel_name":null}"#, "Expected \"channel_name\": a string is required"),
         (#"{"socket_id":"1.2","channel_name":["private-x"]}"#, "Expected \"channel_name\" to be a string"),
         ("{", "The body is not a JSON object: expected a member's name at byte 1"),
-        ("socket_id=1.2", "The body is not a JSON object: expected an object at byte 0"),
         ("", "Expected \"socket_id\": digits, a dot, digits"),
     ]
 
@@ -135,7 +134,8 @@ import Testing
         ("socket_id=1.2&channel_name=private-%", "The form contains a malformed percent escape"),
         ("socket_id=1.2&channel_name=private-%zz", "The form contains a malformed percent escape"),
         ("socket_id=1.2&channel_name=private-x+y", "Expected \"channel_name\" to be a channel name; found private-x y"),
-        (#"{"socket_id":"1.2","channel_name":"private-x"}"#, "Expected \"socket_id\": digits, a dot, digits"),
+        ("nonsense", "Expected \"socket_id\": digits, a dot, digits"),
+        (#"[{"socket_id":"1.2"}]"#, "Expected \"socket_id\": digits, a dot, digits"),
     ]
 
     @Test(arguments: badForms) func rejectsInvalidForms(body: String, problem: String) {
@@ -144,7 +144,8 @@ import Testing
 
     // MARK: Forms and JSON
 
-    @Test func contentTypeOrElseFirstByteSelectsFormOrJSON() {
+    /// React Native labels forms as JSON; URLSession, HttpURLConnection and `curl -d` label JSON as a form.
+    @Test func theFirstByteSelectsFormOrJSONWhateverTheContentTypeSays() {
         let granted = channelAuthorization(authRequest("private-a=b@c,d.e;"))?.granted
         let body = "socket_id=1.2&channel_name=private-a%3Db%40c%2Cd.e%3B"
         #expect(granted != nil && channelAuthorization(form(body))?.granted == granted)
@@ -152,8 +153,15 @@ import Testing
         #expect(channelAuthorization(form(body, type: nil))?.granted == granted)
         #expect(channelAuthorization(form(body, type: "text/plain"))?.granted == granted)
         let text = #"{"channel_name":"private-a=b@c,d.e;","socket_id":"1.2","x":1}"#
-        for type in [nil, "text/plain", "APPLICATION/JSON", "application/json;charset=utf-8"] {
-            #expect(channelAuthorization(form(text, type: type))?.granted == granted)
+        let formType = "application/x-www-form-urlencoded"
+        for type in [nil, "text/plain", "APPLICATION/JSON", "application/json;charset=utf-8", formType, formType + ", x/y"] {
+            for space in ["", " ", "\r\n\t ", "\u{FEFF}", "\u{FEFF}\n"] {
+                #expect(channelAuthorization(form(space + text, type: type))?.granted == granted, "\(type ?? "")")
+                let user = FleetCall(.post, "/pusher/user-auth", space + text).with(.contentType, type)
+                #expect(user.status() == 200)
+            }
+            #expect(channelAuthorization(form(body, type: type))?.granted == granted)
+            #expect(FleetCall(.post, "/pusher/user-auth", body).with(.contentType, type).status() == 200)
         }
     }
 

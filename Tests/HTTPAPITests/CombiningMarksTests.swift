@@ -82,7 +82,7 @@ import Testing
             let call = FleetCall(.get, "/api/x", as: nil).with(.cookie, token)
             #expect(call.with(.origin, text).unlimitedStatus == 401)
             #expect(call.with(.origin, text).with(.host, Self.marks()).unlimitedStatus != nil)
-            #expect(call.with(.secFetchSite, text).unlimitedStatus == 404)
+            #expect(call.with(.secFetchSite, text).unlimitedStatus == 401)
         }
     }
 

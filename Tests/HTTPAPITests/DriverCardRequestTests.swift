@@ -57,6 +57,6 @@ import Testing
     @Test func acceptsIdempotencyKeyAndIfMatch() throws {
         let call = FleetCall(.put, Self.path, #"{"name":"Dan"}"#).with(.idempotencyKey, "k").with(.ifMatch, "\"3\"")
         let command = try #require(call.command)
-        #expect(command.idempotencyKey?.text == "k" && command.expectedVersion == 3)
+        #expect(command.idempotencyKey?.text == "k" && command.expectedVersions == [3])
     }
 }

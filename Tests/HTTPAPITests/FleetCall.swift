@@ -17,6 +17,7 @@ struct FleetCall {
     var fields: [HTTPRequest.Field: String] = [:]
     var body: [UInt8]
     var isLoopback = false
+    var isSecure = false
 
     /// - Parameter role: the role of the request's token. Nil for a request without a token.
     init(_ method: HTTPRequest.Method, _ path: String, _ body: String = "", as role: Role? = .admin) {
@@ -61,7 +62,11 @@ struct FleetCall {
     func withRequest<Value>(_ use: (HTTPRequest) -> Value) -> Value {
         let fields = fields.map { (name: $0.key == .host ? "Host" : "\($0.key.name)", value: $0.value) }
         return RawRequest(method, RawRequest.target(path, query: query), fields: fields, body: body)
-            .withRequest(isLoopback: isLoopback, use)
+            .withRequest(isLoopback: isLoopback) { request in
+                var request = request
+                request.isSecure = isSecure
+                return use(request)
+            }
     }
 
     func apiAction(_ router: Router = router()) -> APIAction { withRequest { router.action(of: $0, now: Call.now) } }

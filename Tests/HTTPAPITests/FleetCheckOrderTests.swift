@@ -125,7 +125,10 @@ import Testing
 
     // MARK: Bodies
 
-    static let bodies = ["{", "[]", "\"\"", "1", "null", "{} {}", "{\"a\":}", "\u{FEFF}{}", "{'a':1}", "a=1", " ", "{\"a\":1,}"]
+    static let bodies = [
+        "{", "[]", "\"\"", "1", "null", "{} {}", "{\"a\":}", "\u{FEFF}\u{FEFF}{}", " \u{FEFF}{}", "{'a':1}", "a=1", " ",
+        "{\"a\":1,}",
+    ]
 
     @Test(arguments: bodies) func rejectsBodiesThatAreNotAnObject(body: String) {
         for (method, path) in [

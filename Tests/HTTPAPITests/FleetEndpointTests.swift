@@ -124,7 +124,7 @@ import Testing
         let call = FleetCall(.post, "/api/admin/orders/A-1=;/\(pathEnd)", #"{"driverId":"42"}"#)
         #expect(call.action == .order(action))
         #expect(call.command?.actor == FleetCall.identity(.admin) && call.command?.correlationID == "c1")
-        #expect(call.command?.expectedVersion == nil && call.command?.idempotencyKey == nil)
+        #expect(call.command?.expectedVersions == nil && call.command?.idempotencyKey == nil)
     }
 
     private static let routeActions: [(String, RouteAction.Kind)] = [

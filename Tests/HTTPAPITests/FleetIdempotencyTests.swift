@@ -106,23 +106,33 @@ import Testing
 
     // MARK: Versions
 
-    /// The header, nil if absent, and the expected version, nil if any version is accepted.
-    private static let versions: [(String?, Int?)] = [
-        (nil, nil), ("*", nil), ("3", 3), ("\"3\"", 3), ("0", 0), ("\"0\"", 0), ("007", 7), ("9223372036854775807", .max),
+    /// The header, nil if absent, and the expected versions, nil if any version is accepted.
+    private static let versions: [(String?, [Int]?)] = [
+        (nil, nil), ("*", nil), ("3", [3]), ("\"3\"", [3]), ("0", [0]), ("\"0\"", [0]), ("007", [7]),
+        ("9223372036854775807", [.max]),
+        ("\"3\", \"4\"", [3, 4]), ("3,4", [3, 4]), ("\"3\"\t,\"4\" , 5", [3, 4, 5]), ("W/\"3\", \"4\"", [4]),
+        ("\"4\", W/\"3\"", [4]),
     ]
 
-    @Test(arguments: versions) func readsIfMatchWithAndWithoutQuotes(text: String?, version: Int?) {
+    @Test(arguments: versions) func readsIfMatchWithAndWithoutQuotes(text: String?, versions: [Int]?) {
         let command = FleetCall(.put, "/api/admin/orders/A1").with(.ifMatch, text).command
-        #expect(command != nil && command?.expectedVersion == version)
+        #expect(command != nil && command?.expectedVersions == versions)
+    }
+
+    /// `If-Match` compares strongly (RFC 9110 section 13.1.1).
+    @Test(arguments: ["W/\"3\"", "W/\"3\", W/\"4\""]) func weakVersionsMatchNothing(text: String) {
+        let refusal = FleetCall(.put, "/api/admin/orders/A1").with(.ifMatch, text).refusal
+        #expect(refusal == "412 If-Match compares strongly: send the version without W/, such as \"3\"")
     }
 
     @Test(arguments: [
-        "", "\"", "\"\"", "\"3", "3\"", "-1", "\"-1\"", "W/\"3\"", "\"3\", \"4\"", "3,4", "1.0", "x", "٣", "９", "3 4", "**",
+        "", "\"", "\"\"", "\"3", "3\"", "-1", "\"-1\"", "W/3", "w/\"3\"", "W/ \"3\"", "\"3\", x", "3,,4", ",", "3,", "*, 3",
+        "\"3,4\"", "1.0", "x", "٣", "９", "3 4", "**",
         "\"*\"", "+3 4",
         "9223372036854775808", "0x3", "\"\"3\"\"", "\"\u{301}3\"",
     ]) func rejectsOtherIfMatchValues(text: String) {
         let refusal = FleetCall(.put, "/api/admin/orders/A1").with(.ifMatch, text).refusal
-        #expect(refusal == "400 Expected If-Match to be a version, such as \"3\"; found \(text)")
+        #expect(refusal == "400 Expected If-Match to be a version, such as \"3\", or several; found \(text)")
     }
 
     @Test func truncatesALongVersionInTheError() {

@@ -82,6 +82,26 @@ import Testing
         #expect(call("/api/ops/notifications", [field: value]).status() == 401)
     }
 
+    /// A browser believes a page to be of this server if the page's name leads to this machine (DNS rebinding). Its `Host` is
+    /// that name.
+    @Test(arguments: ["/metrics", "/api/ops/stats", "/api/ops/push"]) func answersWithoutATokenOnlyUnderANameOfThisMachine(
+        path: String
+    ) {
+        func status(_ host: String, _ fields: [HTTPRequest.Field: String] = [:], isLoopback: Bool = true) -> Int? {
+            call(path, fields.merging([.host: host]) { $1 }, isLoopback: isLoopback).status()
+        }
+        let refusal = path == "/metrics" ? 403 : 401
+        for host in ["localhost", "LocalHost:6001", "127.0.0.1", "127.8.9.10:80", "[::1]", "[::1]:6001"] {
+            #expect(status(host) == nil && status(host, isLoopback: false) == refusal, "\(host)")
+            #expect(status(host, [.origin: "http://localhost"]) == refusal, "a page of another port has an Origin")
+        }
+        for host in ["evil.example", "127.evil.example", "127.0.0.1.evil.example", "localhost.evil.example", "10.0.0.1", ""] {
+            #expect(status(host) == refusal, "\(host)")
+            let ops = "Bearer " + FleetCall.token(for: FleetCall.identity(.ops))
+            #expect(status(host, [.authorization: ops]) == nil, "with a token any name will do")
+        }
+    }
+
     /// The metrics token and the loopback address replace a JWT on two paths below `/api/ops/`, and on no other path of
     /// the fleet's API.
     @Test(arguments: [

@@ -2,6 +2,7 @@ import Crypto
 import HTTP
 import HTTPAPI
 import Primitives
+import TestSupport
 import Testing
 
 @Suite struct RequestSignatureTests {
@@ -39,6 +40,34 @@ import Testing
         var call = Call()
         call.method = method
         #expect(refusal(call.signed()) == nil)
+    }
+
+    /// Where the gateway is reached below a path, some libraries sign that path and others the one behind it; some sign a path
+    /// with its escapes, as they send it.
+    @Test func acceptsTheFormsOfThePathThatLibrariesSign() {
+        func isAccepted(_ target: String, signing path: String, prefix: String = "") -> Bool {
+            var call = Call("")
+            call.path = path
+            let signature = call.signed().query.map { "\($0.name)=\($0.value)" }.joined(separator: "&")
+            return RawRequest(.post, target + "?" + signature).withRequest { request in
+                (try? RequestSignature(pathPrefix: prefix).check(request, for: .example(), now: Call.now)) != nil
+            }
+        }
+        let (escaped, decoded) = (
+            "/apps/1001/users/auth0%7C5f%20c/terminate_connections", "/apps/1001/users/auth0|5f c/terminate_connections"
+        )
+        #expect(isAccepted(escaped, signing: decoded) && isAccepted(escaped, signing: escaped))
+        for prefix in ["", "/ws"] {
+            for path in ["/ws" + escaped, "/ws" + decoded, "/ws" + "/apps/1001/events"] {
+                let target = path.hasSuffix("events") ? "/apps/1001/events" : escaped
+                #expect(isAccepted(target, signing: path, prefix: prefix) == (prefix == "/ws"), "\(path)")
+                #expect(
+                    !isAccepted(target, signing: "/ws" + path, prefix: prefix)
+                        && !isAccepted(target, signing: "/w" + path, prefix: prefix))
+            }
+            #expect(isAccepted("/apps/1001/events", signing: "/apps/1001/events", prefix: prefix))
+            #expect(!isAccepted(escaped, signing: "/apps/1001/users/auth0%7c5f%20c/terminate_connections", prefix: prefix))
+        }
     }
 
     @Test func acceptsARequestWithoutBodyAndDigest() {

@@ -77,10 +77,16 @@ import Testing
     }
 
     @Test(arguments: ["/healthz", "/readyz", "/metrics"]) func publicPathsAllowOnlyGetAndHead(path: String) {
-        for method in Self.methods where method != .get && method != .head {
+        for method in Self.methods where method != .get && method != .head && (path == "/metrics" || method != .options) {
             let expected = HTTPResponse.text(405, "Method not allowed: use GET, HEAD", headers: ["Allow": "GET, HEAD"])
             #expect(reply(method, path) == .response(expected), "\(method)")
         }
+    }
+
+    /// Some load balancers ask so whether a server lives.
+    @Test(arguments: ["/healthz", "/readyz"]) func optionsOfHealthAre204(path: String) {
+        let response = httpResponse(reply(.options, path))
+        #expect(response?.status == 204 && response?.body == [] && response?.headers["Allow"] == "GET, HEAD, OPTIONS")
     }
 
     @Test(arguments: ["events", "batch_events", "users/1/terminate_connections"]) func commandsAllowOnlyPost(path: String) {
@@ -182,7 +188,10 @@ import Testing
     @Test func servesMetricsOnlyToThisMachineIfNoTokenIsConfigured() {
         let call = Call.get("/metrics")
         #expect(reply(call, isLoopback: true) == .metrics)
-        let expected = refused(403, "Metrics require a JWT of role admin or ops, or metrics.token to be set")
+        let expected = refused(
+            403,
+            "Metrics require a JWT of role admin or ops, or metrics.token to be set; without it, only requests from this machine "
+                + "to localhost, 127.0.0.1 or [::1] need none")
         for authorization in [nil, "", "Bearer", "Bearer ", "Bearer token"] {
             #expect(reply(call, authorization: authorization, isLoopback: false) == expected)
         }

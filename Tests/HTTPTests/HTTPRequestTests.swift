@@ -50,6 +50,31 @@ import Testing
         }
     }
 
+    @Test func removesAPrefixOfThePath() {
+        func path(_ target: String, without prefix: String) -> String {
+            RawRequest(.get, target).withRequest { request in
+                var head = request.head
+                head.removePathPrefix(Array(prefix.utf8), from: request.bytes)
+                return String(decoding: request.bytes[head.path], as: UTF8.self) + "|"
+                    + String(decoding: request.bytes[head.query], as: UTF8.self)
+            }
+        }
+        #expect(path("/ws/app/key1?a=b", without: "/ws") == "/app/key1|a=b" && path("/ws/", without: "/ws") == "/|")
+        #expect(path("/a/b/healthz", without: "/a/b") == "/healthz|" && path("/ws/ws/x", without: "/ws") == "/ws/x|")
+        for target in ["/ws", "/wsx/app", "/w", "/", "/WS/app", "/x/ws/app", "//ws/app", "/%77s/app"] {
+            #expect(path(target, without: "/ws") == target + "|", "\(target)")
+        }
+        #expect(path("/ws/app", without: "") == "/ws/app|")
+    }
+
+    /// Backends write error texts to their logs.
+    @Test func textsOfResponsesHaveNoControlCharacters() {
+        let response = HTTPResponse.text(404, "Unknown path: /x\u{1B}[31m\nforged\u{202E}\u{85}é")
+        #expect(
+            String(decoding: response.body, as: UTF8.self)
+                == "Unknown path: /x\\u{1b}[31m\\u{a}forged\\u{202e}\\u{85}é\n")
+    }
+
     @Test func showsTargetAndBodyAsSent() {
         RawRequest(.put, "/a%20b?c=%2f", body: Array("body".utf8)).withRequest(isLoopback: true) { request in
             #expect(request.method == .put && request.correlationID == "c1" && request.isLoopback)

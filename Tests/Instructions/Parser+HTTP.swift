@@ -94,6 +94,18 @@ extension Parser {
             ("spaces", filled("GET /healthz HTTP/1.1\r\nHost: h\r\nCookie:", " ", "\r\n\r\n")),
             ("a host", filled("GET /healthz HTTP/1.1\r\nHost: ", "h", "\r\n\r\n")),
             ("not ASCII", filled("GET /healthz HTTP/1.1\r\nHost: h\r\nCookie: ", "é", "\r\n\r\n")),
+            (
+                "an origin",
+                filled("GET /api/driver/jobs HTTP/1.1\r\nHost: h\r\nCookie: token=a\r\nOrigin: https://", "a", "\r\n\r\n")
+            ),
+            (
+                "a preflight",
+                filled(
+                    "OPTIONS /pusher/auth HTTP/1.1\r\nHost: h\r\nOrigin: https://a\r\nAccess-Control-Request-Headers: a", ",a",
+                    "\r\n\r\n")
+            ),
+            ("cookies of one name", filled("GET /api/driver/jobs HTTP/1.1\r\nHost: h\r\nCookie: ", "token=a;", "\r\n\r\n")),
+            ("versions", filled("PUT /api/admin/orders/A HTTP/1.1\r\nHost: h\r\n\(admin)If-Match: 1", ",1", "\r\n\r\n")),
         ],
         parse: { route($0) })
 

@@ -59,7 +59,9 @@ import Testing
         // Texts that are not exactly one array.
         Rejected("", "expected an array", at: 0), Rejected(" \n", "expected an array", at: 2),
         Rejected("{}", "expected an array", at: 0), Rejected("1", "expected an array", at: 0),
-        Rejected(#"  "[]""#, "expected an array", at: 2), Rejected("\u{FEFF}[]", "expected an array", at: 0),
+        Rejected(#"  "[]""#, "expected an array", at: 2), Rejected(" \u{FEFF}[]", "expected an array", at: 1),
+        Rejected("\u{FEFF}\u{FEFF}[]", "expected an array", at: 3), Rejected("\u{FEFF}", "expected an array", at: 3),
+        Rejected("[\u{FEFF}]", "expected a value", at: 1), Rejected("[]\u{FEFF}", "unexpected text after the value", at: 2),
         Rejected("\u{C}[]", "expected an array", at: 0), Rejected("\u{B}[]", "expected an array", at: 0),
         Rejected("\u{A0}[]", "expected an array", at: 0), Rejected("\0[]", "expected an array", at: 0),
         Rejected("[]]", "unexpected text after the value", at: 2), Rejected("[] []", "unexpected text after the value", at: 3),
@@ -100,6 +102,11 @@ import Testing
         Rejected("[NaN]", "expected a value", at: 1), Rejected("[Infinity]", "expected a value", at: 1),
         Rejected("[-Infinity]", "expected a value", at: 1), Rejected("[\u{661}]", "expected a value", at: 1),
     ]
+
+    /// RFC 8259 section 8.1: some encoders write one, such as those of .NET.
+    @Test func ignoresAByteOrderMark() throws {
+        #expect(try JSONValue.elements(of: "\u{FEFF}[1,2]").count == 2 && JSONValue.elements(of: "\u{FEFF} \n[]").isEmpty)
+    }
 
     @Test(arguments: rejected) func rejectsInvalidArraysWithTheOffset(row: Rejected) {
         #expect(throws: JSONError(problem: row.problem, offset: row.offset)) { try JSONValue.elements(of: row.text) }

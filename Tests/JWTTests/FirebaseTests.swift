@@ -54,6 +54,22 @@ import Testing
             try TestTokens.refusal(TestKeys.firebase, issuers) == "Unknown issuer https://securetoken.google.com/fleet-test")
     }
 
+    /// Apps take a 401 for a logout, so a forgotten key of the configuration must not cause one.
+    @Test func aTokenNeedsAProjectInTheConfiguration() throws {
+        func result(_ issuers: [TokenIssuer]) throws -> VerificationResult {
+            try TokenVerifier(issuers: issuers, keyCache: IssuerKeyCache(issuers: issuers)).verify(
+                TestKeys.firebase, now: TestKeys.now)
+        }
+        let named = TokenIssuer(algorithm: .hs256, keys: .secret(TestTokens.secret), issuer: "https://auth.example")
+        for issuers in [[], [named], [TestTokens.anyIssuer]] {
+            #expect(try result(issuers) == .needsSetting("auth.firebase.project_id"))
+        }
+        let remote = TokenIssuer(algorithm: .rs256, keys: .remote(url: "https://x.example", .jwks))
+        #expect(try result([remote]) == .needsKey(MissingKey(issuer: 0, keyID: "fb1")), "it may be the issuer of the token")
+        #expect(
+            try TestTokens.refusal(TestTokens.token(TestTokens.claims([("iss", "\"https://securetoken.google.com\"")]))) == nil)
+    }
+
     /// The Firebase user of a token, for a gateway that keeps accounts.
     private static func user(
         _ changes: [(String, String?)], requiredClaim: String = "", hasAccounts: Bool = true

@@ -14,15 +14,15 @@ import Testing
         #expect(try TestTokens.refusal(token) != nil)
     }
 
-    @Test func limitsTokensTo8KiB() throws {
+    @Test func limitsTokensTo16KiB() throws {
         func token(_ fill: Int) -> String {
             TestTokens.token(TestTokens.claims([("fill", "\"" + String(repeating: "x", count: fill) + "\"")]))
         }
-        let longest = try #require((5900...6100).last { token($0).utf8.count <= 8192 })
+        let longest = try #require((12_000...12_300).last { token($0).utf8.count <= 16_384 })
         #expect(try TestTokens.refusal(token(longest)) == nil)
-        #expect(try TestTokens.refusal(token(longest + 3)) == "The token exceeds 8192 bytes")
-        #expect(try TestTokens.refusal(String(repeating: "x", count: 1_048_576)) == "The token exceeds 8192 bytes")
-        let dots = String(repeating: ".", count: 8192)
+        #expect(try TestTokens.refusal(token(longest + 3)) == "The token exceeds 16384 bytes")
+        #expect(try TestTokens.refusal(String(repeating: "x", count: 1_048_576)) == "The token exceeds 16384 bytes")
+        let dots = String(repeating: ".", count: 16_384)
         #expect(try TestTokens.refusal(dots) == "Expected a signed JWT: three parts with dots between them")
     }
 

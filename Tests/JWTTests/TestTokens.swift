@@ -43,7 +43,7 @@ enum TestTokens {
         let verifier = try TokenVerifier(issuers: issuers, keyCache: IssuerKeyCache(issuers: issuers))
         switch verifier.verify(token, now: now) {
         case .refused(let reason), .expired(let reason), .withoutRole(let reason): return reason
-        case .identity, .needsKey, .needsAnswer: return nil
+        case .identity, .needsKey, .needsAnswer, .needsSetting: return nil
         }
     }
 

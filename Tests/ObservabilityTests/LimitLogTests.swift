@@ -14,7 +14,7 @@ import Testing
                 "delivery_updates", "connections", "open_days", "booking_customers", "followed_jobs", "booking_jobs",
                 "store_reader_queue", "token_keys_queue", "channel_queries_queue", "introspected_tokens",
                 "introspection_waiters", "introspection_answers", "store_seconds", "cluster_partition", "head_bytes",
-                "body_bytes", "request_seconds",
+                "body_bytes", "discarded_bytes", "request_seconds",
             ])
     }
 

@@ -22,6 +22,8 @@ private final class LoopFixture: EventLoopDelegate {
     /// Messages of other threads, each of which takes 50 µs.
     private(set) var messages = 0
     private(set) var performed = 0
+    /// The limits that the loop has reported.
+    private(set) var limits: [Limit] = []
     /// How many messages were performed before the last tick.
     private(set) var performedAtTick = 0
 
@@ -33,7 +35,7 @@ private final class LoopFixture: EventLoopDelegate {
             options: EventLoop.Options(
                 bufferedBytesMax: 1 << 24, outboxBytesMax: 1 << 26, certificates: nil, proxies: .none,
                 usesProxyProtocol: false,
-                clientLimits: ClientLimits(AddressLimits(connectionsMax: 0, handshakesPerSecond: 0))),
+                clientLimits: ClientLimits(AddressLimits(connectionsMax: 0, handshakesPerSecond: 0)), headBytesMax: 16_384),
             clock: { [unowned self] in now })
         turn()  // what a loop does when it begins
     }
@@ -59,6 +61,14 @@ private final class LoopFixture: EventLoopDelegate {
         let text = requests.map { "GET /\($0.name)/\($0.cost) HTTP/1.1\r\nHost: x\r\n\r\n" }.joined()
         let count = Array(text.utf8).withUnsafeBytes { Glibc.send(clients[client], $0.baseAddress, $0.count, 0) }
         precondition(count == text.utf8.count, "the socket takes a test's requests")
+    }
+
+    /// Sends bytes, as many as the socket takes.
+    /// - Returns: their number; -1 if the loop has closed the connection.
+    func send(_ client: Int, bytes: [UInt8]) -> Int {
+        bytes.withUnsafeBytes {
+            Glibc.send(clients[client], $0.baseAddress, $0.count, Int32(MSG_NOSIGNAL | MSG_DONTWAIT))
+        }
     }
 
     /// Lets seconds pass, with a few turns in each.
@@ -116,8 +126,9 @@ private final class LoopFixture: EventLoopDelegate {
     func endpoint(of request: HTTPRequest) -> Int { 0 }
     func respond(to request: HTTPRequest, _ id: RequestID) -> HTTPResponse? { nil }
     func abandoned(_ id: RequestID) {}
-    func errorResponse(_ status: Int, _ text: String, rawPath: UnsafeRawBufferPointer) -> HTTPResponse { .text(status, text) }
-    func limitReached(_ limit: Limit) {}
+    func errorResponse(_ status: Int, _ text: String, to request: HTTPRequest) -> HTTPResponse { .text(status, text) }
+    func opensWebSocket(_ request: HTTPRequest) -> Bool { true }
+    func limitReached(_ limit: Limit) { limits.append(limit) }
     func accepted(_ connection: Listener.AcceptedSocket) {}
     func ticked() { performedAtTick = performed }
     func drained() {}
@@ -281,6 +292,39 @@ private final class LoopFixture: EventLoopDelegate {
         for (spent, slice) in [(0, 1), (1, 1), (3, 3), (20, 20)] as [(UInt64, UInt64)] {
             let now = start + spent * Self.millisecond
             #expect(TimeSlice(turnBegunAt: start, now: now).end == now + slice * Self.millisecond)
+        }
+    }
+
+    // MARK: What follows a last response
+
+    /// Each form in which a peer goes on behind a refusal: a request that cannot be read, and a WebSocket whose key is unknown.
+    @Test(arguments: [
+        "no HTTP\r\n\r\n",
+        "GET /app/x HTTP/1.1\r\nHost: x\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n"
+            + "Sec-WebSocket-Version: 13\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n\r\n",
+    ]) func aRefusedPeerSendsABoundedNumberOfBytes(refused: String) throws {
+        for (total, isReset) in [(250_000, false), (400_000, true)] {
+            let fixture = try LoopFixture()
+            defer { fixture.end() }
+            let client = try fixture.connect()
+            #expect(fixture.send(client, bytes: Array(refused.utf8)) == refused.utf8.count)
+            fixture.turn()
+            fixture.turn()
+            // An unfinished binary frame of a gigabyte, so that the bytes mean nothing to a WebSocket either.
+            var rest: [UInt8] = [0x82, 0xFF, 0, 0, 0, 0, 0x40, 0, 0, 0, 0, 0, 0, 0] + Array(repeating: 0, count: total)
+            var turns = 0
+            while !rest.isEmpty, turns < 1_000 {
+                let count = fixture.send(client, bytes: Array(rest.prefix(16_384)))
+                if count < 0, errno != EAGAIN { break }
+                if count > 0 { rest.removeFirst(count) }
+                fixture.turn()
+                turns += 1
+            }
+            for _ in 0..<200 { fixture.turn() }
+            #expect(fixture.limits == (isReset ? [.discardedBytes] : []), "\(total)")
+            #expect(rest.isEmpty == !isReset || isReset, "what is within the limit is received")
+            #expect((fixture.send(client, bytes: [0]) < 0) == isReset)
+            if !isReset { #expect(fixture.read(client, 10_000) > 0, "the response arrives") }
         }
     }
 }

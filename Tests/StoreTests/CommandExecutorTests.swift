@@ -108,9 +108,9 @@ import Testing
         let executor = try store.executor()
         _ = try executor.commit(assign("A", to: "42"))
         let action = Command.Action.order(OrderAction(code: "A", .cancel))
-        let stale = Command(actor: admin, action: action, correlationID: "c", expectedVersion: 7)
+        let stale = Command(actor: admin, action: action, correlationID: "c", expectedVersions: [6, 7])
         #expect(try executor.commit(stale).status == 409)
-        let fresh = Command(actor: admin, action: action, correlationID: "c", expectedVersion: 1)
+        let fresh = Command(actor: admin, action: action, correlationID: "c", expectedVersions: [7, 1])
         #expect(try executor.commit(fresh).order?.assignment.version == 2)
     }
 

@@ -62,7 +62,7 @@ import Testing
     @Test func checksVersionAndIdempotencyKey() throws {
         let executor = try store.executor()
         let stale = Command(
-            actor: admin, action: .driverCard(driverID: "42", DriverCardChanges()), correlationID: "c", expectedVersion: 1)
+            actor: admin, action: .driverCard(driverID: "42", DriverCardChanges()), correlationID: "c", expectedVersions: [1])
         #expect(try executor.commit(stale).text == "Driver 42 has version 0; If-Match requires version 1")
         #expect(try executor.count("drivers") == 0)
         let first = try executor.commit(putAll("42", name: "Dan", plate: "ZH 1", key: "k"))

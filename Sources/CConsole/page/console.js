@@ -1,7 +1,7 @@
 // The entry: sign-in, the views and their routes, and single keys. A route is `#view/rest?parameters`.
 
 import { Feed } from "./feed.js";
-import { Gateway } from "./gateway.js";
+import { BASE, Gateway } from "./gateway.js";
 import { Channels, Connections } from "./lists.js";
 import { Log } from "./log.js";
 import { FleetMap } from "./map.js";
@@ -124,7 +124,7 @@ async function signIn(token) {
   try {
     // Of the endpoints for the role ops, the ones with figures are open on the gateway's own machine; this one is not.
     await trial.get("/api/ops/delivery");
-    const response = await fetch("/console/config.json", { credentials: "omit", cache: "no-store" });
+    const response = await fetch(`${BASE}/console/config.json`, { credentials: "omit", cache: "no-store" });
     if (!response.ok) throw new Error(`The gateway answered ${response.status}`);
     session = new Session(token, await response.json());
   } catch (error) {

@@ -1,6 +1,8 @@
 // A connection of the Pusher protocol to the gateway (docs/protocol.md). It comes back when it is lost, and then
 // subscribes again.
 
+import { BASE } from "./gateway.js";
+
 const SILENCE = 30_000; // milliseconds without a message, after which the feed asks whether the gateway is there
 const PATIENCE = 15_000; // and until it gives up on the answer
 const LONGEST_WAIT = 30_000;
@@ -44,7 +46,7 @@ export class Feed {
     this.#gateway = gateway;
     this.#onState = onState;
     const scheme = location.protocol === "https:" ? "wss" : "ws";
-    this.#url = `${scheme}://${location.host}/app/${encodeURIComponent(key)}?protocol=7&client=fleetwire-console&version=1`;
+    this.#url = `${scheme}://${location.host}${BASE}/app/${encodeURIComponent(key)}?protocol=7&client=fleetwire-console&version=1`;
     this.#watch = setInterval(() => this.#checkSilence(), 5_000);
     this.#connect();
   }

@@ -1,5 +1,8 @@
 // The gateway's REST API, with the token of the person who has signed in.
 
+/// The path below which the gateway is reached, such as /ws behind a proxy; empty: none. This file is in /console/.
+export const BASE = new URL("..", import.meta.url).pathname.replace(/\/$/, "");
+
 /// A request that the gateway refused, or that did not reach it (status 0).
 export class Refusal extends Error {
   constructor(status, message) {
@@ -50,7 +53,7 @@ export class Gateway {
   async #request(path, options) {
     let response, body;
     try {
-      response = await fetch(path, {
+      response = await fetch(BASE + path, {
         ...options, headers: { Authorization: `Bearer ${this.#token}` }, signal: this.#abort.signal,
         cache: "no-store", credentials: "omit", redirect: "error",
       });

@@ -41,8 +41,8 @@ package struct Command: Equatable, Sendable {
     package let actor: Identity
     package let action: Action
     package let correlationID: String
-    /// From `If-Match`: the version that the order, route or driver's card must have; nil if any version will do.
-    package let expectedVersion: Int?
+    /// From `If-Match`: one of these versions the order, route or driver's card must have; nil if any version will do.
+    package let expectedVersions: [Int]?
     /// Nil if the request has no `Idempotency-Key`.
     package let idempotencyKey: IdempotencyKey?
     /// Of a request without a token: the client's address, of IPv6 its /64. Nil if the request has a token, or its client is
@@ -63,13 +63,13 @@ package struct Command: Equatable, Sendable {
     }
 
     package init(
-        actor: Identity, action: Action, correlationID: String, expectedVersion: Int? = nil,
+        actor: Identity, action: Action, correlationID: String, expectedVersions: [Int]? = nil,
         idempotencyKey: IdempotencyKey? = nil
     ) {
         self.actor = actor
         self.action = action
         self.correlationID = correlationID
-        self.expectedVersion = expectedVersion
+        self.expectedVersions = expectedVersions
         self.idempotencyKey = idempotencyKey
     }
 }

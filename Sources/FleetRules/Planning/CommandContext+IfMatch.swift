@@ -8,7 +8,9 @@ extension CommandContext {
     /// Checks the version of something else that has one.
     /// - Parameter label: how the error names it, such as `Driver 42`.
     func checkVersion(_ version: Int, of label: String) throws(RuleError) {
-        guard let expectedVersion, expectedVersion != version else { return }
-        throw RuleError(.conflict, "\(label) has version \(version); If-Match requires version \(expectedVersion)")
+        guard let expectedVersions, !expectedVersions.contains(version) else { return }
+        // As many as an error may show; clients send one.
+        let shown = expectedVersions.prefix(5).map(String.init).joined(separator: " or ")
+        throw RuleError(.conflict, "\(label) has version \(version); If-Match requires version \(shown)")
     }
 }

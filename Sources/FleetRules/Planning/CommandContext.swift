@@ -8,9 +8,9 @@ package struct CommandContext: Sendable {
     /// The time in the ids of notifications, in milliseconds since 1970.
     package let idTime: Int64
     package let correlationID: String
-    /// From `If-Match`: the version that the order, route or driver's card must have; nil if any version will do. What
+    /// From `If-Match`: one of these versions the order, route or driver's card must have; nil if any version will do. What
     /// the store does not have counts as version 0.
-    package let expectedVersion: Int?
+    package let expectedVersions: [Int]?
     package let rules: NotificationRules
     /// For drivers' actions on orders: the driver's card, nil if there is none, and the driver's positions.
     package var card: DriverCard?
@@ -20,14 +20,14 @@ package struct CommandContext: Sendable {
     var auditActor: String?
 
     package init(
-        actor: Identity, now: Int64, idTime: Int64? = nil, correlationID: String, expectedVersion: Int? = nil,
+        actor: Identity, now: Int64, idTime: Int64? = nil, correlationID: String, expectedVersions: [Int]? = nil,
         rules: NotificationRules = .init()
     ) {
         self.actor = actor
         self.now = now
         self.idTime = idTime ?? now
         self.correlationID = correlationID
-        self.expectedVersion = expectedVersion
+        self.expectedVersions = expectedVersions
         self.rules = rules
     }
 }

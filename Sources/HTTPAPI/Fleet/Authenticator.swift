@@ -7,11 +7,23 @@ import JWT
 /// One instance per thread.
 package struct Authenticator {
     private let verifier: TokenVerifier
-    private let cookies: [String]
+    /// The cookies that only a secure page of this host, or of its domain, can have set, by their names' prefix (RFC 6265bis
+    /// section 4.1.3); and the others, which a neighbouring host, or who controls the network, can plant.
+    private let cookies: (guarded: [Cookie], plain: [Cookie])
+    private let names: [String]
     private let sessions: SessionCookies
     private let origins: AllowedOrigins
     /// Nil if opaque tokens are refused.
     let opaqueTokens: OpaqueTokens?
+    private let noteMissing: @Sendable (String) -> Void
+
+    private struct Cookie {
+        let name: String
+        /// Whether it contains an encrypted session instead of a token.
+        let isSession: Bool
+
+        var isGuarded: Bool { name.utf8.starts(with: "__Host-".utf8) || name.utf8.starts(with: "__Secure-".utf8) }
+    }
 
     /// - Parameters:
     ///   - cookies: the names of the cookies that may contain a token.
@@ -19,15 +31,21 @@ package struct Authenticator {
     ///   - origins: the web origins whose pages may use the cookies.
     ///   - lookUp: what is known of an opaque token; nil if its backend has to be asked. Without it, opaque tokens are
     ///     refused.
+    ///   - noteMissing: called with a configuration key without which a token cannot be judged.
     package init(
         verifier: TokenVerifier, cookies: [String], sessions: SessionCookies = .none, origins: AllowedOrigins,
-        lookUp: (@Sendable (OpaqueToken) -> VerificationResult?)? = nil
+        lookUp: (@Sendable (OpaqueToken) -> VerificationResult?)? = nil,
+        noteMissing: @escaping @Sendable (String) -> Void = { _ in }
     ) {
         self.verifier = verifier
-        self.cookies = cookies
+        let all =
+            cookies.map { Cookie(name: $0, isSession: false) } + sessions.names.map { Cookie(name: $0, isSession: true) }
+        self.cookies = (all.filter(\.isGuarded), all.filter { !$0.isGuarded })
+        names = all.map(\.name)
         self.sessions = sessions
         self.origins = origins
         opaqueTokens = lookUp.map(OpaqueTokens.init)
+        self.noteMissing = noteMissing
     }
 
     enum Result {
@@ -41,7 +59,8 @@ package struct Authenticator {
     /// - Parameters:
     ///   - now: seconds since 1970.
     ///   - expiredSecondsMax: so long after its end a token in `Authorization` that a customer got by a code is accepted.
-    /// - Throws: ``APIError`` with 401, or with 403 if the token is valid, but its user has no role.
+    /// - Throws: ``APIError`` with 401; with 403 if the token is valid, but its user has no role; with 503 if the configuration
+    ///   lacks what the token needs.
     func authenticate(on request: HTTPRequest, now: Int64, expiredSecondsMax: Int64 = 0) throws(APIError) -> Result {
         switch try verify(request, now: now, expiredSecondsMax) {
         case .identity(let identity): return .identity(identity)
@@ -50,6 +69,9 @@ package struct Authenticator {
         case .expired(let text): throw .unauthorized(text, isExpired: true)
         case .refused(let text): throw .unauthorized(text)
         case .withoutRole(let text): throw APIError(403, text)
+        case .needsSetting(let key):
+            noteMissing(key)
+            throw APIError(503, "Tokens of this issuer cannot be judged: \(key) is not set", headers: ["Retry-After": "60"])
         }
     }
 
@@ -67,39 +89,82 @@ package struct Authenticator {
             return verifier.verify(token, now: now, expiredSecondsMax: expiredSecondsMax)
         }
         guard let result = verifyCookies(of: request, now: now) else {
+            guard RequestCookies(request.rawField(.cookie), names: sessions.unreadNames).isEmpty else {
+                throw .unauthorized("Session cookies are off: set auth.session.secret, or send Authorization: Bearer and a JWT")
+            }
             throw .unauthorized("Missing Authorization: expected Bearer and a JWT")
         }
-        guard acceptsCookies(of: request) else {
-            throw .unauthorized("Cookies are not accepted from this origin: add it to allowed_origins, or send Authorization")
-        }
+        try checkOrigin(ofCookiesIn: request)
         return result
     }
 
     /// - Returns: nil if the request has none of the configured cookies.
     private func verifyCookies(of request: HTTPRequest, now: Int64) -> VerificationResult? {
-        guard !cookies.isEmpty || !sessions.names.isEmpty else { return nil }
-        let received = RequestCookies(request.rawField(.cookie), names: cookies + sessions.names)
-        if let token = received.value(named: cookies) { return verifier.verify(token, now: now) }
+        guard !names.isEmpty else { return nil }
+        let received = RequestCookies(request.rawField(.cookie), names: names)
+        let guarded = verify(cookies.guarded, in: received, now: now)
+        switch guarded {
+        // What can be planted does not replace the cookie of a genuine session.
+        case .identity?, .needsKey?, .withoutRole?: return guarded
+        default: break
+        }
+        let plain = verify(cookies.plain, in: received, now: now)
+        if case .identity? = plain { return plain }
+        return guarded ?? plain
+    }
+
+    /// Verifies cookies until one has an identity. A browser may have further ones from before, such as of another name, or of
+    /// the same name for another path.
+    /// - Returns: nil if the request has none of them.
+    private func verify(_ cookies: [Cookie], in received: RequestCookies, now: Int64) -> VerificationResult? {
         var refusal: VerificationResult?
-        for name in sessions.names {
-            guard let value = received.joinedValue(named: name) else { continue }
-            let result = sessions.verify(value, name: name, now: now)
-            if case .identity = result { return result }
-            // A browser may still have a cookie of another name from before, such as from before TLS.
-            refusal = refusal ?? result
+        for cookie in cookies {
+            let values = cookie.isSession ? received.joinedValues(named: cookie.name) : received.values(named: cookie.name)
+            for value in values {
+                let result =
+                    cookie.isSession
+                    ? sessions.verify(value, name: cookie.name, now: now) : verifier.verify(value, now: now)
+                if case .identity = result { return result }
+                refusal = refusal.map { Self.weightier($0, result) } ?? result
+            }
         }
         return refusal
     }
 
-    /// Whether the request's cookies are accepted. A browser sends cookies with the requests of any web page, so they
-    /// are accepted only from pages of this host, and of origins that the configuration lists (other than by `*`).
-    private func acceptsCookies(of request: HTTPRequest) -> Bool {
-        // Navigations and frames have no Origin; Sec-Fetch-Site shows whether another site caused the request.
-        guard let origin = request.origin else {
-            return request.rawField(.secFetchSite).map { !$0.equalsIgnoringCase("cross-site") } ?? true
+    /// Which of two refusals counts: one that may end with a fetch of keys, then that of a genuine user, then the first.
+    private static func weightier(_ one: VerificationResult, _ other: VerificationResult) -> VerificationResult {
+        switch (one, other) {
+        case (.needsKey, _): one
+        case (_, .needsKey): other
+        case (.withoutRole, _): one
+        case (_, .withoutRole): other
+        default: one
         }
-        return AllowedOrigins.isOrigin(origin, of: request.field(.host)) || origins.lists(explicitly: origin)
     }
+
+    /// Checks whether the request's cookies are accepted. A browser sends cookies with the requests of any web page, so they
+    /// are accepted only from pages of this host, and of origins that the configuration lists (other than by `*`).
+    /// - Throws: ``APIError`` with 401 if they are not.
+    private func checkOrigin(ofCookiesIn request: HTTPRequest) throws(APIError) {
+        guard let origin = request.origin else {
+            // Navigations and frames have no Origin; Sec-Fetch-Site shows whether another site caused the request.
+            guard let site = request.rawField(.secFetchSite), !site.isEmpty else { return }
+            let accepted: [StaticString] = ["same-origin", "same-site", "none"]
+            guard accepted.contains(where: { site.equalsIgnoringCase($0) }) else { throw Self.wrongOrigin }
+            return
+        }
+        // Who controls the network can answer for any page without TLS.
+        guard !request.isSecure || WebOrigin(origin)?.isPlain != true else {
+            throw .unauthorized("Cookies of a request with TLS are not accepted from http:// pages: use https://")
+        }
+        guard
+            AllowedOrigins.isOrigin(origin, of: request.field(.host), isSecure: request.isSecure)
+                || origins.lists(explicitly: origin)
+        else { throw Self.wrongOrigin }
+    }
+
+    private static let wrongOrigin = APIError.unauthorized(
+        "Cookies are not accepted from this origin: add it to allowed_origins, or send Authorization")
 }
 
 /// What is known of opaque tokens, on one thread.

@@ -76,13 +76,7 @@ package struct FleetRouter {
         head request: HTTPRequest, _ target: FleetTarget, _ envelope: Envelope?, now: Int64
     ) throws(APIError) -> Routing {
         let (path, group, endpoints) = (target.path, target.group, target.endpoints)
-        if let group, group.isOff { throw Router.unknown(request) }
-        if request.method == .options, request.origin != nil {
-            guard app.origins.allows(request.origin) else {
-                throw APIError(403, "This origin may not call this application: see allowed_origins")
-            }
-            return .respond(CORS.preflight)
-        }
+        if target.isOff { throw Router.unknown(request) }
         let sender: Identity
         switch try authenticate(request, path, endpoints, now: now) {
         case .needsKey(let key): return .needsKey(key)
@@ -200,23 +194,28 @@ package struct FleetRouter {
             return .command(
                 Command(
                     actor: route.identity, action: action, correlationID: request.correlationID,
-                    expectedVersion: try expectedVersion(request),
+                    expectedVersions: try expectedVersions(request),
                     idempotencyKey: acceptsKey ? try idempotencyKey(request, body) : nil))
         }
     }
 
-    /// The version in `If-Match` (RFC 9110 section 13.1.1), which may be in quotes. Nil if the header is absent or `*`.
-    private func expectedVersion(_ request: HTTPRequest) throws(APIError) -> Int? {
+    /// The versions in `If-Match` (RFC 9110 section 13.1.1), each of which may be in quotes. Nil if the header is absent or `*`.
+    ///
+    /// `If-Match` compares strongly, so a weak one (`W/"3"`) matches no version.
+    private func expectedVersions(_ request: HTTPRequest) throws(APIError) -> [Int]? {
         guard let text = request.field(.ifMatch) else { return nil }
-        var digits = text.utf8[...]
-        guard !digits.elementsEqual("*".utf8) else { return nil }
-        if digits.count > 2, digits.first == UInt8(ascii: "\""), digits.last == UInt8(ascii: "\"") {
-            digits = digits.dropFirst().dropLast()
+        guard !text.utf8.elementsEqual("*".utf8) else { return nil }
+        var versions: [Int] = []
+        for tag in text.utf8.split(separator: UInt8(ascii: ","), omittingEmptySubsequences: false) {
+            guard let tag = EntityTag(tag) else {
+                throw APIError(400, "Expected If-Match to be a version, such as \"3\", or several; found \(text.clipped)")
+            }
+            if !tag.isWeak { versions.append(tag.version) }
         }
-        guard let version = Int(Substring(digits)), version >= 0 else {
-            throw APIError(400, "Expected If-Match to be a version, such as \"3\"; found \(text.clipped)")
+        guard !versions.isEmpty else {
+            throw APIError(412, "If-Match compares strongly: send the version without W/, such as \"3\"")
         }
-        return version
+        return versions
     }
 
     /// The idempotency key and the digest of the request. The key is in the header or, without the header, in the body.
@@ -269,7 +268,7 @@ package struct FleetRouter {
         if let authorization = request.authorization {
             return !metricsToken.isEmpty && ConstantTime.equal(authorization, "Bearer " + metricsToken)
         }
-        return metricsToken.isEmpty && request.isLoopback && request.field(.cookie) == nil && request.origin == nil
+        return metricsToken.isEmpty && request.isOfThisMachine && request.field(.cookie) == nil
             && path.count > 2 && (path[2] == "stats" || path[2] == "push")
     }
 }
@@ -283,6 +282,9 @@ struct FleetTarget {
     let endpoints: [Endpoint]
 
     var pattern: EndpointPattern { endpoints.first?.pattern ?? .other }
+
+    /// Whether the feature of the path is off: nobody gets another response than 404.
+    var isOff: Bool { group?.isOff == true }
 }
 
 /// An authenticated request to an endpoint of the fleet's API.
@@ -291,4 +293,23 @@ struct FleetRoute {
     let identity: Identity
     /// The parameters in the path, unchecked.
     let parameters: [String]
+}
+
+/// A version as a member of `If-Match`: `3`, `"3"` or `W/"3"` (RFC 9110 section 8.8.3).
+private struct EntityTag {
+    let version: Int
+    let isWeak: Bool
+
+    /// - Parameter text: may have spaces around it.
+    init?(_ text: Substring.UTF8View) {
+        var text = text.drop { $0 == 0x20 || $0 == 0x09 }
+        while let last = text.last, last == 0x20 || last == 0x09 { text.removeLast() }
+        isWeak = text.starts(with: #"W/""#.utf8)
+        if isWeak { text.removeFirst(2) }
+        if text.count > 2, text.first == UInt8(ascii: "\""), text.last == UInt8(ascii: "\"") {
+            text = text.dropFirst().dropLast()
+        }
+        guard text.allSatisfy({ (0x30...0x39).contains($0) }), let version = Int(Substring(text)) else { return nil }
+        self.version = version
+    }
 }

@@ -8,6 +8,8 @@ import Primitives
 struct RequestCookies {
     /// Most chunks of one cookie. Each is about as large as browsers permit a cookie to be, which is 4 KB.
     private static let chunksMax = 10
+    /// Most cookies of one name that are looked at.
+    private static let valuesMax = 4
 
     /// In the order sent.
     private var pairs: [(name: UnsafeRawBufferPointer, value: UnsafeRawBufferPointer)] = []
@@ -35,24 +37,30 @@ struct RequestCookies {
         pairs.append((UnsafeRawBufferPointer(rebasing: pair[..<nameEnd]), UnsafeRawBufferPointer(rebasing: value)))
     }
 
-    /// The value of the first cookie that has one of the names.
-    func value(named names: [String]) -> String? {
-        pairs.first { pair in names.contains { pair.name.hasSameBytes(as: $0) } }.map {
+    /// The values of the cookies with this name: a browser has several if they were set for different paths or domains.
+    /// At most ``valuesMax``, in the order sent.
+    func values(named name: String) -> [String] {
+        pairs.lazy.filter { $0.name.hasSameBytes(as: name) }.prefix(Self.valuesMax).map {
             String(decoding: $0.value, as: UTF8.self)
         }
     }
 
-    /// The value of a cookie that may come in chunks, because browsers limit a cookie's size: `name.0`, `name.1` and so on.
-    /// - Returns: nil if there is no such cookie; an empty string if there are too many chunks.
-    func joinedValue(named name: String) -> String? {
-        if let value = value(named: [name]) { return value }
-        var joined = ""
-        for number in 0...Self.chunksMax {
-            guard let chunk = value(named: ["\(name).\(number)"]) else { return number == 0 ? nil : joined }
-            joined += chunk
+    /// The values of a cookie that may come in chunks, because browsers limit a cookie's size: `name.0`, `name.1` and so on.
+    /// - Returns: those of whole cookies before those of chunks; an empty string if there are too many chunks.
+    func joinedValues(named name: String) -> [String] {
+        var chunks: [[String]] = []
+        while chunks.count <= Self.chunksMax, case let chunk = values(named: "\(name).\(chunks.count)"), !chunk.isEmpty {
+            chunks.append(chunk)
         }
-        return ""
+        guard chunks.count <= Self.chunksMax else { return values(named: name) + [""] }
+        // Of two cookies that both come in chunks, the browser sends the chunks in the same order.
+        let cookies = chunks.map(\.count).max() ?? 0
+        return values(named: name)
+            + (0..<cookies).map { number in chunks.map { $0[min(number, $0.count - 1)] }.joined() }
     }
+
+    /// Whether there is neither a cookie with one of the names nor a chunk of one.
+    var isEmpty: Bool { pairs.isEmpty }
 }
 
 extension UnsafeRawBufferPointer {

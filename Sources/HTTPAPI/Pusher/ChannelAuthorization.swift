@@ -109,7 +109,7 @@ private struct AuthorizationForm {
     init(_ request: HTTPRequest) throws(APIError) {
         let socketID: String?
         let device: String?
-        if Self.isJSON(request) {
+        if Self.isJSON(request.body) {
             let body = try JSONBody(request.body)
             socketID = try body.text("socket_id").value
             channelName = try body.text("channel_name").value
@@ -145,26 +145,15 @@ private struct AuthorizationForm {
             }
     }
 
-    /// Decides by the content type. Some clients send none or another; then the first byte decides, because a form does
-    /// not begin with a brace.
-    private static func isJSON(_ request: HTTPRequest) -> Bool {
-        if let type = request.rawField(.contentType) {
-            if type.begins(with: "application/json") { return true }
-            if type.begins(with: "application/x-www-form-urlencoded") { return false }
-        }
-        return request.body.first == UInt8(ascii: "{")
+    /// Decides by the first byte that is not white space: a form does not begin with a brace. Content types do not tell: some
+    /// clients label all bodies as forms, some label forms as JSON.
+    private static func isJSON(_ body: UnsafeRawBufferPointer) -> Bool {
+        let start = body.starts(with: [0xEF, 0xBB, 0xBF]) ? 3 : 0  // a byte order mark
+        return body[start...].first { $0 > 0x20 } == UInt8(ascii: "{")
     }
 }
 
 extension HTTPRequest {
     /// The bytes of a header field's first line. Nil if the request does not have the field.
     func rawField(_ field: Field) -> UnsafeRawBufferPointer? { head[field].map { bytes[$0] } }
-}
-
-extension UnsafeRawBufferPointer {
-    /// Whether the first bytes are those of `text`, in any case.
-    /// - Parameter text: lower-case letters, digits and `-./:`.
-    fileprivate func begins(with text: StaticString) -> Bool {
-        UnsafeRawBufferPointer(rebasing: prefix(text.utf8CodeUnitCount)).equalsIgnoringCase(text)
-    }
 }

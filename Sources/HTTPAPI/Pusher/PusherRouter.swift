@@ -7,17 +7,12 @@ struct PusherRouter {
     let apps: Applications
     private let signature: RequestSignature
 
-    /// - Parameter replayGuard: nil to accept repeated requests.
-    init(apps: Applications, replayGuard: ReplayGuard?) {
+    /// - Parameters:
+    ///   - pathPrefix: what requests may have signed in front of their path; empty: nothing.
+    ///   - replayGuard: nil to accept repeated requests.
+    init(apps: Applications, pathPrefix: String, replayGuard: ReplayGuard?) {
         self.apps = apps
-        signature = RequestSignature(replayGuard: replayGuard)
-    }
-
-    /// The application in a path. Nil outside `/apps/ID`, and if there is no such application.
-    func app(of path: PathSegments) -> Application? {
-        var path = path
-        guard let first = path.next(), first == "apps", let id = path.next() else { return nil }
-        return apps.withID(id)
+        signature = RequestSignature(pathPrefix: pathPrefix, replayGuard: replayGuard)
     }
 
     /// Checks a request's head: 404 for an unknown application, because without its secret no signature can be checked;
@@ -32,7 +27,6 @@ struct PusherRouter {
         var path = path
         guard let id = path.next() else { throw Router.unknown(request) }
         let app = apps.withID(id)
-        if request.method == .options, request.origin != nil { return .respond(try preflight(request, app)) }
         guard let app else { throw APIError(404, "Unknown application \(id.text.clipped)") }
         let signed = try signature.check(request, for: app, now: now)
         guard app.isEnabled else { throw APIError(403, "Application \(app.id) is disabled") }
@@ -88,13 +82,6 @@ struct PusherRouter {
         } catch {
             return .respond(error.response(nil))
         }
-    }
-
-    private func preflight(_ request: HTTPRequest, _ app: Application?) throws(APIError) -> HTTPResponse {
-        guard let app, app.origins.allows(request.origin) else {
-            throw APIError(403, "This origin may not call this application: see allowed_origins")
-        }
-        return CORS.preflight
     }
 
     // MARK: Queries

@@ -14,11 +14,19 @@ package final class RequestSignature {
 
     private let md5 = MD5()
     private let replayGuard: ReplayGuard?
+    /// See `init`.
+    private let pathPrefix: [UInt8]
     /// The text that is signed. A property, so that its memory is reused.
     private var text: [UInt8] = []
 
-    /// - Parameter replayGuard: records the signatures of accepted requests. Nil to accept repeated requests.
-    package init(replayGuard: ReplayGuard? = nil) { self.replayGuard = replayGuard }
+    /// - Parameters:
+    ///   - pathPrefix: where the gateway is reached below a path, such as `/ws`: some libraries sign that path, others the one
+    ///     behind it. Empty: it is not.
+    ///   - replayGuard: records the signatures of accepted requests. Nil to accept repeated requests.
+    package init(pathPrefix: String = "", replayGuard: ReplayGuard? = nil) {
+        self.pathPrefix = Array(pathPrefix.utf8)
+        self.replayGuard = replayGuard
+    }
 
     /// Checks the key, the version, the timestamp and the signature, in this order. The signature covers the body's
     /// digest, which is in the query, so the body is not needed.
@@ -53,8 +61,9 @@ package final class RequestSignature {
         }
         let timestamp = try Self.timestamp(value(query.timestamp, "auth_timestamp"), now)
         let signature = try value(query.signature, "auth_signature")
-        writeText(request, bytes[query.signedBefore], bytes[query.signedAfter])
-        guard text.withUnsafeBytes({ app.verifies(signature, of: $0) }) else { throw invalid(signature) }
+        guard verifies(signature, of: request, bytes[query.signedBefore], bytes[query.signedAfter], for: app) else {
+            throw invalid(signature)
+        }
         var bodyDigest: UInt128?
         if let digest = query.bodyMD5 {
             bodyDigest = Hexadecimal.number(bytes[digest])
@@ -104,12 +113,36 @@ package final class RequestSignature {
         return seconds
     }
 
-    /// Writes the text that is signed (protocol point A1): method, path and query.
-    private func writeText(_ request: HTTPRequest, _ before: UnsafeRawBufferPointer, _ after: UnsafeRawBufferPointer) {
+    /// Whether the signature is that of a text that counts (protocol point A1): with the path decoded, as Pusher's libraries
+    /// sign it, or as it was sent; and with the prefix or without it. Leaves the first of these texts in ``text``.
+    private func verifies(
+        _ signature: UnsafeRawBufferPointer, of request: HTTPRequest, _ before: UnsafeRawBufferPointer,
+        _ after: UnsafeRawBufferPointer, for app: Application
+    ) -> Bool {
+        func isSigned(_ prefix: [UInt8], isDecoded: Bool) -> Bool {
+            writeText(request, prefix, isDecoded: isDecoded, before, after)
+            return text.withUnsafeBytes { app.verifies(signature, of: $0) }
+        }
+        if isSigned([], isDecoded: true) { return true }
+        let hasEscapes = request.rawPath.contains(UInt8(ascii: "%"))
+        if hasEscapes, isSigned([], isDecoded: false) { return true }
+        if !pathPrefix.isEmpty {
+            if isSigned(pathPrefix, isDecoded: true) || hasEscapes && isSigned(pathPrefix, isDecoded: false) { return true }
+        }
+        writeText(request, [], isDecoded: true, before, after)
+        return false
+    }
+
+    /// Writes the text that is signed: method, path and query.
+    private func writeText(
+        _ request: HTTPRequest, _ prefix: [UInt8], isDecoded: Bool, _ before: UnsafeRawBufferPointer,
+        _ after: UnsafeRawBufferPointer
+    ) {
         text.removeAll(keepingCapacity: true)
         text.append(contentsOf: request.method.rawValue.utf8)
         text.append(UInt8(ascii: "\n"))
-        if request.rawPath.contains(UInt8(ascii: "%")) {
+        text.append(contentsOf: prefix)
+        if isDecoded, request.rawPath.contains(UInt8(ascii: "%")) {
             text.append(contentsOf: PercentDecoding.bytes(request.rawPath, .path))
         } else {
             text.append(contentsOf: request.rawPath)

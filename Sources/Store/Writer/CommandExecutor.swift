@@ -214,7 +214,7 @@ package final class CommandExecutor {
     func executeOnce(_ command: Command, _ now: Int64) throws(DatabaseError) -> CommandReply {
         var context = CommandContext(
             actor: command.actor, now: now, idTime: idTime(now), correlationID: command.correlationID,
-            expectedVersion: command.expectedVersion, rules: rules)
+            expectedVersions: command.expectedVersions, rules: rules)
         context.trips = trips
         return try execute(command, context)
     }

@@ -130,9 +130,9 @@ extension [Command] {
 
 extension Command {
     /// What the gateway does itself.
-    init(ofGateway action: Action, expectedVersion: Int? = nil) {
+    init(ofGateway action: Action, expectedVersions: [Int]? = nil) {
         self.init(
             actor: Identity(role: .ops, id: "gateway"), action: action,
-            correlationID: "gateway-" + String(UInt64.random(in: .min ... .max), radix: 16), expectedVersion: expectedVersion)
+            correlationID: "gateway-" + String(UInt64.random(in: .min ... .max), radix: 16), expectedVersions: expectedVersions)
     }
 }

@@ -76,13 +76,13 @@ struct IdleJobs {
     private func end(_ order: Order) -> Command {
         var action = OrderAction(code: order.code, .cancel)
         (action.isForAge, action.reason) = (true, reason)
-        return Command(ofGateway: .order(action), expectedVersion: order.assignment.version)
+        return Command(ofGateway: .order(action), expectedVersions: [order.assignment.version])
     }
 
     private func end(_ route: Route) -> Command {
         var action = RouteAction(id: route.id, .cancel)
         (action.isForAge, action.reason) = (true, reason)
-        return Command(ofGateway: .route(action), expectedVersion: route.assignment.version)
+        return Command(ofGateway: .route(action), expectedVersions: [route.assignment.version])
     }
 
     private var reason: String { "Ended by the gateway: nobody has acted on it for \(days) days" }

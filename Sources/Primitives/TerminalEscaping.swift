@@ -18,7 +18,7 @@ extension String {
 
 extension Unicode.Scalar {
     /// Whether a terminal interprets the scalar instead of showing it.
-    var isControl: Bool {
+    package var isControl: Bool {
         // Looking up a category takes long, and most scalars are ASCII.
         if isASCII { return value < 0x20 || value == 0x7F }
         return switch properties.generalCategory {
