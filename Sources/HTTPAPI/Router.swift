@@ -106,6 +106,7 @@ package struct Router {
             var rest = path
             _ = rest.next()  // apps
             return try pusher.route(head: request, rest, endpoint, now: now)
+        case .pusherByKey(let endpoint): return try pusher.route(head: request, keyed: endpoint, now: now)
         case .path(.liveness):
             try Self.checkIsGet(request)
             return .route(RoutedRequest(.liveness))
