@@ -87,7 +87,8 @@ extension EventLoop {
     func sendClose(_ frame: CloseFrame, _ slot: Int) {
         delegate.closing(with: frame.code)
         leave(slot)
-        guard connections[slot].phase == .closePending else { return }
+        let phase = connections[slot].phase
+        guard phase == .closePending || phase == .closing && connections[slot].isSlow else { return }
         connections[slot].phase = .closing
         write(Frame(close: frame.code.rawValue, reason: frame.reason).bytes, slot)
         guard connections[slot].phase == .closing else { return }
