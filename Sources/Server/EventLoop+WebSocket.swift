@@ -23,7 +23,7 @@ extension EventLoop {
         measure(measured, 101, bytes: 0, slot)
         guard drain == nil else { return close(socket, Self.restart.code, reason: Self.restart.reason) }
         let isSecure = options.certificates != nil || client.isSecure == true
-        switch delegate.opened(socket, UpgradeRequest(http: request, isSecure: isSecure)) {
+        switch delegate.opened(socket, UpgradeRequest(http: request, isSecure: isSecure, address: client.address)) {
         case .admitted(let limits, let frame):
             connections[slot].isAdmitted = true
             connections[slot].messageBytesMax = Int32(clamping: limits.messageBytes)

@@ -117,6 +117,7 @@ private final class LoopFixture: EventLoopDelegate {
     func respond(to request: HTTPRequest, _ id: RequestID) -> HTTPResponse? { nil }
     func abandoned(_ id: RequestID) {}
     func errorResponse(_ status: Int, _ text: String, rawPath: UnsafeRawBufferPointer) -> HTTPResponse { .text(status, text) }
+    func proxyHeaderRefused(by peer: IPAddress, _ reason: ProxyHeaderRefusal) {}
     func limitReached(_ limit: Limit) {}
     func accepted(_ connection: Listener.AcceptedSocket) {}
     func ticked() { performedAtTick = performed }
