@@ -196,7 +196,7 @@ let package = Package(
                 "Access", "Accounts", "Batches", "Crypto", "FanOut", "FleetRules", "HTTP", "JSON", "JWT", "OneTimeCodes",
                 "Primitives", "PusherProtocol", "TestSupport", "Yams",
             ], exclude: ["Golden"]),
-        tests("Server", ["Addresses", "CLibev", "HTTP", "Observability", "PusherProtocol", "TestSupport"]),
+        tests("Server", ["Addresses", "CLibev", "HTTP", "HTTP1", "Observability", "PusherProtocol", "TestSupport"]),
         tests(
             "Gateway",
             [

@@ -13,6 +13,14 @@ extension ChannelPolicy {
         }
     }
 
+    /// The channel of a signed-in user of the fleet whose name is written in the way that official server SDKs accept: they
+    /// refuse the colon of `#server-to-user-driver:42`, so backends may publish to `#server-to-user-driver-42`. Nil for all
+    /// other channels.
+    package func userChannel(aliasedBy channel: ChannelName) -> ChannelName? {
+        guard case .user(let id) = channel.access, let user = Identity(alias: id) else { return nil }
+        return ChannelName("#server-to-user-" + user.key, lengthMax: .max)
+    }
+
     /// The channel with this name; nil if its access is not `access`. For example, `private-` and `encrypted-x` make
     /// the name of an encrypted channel.
     private static func name(_ text: String, _ access: ChannelName.Access) -> ChannelName? {

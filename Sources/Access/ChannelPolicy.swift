@@ -25,6 +25,15 @@ package struct ChannelPolicy: Equatable, Sendable {
         /// Those who watch the gateway (role `ops`).
         case ops
 
+        /// Whether the channels of a rule with this access have owners, who can confirm notifications
+        /// (``ChannelPolicy/owner(of:)``).
+        package var hasOwners: Bool {
+            switch self {
+            case .ownDriver, .anyDriver, .ownCustomer: true
+            case .open, .admin, .booking, .ops: false
+            }
+        }
+
         /// Whether the pattern of a rule with this access must end in `*`.
         package var needsWildcard: Bool {
             switch self {
@@ -64,6 +73,9 @@ package struct ChannelPolicy: Equatable, Sendable {
             }
         }
     }
+
+    /// The channel on which the gateway publishes its own figures, for operators.
+    package static let operatorsChannel = "fleetwire-ops"
 
     /// The first rule that matches a channel applies.
     let rules: [Rule]
@@ -111,6 +123,19 @@ package struct ChannelPolicy: Equatable, Sendable {
 
     /// Whether the channel is one of the fleet's: a rule matches it.
     package func hasRule(for channel: ChannelName) -> Bool { match(channel) != nil }
+
+    /// Whether only the gateway publishes on the channel: it is ``operatorsChannel`` or another form of it. The console
+    /// believes what it reads there.
+    package static func isReserved(_ channel: ChannelName) -> Bool {
+        channel.text.withBytes { text in
+            var plain = UnsafeRawBufferPointer(rebasing: text[prefixByteCount(channel)...])
+            if plain.hasPrefix("cache-") { plain = UnsafeRawBufferPointer(rebasing: plain.dropFirst("cache-".utf8.count)) }
+            return plain.hasSameBytes(as: operatorsChannel)
+        }
+    }
+
+    /// The pattern of the first rule that matches the channel; nil if none does.
+    package func pattern(of channel: ChannelName) -> String? { rule(for: channel)?.rule.pattern }
 
     /// Whether the channel is a driver's own.
     package func isOfOneDriver(_ channel: ChannelName) -> Bool { match(channel)?.access == .ownDriver }

@@ -122,6 +122,14 @@ package struct Identity: Equatable, Sendable {
         self.init(role: role, id: id, bookings: bookings)
     }
 
+    /// Parses the other spelling of a ``key``, `driver-42`. Nil if the role or the id is invalid.
+    package init?(alias: String) {
+        guard let hyphen = alias.utf8.firstIndex(of: UInt8(ascii: "-")) else { return nil }
+        let id = String(alias[hyphen...].dropFirst())
+        guard let role = Role(rawValue: String(alias[..<hyphen])), role.accepts(id: id) else { return nil }
+        self.init(role: role, id: id)
+    }
+
     /// The plain name of the user's own channel: `driver-42`.
     package var channel: String { "\(role.rawValue)-\(id)" }
 

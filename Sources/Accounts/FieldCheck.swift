@@ -11,6 +11,7 @@ struct FieldCheck {
     mutating func text(_ path: String, _ field: SentField<String>, _ noun: String, most: Int) -> String? {
         guard let text = required(path, field, noun) else { return nil }
         if text.unicodeScalars.count > most { refuse(path, "\(noun) must have at most \(most) characters") }
+        if !text.isDisplayableName { refuse(path, "\(noun) must not contain control or format characters") }
         return text
     }
 

@@ -1,5 +1,5 @@
-/// Reads the header with which a load balancer begins a TCP connection to tell the client's address: the PROXY protocol,
-/// version 2 (binary), https://www.haproxy.org/download/2.9/doc/proxy-protocol.txt section 2.2.
+/// Reads the header with which a load balancer begins a TCP connection to tell the client's address, and whether the client
+/// uses TLS: the PROXY protocol, version 2 (binary), https://www.haproxy.org/download/2.9/doc/proxy-protocol.txt section 2.2.
 ///
 /// The header may arrive in any number of pieces. It is at most 65,551 bytes long, of which at most 52 are kept. Accept
 /// it only from trusted peers, because any client could forge it.
@@ -23,6 +23,8 @@ package struct ProxyProtocolParser: Sendable {
         /// The client's address; nil if the header states none, so that the peer's address is the client's: a health
         /// check of the load balancer (LOCAL), or another family than IPv4 and IPv6.
         package let source: IPAddress?
+        /// Whether the client uses TLS with the load balancer (PP2_TYPE_SSL, section 2.2.6); nil if the header does not say.
+        package var isSecure: Bool?
     }
 
     private static let signature: [UInt8] = [0x0D, 0x0A, 0x0D, 0x0A, 0x00, 0x0D, 0x0A, 0x51, 0x55, 0x49, 0x54, 0x0A]
@@ -31,8 +33,9 @@ package struct ProxyProtocolParser: Sendable {
 
     /// The bytes up to the end of the source and destination addresses.
     private var head: [UInt8] = []
-    /// The bytes still to skip: addresses of other families, and extensions (TLVs).
-    private var skipping = 0
+    /// The bytes that are still to come: addresses of other families, and extensions (TLVs).
+    private var left = 0
+    private var extensions = Extensions()
     /// Set once all addresses are read.
     private var header: Header?
 
@@ -49,10 +52,13 @@ package struct ProxyProtocolParser: Sendable {
             head.append(byte)
             try checkHead()
         }
-        let skipped = min(skipping, rest.count)
-        skipping -= skipped
-        let consumed = bytes.count - rest.count + skipped
-        return (header != nil && skipping == 0 ? header : nil, consumed)
+        let tail = rest.prefix(left)
+        left -= tail.count
+        if !isLocal { extensions.read(UnsafeRawBufferPointer(rebasing: tail)) }
+        let consumed = bytes.count - rest.count + tail.count
+        guard left == 0, var header else { return (nil, consumed) }
+        header.isSecure = extensions.isSecure
+        return (header, consumed)
     }
 
     /// Checks the byte that was appended last, so that a connection of another protocol fails at once.
@@ -68,17 +74,24 @@ package struct ProxyProtocolParser: Sendable {
             guard announcedLength >= addressesLength else { throw .length(announcedLength) }
             guard head.count == Self.fixedLength + addressesLength else { return }
             header = Header(source: source)
-            skipping = announcedLength - addressesLength
+            left = announcedLength - addressesLength
+            let isUnix = head[13] >> 4 == 3
+            extensions = Extensions(behind: isUnix ? Self.unixAddressesLength : 0)
         default: break
         }
     }
+
+    /// Two addresses of 108 bytes (section 2.2). They are skipped.
+    private static let unixAddressesLength = 216
+
+    /// Whether the load balancer speaks for itself: a health check. Nothing else in the header counts.
+    private var isLocal: Bool { head.count > 12 && head[12] & 0xF == 0 }
 
     /// The number of bytes behind the fixed part.
     private var announcedLength: Int { Int(head[14]) << 8 | Int(head[15]) }
 
     /// The length of both addresses and ports; 0 if the header states no address that is used.
     private var addressesLength: Int {
-        let isLocal = head[12] & 0xF == 0
         switch (isLocal, head[13] >> 4) {
         case (false, 1): return 12  // two addresses of 4 bytes, two ports
         case (false, 2): return 36  // two addresses of 16 bytes, two ports
@@ -92,5 +105,55 @@ package struct ProxyProtocolParser: Sendable {
         return head.withUnsafeBytes {
             IPAddress(networkOrder: UnsafeRawBufferPointer(rebasing: $0[Self.fixedLength..<Self.fixedLength + length]))
         }
+    }
+}
+
+extension ProxyProtocolParser {
+    /// The extensions of a header, each a type, a length of two bytes, and a value (section 2.2). Only the client's TLS is
+    /// read. One whose length reaches beyond the header ends the reading, and changes nothing else: only trusted peers send
+    /// headers.
+    private struct Extensions {
+        /// PP2_TYPE_SSL. Its value begins with a byte of flags.
+        private static let tls: UInt8 = 0x20
+        /// PP2_CLIENT_SSL: the client uses TLS.
+        private static let clientFlag: UInt8 = 0x01
+
+        private var type: UInt8 = 0
+        private var length = 0
+        /// The number of bytes that are read of the present extension; 0: the next byte is a type.
+        private var readCount = 0
+        /// The bytes to skip before the next extension.
+        private var skipping: Int
+        private(set) var isSecure: Bool?
+
+        /// - Parameter count: the bytes in front of the first extension.
+        init(behind count: Int = 0) { skipping = count }
+
+        mutating func read(_ bytes: UnsafeRawBufferPointer) {
+            var rest = bytes[...]
+            while true {
+                let skipped = min(skipping, rest.count)
+                rest = rest.dropFirst(skipped)
+                skipping -= skipped
+                guard let byte = rest.popFirst() else { return }
+                read(byte)
+            }
+        }
+
+        private mutating func read(_ byte: UInt8) {
+            readCount += 1
+            switch readCount {
+            case 1: type = byte
+            case 2: length = Int(byte) << 8
+            case 3:
+                length += Int(byte)
+                if type != Self.tls || length == 0 { end(skipping: length) }
+            default:
+                isSecure = byte & Self.clientFlag != 0
+                end(skipping: length - 1)
+            }
+        }
+
+        private mutating func end(skipping count: Int) { (readCount, skipping) = (0, count) }
     }
 }

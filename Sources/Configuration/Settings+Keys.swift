@@ -179,6 +179,12 @@ extension Settings.ChannelRule {
             let problem = "expected a pattern that ends in * for access \(access.rawValue), found \(QuotedValue.of(pattern))"
             rule.reader.report(problem, at: location)
         }
+        if durable && !access.hasOwners {
+            let owners = ChannelPolicy.Access.allCases.filter(\.hasOwners).map(\.rawValue).joined(separator: ", ")
+            rule.reader.report(
+                "expected false for access \(access.rawValue), found true: only channels with access \(owners) have owners who confirm notifications",
+                at: rule.reader.location(rule.path(to: "durable"), rule.line))
+        }
     }
 }
 

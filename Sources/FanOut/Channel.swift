@@ -37,6 +37,10 @@ struct Channel {
         set { anonymous = UInt32(newValue) }
     }
 
+    /// The number of anonymous subscribers for whom a backend has signed. A plain name needs no signature, so its anonymous
+    /// subscribers may be anybody.
+    var signedAnonymousCount: Int { name.access == .open ? 0 : anonymousCount }
+
     /// Adds a subscriber on a loop.
     mutating func add(loop: Int) {
         if subscribersByLoop.isEmpty, let only = loops.first(where: { _ in true }), only != loop {

@@ -66,9 +66,11 @@ extension Hub {
         if apps[app].socketsByIdentity[identity.key]?.isEmpty == true { apps[app].socketsByIdentity[identity.key] = nil }
     }
 
-    /// The reason to deny a subscription; nil if it is permitted. The caller has verified the signature if the channel
-    /// requires one.
-    func denialReason(for socket: SocketID, joining channel: ChannelName) -> String? {
+    /// Why a subscription is denied: for the client, and for operators.
+    typealias Denial = (text: String, reason: RefusalReason)
+
+    /// Why to deny a subscription; nil if it is permitted. The caller has verified the signature if the channel requires one.
+    func denial(for socket: SocketID, joining channel: ChannelName) -> Denial? {
         let app = self[socket].app
         guard let policy = apps[app].rules.policy else { return nil }
         switch channel.access {
@@ -76,10 +78,12 @@ extension Hub {
         case .open:
             guard !policy.isOpen(channel) else { return nil }
             guard let user = self[socket].user else {
-                return "Subscribing to \(channel.text) needs a signed-in user: sign in, or subscribe to private-\(channel.text)"
+                let text =
+                    "Subscribing to \(channel.text) needs a signed-in user: sign in, or subscribe to private-\(channel.text)"
+                return (text, .notSignedIn)
             }
             let mayJoin = Identity(user).map { self.mayJoin($0, channel, app: app) } ?? false
-            return mayJoin ? nil : "\(user.id.clipped) may not subscribe to \(channel.text)"
+            return mayJoin ? nil : ("\(user.id.clipped) may not subscribe to \(channel.text)", .forbidden)
         case .signed, .encrypted, .presence:
             // A backend that signs with the application's secret decides by itself who may subscribe: its signature
             // suffices. The gateway's own endpoint adds an identity to the connection when it signs. A connection with
@@ -90,7 +94,7 @@ extension Hub {
             guard isOfJob || (hasRestrictedDriver(socket) && policy.hasRule(for: channel)) else { return nil }
             guard !isPermitted(socket, on: channel) else { return nil }
             let reason = hasRestrictedDriver(socket) ? Self.accountRestricted : Self.jobLost
-            return "Access to \(channel.text) has ended: \(reason)"
+            return ("Access to \(channel.text) has ended: \(reason)", .ended)
         }
     }
 

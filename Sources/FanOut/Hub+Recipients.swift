@@ -5,9 +5,10 @@ extension Hub {
     /// Whether the recipient of a push is subscribed to `channel`, which is the recipient's own channel, or to the
     /// channel's mirror. For example, the mirror of `driver-42` is `private-driver-42` (``ChannelPolicy/mirror(of:)``).
     ///
-    /// A subscriber that is identified as another user, such as an admin, does not count. An anonymous subscriber may
-    /// be anyone, because a backend signed the subscription without naming a user, or the channel is open to all. It
-    /// may be the recipient, so it counts as the recipient.
+    /// A subscriber that is identified as another user, such as an admin, does not count. If a backend has signed the
+    /// subscription without naming a user, it may be the recipient's, so it counts as the recipient's. An anonymous
+    /// subscription that nobody has signed is nobody's, whatever the channel's rule permits: otherwise any stranger could
+    /// keep a driver's pushes back by subscribing to the driver's channel.
     ///
     /// A push of the `fallback` kind is sent only if this returns false. The call precedes each such push, while the
     /// hub is locked, so it must be cheap: it uses the channels' ``Channel/anonymousCount`` and searches only the
@@ -16,7 +17,7 @@ extension Hub {
         let mirror = apps[app].rules.policy?.mirror(of: channel)
         let slots = [channel, mirror].compactMap { $0.flatMap { apps[app].slots[$0] } }
         guard !slots.isEmpty else { return false }
-        if slots.contains(where: { channels[$0].anonymousCount > 0 }) { return true }
+        if slots.contains(where: { channels[$0].signedAnonymousCount > 0 }) { return true }
         let own = apps[app].users.connections(of: recipient.key) + (apps[app].socketsByIdentity[recipient.key] ?? [])
         return own.contains { socket in slots.contains { self[socket].subscriptions.contains($0) } }
     }

@@ -7,11 +7,13 @@ extension Hub {
         let app = self[socket].app
         let name = grant.channel
         let limits = apps[app].rules.limits
-        if !grant.isLegacy, let reason = denialReason(for: socket, joining: name) {
+        if !grant.isLegacy, let denial = denial(for: socket, joining: name) {
+            if denial.reason != .notSignedIn || !keep(grant, of: socket) { refuse(name, app, because: denial.reason) }
             // At a code from 4000 to 4099, some stock clients close the connection, which ends their other subscriptions. As
             // the hosted service has no plain channels that refuse, it has no code to imitate.
-            return sendError(socket, reason, code: name.access == .open ? nil : 4009, &effects)
+            return sendError(socket, denial.text, code: name.access == .open ? nil : 4009, &effects)
         }
+        if !self[socket].keptNames.isEmpty { _ = forgetKeptName(name, of: socket) }
         let occupied = apps[app].slots[name]
         if let slot = occupied {
             guard !self[socket].subscriptions.contains(slot) else {
@@ -19,16 +21,19 @@ extension Hub {
             }
             guard hasRoom(for: grant.member, in: channels[slot]) else {
                 refusedSubscriptions.presenceMembers += 1
+                refuse(name, app, because: .members)
                 let text = "Channel \(name.text) is full: the limit is \(limits.presenceMembers) members"
                 return sendError(socket, text, code: 4009, &effects)
             }
         }
         guard self[socket].subscriptions.count < limits.subscriptions else {
             refusedSubscriptions.subscriptions += 1
+            refuse(name, app, because: .limit)
             let text = "Cannot subscribe to channel \(name.text): the limit is \(limits.subscriptions) channels per connection"
             return sendError(socket, text, &effects)
         }
         if let limit = exceededLimit(app, isNewChannel: occupied == nil) {
+            refuse(name, app, because: .limit)
             // Without a code: at an error with a code, stock clients would close the connection.
             let text = "Cannot subscribe to channel \(name.text): the application has reached its limit of \(limit)"
             return sendError(socket, text, &effects)
@@ -49,6 +54,7 @@ extension Hub {
     mutating func unsubscribe(_ socket: SocketID, from name: ChannelName, _ effects: inout [Effect]) {
         guard isOpen(socket) else { return }
         guard let slot = apps[self[socket].app].slots[name], self[socket].subscriptions.remove(slot) else {
+            if forgetKeptName(name, of: socket) { return }
             return sendError(socket, "No current subscription to channel \(name.text), or subscription in progress", &effects)
         }
         leave(slot, socket, &effects)
@@ -154,7 +160,8 @@ extension Hub {
             refusedSubscriptions.channels += 1
             return "\(limits.channels) channels"
         }
-        if limits.appSubscriptions > 0, apps[app].subscriptionCount + apps[app].watchCount >= limits.appSubscriptions {
+        let subscriptionCount = apps[app].subscriptionCount + apps[app].watchCount + apps[app].keptNameCount
+        if limits.appSubscriptions > 0, subscriptionCount >= limits.appSubscriptions {
             refusedSubscriptions.appSubscriptions += 1
             return "\(limits.appSubscriptions) subscriptions"
         }
@@ -185,6 +192,7 @@ extension Hub {
         expireEvents()
         releaseMemory()
         settleDepartures(&effects)
+        endSignInGraces()
         guard countThrottle.startInterval(at: now) else { return }
         // A channel in the list may have been vacated, and another channel may use its slot now. No count is sent for a
         // vacant slot, or one that was given back. The slot's new channel gets one only if its own `countIsDue` is true.

@@ -26,6 +26,7 @@ extension Hub {
         } else {
             showWatchlist(socket, &effects)
         }
+        if !self[socket].keptNames.isEmpty { effects.append(Effect(loop: socket.loop, instruction: .openKeptNames(socket))) }
         // The socket may watch its own user; it has been told already.
         if isFirst, !apps[app].users.isElsewhere(user.id), let slot = apps[app].users.watchers[Identifier(user.id)] {
             fanOut(ServerMessage.watchlistEvents(online: [user.id], offline: []), on: slot, except: socket, &effects)

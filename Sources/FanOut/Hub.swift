@@ -105,6 +105,10 @@ package struct Hub {
     var firstToExpire: AppIndex = 0
     /// The refused subscriptions of all applications.
     package internal(set) var refusedSubscriptions = RefusedSubscriptions()
+    /// Refused subscriptions; see ``drainRefusals(_:)``.
+    var refusals: [(AppIndex, SubscriptionRefusal)] = []
+    /// Connections that may still sign in, so that their kept names do not count as refused; the first one first.
+    var signInGraces = FIFO<SignInGrace>()
     /// Webhook events in the order in which they occurred; see ``drainWebhookEvents(_:)``.
     var webhookEvents: [AppWebhookEvent] = []
     /// Whether the hub is a node of a cluster, so that it records ``clusterChanges``.
@@ -191,6 +195,7 @@ package struct Hub {
     private mutating func close(_ socket: SocketID, _ effects: inout [Effect]) {
         guard isOpen(socket) else { return }
         let connection = self[socket]
+        forgetKeptNames(of: socket)
         for slot in connection.subscriptions.elements { leave(slot, socket, &effects) }
         if let user = connection.user { signOut(user, socket, connection.app, &effects) }
         for identity in connection.identities { removeFromIndex(identity, socket) }
@@ -283,6 +288,10 @@ struct Connection {
     var memberIDs: [ChannelSlot: String] = [:]
     /// The patterns of the rules by which the connection is subscribed without a signature, by the channel's slot.
     var legacyPatterns: [ChannelSlot: String] = [:]
+    /// The plain names to which the connection is to be subscribed when it signs in, in the order in which it asked.
+    var keptNames: [SubscriptionGrant] = []
+    /// Whether the kept names do not count as refused yet.
+    var hasGrace = false
     /// Nil until the connection signs in.
     var user: SignedInUser?
     /// Identities that the authorization endpoint verified for this connection, oldest first.
@@ -325,6 +334,8 @@ struct AppState {
     var connectionCount = 0
     /// The number of subscriptions of all connections.
     var subscriptionCount = 0
+    /// The number of names that connections want when they sign in.
+    var keptNameCount = 0
     /// The number of watched users, counted for each connection that watches them.
     var watchCount = 0
 
@@ -351,6 +362,8 @@ package struct RefusedSubscriptions: Equatable, Sendable {
     package var channels = 0
     /// Refused because of ``Limits/appSubscriptions``.
     package var appSubscriptions = 0
+    /// Not kept until the connection signs in, because of ``Hub/keptNamesMax`` or ``Limits/appSubscriptions``.
+    package var keptNames = 0
 
     package init() {}
 }

@@ -23,6 +23,8 @@ package enum Instruction: Equatable, Sendable {
     case sendSigninSuccess(SignedInUser, to: SocketID)
     /// Sends the state of the watched users. The loop encodes it, for the same reason.
     case sendWatchlist(online: [String], offline: [String], to: SocketID)
+    /// Opens the subscriptions that wait for the connection's sign-in: see ``Hub/takeKeptName(of:)``.
+    case openKeptNames(SocketID)
     /// Closes the connection.
     case close(SocketID, CloseCode)
 }

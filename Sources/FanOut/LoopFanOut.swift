@@ -58,7 +58,7 @@ package struct LoopFanOut {
         case .sendSigninSuccess(let user, let socket): send(ServerMessage.signinSuccess(user), to: socket)
         case .sendWatchlist(let online, let offline, let socket):
             send(ServerMessage.watchlistEvents(online: online, offline: offline), to: socket)
-        case .close: break
+        case .openKeptNames, .close: break
         }
     }
 

@@ -5,6 +5,8 @@ import PusherProtocol
 package enum MessageAction: Sendable {
     /// Send the frame to the client. The hub is not involved.
     case reply(Frame)
+    /// Send the frame to the client, whose subscription is refused.
+    case refuse(Frame, SubscriptionRefusal)
     /// Apply the command (subscribe or unsubscribe) to the hub.
     case apply(Hub.Input)
     /// Apply the client event if the connection's limit of client events permits; otherwise drop it and send error 4301
@@ -31,15 +33,23 @@ package enum MessageAction: Sendable {
         let limits = rules.limits
         do throws(ProtocolError) {
             let message = try ClientMessage(text)
-            guard !message.isCommand || permitsCommand() else {
-                throw ProtocolError("Command rejected: more than the allowed number per second", code: 4301)
+            let isPermitted = !message.isCommand || permitsCommand()
+            if case .subscribe(let request) = message {
+                do throws(ProtocolError) {
+                    guard isPermitted else { throw Self.tooManyCommands }
+                    let grant = try request.grant(to: socket, key: key, limits: limits, user: user, verify: verify)
+                    self = .apply(.subscribe(socket, grant))
+                } catch {
+                    let refusal = SubscriptionRefusal(error.refusal ?? .malformed, request.channel, rules)
+                    self = .refuse(ServerMessage.error(error), refusal)
+                }
+                return
             }
+            guard isPermitted else { throw Self.tooManyCommands }
             switch message {
             case .ping: self = .reply(ServerMessage.pong)
             case .pong: self = .recordPong
-            case .subscribe(let request):
-                let grant = try request.grant(to: socket, key: key, limits: limits, user: user, verify: verify)
-                self = .apply(.subscribe(socket, grant))
+            case .subscribe: preconditionFailure("handled above")
             case .unsubscribe(let channel):
                 guard let name = ChannelName(channel, lengthMax: limits.nameLength) else {
                     throw ProtocolError("No current subscription to channel \(channel.clipped), or subscription in progress")
@@ -58,6 +68,11 @@ package enum MessageAction: Sendable {
             self = .reply(ServerMessage.error(error))
         }
     }
+}
+
+extension MessageAction {
+    private static let tooManyCommands = ProtocolError(
+        "Command rejected: more than the allowed number per second", code: 4301, refusal: .rate)
 }
 
 extension ClientMessage {

@@ -68,6 +68,7 @@ final class Assembly: Sendable {
         let rules = settings.appRules(webhooks)
         let hub = SharedHub(
             wakeups: wakeups, apps: rules, webhookInbox: webhooks.inbox,
+            refusals: ClientRefusals(apps: settings.apps.map(\.id), log: log),
             cluster: node.map { SharedHub.ClusterState($0, settings, rules) })
         self.hub = hub
         let cluster = node.map { ClusterService(settings.cluster, node: $0, apps: settings.apps.map(\.id), hub: hub, log: log) }

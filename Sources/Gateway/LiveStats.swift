@@ -1,3 +1,4 @@
+import Access
 import FanOut
 import PusherProtocol
 import Threads
@@ -6,7 +7,7 @@ import Threads
 /// is subscribed.
 enum LiveStats {
     /// Admins and ops may subscribe to it.
-    static let channel = "fleetwire-ops"
+    static let channel = ChannelPolicy.operatorsChannel
     private static let event = "stats"
     private static let names = [channel, "private-" + channel].compactMap { ChannelName($0, lengthMax: 256) }
 

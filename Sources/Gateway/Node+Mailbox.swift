@@ -75,6 +75,8 @@ extension Node {
         case cursor(request: Int, Int64?)
         /// Open one of the subscriptions that wait for the cluster.
         case subscribe(to: ChannelName, app: AppIndex)
+        /// Open the first of the subscriptions that have waited for the sign-in.
+        case openKeptName(SocketID)
         /// Decide one of ``undecidedAuthorizations``.
         case decideAuthorization(RequestID)
         /// Retry a request, because the fetch of its issuer's keys has ended.
@@ -100,6 +102,7 @@ extension Node {
         case .cursor(let request, nil): cursorNotFound(request)
         case .subscribe(let channel, let app):
             if let (socket, grant) = waitingSubscriptions.popLast(channel, app: app) { openSubscription(socket, grant) }
+        case .openKeptName(let socket): openKeptName(of: socket)
         case .decideAuthorization(let request): decideAuthorization(of: request)
         case .retry(let request, let seconds): retry(request, retryAfterSeconds: seconds)
         case .answerToken(let request, let answer): retry(request, with: answer)
@@ -134,6 +137,14 @@ extension Node {
         return legacy.permits(key: app.key, address: loop?.client(of: socket)?.address, at: Clock.unixMilliseconds())
     }
 
+    /// Opens a subscription that has waited for the sign-in, and later those behind it, in the order in which the client has
+    /// asked for them.
+    private func openKeptName(of socket: SocketID) {
+        guard isOpen(socket), let app = connections[socket.slot]?.app, let grant = hub.takeKeptName(of: socket) else { return }
+        requestSubscription(socket, grant, to: app)
+        later(.openKeptName(socket))
+    }
+
     private func openSubscription(_ socket: SocketID, _ grant: SubscriptionGrant) {
         guard isOpen(socket), let app = connections[socket.slot]?.app else { return }
         subscribe(socket, grant, isDurable: app.rules.policy?.owner(of: grant.channel) != nil)
@@ -146,6 +157,7 @@ extension Node {
             // The connection is closed at the end of this turn, but a flush may leave its frames to a later turn.
             flush(socket)
             loop?.close(socket, code, reason: "Terminated by the application")
+        case .openKeptNames(let socket): later(.openKeptName(socket))
         default: deliver(instruction)
         }
     }

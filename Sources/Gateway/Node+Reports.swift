@@ -11,6 +11,7 @@ extension Node {
         for (limit, count) in metrics.limitsToLog(&limitLog, hub: hub, at: now) + droppedSteps {
             log.warning("limit_reached", ["limit": .text(limit), "count": .number(count)])
         }
+        hub.refusals?.flush()
         LiveStats.publish(on: hub, app: fleet.app) { stats }
     }
 

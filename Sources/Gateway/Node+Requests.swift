@@ -145,8 +145,8 @@ extension Node {
             return connectionsOfCluster(filter, before: before, limit: limit, pending, id)
         case .ops(let query): return look(up: .ops(query), pending, id)
         case .query(let query, let app): return query.lookUp(app: app) { hub.read($0) }.response
-        case .terminate(let userID, let app):
-            apply(.terminate(userID: userID, app: app))
+        case .terminate(let userIDs, let app):
+            for userID in userIDs { apply(.terminate(userID: userID, app: app)) }
             return .emptyObject
         case .command, .fleetQuery: return forward(action, pending, id)
         case .locate(let positions, let driver):

@@ -1,3 +1,4 @@
+import Addresses
 import FanOut
 import HTTP
 import HTTPAPI
@@ -121,6 +122,7 @@ final class Node: EventLoopDelegate {
         case .refused(let code, let reason, let version): return rejection(code, reason, version)
         case .app(let key, let version):
             guard let app = apps.withKey(key) else {
+                hub.refusals?.record(unknownKey: key, from: request.address)
                 return rejection(.unknownApp, "App key \(key.clipped.terminalEscaped) does not exist", version)
             }
             guard app.isEnabled else { return rejection(.disabledApp, "Application is disabled", version) }
@@ -154,6 +156,10 @@ final class Node: EventLoopDelegate {
         switch action {
         case .reply(let frame):
             // A pong stands behind all that was published before its ping was sent, on whichever loop.
+            drainMailbox()
+            perform(.send(frame, to: socket))
+        case .refuse(let frame, let refusal):
+            hub.refusals?.record(refusal, app: app.index)
             drainMailbox()
             perform(.send(frame, to: socket))
         case .apply(.subscribe(_, let grant)):
@@ -199,6 +205,8 @@ final class Node: EventLoopDelegate {
     func closing(with code: CloseCode) { metrics.countClose(code) }
 
     func limitReached(_ limit: Limit) { metrics.countLimited(limit) }
+
+    func proxyHeaderRefused(by peer: IPAddress, _ reason: ProxyHeaderRefusal) { hub.refusals?.record(reason, from: peer) }
 
     private func admit(_ socket: SocketID, to app: Application) {
         while connections.count <= socket.slot { connections.append(nil) }

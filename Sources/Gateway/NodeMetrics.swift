@@ -59,6 +59,7 @@ final class NodeMetrics: Sendable {
         return Limit.allCases.map { ($0.rawValue, limited[$0, default: 0]) } + [
             ("subscriptions", refused.subscriptions), ("presence_members", refused.presenceMembers),
             ("channels", refused.channels), ("app_subscriptions", refused.appSubscriptions),
+            ("kept_names", refused.keptNames),
             ("recovered_notifications", droppedRecovered),
         ]
     }
@@ -115,7 +116,7 @@ final class NodeMetrics: Sendable {
                 MetricFamily(
                     "\(prefix)_log_lines_dropped_total", .counter, help: "Log lines dropped because the log's queue was full.",
                     value: logWriter.droppedCount),
-            ] + certificateFamilies()
+            ] + certificateFamilies() + (hub.refusals?.families(prefix: prefix) ?? [])
     }
 
     private func certificateFamilies() -> [MetricFamily] {

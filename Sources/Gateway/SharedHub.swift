@@ -43,13 +43,20 @@ final class SharedHub: Sendable {
     let mailboxes: [Mailbox<LoopMessage>]
     private let wakeups: [Wakeup]
     private let webhookInbox: WebhookInbox?
+    /// Receives refused subscriptions.
+    let refusals: ClientRefusals?
     private let publicationRounds: Lock<PublicationRounds>
 
     /// - Parameters:
     ///   - webhookInbox: receives webhook events; nil discards them.
+    ///   - refusals: receives refused subscriptions; nil discards them.
     ///   - cluster: nil unless the gateway is a node of a cluster.
-    init(wakeups: [Wakeup], apps: [AppRules], webhookInbox: WebhookInbox? = nil, cluster: ClusterState? = nil) {
+    init(
+        wakeups: [Wakeup], apps: [AppRules], webhookInbox: WebhookInbox? = nil, refusals: ClientRefusals? = nil,
+        cluster: ClusterState? = nil
+    ) {
         isClustered = cluster != nil
+        self.refusals = refusals
         self.wakeups = wakeups
         self.webhookInbox = webhookInbox
         mailboxes = wakeups.map { _ in Mailbox(highWater: Self.highWater) }
@@ -76,6 +83,9 @@ final class SharedHub: Sendable {
             return true
         }
     }
+
+    /// See ``Hub/takeKeptName(of:)``.
+    func takeKeptName(of socket: SocketID) -> SubscriptionGrant? { state.withLock { $0.hub.takeKeptName(of: socket) } }
 
     /// Publishes committed events, then records the job's assignment. Any thread may call it. It ignores ``hasRoom``,
     /// which was checked before the command was accepted: committed events must be published.
@@ -247,6 +257,7 @@ final class SharedHub: Sendable {
         }
         state.effects.removeAll(keepingCapacity: true)
         passWebhookEvents(&state, &woken)
+        if state.hub.hasRefusals { state.hub.drainRefusals { refusals?.record($1, app: $0) } }
         if state.hub.hasPublishedRecovered {
             publicationRounds.withLock { rounds in state.hub.drainPublishedRecovered { rounds.add(recovered: $0) } }
         }

@@ -38,6 +38,7 @@ struct StatsResponse {
                 }
             }
             $0.member("slowConsumers", total(.slowConsumers))
+            hub.refusals?.write(to: &$0)
             $0.member("http") { $0.requests(metrics) }
             $0.member("funnel") { $0.funnel(fleet.counters) }
             $0.member("perEvent") { $0.events(fleet.counters) }

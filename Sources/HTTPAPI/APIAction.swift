@@ -14,7 +14,7 @@ package enum APIAction {
     /// Look up channels and their subscribers in the hub.
     indirect case query(ChannelQuery, app: AppIndex)
     /// Close a user's signed-in connections, then respond 200 `{}` (protocol point J1).
-    case terminate(userID: String, app: AppIndex)
+    case terminate(userIDs: [String], app: AppIndex)
     /// Change the fleet's state durably. The response is that of the store.
     indirect case command(Command)
     /// Read the fleet's state. The response is that of the store.

@@ -26,6 +26,7 @@ enum FixedPath: Int, CaseIterable {
     case channel
     case channelUsers
     case terminateConnections
+    case terminateConnectionsByKey
 
     var pattern: String {
         switch self {
@@ -42,6 +43,7 @@ enum FixedPath: Int, CaseIterable {
         case .channel: "/apps/{id}/channels/{channel}"
         case .channelUsers: "/apps/{id}/channels/{channel}/users"
         case .terminateConnections: "/apps/{id}/users/{user}/terminate_connections"
+        case .terminateConnectionsByKey: "/users/{user}/terminate_connections"
         }
     }
 }
@@ -51,6 +53,8 @@ enum FixedTarget {
     case path(FixedPath)
     /// Below `/apps/ID`; nil if no endpoint has the path.
     case pusher(PusherEndpoint?)
+    /// The same without `/apps/ID`: the key of the signature names the application. An official SDK sends one request so.
+    case pusherByKey(PusherEndpoint)
 
     init(_ path: PathSegments) {
         var rest = path
@@ -62,6 +66,12 @@ enum FixedTarget {
         case (3..., "apps"):  // the most frequent
             _ = rest.next()  // the application's id
             self = .pusher(PusherEndpoint(rest))
+        case (3..., "users"):
+            if case .terminate(let userID)? = PusherEndpoint(path) {
+                self = .pusherByKey(.terminate(userID))
+            } else {
+                self = .path(.other)
+            }
         case (1, "healthz"): self = .path(.liveness)
         case (1, "readyz"): self = .path(.readiness)
         case (1, "metrics"): self = .path(.metrics)
@@ -76,6 +86,7 @@ enum FixedTarget {
         switch self {
         case .path(let path): EndpointPattern(path)
         case .pusher(let endpoint): EndpointPattern(endpoint?.path ?? .other)
+        case .pusherByKey: EndpointPattern(.terminateConnectionsByKey)
         }
     }
 }

@@ -154,6 +154,7 @@ package struct Router {
             var rest = path
             _ = rest.next()  // apps
             return try pusher.route(head: request, rest, endpoint, now: now)
+        case .pusherByKey(let endpoint): return try pusher.route(head: request, keyed: endpoint, now: now)
         case .path(.liveness), .path(.readiness):
             if request.method == .options { return .respond(Self.options) }
             try Self.checkIsGet(request)

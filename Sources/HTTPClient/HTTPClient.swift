@@ -2,9 +2,9 @@ import CCurl
 
 /// Sends one request and blocks until its response: for the command line, and for threads that do one thing at a time.
 ///
-/// Certificates are verified, redirects are not followed. Requests use the proxies that the environment variables
-/// configure. The exception:
-/// ``sendAuthenticated(_:timeoutSeconds:isCancelled:)`` permits plain http to this machine only, and sends it without a proxy.
+/// Certificates are verified, redirects are not followed. Of the requests, those to other machines over https use the proxies
+/// that the environment variables configure (``usesProxy(for:)``).
+/// ``sendAuthenticated(_:timeoutSeconds:isCancelled:)`` permits plain http to this machine only.
 package enum HTTPClient {
     /// The largest response body in bytes. A longer body is an error.
     static let responseBytesMax = 1_048_576
@@ -16,7 +16,24 @@ package enum HTTPClient {
     package static func send(
         _ request: HTTPClientRequest, timeoutSeconds: Int
     ) throws(HTTPClientError) -> HTTPClientResponse {
-        try send(request, timeoutSeconds: timeoutSeconds, usesProxy: true)
+        try send(request, timeoutSeconds: timeoutSeconds, usesProxy: usesProxy(for: request.url))
+    }
+
+    /// Whether requests to a URL go through the proxy that the environment names: over https, and to another machine. A
+    /// proxy would read all of a request over plain http, its token included, and cannot reach this machine's loopback.
+    package static func usesProxy(for url: String) -> Bool {
+        guard let parts = curl_url() else { preconditionFailure("curl_url: out of memory") }
+        defer { curl_url_cleanup(parts) }
+        guard curl_url_set(parts, CURLUPART_URL, url, 0) == CURLUE_OK, part(CURLUPART_SCHEME, of: parts) == "https" else {
+            return false
+        }
+        return !isLoopback(part(CURLUPART_HOST, of: parts))
+    }
+
+    /// Whether a URL's host, as libcurl splits it off, is this machine.
+    private static func isLoopback(_ host: String) -> Bool {
+        let isIPv4 = host.utf8.allSatisfy { $0 == UInt8(ascii: ".") || (UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0) }
+        return host == "localhost" || host == "[::1]" || isIPv4 && host.utf8.starts(with: "127.".utf8)
     }
 
     /// Sends a request whose response must come from an authenticated host, such as a request for the public keys of a
@@ -28,8 +45,8 @@ package enum HTTPClient {
     package static func sendAuthenticated(
         _ request: HTTPClientRequest, timeoutSeconds: Int, isCancelled: () -> Bool = { false }
     ) throws(HTTPClientError) -> HTTPClientResponse {
-        let scheme = try checkAuthenticated(request.url)
-        return try send(request, timeoutSeconds: timeoutSeconds, usesProxy: scheme == "https", isCancelled)
+        try checkAuthenticated(request.url)
+        return try send(request, timeoutSeconds: timeoutSeconds, usesProxy: usesProxy(for: request.url), isCancelled)
     }
 
     /// How long it may take until ``sendAuthenticated(_:timeoutSeconds:isCancelled:)`` is cancelled.
@@ -62,10 +79,8 @@ package enum HTTPClient {
     /// host, or the scheme is http and the host is this machine (127.0.0.1, ::1 or localhost).
     ///
     /// libcurl's own parser splits the URL: another parser could disagree with libcurl about where the host begins.
-    /// - Returns: the scheme, `https` or `http`.
     /// - Throws: `.notSent` for any other URL.
-    @discardableResult
-    package static func checkAuthenticated(_ url: String) throws(HTTPClientError) -> String {
+    package static func checkAuthenticated(_ url: String) throws(HTTPClientError) {
         guard let parts = curl_url() else { preconditionFailure("curl_url: out of memory") }
         defer { curl_url_cleanup(parts) }
         let result = curl_url_set(parts, CURLUPART_URL, url, UInt32(CURLU_DISALLOW_USER))
@@ -76,8 +91,8 @@ package enum HTTPClient {
         let scheme = part(CURLUPART_SCHEME, of: parts)
         let host = part(CURLUPART_HOST, of: parts)
         switch scheme {
-        case "https": return scheme
-        case "http" where ["127.0.0.1", "[::1]", "localhost"].contains(host): return scheme
+        case "https": return
+        case "http" where ["127.0.0.1", "[::1]", "localhost"].contains(host): return
         default: throw .notSent("expected https, or http to 127.0.0.1, ::1 or localhost")
         }
     }

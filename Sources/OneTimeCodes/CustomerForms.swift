@@ -16,6 +16,9 @@ package struct BasicDetails: Equatable, Sendable {
         guard let name = name.value, (2...100).contains(name.unicodeScalars.count), !name.utf8.allSatisfy({ $0 <= 0x20 }) else {
             throw RuleError(.invalid, "Expected name to be a text of 2 to 100 characters")
         }
+        guard name.isDisplayableName else {
+            throw RuleError(.invalid, "Expected name to contain no control or format characters")
+        }
         guard let email = email.value, email.isEmailAddress else {
             throw RuleError(.invalid, "Expected email to be an e-mail address")
         }

@@ -29,8 +29,8 @@ package enum ClientMessage: Equatable, Sendable {
             self = .subscribe(
                 SubscriptionRequest(
                     channel: try data.text(data.channel, "channel", cutAbove: Limits.nameBytesMax),
-                    auth: try data.optionalText(data.auth, "auth", cutAbove: Limits.authBytesMax),
-                    channelData: try data.optionalText(data.channelData, "channel_data")))
+                    auth: data.auth?.string(cutAbove: Limits.authBytesMax), channelData: data.channelData?.string(cutAbove: .max),
+                    malformed: data.malformed))
         case "pusher:unsubscribe":
             let data = try envelope.members()
             self = .unsubscribe(channel: try data.text(data.channel, "channel", cutAbove: Limits.nameBytesMax))
@@ -127,22 +127,23 @@ private struct DataMembers {
     ///   - name: as in the message, for the error.
     ///   - bytesMax: see ``JSONSlice/string(cutAbove:)``.
     func text(_ member: JSONSlice?, _ name: String, cutAbove bytesMax: Int = .max) throws(ProtocolError) -> String {
-        guard let text = try optionalText(member, name, cutAbove: bytesMax) else { throw wrongKind(name) }
+        guard let text = member?.string(cutAbove: bytesMax) else {
+            throw ProtocolError("\(event): expected data.\(name) to be a string", code: code)
+        }
         return text
     }
 
-    /// A string member. Nil if it is absent or null.
-    func optionalText(
-        _ member: JSONSlice?, _ name: String, cutAbove bytesMax: Int = .max
-    ) throws(ProtocolError) -> String? {
-        guard let value = member, value.kind != .null else { return nil }
-        guard let text = value.string(cutAbove: bytesMax) else { throw wrongKind(name) }
-        return text
+    /// Those members of a subscription that are present, and neither a string nor null.
+    var malformed: Set<SubscriptionRequest.Member> {
+        var malformed: Set<SubscriptionRequest.Member> = []
+        if auth?.isNoText == true { malformed.insert(.auth) }
+        if channelData?.isNoText == true { malformed.insert(.channelData) }
+        return malformed
     }
+}
 
-    private func wrongKind(_ name: String) -> ProtocolError {
-        ProtocolError("\(event): expected data.\(name) to be a string", code: code)
-    }
+extension JSONSlice {
+    fileprivate var isNoText: Bool { kind != .string && kind != .null }
 }
 
 extension String {

@@ -25,13 +25,15 @@ package struct PresenceMember: Equatable, Sendable {
     private init(_ channelData: UnsafeRawBufferPointer, _ limits: Limits) throws(ProtocolError) {
         let (id, info) = try Self.read(channelData)
         guard let id, !id.isEmpty else {
-            throw ProtocolError("Invalid channel_data: expected user_id to be a string or a number", code: 4009)
+            throw ProtocolError("Invalid channel_data: expected user_id to be a string or a number", code: 4009, refusal: .member)
         }
         guard id.unicodeScalars.count <= Limits.userIDLength else {
-            throw ProtocolError("user_id exceeds the allowed maximum (\(Limits.userIDLength) characters)", code: 4009)
+            throw ProtocolError(
+                "user_id exceeds the allowed maximum (\(Limits.userIDLength) characters)", code: 4009, refusal: .member)
         }
         guard info?.isWithin(limits.presenceInfoBytes) ?? true else {
-            throw ProtocolError("user_info exceeds the allowed maximum (\(limits.presenceInfoBytes) bytes)", code: 4009)
+            throw ProtocolError(
+                "user_info exceeds the allowed maximum (\(limits.presenceInfoBytes) bytes)", code: 4009, refusal: .member)
         }
         self.init(id: id, info: info.map { Array($0.raw) })
     }
@@ -49,7 +51,7 @@ package struct PresenceMember: Equatable, Sendable {
                 }
             }
         } catch {
-            throw ProtocolError("Invalid channel_data: expected a JSON object", code: 4009)
+            throw ProtocolError("Invalid channel_data: expected a JSON object", code: 4009, refusal: .member)
         }
         return (id.flatMap(text(ofID:)), info)
     }

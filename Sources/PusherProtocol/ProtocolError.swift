@@ -4,9 +4,17 @@ package struct ProtocolError: Error, Equatable, Sendable {
     package let message: String
     /// Pusher's error code; nil where Pusher has none.
     package let code: Int?
+    /// If a subscription is refused: why, for operators. The client does not get it.
+    package let refusal: RefusalReason?
 
-    package init(_ message: String, code: Int? = nil) {
+    package init(_ message: String, code: Int? = nil, refusal: RefusalReason? = nil) {
         self.message = message
         self.code = code
+        self.refusal = refusal
+    }
+
+    /// Whether clients get the same.
+    package static func == (one: ProtocolError, other: ProtocolError) -> Bool {
+        one.code == other.code && one.message.utf8.elementsEqual(other.message.utf8)
     }
 }

@@ -67,12 +67,13 @@ package enum ServerMessage {
         return event("pusher_internal:member_removed", channel, data: data.bytes)
     }
 
-    /// K1: the cache channel has no cached event.
+    /// K1: the cache channel has no cached event. `data` is the string `{}`, as the hosted service sends it: a client that
+    /// decodes all events into one type needs it.
     package static func cacheMiss(_ channel: ChannelName) -> Frame {
         var json = JSONWriter()
         json.raw(#"{"event":"pusher:cache_miss","channel":"#)
         json.string(channel.text)
-        json.raw("}")
+        json.raw(#","data":"{}"}"#)
         return Frame(text: json.bytes)
     }
 

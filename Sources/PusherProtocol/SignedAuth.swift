@@ -23,7 +23,8 @@ struct SignedAuth {
     /// - Throws: ``ProtocolError`` with code 4009; the connection stays open (protocol point S11).
     func check(_ signed: String, key: String, _ verify: (String, Substring) -> Bool) throws(ProtocolError) {
         guard let text else {
-            throw ProtocolError("Missing auth for \(purpose): get it from your authorization endpoint", code: 4009)
+            throw ProtocolError(
+                "Missing auth for \(purpose): get it from your authorization endpoint", code: 4009, refusal: .missingAuth)
         }
         // The last colon separates key and signature, because a key may contain colons, but a signature does not.
         let hasKey = text.withBytes { text in
@@ -31,10 +32,12 @@ struct SignedAuth {
             return UnsafeRawBufferPointer(rebasing: text[..<colon]).hasSameBytes(as: key)
         }
         guard hasKey else {
-            throw ProtocolError("Invalid auth for \(purpose): expected KEY:SIGNATURE with this application's key", code: 4009)
+            throw ProtocolError(
+                "Invalid auth for \(purpose): expected KEY:SIGNATURE with this application's key", code: 4009, refusal: .otherKey)
         }
         guard verify(signed, Substring(text.utf8.dropFirst(key.utf8.count + 1))) else {
-            throw ProtocolError("Invalid signature: expected HMAC SHA256 hex digest of \(signed.clipped)", code: 4009)
+            throw ProtocolError(
+                "Invalid signature: expected HMAC SHA256 hex digest of \(signed.clipped)", code: 4009, refusal: .signature)
         }
     }
 }

@@ -4,13 +4,22 @@ package struct SubscriptionRequest: Equatable, Sendable {
     package let channel: String
     /// `KEY:SIGNATURE` (protocol point S10); required for private and presence channels.
     package let auth: String?
-    /// The presence member as JSON; the signature covers it (R7).
+    /// What the backend has added: on a presence channel the member as JSON (R7), elsewhere anything.
     package let channelData: String?
+    /// The members of the message that are no texts. A channel that does not need them ignores them (S10).
+    package let malformed: Set<Member>
 
-    package init(channel: String, auth: String? = nil, channelData: String? = nil) {
+    /// A member of the message that only some channels need.
+    package enum Member: String, Sendable {
+        case auth
+        case channelData = "channel_data"
+    }
+
+    package init(channel: String, auth: String? = nil, channelData: String? = nil, malformed: Set<Member> = []) {
         self.channel = channel
         self.auth = auth
         self.channelData = channelData
+        self.malformed = malformed
     }
 
     /// Checks the name, and the signature or the signed-in user that the channel requires.
@@ -25,29 +34,53 @@ package struct SubscriptionRequest: Equatable, Sendable {
     ) throws(ProtocolError) -> SubscriptionGrant {
         guard let name = ChannelName(channel, lengthMax: limits.nameLength) else {
             throw ProtocolError(
-                "Invalid channel name \(channel.clipped): expected 1 to \(limits.nameLength) characters of A-Z a-z 0-9 _ - = @ , . ;"
-            )
+                "Invalid channel name \(channel.clipped): expected 1 to \(limits.nameLength) characters of A-Z a-z 0-9 _ - = @ , . ;",
+                refusal: .invalidName)
         }
-        let auth = SignedAuth(auth, subscribingTo: channel)
         switch name.access {
         case .open: break
-        case .signed, .encrypted: try auth.check(SigningText.subscription(socket, name), key: key, verify)
+        case .signed, .encrypted:
+            try require(.auth)
+            try checkSignature(on: socket, name, key: key, verify)
         case .presence:
-            try auth.check(SigningText.subscription(socket, name, channelData: channelData), key: key, verify)
+            try require(.auth)
+            try require(.channelData)
+            let signed = SigningText.subscription(socket, name, channelData: channelData)
+            try SignedAuth(auth, subscribingTo: channel).check(signed, key: key, verify)
             return SubscriptionGrant(channel: name, member: try member(user, limits))
         case .user(let id):
             guard let user, user.id.utf8.elementsEqual(id.utf8) else {
-                throw ProtocolError("Subscribing to \(channel) needs a connection signed in as \(id)", code: 4009)
+                throw ProtocolError(
+                    "Subscribing to \(channel) needs a connection signed in as \(id)", code: 4009, refusal: .otherUser)
             }
         }
         return SubscriptionGrant(channel: name, member: nil)
+    }
+
+    /// - Throws: if the member of the message is present, and no text.
+    private func require(_ member: Member) throws(ProtocolError) {
+        guard malformed.contains(member) else { return }
+        throw ProtocolError("pusher:subscribe: expected data.\(member.rawValue) to be a string", refusal: .malformed)
+    }
+
+    /// Official server SDKs sign the data with any channel if their caller gives some, and clients send it on. A backend that
+    /// adds data to the message without signing it is older than that: it stays accepted, because a channel without members
+    /// does not use the data.
+    private func checkSignature(
+        on socket: SocketID, _ name: ChannelName, key: String, _ verify: (_ text: String, _ signature: Substring) -> Bool
+    ) throws(ProtocolError) {
+        let auth = SignedAuth(auth, subscribingTo: channel)
+        let unsigned = SigningText.subscription(socket, name)
+        guard let channelData else { return try auth.check(unsigned, key: key, verify) }
+        let signed = SigningText.subscription(socket, name, channelData: channelData)
+        try auth.check(signed, key: key) { verify($0, $1) || verify(unsigned, $1) }
     }
 
     /// The member in `channel_data`. If the message has no `channel_data`, the signed-in user (U7).
     private func member(_ user: SignedInUser?, _ limits: Limits) throws(ProtocolError) -> PresenceMember {
         if let channelData { return try PresenceMember(channelData: channelData, limits: limits) }
         guard let user else {
-            throw ProtocolError("Subscribing to \(channel) needs channel_data, or a signed-in user", code: 4009)
+            throw ProtocolError("Subscribing to \(channel) needs channel_data, or a signed-in user", code: 4009, refusal: .member)
         }
         return user.member
     }

@@ -37,6 +37,8 @@ struct ConnectionTable {
         var peer: IPAddress
         /// Whether ``ClientLimits`` counts the connection for `peer`.
         var isCounted: Bool
+        /// Whether the client uses TLS with the load balancer, as a trusted one states it with the PROXY protocol.
+        var isSecure = false
         var phase = Phase.http
         /// Whether the connection has become a WebSocket.
         var isWebSocket = false
@@ -60,6 +62,8 @@ struct ConnectionTable {
         var throttledAt: Int32 = -2
         /// Whether the client has violated the protocol. The server cannot read what follows, so not its close frame.
         var hasFailed = false
+        /// Whether the client has taken too little for too long: it gets a close frame if it takes one, and nothing else.
+        var isSlow = false
         /// Whether the connection is closed as soon as its outbox is sent.
         var closesWhenSent = false
         /// What the peer has sent behind its last response or our close frame, in units of 16 bytes: see `discard`.

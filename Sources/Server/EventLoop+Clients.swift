@@ -19,7 +19,8 @@ extension EventLoop {
     /// The client of a request, as the trusted proxies state it.
     func client(of request: HTTPRequest, _ slot: Int) -> ForwardedClient {
         let peer = connections[slot].peer
-        guard options.proxies.contains(peer) else { return ForwardedClient(address: peer) }
+        let isSecure: Bool? = connections[slot].isSecure ? true : nil
+        guard options.proxies.contains(peer) else { return ForwardedClient(address: peer, isSecure: isSecure) }
         let (forwarded, forwardedFor, forwardedProto) = (
             Array((request.field(.forwarded) ?? "").utf8), Array((request.field(.xForwardedFor) ?? "").utf8),
             Array((request.field(.xForwardedProto) ?? "").utf8)
@@ -31,7 +32,9 @@ extension EventLoop {
                     fields.forwarded = forwarded
                     fields.forwardedFor = forwardedFor
                     fields.forwardedProto = forwardedProto
-                    return ForwardedClient(peer: peer, fields, trusting: options.proxies)
+                    var client = ForwardedClient(peer: peer, fields, trusting: options.proxies)
+                    client.isSecure = client.isSecure ?? isSecure
+                    return client
                 }
             }
         }
@@ -80,7 +83,7 @@ extension EventLoop {
     /// Reads the header with which the load balancer begins a connection; what follows it is HTTP. Closes the connection
     /// if it does not begin with such a header, or does not come from a trusted proxy, because any client could forge it.
     func proxyBytesReceived(_ bytes: UnsafeMutableRawBufferPointer, _ slot: Int) {
-        guard options.proxies.contains(connections[slot].peer) else { return drop(slot) }
+        guard options.proxies.contains(connections[slot].peer) else { return refuseProxyHeader(slot, .untrustedPeer) }
         var parser = proxyParsers.removeValue(forKey: slot) ?? ProxyProtocolParser()
         do throws(ProxyProtocolParser.Failure) {
             let (header, consumed) = try parser.parse(UnsafeRawBufferPointer(bytes))
@@ -88,6 +91,7 @@ extension EventLoop {
                 proxyParsers[slot] = parser
                 return
             }
+            connections[slot].isSecure = header.isSecure == true
             if let source = header.source {
                 connections[slot].peer = source
                 // Another proxy: the requests name its clients.
@@ -101,7 +105,12 @@ extension EventLoop {
                 requestBytesReceived(UnsafeMutableRawBufferPointer(rebasing: bytes[consumed...]), slot)
             }
         } catch {
-            drop(slot)
+            refuseProxyHeader(slot, ProxyHeaderRefusal(error, UnsafeRawBufferPointer(bytes)))
         }
+    }
+
+    private func refuseProxyHeader(_ slot: Int, _ reason: ProxyHeaderRefusal) {
+        delegate.proxyHeaderRefused(by: connections[slot].peer, reason)
+        drop(slot)
     }
 }

@@ -15,8 +15,8 @@ extension EventLoop {
 
     /// Sends `frame`, or queues it in the outbox if the socket is full. Does nothing for a closed connection.
     ///
-    /// A connection whose outbox exceeds its limit and does not become empty in time is a slow consumer: it is dropped,
-    /// without a close frame, because the full socket would not accept one.
+    /// A connection whose outbox exceeds its limit and does not become empty in time is a slow consumer, which the loop gives
+    /// up.
     package func write(_ frame: Frame, to socket: SocketID) {
         guard isWritable(socket) else { return }
         let slot = socket.slot
@@ -98,29 +98,42 @@ extension EventLoop {
 
     // MARK: Slow consumers
 
-    /// Drops the connections with the fullest outboxes until all outboxes together are within their limit.
+    /// Gives up the connections with the fullest outboxes until all outboxes together are within their limit.
     private func limitOutboxes() {
         while outboxes.heldBytes > options.outboxBytesMax, let slot = outboxes.fullest {
             delegate.limitReached(.outgoingBytes)
-            dropSlowConsumer(slot)
+            giveUp(slot)
         }
     }
 
-    /// Drops a WebSocket whose socket is full and whose outbox is far above its limit. One above the limit has some time to
+    /// Gives up a WebSocket whose socket is full and whose outbox is far above its limit. One above the limit has some time to
     /// become empty.
     private func limitOutbox(_ slot: Int) {
         guard connections[slot].phase != .dropped else { return }
         let (bytes, limit) = (outboxes.bytes(slot), Int(connections[slot].outboxBytesMax))
         guard bytes > limit else { return }
-        if bytes > limit * Self.burstFactor { return dropSlowConsumer(slot) }
+        if bytes > limit * Self.burstFactor { return giveUp(slot) }
         if connections[slot].deadline.kind != .outbox { deadlines.set(.outbox, slot, &connections) }
     }
 
-    func dropSlowConsumer(_ slot: Int) {
+    /// Gives up a client that reads too slowly. A WebSocket's client gets the rest of the frame of which it has a part, and
+    /// a close frame: one that still reads learns that it is to come back, and why. Some clients do not connect again after
+    /// two connections that ended without one. If the client does not take these few bytes in time, or is given up again, the
+    /// connection is dropped.
+    func giveUp(_ slot: Int) {
         guard connections[slot].phase != .dropped else { return }
-        metrics.add(to: .slowConsumers)
-        drop(slot)
+        if !connections[slot].isSlow { metrics.add(to: .slowConsumers) }
+        // Where the response to the upgrade is still queued, the beginning of frames is not known.
+        guard connections[slot].phase == .webSocket, queuedResponses[slot] == nil else { return drop(slot) }
+        connections[slot].isSlow = true
+        connections[slot].phase = .closing  // from now on nothing is written
+        outboxes.cutBehindPresentFrame(slot)
+        countOutboxes()
+        agenda.add(.close(connections[slot].socket, Self.slowConsumer), .change)
     }
+
+    private static let slowConsumer = CloseFrame(
+        code: .overCapacity, reason: "The client reads too slowly: see outbox_bytes and server.outgoing_bytes")
 
     /// Frees what is queued for a connection that ends.
     func discardOutbox(_ slot: Int) {

@@ -57,7 +57,8 @@ extension EventLoop {
         case .accept: accept()
         case .adopt(let connection): adopt(connection)
         case .close(let socket, let frame):
-            if connections.phase(of: socket) == .closePending { sendClose(frame, socket.slot) }
+            guard let phase = connections.phase(of: socket) else { return }
+            if phase == .closePending || phase == .closing && connections[socket.slot].isSlow { sendClose(frame, socket.slot) }
         case .drop(let socket):
             // A connection may have been closed by the library since.
             if connections.phase(of: socket) == .dropped { transport.close(connections[socket.slot].transport) }
@@ -152,8 +153,8 @@ extension EventLoop {
                 }
                 delegate.limitReached(.requestSeconds)
                 if kind != .handshake, connections[slot].phase == .http { requestTimedOut(slot) } else { drop(slot) }
-            case .outbox: dropSlowConsumer(slot)
-            case .idle where connections[slot].isFull: dropSlowConsumer(slot)
+            case .outbox: giveUp(slot)
+            case .idle where connections[slot].isFull: giveUp(slot)
             case .idle, .close: drop(slot)
             }
         }

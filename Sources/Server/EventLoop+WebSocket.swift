@@ -23,7 +23,7 @@ extension EventLoop {
         measure(measured, 101, bytes: 0, slot)
         if let code = drain?.code { return close(socket, code, reason: Drain.reason) }
         let isSecure = options.certificates != nil || client.isSecure == true
-        switch delegate.opened(socket, UpgradeRequest(http: request, isSecure: isSecure)) {
+        switch delegate.opened(socket, UpgradeRequest(http: request, isSecure: isSecure, address: client.address)) {
         case .admitted(let limits, let frame):
             connections[slot].isAdmitted = true
             connections[slot].messageBytesMax = Int32(clamping: limits.messageBytes)
@@ -87,7 +87,8 @@ extension EventLoop {
     func sendClose(_ frame: CloseFrame, _ slot: Int) {
         delegate.closing(with: frame.code)
         leave(slot)
-        guard connections[slot].phase == .closePending else { return }
+        let phase = connections[slot].phase
+        guard phase == .closePending || phase == .closing && connections[slot].isSlow else { return }
         connections[slot].phase = .closing
         write(Frame(close: frame.code.rawValue, reason: frame.reason).bytes, slot)
         guard connections[slot].phase == .closing else { return }

@@ -1,3 +1,4 @@
+import Addresses
 import HTTP
 import Observability
 import PusherProtocol
@@ -8,6 +9,8 @@ package struct UpgradeRequest {
     package let http: HTTPRequest
     /// Whether the client uses TLS, with this server or with a trusted proxy in front of it.
     package let isSecure: Bool
+    /// The client's address.
+    package let address: IPAddress
 }
 
 /// Whether a new WebSocket may stay open.
@@ -85,6 +88,8 @@ package protocol EventLoopDelegate: AnyObject {
     func errorResponse(_ status: Int, _ text: String, to request: HTTPRequest) -> HTTPResponse
     /// The loop has refused something because of a limit.
     func limitReached(_ limit: Limit)
+    /// The loop closes a connection that does not begin with a header of the PROXY protocol from a trusted peer.
+    func proxyHeaderRefused(by peer: IPAddress, _ reason: ProxyHeaderRefusal)
     /// The listener has accepted a connection, which a loop must adopt.
     func accepted(_ connection: Listener.AcceptedSocket)
     /// A second has passed since the last call.

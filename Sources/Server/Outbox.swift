@@ -34,6 +34,28 @@ struct Outbox {
         bytes += chunk.count - offset
     }
 
+    /// Removes all that follows the WebSocket frame of which a part is sent, so that another frame can come next. All chunks
+    /// must be whole frames of the server, one after the other (RFC 6455 section 5.2).
+    mutating func cutBehindPresentFrame() {
+        let present = isEmpty ? [] : chunks[head]
+        let sent = offset
+        self = Outbox()
+        enqueue(Array(present[sent..<Self.frameEnd(atOrBehind: sent, in: present)]))
+    }
+
+    /// The end of the frame that a position lies in; the position itself if a frame begins there.
+    private static func frameEnd(atOrBehind position: Int, in frames: [UInt8]) -> Int {
+        var end = 0
+        while end < position, end + 2 <= frames.count {
+            let short = Int(frames[end + 1] & 0x7F)
+            let extra = short == 127 ? 8 : short == 126 ? 2 : 0
+            guard end + 2 + extra <= frames.count else { return frames.count }
+            let length = extra == 0 ? short : frames[end + 2..<end + 2 + extra].reduce(0) { $0 << 8 | Int($1) }
+            end += 2 + extra + length
+        }
+        return min(end, frames.count)
+    }
+
     /// Calls `send` with the next bytes, at most `bytesMax`. Joins small chunks in
     /// `scratch`, because a write costs much more than a copy.
     func withNext<Result>(_ bytesMax: Int, _ scratch: inout [UInt8], _ send: (UnsafeRawBufferPointer) -> Result) -> Result {

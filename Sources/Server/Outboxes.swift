@@ -43,6 +43,13 @@ struct Outboxes {
         return entry.outbox
     }
 
+    /// See ``Outbox/cutBehindPresentFrame()``.
+    mutating func cutBehindPresentFrame(_ slot: Int) {
+        guard var outbox = remove(slot) else { return }
+        outbox.cutBehindPresentFrame()
+        if !outbox.isEmpty { restore(outbox, slot) }
+    }
+
     /// Puts back an outbox that was removed.
     mutating func restore(_ outbox: Outbox, _ slot: Int) { change(slot) { $0 = outbox } }
 

@@ -22,7 +22,7 @@ package final class GatewayWatcher {
         options.allowsPlainHTTP = true
         options.responseBytesMax = 1_048_576
         options.rejectsLargerResponses = true
-        options.usesProxy = true
+        options.usesProxy = HTTPClient.usesProxy(for: url)
         pool = HTTPPool(options)
     }
 

@@ -214,6 +214,28 @@ import Testing
             }
         }
     }
+
+    // MARK: Other names
+
+    static let otherNames: [(name: String, other: String?)] = [
+        ("#server-to-user-driver-42", "#server-to-user-driver:42"), ("#server-to-user-admin-ann", "#server-to-user-admin:ann"),
+        ("#server-to-user-driver:42", nil), ("#server-to-user-anna", nil), ("driver-42", nil), ("private-driver-42", nil),
+    ]
+
+    @Test(arguments: otherNames) func usersChannelsHaveAnotherSpelling(name: String, other: String?) {
+        #expect(ChannelPolicy([]).userChannel(aliasedBy: channel(name))?.text == other)
+    }
+
+    @Test func operatorsChannelIsReservedInAllForms() {
+        for prefix in ["", "private-", "private-encrypted-", "presence-", "cache-", "private-cache-", "presence-cache-"] {
+            #expect(ChannelPolicy.isReserved(channel(prefix + "fleetwire-ops")), "\(prefix)")
+        }
+        for name in [
+            "fleetwire-ops2", "Fleetwire-ops", "x-fleetwire-ops", "private-private-fleetwire-ops", "cache-cache-fleetwire-ops",
+        ] {
+            #expect(!ChannelPolicy.isReserved(channel(name)), "\(name)")
+        }
+    }
 }
 
 private func channel(_ text: String) -> ChannelName {

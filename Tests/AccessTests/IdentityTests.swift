@@ -10,6 +10,16 @@ import Testing
         #expect(Identity(role: .ops, id: "night shift").key == "ops:night shift")
     }
 
+    static let aliases: [(alias: String, key: String?)] = [
+        ("driver-42", "driver:42"), ("customer-a-b", "customer:a-b"), ("admin-x y", "admin:x y"), ("ops-1", "ops:1"),
+        ("driver-", nil), ("driver", nil), ("drivers-channel", nil), ("Driver-42", nil), ("driver:42", nil), ("driver-a b", nil),
+        ("-42", nil), ("", nil), ("anna", nil),
+    ]
+
+    @Test(arguments: aliases) func aliasIsAKeyWithAHyphen(alias: String, key: String?) {
+        #expect(Identity(alias: alias)?.key == key)
+    }
+
     @Test(arguments: [
         ("driver", Role.driver), ("Driver", .driver), ("DRIVER", .driver), ("aDmIn", .admin), ("CUSTOMER", .customer),
         ("Ops", .ops),

@@ -21,7 +21,16 @@ import Testing
         ("name", \.name, [.value("D"), .value(" D "), .value("é")], "Name must be at least 2 characters"),
         ("name", \.name, [.unreadable], "Name must be a text"),
         ("name", \.name, [.value(String(repeating: "é", count: 101))], "Name must have at most 100 characters"),
-        ("name", \.name, [.value("Dé"), .value(String(repeating: "é", count: 100))], nil),
+        ("name", \.name, [.value("Dé"), .value(String(repeating: "é", count: 100)), .value("മാർ\u{200D}ട്ടിൻ")], nil),
+        (
+            "name", \.name,
+            ["\n", "\u{7}", "\u{202E}", "\u{2066}", "\u{200B}", "\u{2028}", "\u{FEFF}", "\u{85}"].map { .value("An\($0)na") },
+            "Name must not contain control or format characters"
+        ),
+        (
+            "vehicleName", \.vehicleName, [.value("My\tcar"), .value("My\u{202D}car")],
+            "Vehicle name must not contain control or format characters"
+        ),
         (
             "email", \.email,
             [

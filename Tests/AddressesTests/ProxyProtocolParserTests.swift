@@ -49,6 +49,39 @@ import Testing
         }
     }
 
+    // MARK: TLS (section 2.2.6)
+
+    /// An extension: its type, the length of its value, and the value.
+    static func tlv(_ type: UInt8, _ value: [UInt8]) -> [UInt8] {
+        [type, UInt8(value.count >> 8), UInt8(value.count & 0xFF)] + value
+    }
+
+    /// PP2_TYPE_SSL with the client's flags, the result of the verification, and the version of TLS.
+    static func tls(_ flags: UInt8) -> [UInt8] { tlv(0x20, [flags, 0, 0, 0, 0] + tlv(0x21, Array("TLSv1.3".utf8))) }
+
+    static let secure: [(bytes: [UInt8], isSecure: Bool?)] = [
+        (header(0x21, 0x11, ipv4 + tls(1)), true), (header(0x21, 0x11, ipv4 + tls(7)), true),
+        (header(0x21, 0x11, ipv4 + tls(0)), false), (header(0x21, 0x11, ipv4 + tls(2)), false),
+        (header(0x21, 0x21, ipv6 + tls(1)), true), (header(0x21, 0x00, tls(1)), true),
+        (header(0x21, 0x31, [UInt8](repeating: 0x20, count: 216) + tls(1)), true),
+        (header(0x21, 0x11, ipv4 + tlv(4, [0x20, 0, 1, 1]) + tls(1) + tlv(3, [1, 2, 3, 4])), true),
+        (header(0x21, 0x11, ipv4 + tlv(0x21, [1]) + tlv(1, Array("h2".utf8))), nil),
+        (header(0x21, 0x11, ipv4), nil), (header(0x21, 0x11, ipv4 + tlv(0x20, [])), nil),
+        // What reaches beyond the header, and what ends within its type and length.
+        (header(0x21, 0x11, ipv4 + [4, 0xFF, 0xFF] + tls(1)), nil), (header(0x21, 0x11, ipv4 + tls(1) + [0x20, 0]), true),
+        (header(0x21, 0x11, ipv4 + [0x20, 0, 9, 1]), true),
+        // A health check of the load balancer states nothing about a client.
+        (header(0x20, 0x11, ipv4 + tls(1)), nil), (header(0x20, 0x00, tls(1)), nil),
+    ]
+
+    @Test(arguments: secure) func readsWhetherTheClientUsesTLS(bytes: [UInt8], isSecure: Bool?) throws {
+        for pieces in [[100_000], [1], [bytes.count - 1, 1], [20, 100_000], [30, 1]] {
+            let result = try parse(bytes + Array("GET".utf8), pieces: pieces)
+            #expect(try #require(result.header).isSecure == isSecure, "\(pieces)")
+            #expect(result.consumed == bytes.count)
+        }
+    }
+
     @Test func splitsAtAnyByte() throws {
         for (bytes, source) in Self.headers where bytes.count < 300 {
             for split in 1..<bytes.count {
@@ -92,8 +125,8 @@ import Testing
     @Test(arguments: 0..<100) func theSizeOfPiecesChangesNothing(seed: UInt64) throws {
         var random = SplitMix(seed: seed)
         for _ in 0..<50 {
-            let picked = random.pick(Self.headers.filter { $0.bytes.count < 300 })
-            var bytes = try #require(picked).bytes
+            let picked = random.pick(Self.headers.map(\.bytes).filter { $0.count < 300 } + Self.secure.map(\.bytes))
+            var bytes = try #require(picked)
             if random.chance(percent: 50) { bytes[random.below(bytes.count)] = UInt8(random.below(256)) }
             let whole = Result { try parse(bytes, pieces: [100_000]) }
             let pieces = Result { try parse(bytes, pieces: (0..<9).map { _ in random.within(1...20) }) }

@@ -70,6 +70,17 @@ import Testing
         #expect(lines == (access.needsWildcard ? ["c.yaml:1: channels[0].pattern: \(expected)"] : []))
     }
 
+    @Test("Only channels with owners can be durable", arguments: ChannelPolicy.Access.allCases)
+    func durable(access: ChannelPolicy.Access) {
+        let lines = problems("channels: [{pattern: \"a-*\", access: \(access.rawValue), durable: true}]")
+        let problem =
+            "c.yaml:1: channels[0].durable: expected false for access \(access.rawValue), found true: only channels with "
+            + "access own-driver, any-driver, own-customer have owners who confirm notifications"
+        let hasOwners = [ChannelPolicy.Access.ownDriver, .anyDriver, .ownCustomer].contains(access)
+        #expect(lines == (hasOwners ? [] : [problem]))
+        #expect(problems("channels: [{pattern: \"a-*\", access: \(access.rawValue), durable: false}]") == [])
+    }
+
     @Test("The default rules give each fleet channel the access on which existing apps rely")
     func defaults() {
         let rules = Settings.ChannelRule.defaults

@@ -98,6 +98,7 @@ def test_a_driver_registers_and_is_approved(fleet, user, admin):
 
 @pytest.mark.parametrize("field, value, text", [
     ("name", None, "Name is required"), ("email", "x", "Invalid email format"),
+    ("name", "Rahul\u202e Kumar", "Name must not contain control or format characters"),
     ("vehicleDocuments", [], "At least one vehicle document is required")])
 def test_wrong_fields_are_named(user, field, value, text):
     response = user().post("/api/auth/register-driver", REGISTRATION | {field: value})

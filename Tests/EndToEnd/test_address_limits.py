@@ -6,9 +6,9 @@ import struct
 import pytest
 
 from harness.api import Api
-from harness.fleet import wait_until
+from harness.fleet import SECTIONS, token, wait_until
 from harness.gateway import check_log
-from harness.metrics import scrape, wait_for_metric
+from harness.metrics import Metrics, scrape, wait_for_metric
 from harness.wire import Wire, request, upgrade
 
 HEALTH = request("GET", "/healthz")
@@ -22,13 +22,19 @@ def limited(start_gateway):
     return start
 
 
-def proxy_header(source: str | None, command: int = 1) -> bytes:
-    """Builds a header of the PROXY protocol, version 2, for a TCP connection from this address."""
+def proxy_header(source: str | None, command: int = 1, tls: int | None = None) -> bytes:
+    """Builds a header of the PROXY protocol, version 2, for a TCP connection from this address; with
+    the client's flags in PP2_TYPE_SSL as haproxy's `send-proxy-v2-ssl` sends them.
+    """
     addresses, family = b"", 0
     if source is not None:
         address = ipaddress.ip_address(source)
         family = 0x11 if address.version == 4 else 0x21
         addresses = address.packed * 2 + struct.pack("!HH", 40_000, 443)
+    if tls is not None:
+        version = b"TLSv1.3"
+        value = struct.pack("!BI", tls, 0) + struct.pack("!BH", 0x21, len(version)) + version
+        addresses += struct.pack("!BH", 0x20, len(value)) + value
     return (b"\r\n\r\n\0\r\nQUIT\n" + bytes([0x20 | command, family])
             + struct.pack("!H", len(addresses)) + addresses)
 
@@ -132,8 +138,53 @@ def test_connection_without_a_proxy_header_is_closed(proxied, closing, data):
     assert wire.at_end()
 
 
+def refused_headers(gateway) -> list[dict]:
+    return [line for line in check_log(gateway.log()) if line["event"] == "proxy_header_refused"]
+
+
 def test_proxy_header_of_an_untrusted_peer_is_rejected(start_gateway, closing):
     gateway = start_gateway(server={"proxy_protocol": True, "trusted_proxies": ["10.0.0.0/8"]})
     wire = closing(Wire(gateway))
     wire.send_ignoring_reset(proxy_header("203.0.113.1") + HEALTH)
     assert wire.at_end()
+    wait_until(lambda: refused_headers(gateway), "it is logged")
+    [line] = refused_headers(gateway)
+    assert (line["peer"], line["reason"], line["level"]) == ("127.0.0.1", "untrusted_peer", "warning")
+
+
+def test_refused_proxy_headers_are_counted_and_logged(start_gateway, closing):
+    gateway = start_gateway(server={"proxy_protocol": True}, sections=SECTIONS)
+    for data in (HEALTH, b"PROXY TCP4 203.0.113.1 203.0.113.2 1 2\r\n" + HEALTH, proxy_header("203.0.113.1")[:12] + b"\x31"):
+        wire = closing(Wire(gateway))
+        wire.send_ignoring_reset(data)
+        assert wire.at_end()
+    wait_until(lambda: len(refused_headers(gateway)) == 3, "all are logged")
+    assert [line["reason"] for line in refused_headers(gateway)] == ["missing", "version_1", "invalid"]
+    wire = closing(Wire(gateway))
+    wire.send(proxy_header("203.0.113.1") + request(
+        "GET", "/metrics", headers=[f"Authorization: Bearer {token('ops', 'oz')}"]))
+    metrics = Metrics(wire.read_response().text)
+    for reason in ("missing", "version_1", "invalid"):
+        assert metrics.value("fleetwire_proxy_headers_refused_total", reason=reason) == 1
+
+
+@pytest.mark.parametrize("tls, code", [(1, None), (7, None), (0, 4000), (6, 4000), (None, 4000)])
+def test_proxy_header_says_whether_the_client_uses_tls(start_gateway, closing, tls, code):
+    """For `tls_only`, behind a balancer that ends TLS and does not know HTTP."""
+    gateway = start_gateway(server={"proxy_protocol": True}, first={"tls_only": True})
+    wire = closing(Wire(gateway))
+    wire.send(proxy_header("203.0.113.1", tls=tls) + upgrade())
+    assert wire.read_response().status == 101
+    if code is None:
+        wire.expect("pusher:connection_established")
+        wire.subscribe("news")
+    else:
+        assert wire.close_code() == code
+
+
+def test_tls_of_an_untrusted_header_does_not_count(start_gateway, closing):
+    gateway = start_gateway(server={"behind_proxy": True}, first={"tls_only": True})
+    wire = closing(Wire(gateway))
+    wire.send_ignoring_reset(proxy_header("203.0.113.1", tls=1) + upgrade())
+    response = wire.read_response()
+    assert response is None or response.status == 400

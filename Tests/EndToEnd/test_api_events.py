@@ -137,6 +137,26 @@ def test_B6_100_channels_of_200_characters_with_10240_bytes(api, connect, channe
     client.expect("event", data="\0" * 10240)
 
 
+@pytest.mark.parametrize("name", ["pusher:error", "pusher_internal:subscription_succeeded", "pusher:"])
+def test_B7_names_of_the_protocol_are_400(api, subscriber, channel, name):
+    """A client would take such an event for the gateway's."""
+    assert "reserved" in assert_rejected(api, subscriber, event_body(channel, name))
+    assert "reserved" in assert_rejected(api, subscriber, event_body("#server-to-user-x", name))
+    batch = json.dumps({"batch": [{"name": each, "channel": channel, "data": "d"} for each in ("event", name)]})
+    assert api.post_signed("batch_events", batch.encode()).status == 400
+    subscriber.expect_nothing()
+
+
+@pytest.mark.parametrize("prefix", ["", "private-", "presence-", "private-encrypted-", "cache-", "private-cache-",
+                                    "private-encrypted-cache-", "presence-cache-"])
+def test_B8_only_the_gateway_publishes_its_figures(api, open_api, subscriber, channel, prefix):
+    name = f"{prefix}fleetwire-ops"
+    assert name in assert_rejected(api, subscriber, event_body([channel, name], "stats"), 403)
+    batch = json.dumps({"batch": [{"name": "stats", "channel": name, "data": "d"}]}).encode()
+    assert api.post_signed("batch_events", batch).status == 403
+    assert open_api(SECOND).post(event_body(name, "stats")).status in (200, 404), "another application"
+
+
 def test_B7_event_name_of_at_most_200_characters(api, subscriber, channel):
     assert_rejected(api, subscriber, event_body(channel, "n" * 201))
     api.publish(channel, "n" * 200)

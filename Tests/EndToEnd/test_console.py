@@ -169,6 +169,48 @@ def test_abnormal_closes_are_what_is_wrong(start_gateway, open_console, closing)
     assert "1009" in ops.run("document.querySelector('.wrong [role=status]').textContent"), "spoken"
 
 
+def test_refused_subscriptions_are_what_is_wrong(start_gateway, open_console, closing):
+    gateway = start_gateway(**SETTINGS)
+    ops = open_console(gateway).sign_in(token("ops", "oz"))
+    ops.wait_for("part('.verdict').textContent === 'Nothing is wrong'")
+    client = closing(Client.connect(gateway))
+    client.sign_in("driver:1")
+    for name in ("driver-2", "driver-3"):
+        client.send_subscribe(name)
+        client.expect_rejection(name)
+    ops.wait_for_text("Subscriptions refused (not permitted), channels driver-*: 2 in the last")
+    assert ops.text(".verdict") == "1 thing is wrong"
+
+
+BROKEN = ["null", "[]", "{}", "7", '"stats"', "{...good, loops: [null]}", "{...good, loops: {}}", "{...good, apps: null}",
+          "{...good, opened: '1e12'}", "{...good, messages: null}", "{...good, http: {lastMinute: null}}",
+          "{...good, perEvent: {e: null}}", "{...good, closes: {1000: 'x'}}", "{...good, funnel: 3}", "{...good, nodes: [1]}"]
+
+
+def test_figures_of_another_shape_are_not_kept(ops):
+    """They would make every view throw, as long as they are in its history."""
+    script = f"""(async () => {{
+      const {{ History }} = await import("/console/stats.js");
+      const good = await (await fetch("/api/ops/stats")).json();
+      const history = new History();
+      return [history.add(good), ...[{", ".join(BROKEN)}].map((stats) => history.add(stats)), history.samples.length];
+    }})()"""
+    assert ops.run(script) == [True, *([False] * len(BROKEN)), 1]
+
+
+def test_a_view_that_fails_says_so_and_the_others_go_on(ops):
+    broken = "import('/console/overview.js').then(({ Overview }) => { "
+    ops.run(broken + "globalThis.kept = Overview.prototype.onStats; "
+            "Overview.prototype.onStats = () => { throw new Error('broken'); }; return true; })")
+    ops.wait_for_text("This view cannot show what the gateway has sent: broken")
+    ops.go("channels")
+    ops.wait_for_rows("Channels", "rows.length > 0")
+    ops.go("overview")
+    ops.wait_for_text("cannot show")
+    ops.run(broken + "Overview.prototype.onStats = kept; return true; })")
+    ops.wait_for("!document.body.innerText.includes('cannot show')", "it goes on by itself")
+
+
 def test_unconfirmed_notifications_are_what_is_wrong(start_gateway, open_console, closing):
     gateway = start_gateway(**SETTINGS)
     fleet = Fleet(gateway, closing)

@@ -87,6 +87,34 @@ def test_hostile_texts_are_texts(filled, api):
     assert filled.run("globalThis.hit") is None
 
 
+def test_characters_that_reorder_texts_are_shown_as_escapes(dispatcher, fleet, api):
+    """Each is shown as the command line writes it, and the actor and the action in elements of their own."""
+    trickster = fleet.admin(subject="ann\u202e\u200f")
+    code = unique_id("O")
+    trickster.assign(code, "42")
+    told = trickster.post("/api/admin/notifications", {"type": "DRIVER_REJECTED", "to": {"driver": "42"},
+                                                       "data": {"note": "first\n2nd \u2067line"}})
+    dispatcher.go(f"notifications?order={code}")
+    rows = dispatcher.wait_for_rows("Notifications", "rows.length > 0")
+    assert {row["Caused by"] for row in rows} == {"admin:ann\\u{202e}\\u{200f}: assign"}
+    assert dispatcher.run("[...part('td[data-title=\"Caused by\"]').querySelectorAll('bdi')].map((part) => part.textContent)") == [
+        "admin:ann\\u{202e}\\u{200f}", "assign"]
+    dispatcher.press("job-assigned")
+    dispatcher.wait_for("part('.facts bdi')")
+    assert dispatcher.run("[...visible('.facts bdi')].map((part) => part.textContent)") == [
+        "admin:ann\\u{202e}\\u{200f}", "assign"]
+    dispatcher.go(f"notifications/{told.json()['data']['notificationIds'][0]}")
+    dispatcher.wait_for("document.querySelector('details pre').textContent.includes('first')")
+    data = dispatcher.run("document.querySelector('details pre').textContent")
+    assert "first\\n2nd \\u{2067}line" in data and data.count("\n") > 2
+    dispatcher.go("log/my-channel")
+    dispatcher.wait_for_text("Follows my-channel")
+    api.publish("my-channel", "e\u2028v", json.dumps("a\u202eb\u200b"))
+    dispatcher.wait_for("part('.log li')")
+    shown = dispatcher.run("part('.log').innerText")
+    assert "e\\u{2028}v" in shown and "\u202e" not in shown and "\u200b" not in shown
+
+
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_texts_have_contrast_in_both_schemes(filled, api, scheme):
     filled.tab.prefer(color_scheme=scheme, reduced_motion="reduce")

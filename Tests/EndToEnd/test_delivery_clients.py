@@ -4,10 +4,11 @@ who come back at once.
 
 import contextlib
 import json
+import queue
 
 import pytest
 
-from harness.apps import FIRST
+from harness.apps import FIRST, TIMEOUT
 from harness.browser import Browser, PageServer
 from harness.crowd.crowd import CrowdProcess
 from harness.crowd.judge import Judge
@@ -42,6 +43,23 @@ def wait_for_confirmations(gateway, driver):
                                          f"driver-{driver.subject}") == [(count,)], f"{count} are confirmed")
 
     return wait
+
+
+def test_pysher_gets_what_it_asked_for_before_its_sign_in(gateway, driver, assign, api, closing):
+    """pysher takes a late `subscription_succeeded`, and then events, although it was refused first."""
+    code, own = assign(), f"driver-{driver.subject}"
+    client = closing(PysherClient(gateway))
+    refused, received = queue.Queue(), queue.Queue()
+    client.pusher.connection.bind("pusher:error", refused.put)
+    channel = client.pusher.subscribe(own)
+    for event in ("pusher_internal:subscription_succeeded", "job-assigned", "hello"):
+        channel.bind(event, received.put)
+    assert own in refused.get(timeout=TIMEOUT)["message"]
+    client.pusher.connection.send_event("pusher:signin", driver.user_auth(client.socket_id).json())
+    assert received.get(timeout=TIMEOUT) == "{}"
+    assert json.loads(received.get(timeout=TIMEOUT))["bookingId"] == code, "what was missed"
+    api.publish(own, "hello", "live")
+    assert received.get(timeout=TIMEOUT) == "live"
 
 
 def test_pysher_confirms_and_gets_what_it_has_missed(gateway, driver, assign, wait_for_confirmations):

@@ -8,9 +8,12 @@ from urllib.parse import quote, urlencode
 
 import pytest
 
-from harness.api import Response
+from harness.api import Api, Response
 from harness.apps import FIRST
-from harness.fleet import JWT, Fleet, error_message, expect_no_events, join, sign_in, unique_id
+from harness.client import Client
+from harness.fleet import JWT, Fleet, error_message, expect_no_events, join, sign_in, unique_id, wait_until
+from harness.gateway import check_log
+from harness.metrics import count_limited, scrape
 
 MASTER_KEY = bytes(range(32))
 SETTINGS = {
@@ -253,6 +256,101 @@ def test_other_plain_channels_are_rejected(scenario, connect, api, role):
     for name in plain:
         api.publish([name, f"private-{name}"], "secret")
     expect_no_events(api, client)
+
+
+def expect_opened(client, *names: str) -> list[str]:
+    """Expects the subscriptions to these names, between notifications that are replayed, and returns
+    the errors that come with them."""
+    errors, opened = [], []
+    while len(opened) < len(names):
+        message = client.receive()
+        if message["event"] == "pusher:error":
+            errors.append(message["data"]["message"])
+        elif message["event"] != "job-assigned":
+            assert message["event"] == "pusher_internal:subscription_succeeded", message
+            opened.append(message["channel"])
+    assert opened == list(names)
+    return errors
+
+
+def test_plain_names_are_subscribed_when_the_sign_in_succeeds(scenario, connect, api):
+    """pusher-js subscribes again before it signs in again, and never repeats what was refused."""
+    client, own = connect(), f"driver-{scenario.driver.subject}"
+    tracking, foreign = f"tracking-{scenario.reference}", f"driver-{scenario.other_driver.subject}"
+    for name in (own, tracking, foreign, "drivers-channel", own):
+        client.send_subscribe(name)
+        client.expect_rejection(name)
+    client.unsubscribe(tracking)
+    sign_in(client, scenario.driver)
+    [error] = expect_opened(client, own, "drivers-channel")
+    assert foreign in error
+    api.publish([own, "drivers-channel"], "hello")
+    for name in (own, "drivers-channel"):
+        expect_behind_replay(client, "hello", channel=name)
+    client.send_subscribe(own)
+    client.expect_error(f"Existing subscription to channel {own}")
+
+
+def test_connection_keeps_a_limited_number_of_names(scenario, connect, api):
+    before, client = count_limited(api, "kept_names"), connect()
+    names = [f"driver-{unique_id()}" for _ in range(33)]
+    for name in names:
+        client.send_subscribe(name)
+        client.expect_rejection(name)
+    assert count_limited(api, "kept_names") == before + 1
+    sign_in(client, scenario.admin)
+    assert expect_opened(client, *names[:32]) == []
+    client.expect_nothing()
+
+
+def test_refused_subscriptions_are_counted_and_logged(start_gateway, closing):
+    """For operators: such an app looks connected, and gets nothing."""
+    gateway = start_gateway(**SETTINGS)
+    fleet, api = Fleet(gateway, closing), closing(Api(gateway))
+    driver = fleet.driver()
+    client = fleet.signed_in(driver)
+    for name, fields in (("driver-other", {}), ("private-tracking-x", {"auth": "key1:no"}), ("private-x", {}), ("a b", {})):
+        client.send_subscribe(name, **fields)
+        client.expect_rejection(name)
+    never = fleet.closing(Client.connect(gateway))
+    never.send_subscribe("driver-7")
+    never.expect_rejection("driver-7")
+    never.close()
+    expected = {("driver-*", "forbidden"), ("tracking-*", "signature"), ("none", "missing_auth"),
+                ("none", "invalid_name"), ("driver-*", "not_signed_in")}
+
+    def counted() -> set[tuple[str, str]]:
+        metrics = scrape(api)
+        return {each for each in expected if metrics.value(
+            "fleetwire_subscriptions_refused_total", pattern=each[0], reason=each[1]) == 1}
+
+    wait_until(lambda: counted() == expected, "all are counted")
+    assert scrape(api).total("fleetwire_subscriptions_refused_total") == 5
+
+    def logged() -> list[dict]:
+        return [line for line in check_log(gateway.log()) if line["event"] == "subscription_refused"]
+
+    wait_until(lambda: len(logged()) == 5, "all are logged")
+    lines = logged()
+    assert {(line["pattern"], line["reason"]) for line in lines} == expected
+    assert {(line["app"], line["level"]) for line in lines} == {("1001", "warning")}
+    for _ in range(30):
+        client.send_subscribe("driver-other")
+        client.expect_rejection("driver-other")
+    wait_until(lambda: sum(line.get("omitted", 1) for line in logged()) == 35, "the rest is counted in the log")
+
+
+def test_unknown_keys_are_logged(start_gateway, closing):
+    gateway = start_gateway()
+    code, _ = closing(Client.dial(gateway, "nobody")).expect_close()
+    assert code == 4001
+
+    def lines() -> list[dict]:
+        return [line for line in check_log(gateway.log()) if line["event"] == "app_key_unknown"]
+
+    wait_until(lines, "it is logged")
+    [line] = lines()
+    assert (line["key"], line["address"]) == ("nobody", "127.0.0.1")
 
 
 def test_channels_without_a_pattern_are_public(connect, api, channel):

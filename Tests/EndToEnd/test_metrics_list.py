@@ -9,7 +9,7 @@ from harness.client import Client
 from harness.cluster import Cluster
 from harness.codes import PROXY
 from harness.deployed import DEPLOY
-from harness.fleet import JWT, SECTIONS, report, unique_id
+from harness.fleet import JWT, SECTIONS, report, token, unique_id
 from harness.metrics import Metrics, scrape
 from harness.nats import Nats
 from harness.people import account_settings, key_server
@@ -18,6 +18,8 @@ from harness.push import fcm
 from harness.push.push_fleet import PushFleet
 from harness.sms_adapter import Phone, SMSAdapter
 from harness.webhook_receiver import webhook
+from harness.wire import Wire, request
+from test_address_limits import proxy_header
 
 PREFIX = "fleetwire_"
 
@@ -69,6 +71,18 @@ def of_a_node(start_gateway, closing) -> Metrics:
     return scrape(closing(Api(cluster.start())))
 
 
+def behind_a_balancer(start_gateway, closing) -> Metrics:
+    """The metrics of a gateway that has refused a connection without a PROXY header."""
+    gateway = start_gateway(server={"proxy_protocol": True}, sections=SECTIONS)
+    wire = closing(Wire(gateway))
+    wire.send_ignoring_reset(request("GET", "/healthz"))
+    assert wire.at_end()
+    wire = closing(Wire(gateway))
+    wire.send(proxy_header("203.0.113.1")
+              + request("GET", "/metrics", headers=[f"Authorization: Bearer {token('ops', 'oz')}"]))
+    return Metrics(wire.read_response().text)
+
+
 def test_documented_families_are_all_families(start_push_fleet, start_gateway, tls,
                                               webhook_receiver, closing):
     """Everything is switched on, and happens, so that each family has a sample with its labels."""
@@ -84,11 +98,14 @@ def test_documented_families_are_all_families(start_push_fleet, start_gateway, t
     code, _ = closing(Client.dial(fleet.gateway, "unknown")).expect_close()
     assert code == 4001
     listener.close()
+    refused = closing(Client.connect(fleet.gateway))
+    refused.send_subscribe("private-x")
+    refused.expect_rejection("private-x")
     legacy = {"pattern": "driver-*", "access": "own-driver", "legacy": {"keys": [FIRST.key]}}
     secure = closing(Api(start_gateway(server={"tls": tls}, sections={"channels": [legacy]})))
 
     found = {}
-    for metrics in (fleet.metrics(), scrape(secure), of_a_node(start_gateway, closing)):
+    for metrics in (fleet.metrics(), scrape(secure), behind_a_balancer(start_gateway, closing), of_a_node(start_gateway, closing)):
         for name, names in labels(metrics).items():
             kind = metrics.types[PREFIX + name]
             assert found.setdefault(name, (kind, names)) == (kind, names), name

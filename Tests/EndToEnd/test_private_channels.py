@@ -33,6 +33,31 @@ def test_S10_second_subscription_is_an_error(connect, private):
     client.expect_error(f"Existing subscription to channel {private}")
 
 
+@pytest.mark.parametrize("data", ['{"user_id":"7"}', "my-data", ""])
+def test_S10_signed_channel_data_is_accepted(connect, api, private, data):
+    """The official server SDKs sign the data of any channel if they are given some."""
+    client = connect()
+    client.subscribe(private, auth=FIRST.auth(client.socket_id, private, data), channel_data=data)
+    api.publish(private, "secret")
+    client.expect("secret")
+
+
+def test_S10_signed_channel_data_must_be_sent_as_it_was_signed(connect, private):
+    client = connect()
+    for fields in ({}, {"channel_data": "b"}, {"channel_data": ["a"]}):
+        client.send_subscribe(private, auth=FIRST.auth(client.socket_id, private, "a"), **fields)
+        client.expect_rejection(private)
+    client.subscribe(private, auth=FIRST.auth(client.socket_id, private), channel_data="unsigned")
+
+
+def test_S10_what_a_channel_does_not_need_is_ignored(connect, private, channel):
+    client = connect()
+    client.subscribe(private, auth=FIRST.auth(client.socket_id, private), channel_data={"user_id": "7"})
+    for number, more in enumerate(({"auth": {}}, {"auth": False}, {"channel_data": {"user_id": "7"}},
+                                   {"auth": 1, "channel_data": [2]})):
+        client.subscribe(f"{channel}-{number}", **more)
+
+
 INVALID_SIGNATURES = {
     "empty": lambda client, name: "",
     "no key": lambda client, name: FIRST.auth(client.socket_id, name).partition(":")[2],

@@ -2,6 +2,7 @@
 
 import pytest
 
+from harness.client import Client
 from harness.fleet import unique_id
 
 LOG = "/api/driver/notifications/log"
@@ -171,6 +172,24 @@ def test_fallback_pushes_only_if_not_subscribed_to_the_own_channel(
     device.next(fleet.announce(device))
     client.close()
     device.next(fleet.announce(device))
+
+
+@pytest.mark.parametrize("sign_in", [False, True])
+def test_unsigned_subscription_keeps_no_push_back(start_push_fleet, closing, sign_in):
+    """Anybody may subscribe to an open channel. Only its own driver's sign-in, or a signature, counts."""
+    fleet = start_push_fleet(mode="fallback", channels=[{"pattern": "driver-*", "access": "open"}])
+    device = fleet.ios()
+    name = f"driver-{device.owner.subject}"
+    stranger = closing(Client.connect(fleet.gateway))
+    stranger.subscribe(name)
+    if sign_in:
+        signed = fleet.signed_in(device.owner, name)
+        [step] = fleet.wait_for_step(fleet.announce(device), "push_cancelled")
+        assert step["detail"]["reason"] == "connected"
+        signed.close()
+        stranger.expect("driver-approved")
+    device.next(fleet.announce(device))
+    stranger.expect("driver-approved")
 
 
 def test_mirror_pushes_also_if_connected(fleet):

@@ -152,6 +152,15 @@ def test_send_prints_the_rejection(gateway, channel, data):
     assert (done.stdout + done.stderr).strip() not in ("", "{}")
 
 
+def test_send_uses_no_proxy_for_this_machine(gateway, listener, channel):
+    """It would read the event. Nothing listens on port 1."""
+    subscribe(listener, channel, "event")
+    done = run("send", "--config", gateway.config, "--url", gateway.url, "--channel", channel, "--event", "event",
+               "--data", "d", http_proxy="http://127.0.0.1:1", https_proxy="http://127.0.0.1:1")
+    assert done.returncode == 0, done
+    assert listener.next() == (channel, "event", "d")
+
+
 def test_send_to_an_unreachable_gateway(gateway):
     """No server listens on port 1."""
     done = run("send", "--config", gateway.config, "--url", "http://127.0.0.1:1", "--channel", "c",

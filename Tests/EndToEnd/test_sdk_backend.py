@@ -37,6 +37,15 @@ def test_sdk_signs_private_channels(connect, backend, channel):
     assert json.loads(client.expect("secret", channel=name)["data"]) == {"a": "ü"}
 
 
+def test_S10_sdk_signs_data_of_private_channels(connect, backend, channel):
+    client, name = connect(), "private-" + channel
+    signed = backend.authenticate(name, client.socket_id, {"user_id": "7"})
+    assert signed.keys() == {"auth", "channel_data"}
+    client.subscribe(name, **signed)
+    backend.trigger(name, "secret", "x")
+    client.expect("secret", channel=name)
+
+
 def test_R1_R6_sdk_signs_presence_channels(connect, backend, channel):
     """The signature covers `channel_data` exactly as the SDK formats it, also with a numeric id."""
     name, clients = "presence-" + channel, [connect() for _ in range(3)]
@@ -178,10 +187,31 @@ def test_W1_sdk_signs_watchlists(connect, backend, channel):
         "events": [{"name": "online", "user_ids": [channel + "-ann"]}]}
 
 
-def test_U6_sdk_terminates_user_connections(connect, backend, channel):
-    """The SDK's method omits `/apps/ID`, so it fails with the hosted service too. The test signs and
-    sends the request itself, with the full path.
-    """
+def test_J2_sdk_terminates_user_connections(connect, backend, channel):
+    """The SDK's method omits `/apps/ID`."""
+    client = connect()
+    sign_in(client, backend, channel)
+    assert backend.terminate_user_connections(channel) == {}
+    assert client.expect_close()[0] == 4009
+
+
+def test_U4_U6_sdk_reaches_a_user_of_the_fleet(connect, backend, channel):
+    """The SDK refuses ids with a colon, so it names the user with a hyphen."""
+    clients = {user: connect() for user in (f"driver:{channel}", f"driver-{channel}")}
+    for user, client in clients.items():
+        client.sign_in(user)
+        client.subscribe(f"#server-to-user-{user}")
+    with pytest.raises(ValueError):
+        backend.send_to_user(f"driver:{channel}", "personal", "x")
+    assert backend.send_to_user(f"driver-{channel}", "personal", "x") == {}
+    for user, client in clients.items():
+        client.expect("personal", channel=f"#server-to-user-{user}")
+    backend.terminate_user_connections(f"driver-{channel}")
+    for client in clients.values():
+        assert client.expect_close()[0] == 4009
+
+
+def test_U6_sdk_terminates_user_connections_with_the_full_path(connect, backend, channel):
     client = connect()
     sign_in(client, backend, channel)
     caller = backend._pusher_client

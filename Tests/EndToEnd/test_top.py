@@ -171,6 +171,12 @@ def once(gateway: Gateway, *more) -> subprocess.CompletedProcess:
     return run("top", "--once", "--url", gateway.url, *more)
 
 
+def test_once_uses_no_proxy_for_this_machine(gateway):
+    """It would read the token. Nothing listens on port 1."""
+    result = run("top", "--once", "--url", gateway.url, "--config", gateway.config, http_proxy="http://127.0.0.1:1")
+    assert result.returncode == 0, result
+
+
 def test_once_prints_plain_text(gateway, connect):
     client = connect()
     result = once(gateway, "--config", gateway.config)

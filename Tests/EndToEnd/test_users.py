@@ -4,7 +4,8 @@ import json
 
 import pytest
 
-from harness.apps import FIRST, SECOND
+from harness.api import signed_target
+from harness.apps import FIRST, SECOND, App
 
 SETTINGS = {"first": {"client_events": True}}
 
@@ -230,6 +231,38 @@ def test_U6_terminate_accepts_an_id_with_a_colon(connect, api):
     client.sign_in("driver:7")
     assert api.post_signed("users/driver:7/terminate_connections", b"{}").status == 200
     assert client.expect_close()[0] == 4009
+
+
+def test_J2_key_names_the_application(connect, api, open_api, user):
+    """Without `/apps/ID` in the path."""
+    first, second = connect(), connect(SECOND)
+    first.sign_in(user)
+    second.sign_in(user, SECOND)
+    path = f"/users/{user}/terminate_connections"
+    for app, client in ((SECOND, second), (FIRST, first)):
+        response = api.call("POST", signed_target(app, "POST", path, b"{}"), b"{}")
+        assert (response.status, response.body) == (200, b"{}")
+        assert client.expect_close()[0] == 4009
+    wrong = App(FIRST.id, FIRST.key, SECOND.secret)
+    assert api.call("POST", signed_target(wrong, "POST", path, b"{}"), b"{}").status == 401
+    unknown = App(FIRST.id, "nobody", FIRST.secret)
+    assert api.call("POST", signed_target(unknown, "POST", path, b"{}"), b"{}").status == 401
+
+
+def test_U4_alias_is_for_users_of_the_fleet_only(connect, api, open_api, channel):
+    fleet, other = connect(), connect(SECOND)
+    fleet.sign_in(f"driver:{channel}")
+    other.sign_in(f"driver:{channel}", SECOND)
+    for client in (fleet, other):
+        client.subscribe(f"#server-to-user-driver:{channel}")
+    for caller in (api, open_api(SECOND)):
+        caller.publish(f"#server-to-user-driver-{channel}", "personal")
+    fleet.expect("personal", channel=f"#server-to-user-driver:{channel}")
+    other.expect_nothing()
+    # Both names in one request: once.
+    api.publish([f"#server-to-user-driver-{channel}", f"#server-to-user-driver:{channel}"], "personal")
+    fleet.expect("personal")
+    fleet.expect_nothing()
 
 
 def test_U7_signed_in_user_joins_without_channel_data(connect, channel):

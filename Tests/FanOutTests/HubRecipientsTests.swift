@@ -24,7 +24,25 @@ import Testing
         #expect(!isListening)
     }
 
-    @Test mutating func anonymousSubscriberCountsAsTheRecipient() {
+    /// Anybody may subscribe to a plain name that is open, so such a subscriber must not keep the driver's pushes back.
+    @Test mutating func unsignedSubscriberIsNobody() {
+        var rules = AppRules()
+        rules.policy = ChannelPolicy([.init("driver-*", .open)])
+        hub = Hub(loopCount: 2, apps: [rules])
+        subscribe("1.1", "driver-1")
+        #expect(!isListening)
+        #expect(!hub.isConnected(driver("1"), on: Self.own, app: 0))
+        subscribe("1.2", "driver-1", then: { .signin($0, user("driver:2")) })
+        #expect(!isListening)
+        subscribe("1.3", "driver-1", then: { .signin($0, user("driver:1")) })
+        #expect(isListening)
+        _ = hub.apply(.closed(socket("1.3")))
+        #expect(!isListening)
+        subscribe("1.4", "private-driver-1")
+        #expect(isListening, "a backend has signed")
+    }
+
+    @Test mutating func subscriberForWhomABackendHasSignedCountsAsTheRecipient() {
         subscribe("1.1", "private-driver-1")
         #expect(isListening)
         _ = hub.apply(.unsubscribe(socket("1.1"), name("private-driver-1")))
@@ -98,7 +116,8 @@ private struct History {
                 return false
             }
             let isAnonymous = record.user == nil && record.identities.isEmpty
-            return isAnonymous || record.user == "driver:\(id)" || record.identities.contains { $0.key == "driver:\(id)" }
+            return isAnonymous && record.channels.values.contains("private-driver-\(id)") || record.user == "driver:\(id)"
+                || record.identities.contains { $0.key == "driver:\(id)" }
         }
     }
 

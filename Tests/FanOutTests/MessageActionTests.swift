@@ -15,7 +15,10 @@ import Testing
     }
 
     private func reply(_ text: String, clientEvents: Bool = true, user: SignedInUser? = nil) -> Frame? {
-        if case .reply(let frame) = action(text, clientEvents: clientEvents, user: user) { frame } else { nil }
+        switch action(text, clientEvents: clientEvents, user: user) {
+        case .reply(let frame), .refuse(let frame, _): frame
+        default: nil
+        }
     }
 
     private func subscribe(_ channel: String, _ rest: String = "") -> String {
@@ -47,8 +50,32 @@ import Testing
                 })
         }
         let refusal = error("Command rejected: more than the allowed number per second", code: 4301)
-        if case .reply(let frame) = action { #expect(frame == refusal) } else { Issue.record("not refused") }
+        switch action {
+        case .reply(let frame): #expect(frame == refusal)
+        case .refuse(let frame, let reason):
+            #expect(frame == refusal)
+            #expect(reason == SubscriptionRefusal(pattern: nil, reason: .rate))
+        default: Issue.record("not refused")
+        }
         #expect(verifications == 0)
+    }
+
+    static let refused: [(channel: String, pattern: String?, reason: RefusalReason)] = [
+        ("private-driver-42", "driver-*", .signature), ("private-lobby-1", "lobby-*", .signature),
+        ("private-other", nil, .signature), ("presence-driver-42", "driver-*", .signature), ("a b", nil, .invalidName),
+    ]
+
+    @Test(arguments: refused)
+    func refusedSubscriptionNamesThePatternOfItsChannel(channel: String, pattern: String?, reason: RefusalReason) {
+        let text = #"{"event":"pusher:subscribe","data":{"channel":"\#(channel)","auth":"key1:other"}}"#
+        let action = Array(text.utf8).withUnsafeBytes {
+            MessageAction(to: $0, from: anna, key: "key1", rules: .fleet, user: nil) { _, _ in false }
+        }
+        guard case .refuse(_, let refusal) = action else {
+            Issue.record("expected a refusal")
+            return
+        }
+        #expect(refusal == SubscriptionRefusal(pattern: pattern, reason: reason))
     }
 
     @Test func onlyCommandsCountAsCommands() {

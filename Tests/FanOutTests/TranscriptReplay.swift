@@ -126,7 +126,7 @@ struct TranscriptReplay {
             MessageAction(to: $0, from: client.socket, key: client.key, rules: rules, user: client.user, verify: Self.isValid)
         }
         switch action {
-        case .reply(let frame): deliver(frame, to: client.socket)
+        case .reply(let frame), .refuse(let frame, _): deliver(frame, to: client.socket)
         case .apply(let input), .applyRateLimited(let input): apply(input, on: client.socket.loop)
         case .signIn(let user):
             clients[name]?.user = user

@@ -37,7 +37,7 @@ private struct Message {
         }
         switch action {
         case .recordPong: break
-        case .reply(let frame): checkReply(frame)
+        case .reply(let frame), .refuse(let frame, _): checkReply(frame)
         case .apply(.subscribe(let sender, let grant)):
             invariant(sender == socket, "the subscriber is the sender")
             checkGrant(grant, verified)
@@ -64,7 +64,9 @@ private struct Message {
         let signed = "7.1:\(grant.channel.text)"
         switch grant.channel.access {
         case .open: break
-        case .signed, .encrypted: invariant(verified == signed, "a private channel requires a signature for it")
+        case .signed, .encrypted:
+            let isForChannel = verified == signed || verified?.hasPrefix(signed + ":") == true
+            invariant(isForChannel, "a private channel requires a signature for it")
         case .presence:
             let isByUser = verified == signed && user != nil && grant.member == user?.member
             invariant(isByUser || verified?.hasPrefix(signed + ":") == true, "a presence channel requires a signature for it")

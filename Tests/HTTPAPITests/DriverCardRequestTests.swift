@@ -40,6 +40,15 @@ import Testing
         #expect(refusal("\"\(accents)\"") == "400 Expected \"\(field)\" to have at most 100 characters")
     }
 
+    @Test(arguments: fields) func rejectsWhatHidesOrReordersText(field: String) {
+        for hidden in [#"a\nb"#, #"a\u202eb"#, #"a\u0007b"#, #"a\u2029b"#, #"a\u200fb"#] {
+            #expect(
+                FleetCall(.put, Self.path, #"{"\#(field)":"\#(hidden)"}"#).refusal
+                    == "400 Expected \"\(field)\" to contain no control or format characters")
+        }
+        #expect(FleetCall(.put, Self.path, #"{"\#(field)":"\u0646\u200c\u0645"}"#).refusal == nil)
+    }
+
     @Test func readsTheIDAsInChannelNames() {
         #expect(FleetCall(.get, Self.path).storeQuery == .driver("42"))
         #expect(FleetCall(.get, "/api/admin/drivers/Positions").storeQuery == .driver("Positions"))

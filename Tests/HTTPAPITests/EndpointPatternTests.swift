@@ -25,6 +25,7 @@ import Testing
         ("/apps/1001/channels", "/apps/{id}/channels"), ("/apps/1001/channels/a%2Fb", "/apps/{id}/channels/{channel}"),
         ("/apps/1001/channels/a/users", "/apps/{id}/channels/{channel}/users"),
         ("/apps/1001/users/a/b/terminate_connections", "/apps/{id}/users/{user}/terminate_connections"),
+        ("/users/a/b/terminate_connections", "/users/{user}/terminate_connections"), ("/users/a/events", "other"),
         ("/apps/9/events", "/apps/{id}/events"), ("/apps/1001/none", "other"), ("/apps/1001", "other"),
         ("/api/driver/jobs/A-1/accept", "/api/driver/jobs/{id}/accept"), ("/api/driver/jobs", "/api/driver/jobs"),
         ("/api/admin/routes/R/drops/D/remove", "/api/admin/routes/{routeId}/drops/{dropId}/remove"),

@@ -1,3 +1,5 @@
+import Access
+import FanOut
 import HTTPAPI
 import PusherProtocol
 import Testing
@@ -21,6 +23,43 @@ extension EventRequestTests {
 
     @Test(arguments: notJSON) func errorsAboutInvalidJSONContainTheOffset(body: String, problem: String) {
         #expect(refusal(body) == APIError(400, "The body is not a JSON object: \(problem)"))
+    }
+
+    // MARK: Reserved names
+
+    static let reservedNames = [
+        "pusher:error", "pusher:", "pusher_internal:member_added", #"\u0070usher:x"#, #"p\u0075sher\u003ax"#,
+    ]
+
+    @Test(arguments: reservedNames) func rejectsTheProtocolsOwnEventNames(name: String) {
+        let expected = APIError(400, "Event names that begin with pusher: or pusher_internal: are reserved: use another name")
+        #expect(refusal(self.body(name: "\"\(name)\"")) == expected)
+    }
+
+    @Test(arguments: ["pusher", "Pusher:x", "pusher-x", "pusher_internal", "push", "xpusher:x", #"\u0071usher:x"#, #"\"pusher:"#])
+    func acceptsOtherEventNames(name: String) { #expect(refusal(self.body(name: "\"\(name)\"")) == nil) }
+
+    static let operatorsChannels = [
+        "", "private-", "presence-", "private-encrypted-", "cache-", "private-cache-",
+        "private-encrypted-cache-", "presence-cache-",
+    ].map { $0 + "fleetwire-ops" }
+
+    @Test(arguments: operatorsChannels) func onlyTheGatewayPublishesItsFigures(channel: String) {
+        let body = Array(#"{"name":"stats","channels":["c","\#(channel)"],"data":"d"}"#.utf8)
+        func refusal(_ rules: AppRules) -> APIError? {
+            body.withUnsafeBytes { bytes in
+                do throws(APIError) {
+                    _ = try EventRequest(bytes, rules: rules)
+                    return nil
+                } catch {
+                    return error
+                }
+            }
+        }
+        var fleet = AppRules()
+        fleet.policy = ChannelPolicy([.init("*", .open)])
+        #expect(refusal(fleet) == APIError(403, "Only the gateway publishes to \(channel): it carries its own figures"))
+        #expect(refusal(AppRules()) == nil, "another application has no such channel")
     }
 
     @Test func rejectsInvalidUTF8() {

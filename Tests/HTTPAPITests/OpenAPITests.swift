@@ -44,7 +44,7 @@ import Yams
 
     private static func method(of path: FixedPath) -> String {
         switch path {
-        case .events, .batchEvents, .terminateConnections: "POST"
+        case .events, .batchEvents, .terminateConnections, .terminateConnectionsByKey: "POST"
         case .liveness, .readiness, .metrics, .console, .consoleFile, .webSocket, .channels, .channel, .channelUsers, .other:
             "GET"
         }

@@ -10,7 +10,7 @@ import Testing
         case publish([String], app: Int, except: SocketID?)
         case batch([[String]], app: Int)
         case query(String, app: Int)
-        case terminate(String, app: Int)
+        case terminate([String], app: Int)
         case liveness
         case readiness
         case metrics
@@ -37,7 +37,7 @@ import Testing
                     .batch(request.events.map { $0.publications.map(\.channel.text) }, app: app)
                 }
             case .query(let query, let app): .query("\(query)", app: app)
-            case .terminate(let userID, let app): .terminate(userID, app: app)
+            case .terminate(let userIDs, let app): .terminate(userIDs, app: app)
             case .liveness: .liveness
             case .readiness: .readiness
             case .metrics: .metrics
@@ -93,6 +93,22 @@ import Testing
         for method in Self.methods where method != .post {
             let expected = HTTPResponse.text(405, "Method not allowed: use POST", headers: ["Allow": "POST"])
             #expect(reply(signed(method, "/apps/1001/" + path)) == .response(expected), "\(method)")
+        }
+    }
+
+    /// The official SDK for Python sends this path.
+    @Test func keyNamesTheApplicationOfAPathWithoutOne() {
+        let path = "/users/a:b/c/terminate_connections"
+        #expect(reply(signed(.post, path)) == .terminate(["a:b/c"], app: 0))
+        var other = Call("{}", key: "key2")
+        other.path = path
+        #expect(reply(other.signed("secret2")) == .terminate(["a:b/c"], app: 1))
+        #expect(httpResponse(reply(other.signed("secret1")))?.status == 401)
+        #expect(reply(other.with("auth_key", "none").signed("secret2")) == refused(401, "Unknown auth_key"))
+        #expect(reply(other.with("auth_key", nil).signed("secret2")) == refused(401, "Unknown auth_key"))
+        #expect(httpResponse(reply(signed(.get, path)))?.status == 405)
+        for path in ["/users", "/users/a", "/users/terminate_connections", "/users/a/other"] {
+            #expect(httpResponse(reply(signed(.post, path)))?.status == 404, "\(path)")
         }
     }
 

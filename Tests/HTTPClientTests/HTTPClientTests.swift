@@ -5,10 +5,19 @@ import Testing
 
 @Suite struct HTTPClientTests {
     @Test(arguments: [
-        ("https://issuer.example/keys", "https"), ("https://127.0.0.1:8443/", "https"), ("HTTPS://issuer.example", "https"),
-        ("http://127.0.0.1:8080/keys", "http"), ("http://[::1]:8080/keys", "http"), ("http://localhost/keys?a=b#c", "http"),
-    ]) func allowsHTTPSAndPlainHTTPOnLoopback(url: String, scheme: String) throws {
-        #expect(try HTTPClient.checkAuthenticated(url) == scheme)
+        "https://issuer.example/keys", "https://127.0.0.1:8443/", "HTTPS://issuer.example", "http://127.0.0.1:8080/keys",
+        "http://[::1]:8080/keys", "http://localhost/keys?a=b#c",
+    ]) func allowsHTTPSAndPlainHTTPOnLoopback(url: String) throws { try HTTPClient.checkAuthenticated(url) }
+
+    /// A proxy reads what is not encrypted, and has another loopback.
+    @Test(arguments: [
+        ("https://issuer.example/keys", true), ("HTTPS://issuer.example", true), ("https://127.0.0.1.example/", true),
+        ("https://localhost.example/", true), ("https://10.0.0.1/", true), ("https://[::2]/", true),
+        ("http://issuer.example/keys", false), ("http://10.0.0.1:6001/", false), ("https://127.0.0.1:8443/", false),
+        ("https://127.1.2.3/", false), ("https://[::1]/", false), ("https://localhost:6001/", false),
+        ("http://127.0.0.1/", false), ("", false), ("nonsense", false),
+    ]) func onlyHTTPSToOtherMachinesUsesAProxy(url: String, usesProxy: Bool) {
+        #expect(HTTPClient.usesProxy(for: url) == usesProxy)
     }
 
     @Test(arguments: [

@@ -56,12 +56,20 @@ MUTANTS = [
     Mutant("close-codes", "WebSocketFraming/FrameDecoder.swift", "reserved close codes are accepted",
            "case 1000...1003, 1007...1014,", "case 1000...1014,", "FrameDecoderTests"),
     Mutant("unsigned-member", "PusherProtocol/SubscriptionGrant.swift", "the signature does not cover channel_data",
-           "SigningText.subscription(socket, name, channelData: channelData)", "SigningText.subscription(socket, name)",
-           "SubscriptionGrantTests"),
+           "let signed = SigningText.subscription(socket, name, channelData: channelData)\n            try SignedAuth",
+           "let signed = SigningText.subscription(socket, name)\n            try SignedAuth", "SubscriptionGrantTests"),
+    Mutant("signed-data", "PusherProtocol/SubscriptionGrant.swift", "a private channel's signature may cover other data",
+           "verify($0, $1) || verify(unsigned, $1)", "verify(unsigned, $1)", "SubscriptionGrantTests"),
+    Mutant("proxy-tls", "Addresses/ProxyProtocolParser.swift", "a client counts as one with TLS if it has any flag",
+           "byte & Self.clientFlag != 0", "byte != 0", "ProxyProtocolParserTests"),
     Mutant("driver-channel", "Access/ChannelPolicy.swift", "a customer with a driver's id may listen to the driver's channel",
            "case .ownDriver: isDriver && wildcard", "case .ownDriver: wildcard", "ChannelPolicyTests"),
 
     # Fan-out and cluster
+    Mutant("kept-order", "FanOut/Hub+KeptNames.swift", "what was asked for first before the sign-in is opened last",
+           "self[socket].keptNames.removeFirst()", "self[socket].keptNames.removeLast()", "HubKeptNamesTests"),
+    Mutant("unsigned-listener", "FanOut/Hub+Recipients.swift", "an unsigned subscription keeps the driver's pushes back",
+           "channels[$0].signedAnonymousCount > 0", "channels[$0].anonymousCount > 0", "HubRecipientsTests"),
     Mutant("leaving-loses", "FanOut/LoopFanOut.swift", "a subscriber who leaves loses the events of this turn",
            "        if let pending = channels[channel].pending"
            " { add(pending, to: socket.slot, isUrgent: channels[channel].isSmall) }\n", "", "LoopFanOutTests"),
@@ -220,6 +228,9 @@ MUTANTS = [
     # Server
     Mutant("discarded-bytes", "Server/EventLoop+LastResponses.swift", "a refused peer may send as much as it likes",
            "guard units * 16 > Self.discardedBytesMax", "guard units < 0", "TurnTests"),
+    Mutant("close-within-frame", "Server/Outbox.swift", "a close frame comes in the middle of a frame",
+           "while end < position, end + 2 <= frames.count {", "while end + 2 < position, end + 2 <= frames.count {",
+           "OutboxCutTests"),
     Mutant("outbox-end", "Server/Outbox.swift", "a chunk that is sent to its end is not removed",
            "offset >= chunks[head].count {", "offset > chunks[head].count {", "OutboxTests"),
     Mutant("agenda-share", "Server/Agenda.swift", "in a long turn some kinds of work get no time at all",

@@ -78,6 +78,12 @@ import Testing
         #expect(mayPay == basic)
     }
 
+    @Test(arguments: ["An\u{202E}na", "An\nna", "An\u{2028}na", "An\u{200B}na"]) func nameHidesNothing(name: String) {
+        #expect(throws: RuleError(.invalid, "Expected name to contain no control or format characters")) {
+            try BasicDetails(name: .value(name), email: .value("a@b.c"))
+        }
+    }
+
     @Test func readsBasicDetails() throws {
         let details = try BasicDetails(name: .value("Ann Öz"), email: .value("Ann.Oz@Example.COM"))
         #expect(details.email == "Ann.Oz@Example.COM" && details.emailKey == "ann.oz@example.com")

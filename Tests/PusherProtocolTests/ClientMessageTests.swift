@@ -123,15 +123,6 @@ import Testing
         Misuse(
             #"{"event":"pusher:subscribe","data":{"channel":["a"]}}"#, "pusher:subscribe: expected data.channel to be a string"),
         Misuse(#"{"event":"pusher:subscribe","data":{"Channel":"a"}}"#, "pusher:subscribe: expected data.channel to be a string"),
-        Misuse(
-            #"{"event":"pusher:subscribe","data":{"channel":"a","auth":1}}"#,
-            "pusher:subscribe: expected data.auth to be a string"),
-        Misuse(
-            #"{"event":"pusher:subscribe","data":{"channel":"a","auth":{}}}"#,
-            "pusher:subscribe: expected data.auth to be a string"),
-        Misuse(
-            #"{"event":"pusher:subscribe","data":{"channel":"a","channel_data":{"user_id":"1"}}}"#,
-            "pusher:subscribe: expected data.channel_data to be a string"),
         Misuse(#"{"event":"pusher:unsubscribe"}"#, "pusher:unsubscribe: expected data to be an object"),
         Misuse(#"{"event":"pusher:unsubscribe","data":{}}"#, "pusher:unsubscribe: expected data.channel to be a string"),
         Misuse(

@@ -11,12 +11,13 @@ import Testing
     }()
 
     private func grant(
-        _ channel: String, auth: String? = nil, channelData: String? = nil, key: String = "key1", nameLength: Int = 200,
+        _ channel: String, auth: String? = nil, channelData: String? = nil,
+        malformed: Set<SubscriptionRequest.Member> = [], key: String = "key1", nameLength: Int = 200,
         user: SignedInUser? = nil, verify: (String, Substring) -> Bool = { _, signature in signature == "sig" }
     ) throws(ProtocolError) -> SubscriptionGrant {
         var limits = Limits()
         limits.nameLength = nameLength
-        return try SubscriptionRequest(channel: channel, auth: auth, channelData: channelData)
+        return try SubscriptionRequest(channel: channel, auth: auth, channelData: channelData, malformed: malformed)
             .grant(to: Self.socket, key: key, limits: limits, user: user, verify: verify)
     }
 
@@ -65,14 +66,70 @@ import Testing
         #expect(asked == ["\(Self.socket.salt).\(Self.socket.place):private-a;b=c", "0123abcdef"])
     }
 
-    /// Only on presence channels is `channel_data` part of the signed text. On private channels it has no meaning.
-    @Test func ignoresChannelDataOnPrivateChannels() throws {
-        var asked: [String] = []
-        _ = try grant("private-a", auth: "key1:s", channelData: "{}") { text, _ in
-            asked.append(text)
-            return true
+    /// The official SDKs for servers sign the data with any channel.
+    @Test(arguments: ["private-a", "private-cache-a", "private-encrypted-a", "private-encrypted-cache-a"], ["{}", "", "a:b"])
+    func s10VerifiesChannelDataOnPrivateChannels(channel: String, data: String) throws {
+        let signed = "\(Self.socket):\(channel):\(data)"
+        let grant = try grant(channel, auth: "key1:s", channelData: data) { text, _ in text == signed }
+        #expect(grant.channel.text == channel && grant.member == nil)
+        #expect(throws: ProtocolError("Invalid signature: expected HMAC SHA256 hex digest of \(signed)", code: 4009)) {
+            try self.grant(channel, auth: "key1:s", channelData: data) { text, _ in text == signed + "x" }
         }
-        #expect(asked == ["\(Self.socket):private-a"])
+    }
+
+    @Test func s10AcceptsUnsignedChannelDataOnPrivateChannels() throws {
+        let unsigned = "\(Self.socket):private-a"
+        for data in ["{}", "", "anything"] {
+            _ = try grant("private-a", auth: "key1:s", channelData: data) { text, _ in text == unsigned }
+        }
+    }
+
+    @Test func s10SignedDataMustBeSent() {
+        let signed = "\(Self.socket):private-a:{}"
+        for data in [nil, "{ }"] {
+            #expect(throws: ProtocolError.self) {
+                try grant("private-a", auth: "key1:s", channelData: data) { text, _ in text == signed }
+            }
+        }
+    }
+
+    // MARK: Members that are no texts
+
+    @Test func whatAChannelDoesNotNeedIsIgnored() throws {
+        _ = try grant("news", malformed: [.auth, .channelData], verify: never)
+        _ = try grant("private-a", auth: "key1:sig", malformed: [.channelData])
+        let anna = try user(#"{"id":"anna"}"#)
+        _ = try grant("#server-to-user-anna", malformed: [.auth, .channelData], user: anna, verify: never)
+    }
+
+    @Test(arguments: ["private-a", "private-encrypted-a", "presence-a"]) func authMustBeAText(channel: String) {
+        #expect(throws: ProtocolError("pusher:subscribe: expected data.auth to be a string")) {
+            try grant(channel, malformed: [.auth, .channelData], verify: never)
+        }
+    }
+
+    @Test func channelDataOfAMemberMustBeAText() throws {
+        let anna = try user(#"{"id":"anna"}"#)
+        #expect(throws: ProtocolError("pusher:subscribe: expected data.channel_data to be a string")) {
+            try grant("presence-a", auth: "key1:sig", malformed: [.channelData], user: anna, verify: never)
+        }
+    }
+
+    // MARK: Reasons for operators
+
+    static let refusals: [(channel: String, auth: String?, data: String?, reason: RefusalReason)] = [
+        ("a b", "key1:sig", nil, .invalidName), ("private-a", nil, nil, .missingAuth),
+        ("private-a", "key2:sig", nil, .otherKey), ("presence-a", "key1:x", "{}", .signature),
+        ("presence-a", "key1:sig", "{}", .member), ("presence-a", "key1:sig", nil, .member),
+        ("presence-a", "key1:sig", "no", .member), ("#server-to-user-anna", "key1:sig", nil, .otherUser),
+    ]
+
+    @Test(arguments: refusals)
+    func refusalsHaveReasons(channel: String, auth: String?, data: String?, reason: RefusalReason) throws {
+        let error = try #require(throws: ProtocolError.self) { try grant(channel, auth: auth, channelData: data) }
+        #expect(error.refusal == reason)
+        let malformed = try #require(throws: ProtocolError.self) { try grant("private-a", malformed: [.auth]) }
+        #expect(malformed.refusal == .malformed)
     }
 
     @Test(arguments: ["private-", "private-a", "private-encrypted-a", "private-cache-a"])

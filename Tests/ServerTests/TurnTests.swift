@@ -128,6 +128,7 @@ private final class LoopFixture: EventLoopDelegate {
     func abandoned(_ id: RequestID) {}
     func errorResponse(_ status: Int, _ text: String, to request: HTTPRequest) -> HTTPResponse { .text(status, text) }
     func opensWebSocket(_ request: HTTPRequest) -> Bool { true }
+    func proxyHeaderRefused(by peer: IPAddress, _ reason: ProxyHeaderRefusal) {}
     func limitReached(_ limit: Limit) { limits.append(limit) }
     func accepted(_ connection: Listener.AcceptedSocket) {}
     func ticked() { performedAtTick = performed }

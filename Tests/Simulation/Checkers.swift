@@ -116,7 +116,7 @@ struct Checkers {
     func check(_ effect: Hub.Effect, against model: ReferenceModel) throws(Discrepancy) {
         switch effect.instruction {
         case .send(_, let socket), .sendPresence(_, let socket), .sendSigninSuccess(_, let socket),
-            .sendWatchlist(_, _, let socket):
+            .sendWatchlist(_, _, let socket), .openKeptNames(let socket):
             guard effect.loop == socket.loop, model.connections[socket] != nil else {
                 throw Discrepancy("loop \(effect.loop) has a message for \(socket), which is not open there")
             }

@@ -13,6 +13,8 @@ struct ReferenceModel {
         /// In the order of subscribing until one ends: then the last one takes its place.
         var subscriptions: [Subscription] = []
         var user: SignedInUser?
+        /// The names to which the connection is to be subscribed when it signs in.
+        var kept: [SubscriptionGrant] = []
         /// The users of the watchlist for whom there was room.
         var watched: [String] = []
     }
@@ -103,8 +105,10 @@ struct ReferenceModel {
         let isKnown = members[key, default: []].contains { $0.id == grant.member?.id }
         let limits = rules[key.app].limits
         if let reason = denialReason(to: socket, key) {
+            if key.channel.access == .open, connection.user == nil { keep(grant, of: socket, connection) }
             return sendError(socket, reason, code: key.channel.access == .open ? nil : 4009)
         }
+        connections[socket]?.kept.removeAll { $0.channel == grant.channel }
         if connection.subscriptions.contains(where: { $0.channel == grant.channel }) {
             return sendError(socket, "Existing subscription to channel \(grant.channel.text)")
         }
@@ -140,6 +144,19 @@ struct ReferenceModel {
         updateCount(key)
     }
 
+    private mutating func keep(_ grant: SubscriptionGrant, of socket: SocketID, _ connection: Connection) {
+        guard !connection.kept.contains(where: { $0.channel == grant.channel }), connection.kept.count < 32,
+            exceededLimit(connection.app, isNewChannel: false) == nil
+        else { return }
+        connections[socket]?.kept.append(grant)
+    }
+
+    /// The next name to which a signed-in connection is to be subscribed.
+    mutating func takeKeptName(of socket: SocketID) -> SubscriptionGrant? {
+        guard let connection = connections[socket], connection.user != nil, !connection.kept.isEmpty else { return nil }
+        return connections[socket]?.kept.removeFirst()
+    }
+
     /// The application's limit that one more subscription, or watched user, would exceed.
     private func exceededLimit(_ app: AppIndex, isNewChannel: Bool) -> String? {
         let limits = rules[app].limits
@@ -149,7 +166,8 @@ struct ReferenceModel {
             return "\(limits.channels) channels"
         }
         let subscriptions = channels.reduce(0) { $0 + subscribers(of: ChannelKey(app: app, channel: $1)).count }
-        let isFull = limits.appSubscriptions > 0 && subscriptions + watched.count >= limits.appSubscriptions
+        let kept = connections.values.filter { $0.app == app }.reduce(0) { $0 + $1.kept.count }
+        let isFull = limits.appSubscriptions > 0 && subscriptions + watched.count + kept >= limits.appSubscriptions
         return isFull ? "\(limits.appSubscriptions) subscriptions" : nil
     }
 
@@ -157,6 +175,8 @@ struct ReferenceModel {
         guard let connection = connections[socket] else { return }
         if connection.subscriptions.contains(where: { $0.channel == channel }) {
             leave(socket, channel)
+        } else if connection.kept.contains(where: { $0.channel == channel }) {
+            connections[socket]?.kept.removeAll { $0.channel == channel }
         } else {
             sendError(socket, "No current subscription to channel \(channel.text), or subscription in progress")
         }

@@ -19,6 +19,8 @@ package struct Summary: Equatable, Sendable, CustomStringConvertible {
     package internal(set) var terminated = 0
     /// Subscriptions that the server ended, because a job was lost or an identity was displaced.
     package internal(set) var revocations = 0
+    /// The number of subscriptions that waited for a sign-in.
+    package internal(set) var keptNames = 0
     /// Webhook events recorded.
     package internal(set) var webhookEvents = 0
     /// Instructions that passed through the mailboxes.
@@ -111,6 +113,9 @@ struct RunDigest: Equatable, Sendable {
         case .sendWatchlist(let online, let offline, let socket):
             add(8)
             for id in online + ["|"] + offline { add(id) }
+            add(socket)
+        case .openKeptNames(let socket):
+            add(9)
             add(socket)
         case .close(let socket, let code):
             add(6)

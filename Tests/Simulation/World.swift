@@ -129,12 +129,28 @@ struct World {
         fault.mailbox(loop, &loops[loop].mailbox)
         let batch = loops[loop].mailbox.prefix(most)
         loops[loop].mailbox.removeFirst(batch.count)
+        var signedIn: [SocketID] = []
         for instruction in batch {
+            if case .openKeptNames(let socket) = instruction { signedIn.append(socket) }
             if case .close(let socket, let code) = instruction {
                 try checkers.check(closeOf: socket, code, on: loop, against: model)
                 loops[loop].closing.append(socket)
             }
             loops[loop].fanOut.apply(instruction)
+        }
+        for socket in signedIn { try openKeptNames(of: socket) }
+    }
+
+    /// Subscribes a connection that has signed in to the names that were refused before.
+    private mutating func openKeptNames(of socket: SocketID) throws(Discrepancy) {
+        while true {
+            let (kept, expected) = (hub.takeKeptName(of: socket), model.takeKeptName(of: socket))
+            guard kept?.channel == expected?.channel else {
+                throw Discrepancy("\(socket) is subscribed to \(kept?.channel.text ?? "nothing") after its sign-in")
+            }
+            guard let kept else { return }
+            summary.keptNames += 1
+            try apply(.subscribe(socket, kept), on: socket.loop)
         }
     }
 

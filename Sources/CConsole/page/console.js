@@ -23,6 +23,7 @@ let session = null;
 /// What a person sees who has signed in. It ends with the token.
 class Session {
   #views = new Map();
+  #failures = new Map(); // by view, where its errors are shown
   #shown = null;
 
   constructor(token, { key, tileUrl }) {
@@ -37,7 +38,7 @@ class Session {
         if (kind === "live") this.fallback.stop();
         if (kind === "refused") this.#showState({ kind, text });
       },
-      onEvent: (event, data) => event === "stats" && this.#receive(JSON.parse(data)),
+      onEvent: (event, data) => event === "stats" && this.#receive(parsed(data)),
     });
     this.fallback.start();
   }
@@ -57,8 +58,20 @@ class Session {
   }
 
   #receive(stats) {
-    this.history.add(stats);
-    this.view?.onStats?.();
+    if (this.history.add(stats)) this.#update(this.view, (view) => view.onStats?.());
+  }
+
+  /// An error of one view is shown in it, and ends nothing else.
+  #update(view, update) {
+    if (!view) return;
+    const failure = this.#failures.get(view);
+    try {
+      update(view);
+      setText(failure, "");
+    } catch (error) {
+      console.error(error);
+      setText(failure, `This view cannot show what the gateway has sent: ${error.message}`);
+    }
   }
 
   get view() {
@@ -76,7 +89,9 @@ class Session {
     if (!this.#views.has(name)) {
       const view = new VIEWS[name](this);
       setAttribute(view.element, "class", `view-${name}`);
-      view.element.prepend(element("h1", { tabindex: "-1" }, view.title));
+      const failure = element("p", { class: "refused", role: "alert" });
+      view.element.prepend(element("h1", { tabindex: "-1" }, view.title), failure);
+      this.#failures.set(view, failure);
       this.#views.set(name, view);
       part("main").append(view.element);
     }
@@ -86,7 +101,8 @@ class Session {
     for (const link of part("views").children) {
       setAttribute(link, "aria-current", link.hash === `#${name}` ? "page" : null);
     }
-    this.view.show({ rest: decode(rest.join("/")), parameters: new URLSearchParams(query) });
+    const route = { rest: decode(rest.join("/")), parameters: new URLSearchParams(query) };
+    this.#update(this.view, (view) => view.show(route));
     // The focus goes to where reading goes on, unless the page has just been opened.
     if (isOther && before) this.focus();
   }
@@ -101,6 +117,15 @@ class Session {
     this.feed.end();
     this.gateway.end();
     for (const view of this.#views.values()) view.element.remove();
+  }
+}
+
+/// Null for a text that is no JSON.
+function parsed(text) {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return null;
   }
 }
 

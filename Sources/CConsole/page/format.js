@@ -55,6 +55,14 @@ export function clip(text, most) {
   return text.length <= most ? text : `${text.slice(0, most).replace(/[\uD800-\uDBFF]$/, "")}…`;
 }
 
+/// A text with an escape, such as `\u{202e}`, for each character that is not shown but changes how others are: control and
+/// format characters (such as bidirectional marks), line and paragraph separators. The command line writes the same.
+/// `withLines`: line feeds stay.
+export function visible(text, withLines = false) {
+  return text.replace(/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu, (character) =>
+    withLines && character === "\n" ? character : `\\u{${character.codePointAt(0).toString(16)}}`);
+}
+
 const LONGEST_JSON = 1 << 20; // characters of a text that is read as JSON
 const LONGEST_TEXT = 1 << 16; // and of what is shown of it
 const DEEPEST = 20; // levels of indentation
@@ -107,3 +115,20 @@ const CLOSES = {
 };
 
 export const closeMeaning = (code) => CLOSES[code] ?? "";
+
+/// Why the gateway refuses subscriptions.
+const REFUSALS = {
+  invalid_name: "invalid name", malformed: "malformed request", missing_auth: "no signature", other_key: "another app's key",
+  signature: "invalid signature", member: "invalid member data", other_user: "another user's channel",
+  not_signed_in: "not signed in", forbidden: "not permitted", ended: "no longer permitted", members: "channel full",
+  limit: "limit reached", rate: "too many per second",
+};
+
+export const refusalMeaning = (reason) => REFUSALS[reason] ?? reason;
+
+/// Why it refuses connections of load balancers.
+const PROXIES = {
+  untrusted_peer: "peer not in server.trusted_proxies", missing: "no header", version_1: "version 1", invalid: "malformed",
+};
+
+export const proxyMeaning = (reason) => PROXIES[reason] ?? reason;

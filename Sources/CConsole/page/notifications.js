@@ -1,7 +1,7 @@
 // Notifications: those that are unconfirmed, a search, and the timeline of one.
 
 import { age, clip, clock, compact, count, indented, span } from "./format.js";
-import { element, field, List, MOST_ROWS, Poll, setAttribute, setText, Table } from "./page.js";
+import { element, field, List, MOST_ROWS, Poll, setAttribute, setText, setTexts, Table } from "./page.js";
 
 const PAGE = 50;
 const PERIOD = 5_000;
@@ -93,7 +93,7 @@ export class Notifications {
       { title: "Confirmed after", isNumber: true, text: ({ createdAt, confirmedAt }) =>
         confirmedAt ? span(Date.parse(confirmedAt) - Date.parse(createdAt)) : "" },
       { title: "Age", isNumber: true, text: ({ createdAt }) => age(createdAt) },
-      { title: "Caused by", text: ({ actor, action }) => [actor, action].filter(Boolean).join(": ") },
+      { title: "Caused by", texts: ({ actor, action }) => [actor, action].filter(Boolean) },
     ], ({ id }) => id, "No notification matches");
     this.status = element("p", { class: "note" });
     this.more = element("button", { type: "button", hidden: true, click: () => this.#loadMore() }, "Load older notifications");
@@ -204,9 +204,11 @@ class Timeline {
     const { event, channel, state, createdAt, expiresAt, readAt } = notification;
     const { actor, action, correlationId, collapseKey, sequence } = notification;
     setText(this.heading, event);
+    const cause = element("span"), causes = [actor, action].filter(Boolean);
+    setTexts(cause, causes);
     this.facts.replaceChildren(...Object.entries({
       Id: notification.id, Channel: channel, State: state, Created: clock(createdAt, true), Expires: clock(expiresAt),
-      "Caused by": [actor, action].filter(Boolean).join(": "), "Read": readAt ? clock(readAt) : "", "Sequence": count(sequence),
+      "Caused by": causes.length > 0 && cause, "Read": readAt ? clock(readAt) : "", "Sequence": count(sequence),
       "Collapse key": collapseKey, "Correlation id": correlationId,
     }).filter(([, value]) => value).map(([name, value]) => element("div", {}, element("dt", {}, name),
       element("dd", { class: name === "State" && MARKS[state] }, value))));

@@ -1,12 +1,14 @@
-// Builds and changes the page. Texts go in as text nodes only, so nothing that the gateway sends is parsed as HTML.
+// Builds and changes the page. Texts go in as text nodes only, so nothing that the gateway sends is parsed as HTML, and
+// without characters that would change how the texts beside them are shown.
 
-import { clip, count } from "./format.js";
+import { clip, count, visible } from "./format.js";
 
 const SVG = "http://www.w3.org/2000/svg";
 
 /// The most items that a list shows: nobody reads more, and a browser needs seconds to lay out thousands.
 export const MOST_ROWS = 200;
 const [LONGEST_CELL, LONGEST_HINT] = [500, 2_000]; // characters
+const SHOWN_ATTRIBUTES = new Set(["title", "aria-label", "label"]); // others are not shown as texts
 
 /// Makes an element. A function is a listener of that event; false, null and undefined leave an attribute out.
 export function element(name, attributes, ...children) {
@@ -22,12 +24,14 @@ function fill(node, attributes, children) {
     if (typeof value === "function") node.addEventListener(name, value);
     else setAttribute(node, name, value);
   }
-  node.append(...children.flat().filter((child) => child !== null && child !== undefined && child !== false));
+  node.append(...children.flat().filter((child) => child !== null && child !== undefined && child !== false)
+    .map((child) => child instanceof Node ? child : visible(String(child), hasLines(node))));
   return node;
 }
 
 export function setAttribute(node, name, value) {
-  const text = value === false || value === null || value === undefined ? null : value === true ? "" : String(value);
+  const given = value === false || value === null || value === undefined ? null : value === true ? "" : String(value);
+  const text = given !== null && SHOWN_ATTRIBUTES.has(name) ? visible(given, true) : given;
   if (node.getAttribute(name) === text) return;
   if (text === null) node.removeAttribute(name);
   else node.setAttribute(name, text);
@@ -35,8 +39,19 @@ export function setAttribute(node, name, value) {
 
 /// Sets an element's text, and touches the document only if it differs.
 export function setText(node, text) {
-  if (node.textContent !== String(text)) node.textContent = text;
+  const shown = visible(String(text), hasLines(node));
+  if (node.textContent !== shown) node.textContent = shown;
 }
+
+/// Sets texts of different origin side by side, each in an element of its own: none can change how another is shown.
+export function setTexts(node, texts) {
+  if (node.childElementCount !== texts.length) {
+    node.replaceChildren(...texts.flatMap((_, index) => index === 0 ? [element("bdi")] : [": ", element("bdi")]));
+  }
+  for (const [index, text] of texts.entries()) setText(node.children[index], text);
+}
+
+const hasLines = (node) => node.localName === "pre";
 
 /// A label and its field, for toolbars.
 export function field(label, control) {
@@ -81,7 +96,7 @@ export class List {
   }
 }
 
-/// A table. A column has a `title` and `text(item)`, and may have `mark(item)` (a class), `hint(item)`, `link(item)`
+/// A table. A column has a `title` and `text(item)`, or `texts(item)` if there are several of different origin, and may have `mark(item)` (a class), `hint(item)`, `link(item)`
 /// or `act(item)` (makes the text a button), `isNumber`, and `isOptional` (it is hidden while all its texts are empty). On
 /// narrow screens each row is a card, with the titles beside the texts. Above `MOST_ROWS` items, a note tells how many
 /// there are.
@@ -140,8 +155,10 @@ class Cell {
   update(item) {
     this.item = item;
     const { column } = this;
-    const text = clip(String(column.text(item)), LONGEST_CELL);
-    setText(this.text, text);
+    const texts = column.texts?.(item).map((text) => clip(String(text), LONGEST_CELL));
+    const text = texts?.join(": ") ?? clip(String(column.text(item)), LONGEST_CELL);
+    if (texts) setTexts(this.text, texts);
+    else setText(this.text, text);
     this.node.hidden = column.isHidden;
     if (column.link) setAttribute(this.text, "href", column.link(item));
     const hint = column.hint?.(item);

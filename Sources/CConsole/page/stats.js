@@ -1,18 +1,42 @@
 // The statistics of the last five minutes, and what is wrong in them.
 
-import { clock, closeMeaning, count, share, span } from "./format.js";
+import { clock, closeMeaning, count, proxyMeaning, refusalMeaning, share, span } from "./format.js";
 
 export const WINDOW = 300_000; // milliseconds
+const MOST_ITEMS = 10_000; // of a list in the statistics
+
+const isObject = (value) => typeof value === "object" && value !== null && !Array.isArray(value);
+const areNumbers = (value, ...names) => isObject(value) && names.every((name) => Number.isFinite(value[name]));
+const isList = (value) => Array.isArray(value) && value.length <= MOST_ITEMS && value.every(isObject);
+const isMap = (value, isRight) => value === undefined || (isObject(value) && Object.values(value).every(isRight));
+const COUNTS = ["connections", "channels", "subscriptions", "users"];
+
+/// Whether a value has the shape of `GET /api/ops/stats`, as far as the views use it. A sample stays for minutes, so one of
+/// another shape would fail at each update of a view.
+export function isStats(value) {
+  return areNumbers(value, ...COUNTS, "opened", "closed", "unconfirmed", "slowConsumers")
+    && areNumbers(value.messages, "sent", "received") && areNumbers(value.bytes, "sent", "received")
+    && isList(value.loops) && value.loops.every((loop) => areNumbers(loop, "loop", "mailbox", "outboxBytes", "requests"))
+    && isList(value.apps) && value.apps.every((app) => areNumbers(app, ...COUNTS))
+    && (value.nodes === undefined || isList(value.nodes))
+    && isMap(value.http, (period) => areNumbers(period, "requests", "errors", "p50Ms", "p99Ms"))
+    && isMap(value.funnel, isObject) && isMap(value.perEvent, (event) => areNumbers(event, "subscribed", "none"))
+    && [value.closes, value.refusedSubscriptions, value.refusedProxyHeaders].every((counts) => isMap(counts, Number.isFinite))
+    && isMap(value.store, Number.isFinite) && (value.push === undefined || areNumbers(value.push, "queued"));
+}
 
 /// Statistics with the times at which they arrived. Rates are differences between neighbours.
 export class History {
   samples = [];
 
+  /// Returns false for what are no statistics, which are not kept.
   add(stats, at = Date.now()) {
+    if (!isStats(stats)) return false;
     // Counters begin again with each process.
     if (this.newest && (stats.opened ?? 0) < (this.newest.opened ?? 0)) this.samples = [];
     this.samples.push({ stats, at });
     while (this.samples[0].at < at - WINDOW) this.samples.shift();
+    return true;
   }
 
   get newest() {
@@ -90,6 +114,17 @@ export function problems(history, lanes = [], delivery = null, isNodeSilent = fa
     const closed = increased(({ closes }) => closes?.[code]), meaning = closeMeaning(code);
     add(closed > 0, false, `close ${code}`,
       `Connections closed with ${code}${meaning && ` (${meaning})`}: ${count(closed)} ${lately}`, "#connections");
+  }
+  for (const key of Object.keys(stats.refusedSubscriptions ?? {})) {
+    const subscriptions = increased(({ refusedSubscriptions }) => refusedSubscriptions?.[key]);
+    const [pattern, reason] = key.split(" ");
+    add(subscriptions > 0, false, `refused ${key}`, `Subscriptions refused (${refusalMeaning(reason)}), `
+      + `${pattern === "none" ? "channels without a rule" : `channels ${pattern}`}: ${count(subscriptions)} ${lately}`);
+  }
+  for (const reason of Object.keys(stats.refusedProxyHeaders ?? {})) {
+    const headers = increased(({ refusedProxyHeaders }) => refusedProxyHeaders?.[reason]);
+    add(headers > 0, true, `proxy ${reason}`,
+      `Connections without a valid PROXY header (${proxyMeaning(reason)}): ${count(headers)} ${lately}`);
   }
   for (const outcome of ["rejected", "expired"]) {
     const pushes = increased(({ push }) => push?.[outcome]);

@@ -5,7 +5,7 @@ import Access
 enum EventSize {
     /// Stands for the id of a driver or a drop: the maximum length, and no characters that JSON escapes.
     private static let longestID = String(repeating: "9", count: Identity.idLengthMax)
-    /// Stands for a future request's correlation id: the maximum of 128 characters, each of which JSON escapes.
+    /// Stands for a future request's correlation id: no shorter in JSON than any of 128 characters, the maximum.
     private static let longestCorrelationID = String(repeating: "\"", count: 128)
     /// Stands for a notification's id: all ULIDs have 26 characters.
     private static let anyULID = String(repeating: "7", count: 26)

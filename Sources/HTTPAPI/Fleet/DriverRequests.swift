@@ -28,7 +28,7 @@ extension JSONBody {
 
     /// A string member of at most `lengthMax` characters.
     private func text(_ name: String, lengthMax: Int) throws(APIError) -> Change<String> {
-        let change = try text(name)
+        let change = try displayText(name)
         guard case .set(let text) = change, text.unicodeScalars.count > lengthMax else { return change }
         throw invalid(name, "have at most \(lengthMax) characters")
     }

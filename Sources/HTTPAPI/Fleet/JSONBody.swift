@@ -67,6 +67,13 @@ struct JSONBody {
         }
     }
 
+    /// A string member that is shown on screens as a name: of a person, a place or a thing.
+    func displayText(_ name: String) throws(APIError) -> Change<String> {
+        let change = try text(name)
+        guard case .set(let text) = change, !text.isDisplayableName else { return change }
+        throw invalid(name, "contain no control or format characters")
+    }
+
     /// A string member that can be part of a channel name.
     func name(_ name: String) throws(APIError) -> Change<String> {
         try change(name) { value throws(APIError) in

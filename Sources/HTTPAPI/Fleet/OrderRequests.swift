@@ -37,7 +37,7 @@ extension JSONBody {
         changes.bookingID = try name("bookingId")
         changes.bookingReference = try name("bookingReference")
         changes.customerID = try name("customerId")
-        changes.customerName = try text("customerName")
+        changes.customerName = try displayText("customerName")
         changes.pickupAddress = try text("pickupAddress")
         changes.dropoffAddress = try text("dropoffAddress")
         changes.scheduledAt = try time("scheduledAt")
@@ -98,7 +98,7 @@ extension JSONBody {
 
     private func driverAndReason() throws(APIError) -> (Assignment.Driver?, reason: String?) {
         let id = try name("driverId").value
-        let (name, reason) = (try text("driverName").value, try text("reason").value)
+        let (name, reason) = (try displayText("driverName").value, try text("reason").value)
         return (id.map { Assignment.Driver(id: Identifier($0), name: name) }, reason)
     }
 

@@ -1,3 +1,4 @@
+import Access
 import FanOut
 import JSON
 import PusherProtocol
@@ -20,7 +21,7 @@ package struct EventRequest {
         let fields = try APIError.mappingJSONErrors { try Fields(body, channelsMax: limits.channelsPerEvent) }
         info = try ChannelAttributes(fields.info, allowed: [.userCount, .subscriptionCount])
         let (name, data) = try Self.nameAndData(fields, limits)
-        let channels = try Self.channels(fields, limits)
+        let channels = try Self.channels(fields, rules)
         except = try Self.except(fields)
         publications = channels.list.map { channel in
             Hub.Publication(channel: channel, frame: ServerMessage.event(name: name, channel: channel, data: data))
@@ -31,7 +32,8 @@ package struct EventRequest {
         }
         mirrored = publications.compactMap { publication in
             // If a request names a channel and its mirror, each receives the event once.
-            guard let mirror = policy.mirror(of: publication.channel), !channels.contains(mirror) else { return nil }
+            let mirror = policy.mirror(of: publication.channel) ?? policy.userChannel(aliasedBy: publication.channel)
+            guard let mirror, !channels.contains(mirror) else { return nil }
             return Hub.Publication(publication, mirroredOn: mirror)
         }
     }
@@ -48,6 +50,9 @@ package struct EventRequest {
         guard text.map({ $0.unicodeScalars.count <= limits.nameLength }) ?? true else {
             throw APIError(400, "The name of this event exceeds the allowed maximum (\(limits.nameLength) characters)")
         }
+        guard !isReserved(name) else {
+            throw APIError(400, "Event names that begin with pusher: or pusher_internal: are reserved: use another name")
+        }
         guard let data = fields.data, let isWithinLimit = data.hasText(upTo: limits.eventBytes) else {
             throw APIError(400, "Expected data parameter to be a string")
         }
@@ -60,7 +65,18 @@ package struct EventRequest {
         return (name.raw, data.raw)
     }
 
-    private static func channels(_ fields: Fields, _ limits: Limits) throws(APIError) -> DistinctNames {
+    /// Whether the name is one of the protocol's own. A client would take such an event for the server's.
+    private static func isReserved(_ name: JSONSlice) -> Bool {
+        // Most names are compared no further than their first byte. One with an escape may begin with any character.
+        guard let first = name.stringContent?.first, first == UInt8(ascii: "p") || first == UInt8(ascii: "\\") else {
+            return false
+        }
+        let text = name.string(cutAbove: Limits.nameBytesMax) ?? ""
+        return text.utf8.starts(with: "pusher:".utf8) || text.utf8.starts(with: "pusher_internal:".utf8)
+    }
+
+    private static func channels(_ fields: Fields, _ rules: AppRules) throws(APIError) -> DistinctNames {
+        let limits = rules.limits
         guard fields.channelCount > 0 else { throw APIError(400, "Expected channels parameter to name at least one channel") }
         guard fields.channelCount <= limits.channelsPerEvent else {
             throw APIError(400, "Expected at most \(limits.channelsPerEvent) channels, found \(fields.channelCount)")
@@ -75,6 +91,9 @@ package struct EventRequest {
                     400,
                     "Invalid channel name \(text.clipped): expected 1 to \(limits.nameLength) characters of A-Z a-z 0-9 _ - = @ , . ;"
                 )
+            }
+            guard rules.policy == nil || !ChannelPolicy.isReserved(name) else {
+                throw APIError(403, "Only the gateway publishes to \(name.text): it carries its own figures")
             }
             names.append(name)
         }

@@ -1,3 +1,4 @@
+import Access
 import FanOut
 import HTTP
 import PusherProtocol
@@ -28,6 +29,21 @@ struct PusherRouter {
         guard let id = path.next() else { throw Router.unknown(request) }
         let app = apps.withID(id)
         guard let app else { throw APIError(404, "Unknown application \(id.text.clipped)") }
+        return try route(head: request, app, endpoint, now)
+    }
+
+    /// Checks the head of a request whose path has no `/apps/ID`: its key names the application.
+    /// - Parameter now: seconds since 1970.
+    func route(head request: HTTPRequest, keyed endpoint: PusherEndpoint, now: Int64) throws(APIError) -> Routing {
+        let app = apps.withKey(request.queryValue("auth_key") ?? "")
+        if request.method == .options, request.origin != nil { return .respond(try preflight(request, app)) }
+        guard let app else { throw APIError(401, "Unknown auth_key") }
+        return try route(head: request, app, endpoint, now)
+    }
+
+    private func route(
+        head request: HTTPRequest, _ app: Application, _ endpoint: PusherEndpoint?, _ now: Int64
+    ) throws(APIError) -> Routing {
         let signed = try signature.check(request, for: app, now: now)
         guard app.isEnabled else { throw APIError(403, "Application \(app.id) is disabled") }
         guard let endpoint else { throw Router.unknown(request) }
@@ -58,7 +74,10 @@ struct PusherRouter {
             case .batchEvents:
                 let batch = try BatchRequest(body, rules: app.rules)
                 return .publish(PublishRequest(events: batch.events, isBatch: true), app: app.index)
-            case .terminate(let userID): return .terminate(userID: userID, app: app.index)
+            case .terminate(let userID):
+                // Official SDKs refuse the colon in the ids of the fleet's users.
+                let aliased = app.rules.policy.flatMap { _ in Identity(alias: userID)?.key }
+                return .terminate(userIDs: [userID] + (aliased.map { [$0] } ?? []), app: app.index)
             case .channels, .channel, .users: preconditionFailure("a query was routed as a request with a body")
             }
         }

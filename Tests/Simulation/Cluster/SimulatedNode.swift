@@ -211,7 +211,7 @@ struct SimulatedNode {
         case .send(let frame, let socket): effects.append(.frame(frame, socket))
         case .sendPresence(let list, let socket): effects.append(.joined(socket, list.channel, list.members))
         case .close(let socket, _): effects.append(.closed(socket))
-        case .notify, .sendSigninSuccess, .sendWatchlist: break
+        case .notify, .sendSigninSuccess, .sendWatchlist, .openKeptNames: break
         }
     }
 

@@ -29,7 +29,7 @@ extension JSONBody {
 
     private func kitchen() throws(APIError) -> Kitchen {
         var kitchen = Kitchen(id: try requiredID("_id"))
-        kitchen.name = try bounded("name", Self.textMax).value
+        kitchen.name = try boundedName("name", Self.textMax).value
         kitchen.phone = try bounded("phone", Self.textMax).value
         let address = try nested("address") { body throws(APIError) in try body.kitchenAddress() }
         if let address = address.value { kitchen.address = address }
@@ -50,7 +50,7 @@ extension JSONBody {
 
     private func zone() throws(APIError) -> Zone {
         var zone = Zone(id: try requiredID("_id"))
-        zone.name = try bounded("name", Self.labelMax).value
+        zone.name = try boundedName("name", Self.labelMax).value
         zone.city = try bounded("city", Self.textMax).value
         return zone
     }
@@ -73,7 +73,7 @@ extension JSONBody {
 
     private func deliveryAddress() throws(APIError) -> DeliveryAddress {
         var address = DeliveryAddress()
-        address.name = try bounded("name", Self.textMax).value
+        address.name = try boundedName("name", Self.textMax).value
         address.phone = try bounded("phone", Self.textMax).value
         address.flatNumber = try bounded("flatNumber", Self.textMax).value
         address.street = try bounded("street", Self.textMax).value
@@ -90,7 +90,7 @@ extension JSONBody {
     private func item() throws(APIError) -> OrderItem {
         guard let id = try bounded("menuItemId", Self.labelMax).value else { throw missing("menuItemId", "a string") }
         var item = OrderItem(menuItemID: id)
-        item.name = try bounded("name", Self.textMax).value
+        item.name = try boundedName("name", Self.textMax).value
         item.quantity = try number("quantity").value
         item.price = try number("price").value
         return item
@@ -111,7 +111,15 @@ extension JSONBody {
 
     /// A text of 1 to `most` Unicode scalars.
     private func bounded(_ name: String, _ most: Int) throws(APIError) -> Change<String> {
-        let change = try text(name)
+        try bounded(try text(name), name, most)
+    }
+
+    /// The same for a name of a person or a thing.
+    private func boundedName(_ name: String, _ most: Int) throws(APIError) -> Change<String> {
+        try bounded(try displayText(name), name, most)
+    }
+
+    private func bounded(_ change: Change<String>, _ name: String, _ most: Int) throws(APIError) -> Change<String> {
         if let text = change.value, !(1...most).contains(text.unicodeScalars.count) {
             throw invalid(name, "have 1 to \(most) characters")
         }
