@@ -84,7 +84,8 @@ let package = Package(
         module("Threads", ["CLinux"]),
         module("Observability", ["Primitives", "Threads"]),
         module("JWT", ["Access", "Crypto", "JSON", "Primitives", "Threads"]),
-        module("Configuration", ["Access", "Accounts", "Addresses", "FleetRules", "JSON", "PusherProtocol", "Yams"]),
+        module(
+            "Configuration", ["Access", "Accounts", "Addresses", "FleetRules", "JSON", "Primitives", "PusherProtocol", "Yams"]),
         module("HTTPClient", ["CCurl"]),
         module("NATS", ["CNats", "Primitives", "Threads"]),
         module(
@@ -193,7 +194,7 @@ let package = Package(
                 "Access", "Accounts", "Batches", "Crypto", "FanOut", "FleetRules", "HTTP", "JSON", "JWT", "OneTimeCodes",
                 "Primitives", "PusherProtocol", "TestSupport", "Yams",
             ], exclude: ["Golden"]),
-        tests("Server", ["Addresses", "CLibev", "HTTP", "Observability", "PusherProtocol", "TestSupport"]),
+        tests("Server", ["Addresses", "CLibev", "CTLS", "HTTP", "Observability", "PusherProtocol", "TestSupport", "Threads"]),
         tests(
             "Gateway",
             [

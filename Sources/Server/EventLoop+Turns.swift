@@ -129,6 +129,7 @@ extension EventLoop {
 
     func tick() {
         delegate.ticked()
+        options.certificates?.renewTicketKeys()
         lookAtThrottled()
         deadlines.tick()
         guard !awaitsExpiry else { return }
