@@ -87,11 +87,9 @@ extension Settings {
         if server.proxyProtocol, !server.tls.isEmpty {
             report("server.proxy_protocol", "cannot be used with server.tls: let the load balancer terminate TLS")
         }
-        if !store.address.isValid {
-            report("store.url", "is no connection URI: encode special characters of the password, such as %2F for /")
-        }
+        if let problem = store.address.problem { report("store.url", problem) }
         if !LocalTime.isKnown(accounts.timeZone) {
-            report("accounts.time_zone", "is no time zone: expected a name such as Europe/London")
+            report("accounts.time_zone", "is no time zone: expected a name such as Europe/London, or an offset such as GMT+05:30")
         }
         do throws(StartError) {
             if !server.tls.isEmpty { _ = try TLSCertificates(server.tls.map(TLSFiles.init)) }
