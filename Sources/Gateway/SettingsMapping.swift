@@ -119,6 +119,11 @@ extension Settings {
                     "hint": "any client may subscribe; choose another access once all apps sign subscriptions",
                 ])
         }
+        for (key, other) in equalSecrets {
+            log.warning(
+                "equal_secrets",
+                ["key": .text(key), "other": .text(other), "hint": "who has the secret has the rights of both: make another one"])
+        }
         for issuer in auth.jwt where issuer.isEnabled && !issuer.secret.isEmpty && issuer.secret.utf8.count < 32 {
             log.warning(
                 "short_token_secret",
