@@ -196,7 +196,9 @@ let package = Package(
                 "Access", "Accounts", "Batches", "Crypto", "FanOut", "FleetRules", "HTTP", "JSON", "JWT", "OneTimeCodes",
                 "Primitives", "PusherProtocol", "TestSupport", "Yams",
             ], exclude: ["Golden"]),
-        tests("Server", ["Addresses", "CLibev", "HTTP", "HTTP1", "Observability", "PusherProtocol", "TestSupport"]),
+        tests(
+            "Server",
+            ["Addresses", "CLibev", "CTLS", "HTTP", "HTTP1", "Observability", "PusherProtocol", "TestSupport", "Threads"]),
         tests(
             "Gateway",
             [

@@ -104,7 +104,7 @@ struct FieldCheck {
     private mutating func required(_ path: String, _ field: SentField<String>, _ noun: String) -> String? {
         switch field {
         case .value(let text):
-            let trimmed = text.trimmed
+            let trimmed = text.withoutSurroundingSpace
             if !trimmed.isEmpty { return trimmed }
             refuse(path, "\(noun) is required")
         case .absent, .null: refuse(path, "\(noun) is required")
@@ -118,19 +118,12 @@ struct FieldCheck {
     ) -> String? {
         switch field {
         case .absent, .null: return nil
-        case .value(let value) where isRight(value): return value
-        case .value, .unreadable:
-            refuse(path, text)
-            return nil
+        case .value(let sent):
+            let value = sent.withoutSurroundingSpace
+            if isRight(value) { return value }
+        case .unreadable: break
         }
-    }
-}
-
-extension String {
-    /// The text without white space around it.
-    fileprivate var trimmed: String {
-        let scalars = unicodeScalars.drop { $0.properties.isWhitespace }
-        guard let last = scalars.lastIndex(where: { !$0.properties.isWhitespace }) else { return "" }
-        return String(scalars[...last])
+        refuse(path, text)
+        return nil
     }
 }

@@ -82,7 +82,7 @@ package struct ProofFields: Equatable, Sendable {
         }
         switch kind {
         case .otp:
-            if let otp = otp.value, otp.isDeliveryOTP { return .otp(otp) }
+            if let otp = otp.value?.withoutSpaces, otp.isDeliveryOTP { return .otp(otp) }
             wrong.append(.init("proofOfDelivery.otp", "OTP must be 4 digits"))
             return nil
         case .signature:
@@ -102,9 +102,12 @@ extension String {
 extension SentField<String> {
     fileprivate func readURL(_ path: String, _ missing: String, _ wrong: inout [RuleError.Field]) -> String? {
         switch self {
-        case .value(let text) where text.isWebAddress: return text
-        case .absent, .null, .value(""): wrong.append(.init(path, missing))
-        case .unreadable, .value: wrong.append(.init(path, "Invalid URL"))
+        case .value(let sent):
+            let text = sent.withoutSurroundingSpace
+            if text.isWebAddress { return text }
+            wrong.append(.init(path, text.isEmpty ? missing : "Invalid URL"))
+        case .absent, .null: wrong.append(.init(path, missing))
+        case .unreadable: wrong.append(.init(path, "Invalid URL"))
         }
         return nil
     }

@@ -1,5 +1,8 @@
 #include <errno.h>
+#include <openssl/core_names.h>
 #include <openssl/err.h>
+#include <openssl/evp.h>
+#include <openssl/rand.h>
 #include <openssl/ssl.h>
 #include <openssl/x509v3.h>
 #include <stdint.h>
@@ -89,18 +92,46 @@ static inline void ctls_limit_handshakes(
     if (count > CTLS_HANDSHAKES_MAX) SSL_set_shutdown(ssl, SSL_RECEIVED_SHUTDOWN);
 }
 
+/* A key of tickets (RFC 5077 section 4): its name, an AES-256 key, an HMAC-SHA-256 key. */
+#define CTLS_TICKET_NAME_BYTES 16
 #define CTLS_TICKET_KEY_BYTES 80
 
+/* Prepares OpenSSL's contexts for a ticket that `key` seals or opens; sets its name and initialisation vector if it is
+   sealed. Returns 1, or -1 on failure. */
+static inline int ctls_use_ticket_key(
+    unsigned char *key, unsigned char *name, unsigned char *vector, EVP_CIPHER_CTX *cipher, EVP_MAC_CTX *mac, int is_sealed
+) {
+    if (is_sealed) {
+        if (RAND_bytes(vector, EVP_CIPHER_get_iv_length(EVP_aes_256_cbc())) != 1) return -1;
+        memcpy(name, key, CTLS_TICKET_NAME_BYTES);
+    }
+    OSSL_PARAM parameters[] = {
+        OSSL_PARAM_construct_octet_string(OSSL_MAC_PARAM_KEY, key + 48, 32),
+        OSSL_PARAM_construct_utf8_string(OSSL_MAC_PARAM_DIGEST, (char *)"SHA256", 0),
+        OSSL_PARAM_construct_end(),
+    };
+    int is_ready = EVP_CipherInit_ex(cipher, EVP_aes_256_cbc(), NULL, key + 16, vector, is_sealed) == 1
+        && EVP_MAC_CTX_set_params(mac, parameters) == 1;
+    return is_ready ? 1 : -1;
+}
+
 /* Creates the context of all TLS connections; NULL without memory.
-   - `ticket_keys` encrypts sessions, which clients keep and resume: the same for all loops, because a client that comes
-     back is served by any of them. Sessions are not also kept here.
+   - TLS 1.2 only with forward secrecy and authenticated encryption: who records traffic and gets the certificate's key
+     later reads nothing. The server's order counts, but a client without AES in hardware, which lists ChaCha20 first, gets
+     it (RFC 9325 section 4.2). The ciphers of TLS 1.3 are all such.
+   - Tickets, which clients keep and resume, are sealed by `SSL_CTX_set_tlsext_ticket_key_evp_cb`: the same keys for all
+     loops, because a client that comes back is served by any of them. Sessions are not also kept here.
    - SSL_write takes one TLS record at a time, at most 16 KiB. */
-static inline SSL_CTX *ctls_new_context(const unsigned char ticket_keys[CTLS_TICKET_KEY_BYTES]) {
+static inline SSL_CTX *ctls_new_context(void) {
     SSL_CTX *context = SSL_CTX_new(TLS_server_method());
     if (!context) return NULL;
+    if (SSL_CTX_set_cipher_list(context, "ECDHE+AESGCM:ECDHE+CHACHA20") != 1) {
+        SSL_CTX_free(context);
+        return NULL;
+    }
+    SSL_CTX_set_options(context, SSL_OP_CIPHER_SERVER_PREFERENCE | SSL_OP_PRIORITIZE_CHACHA);
     SSL_CTX_set_min_proto_version(context, TLS1_2_VERSION);
     SSL_CTX_set_alpn_select_cb(context, ctls_select_protocol, NULL);
-    SSL_CTX_set_tlsext_ticket_keys(context, (void *)ticket_keys, CTLS_TICKET_KEY_BYTES);
     SSL_CTX_set_msg_callback(context, ctls_limit_handshakes);
     SSL_CTX_set_num_tickets(context, 1);
     SSL_CTX_set_session_cache_mode(context, SSL_SESS_CACHE_OFF);

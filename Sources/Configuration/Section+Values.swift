@@ -1,4 +1,5 @@
 import FleetRules
+import Primitives
 
 // One method for each kind of value. A method reads a key and checks its value. If the value is invalid, it reports
 // what was expected and what was found.
@@ -19,9 +20,12 @@ extension Section {
     }
 
     /// A string that must not appear in errors.
+    /// - Parameter kind: what it is; decides whether a file that contains it must be kept from readers.
     @discardableResult
-    func secret(_ key: String, into target: inout String, _ rule: StringRule) -> SourceLocation? {
-        let value = Value(expected: rule.expected, isRequired: !rule.accepts(target), isSecret: true)
+    func secret(
+        _ key: String, into target: inout String, _ rule: StringRule, _ kind: HiddenValue = .secret
+    ) -> SourceLocation? {
+        let value = Value(expected: rule.expected, isRequired: !rule.accepts(target), hidden: kind)
         return read(key, value, into: &target, parse: rule.accepted)
     }
 
@@ -98,18 +102,21 @@ extension Section {
     }
 
     /// The path of a file, and the file's content. An empty path means no file. The file is read only if `isUsed`.
-    func file(_ key: String, into path: inout String, content: inout String, isUsed: Bool) {
+    /// - Parameter isSecret: whether its readers learn a secret.
+    func file(
+        _ key: String, into path: inout String, content: inout String, isUsed: Bool, isSecret: Bool = false
+    ) {
         guard isUsed else { return unusedFile(key, into: &path) }
-        if let text = file(key, into: &path)?.content { content = text }
+        if let text = file(key, into: &path, isSecret: isSecret)?.content { content = text }
     }
 
-    /// The path of a file, and the file's content, which `rule` must accept. If `isUsed` is true, the key is required;
-    /// if it is false, the file is not read.
+    /// The path of a file with a secret, and the file's content, which `rule` must accept. If `isUsed` is true, the key is
+    /// required; if it is false, the file is not read.
     func file(
         _ key: String, into path: inout String, containing rule: StringRule, into content: inout String, isUsed: Bool
     ) {
         guard isUsed else { return unusedFile(key, into: &path) }
-        if let text = file(key, into: &path, isRequired: true, containing: rule)?.content { content = text }
+        if let text = file(key, into: &path, isRequired: true, isSecret: true, containing: rule)?.content { content = text }
     }
 
     private func unusedFile(_ key: String, into path: inout String) {
@@ -127,7 +134,7 @@ extension Section {
             let found = count == 0 ? "neither" : "both"
             reader.report("expected either \(one) or \(list), found \(found)", at: reader.location(path, line))
         }
-        let value = Value(expected: rule.expected, isSecret: true)
+        let value = Value(expected: rule.expected, hidden: .secret)
         var text = ""
         if read(one, value, into: &text, parse: rule.accepted) != nil { target = [text] }
         texts(list, value, into: &target, countMax: countMax, parse: rule.accepted)
@@ -138,18 +145,18 @@ extension Section {
     func texts(
         _ key: String, into target: inout [String], _ rule: StringRule, mayBeEmpty: Bool = false, areSecret: Bool = false
     ) {
-        let value = Value(expected: rule.expected, isSecret: areSecret)
+        let value = Value(expected: rule.expected, hidden: areSecret ? .address : nil)
         texts(key, value, into: &target, countMax: nil, mayBeEmpty: mayBeEmpty, parse: rule.accepted)
     }
 
-    /// The paths of two files. Either both are set or neither, unless they are required; an empty path counts as not set.
+    /// The paths of two files, of which the second has a secret. Either both are set or neither, unless they are required; an empty path counts as not set.
     /// A file that cannot be read is reported.
     func files(
         _ first: String, into firstPath: inout String, and second: String, into secondPath: inout String, areRequired: Bool
     ) {
         let problemsBefore = reader.problems.count
         let firstLocation = file(first, into: &firstPath, isRequired: areRequired)?.location
-        let secondLocation = file(second, into: &secondPath, isRequired: areRequired)?.location
+        let secondLocation = file(second, into: &secondPath, isRequired: areRequired, isSecret: true)?.location
         guard firstPath.isEmpty != secondPath.isEmpty, reader.problems.count == problemsBefore else { return }
         let (missing, given) = firstPath.isEmpty ? (first, second) : (second, first)
         let location = (firstPath.isEmpty ? firstLocation : secondLocation) ?? reader.location(path(to: missing), line)
@@ -216,15 +223,15 @@ extension Section {
         var expected: String
         /// True: a missing value is an error.
         var isRequired = false
-        /// True: errors show only the value's length.
-        var isSecret = false
+        /// Not nil: errors show only the value's length.
+        var hidden: HiddenValue?
 
         /// The value as errors show it.
         /// - Parameters:
         ///   - written: the value in the file or the environment.
         ///   - text: the value after its references, such as `${NAME}`, were expanded.
         func found(_ written: String, _ text: String) -> String {
-            if isSecret { return QuotedValue.sizeOnly(of: text) }
+            if hidden != nil { return QuotedValue.sizeOnly(of: text) }
             if written == text { return QuotedValue.of(text) }
             // The text comes from an environment variable or a file and may be a secret. Show the reference, such as
             // `${NAME}`, and only the length of the text.
@@ -277,7 +284,8 @@ extension Section {
     /// - Returns: nil if the key is absent or the path was reported; otherwise the location of the path, and the file's
     ///   content. The content is nil if the path is empty or the file was reported.
     private func file(
-        _ key: String, into target: inout String, isRequired: Bool = false, containing rule: StringRule = .any
+        _ key: String, into target: inout String, isRequired: Bool = false, isSecret: Bool = false,
+        containing rule: StringRule = .any
     ) -> (location: SourceLocation, content: String?)? {
         let value = Value(expected: "a file's path", isRequired: isRequired)
         guard let (written, location) = find(key, value),
@@ -290,6 +298,7 @@ extension Section {
         target = reader.expansion.resolvePath(path)
         do {
             let content = try reader.expansion.readFile(target)
+            reader.note(SettingsFile(key: self.path(to: key), path: target, isSecret: isSecret))
             if rule.accepts(content) { return (location, content) }
             reader.report(
                 "expected a file with \(rule.expected), found \(value.found(written, path)), which has none", at: location)
@@ -304,13 +313,29 @@ extension Section {
         _ written: String, _ value: Value, at location: SourceLocation, parse: (String) -> Target?
     ) -> Target? {
         do {
-            let text = try reader.expansion.resolve(written)
+            var text = try reader.expansion.resolve(written)
+            if value.hidden == .address { text = text.withoutSurroundingSpace }
+            note(written, text, value.hidden, at: location)
             if let parsed = parse(text) { return parsed }
             reader.report("expected \(value.expected), found \(value.found(written, text))", at: location)
         } catch {
             reader.report(error.reason, at: location)
         }
         return nil
+    }
+
+    /// Notes the file that a value comes from: the one that it refers to, or for a secret that is written out, the
+    /// configuration.
+    private func note(_ written: String, _ text: String, _ hidden: HiddenValue?, at location: SourceLocation) {
+        // An environment variable has a name, and no key.
+        let key = location.key.isEmpty ? location.file : location.key
+        if let path = reader.expansion.file(of: written) {
+            reader.note(SettingsFile(key: key, path: path, isSecret: [.secret, .address].contains(hidden)))
+        } else if written == text, !text.isEmpty, location.file == reader.file,
+            hidden == .secret || hidden == .address && text.utf8.contains(UInt8(ascii: "@"))
+        {
+            reader.note(SettingsFile(key: key, path: reader.file, isSecret: true))
+        }
     }
 
     /// A key's value before references are expanded: from the key's environment variable or, if that is not set, from
@@ -327,4 +352,14 @@ extension Section {
         }
         return nil
     }
+}
+
+/// What a value is that no error shows.
+enum HiddenValue {
+    /// Who knows it has rights.
+    case secret
+    /// A URL, which has a password if it contains `@`, and may have one if it stands in a file.
+    case address
+    /// A public key. An operator may have set a secret under this key by mistake.
+    case publicKey
 }

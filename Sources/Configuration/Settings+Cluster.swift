@@ -15,6 +15,8 @@ extension Settings {
         /// none, and those of the system.
         package var credentialsFile = ""
         package var caFile = ""
+        /// True: production permits NATS servers on other machines without TLS or sign-in.
+        package var allowPlain = false
         /// Seconds between two heartbeats (1–60). A node that has missed three is considered dead.
         package var heartbeatSeconds = 2
         package var onPartition = OnPartition.refuse
@@ -44,8 +46,9 @@ extension Settings.Cluster {
         section.secret("password", into: &password, .any)
         section.secret("token", into: &token, .any)
         var content = ""
-        section.file("credentials_file", into: &credentialsFile, content: &content, isUsed: isEnabled)
+        section.file("credentials_file", into: &credentialsFile, content: &content, isUsed: isEnabled, isSecret: true)
         section.file("ca_file", into: &caFile, content: &content, isUsed: isEnabled)
+        section.flag("allow_plain", into: &allowPlain)
         section.integer("heartbeat_seconds", into: &heartbeatSeconds, 1...60)
         section.choice("on_partition", into: &onPartition)
         guard isEnabled else { return }

@@ -15,6 +15,7 @@ extension Settings {
             $0.integer("drain_seconds", into: &server.drainSeconds, 0...300)
             $0.integer("activity_seconds", into: &server.activitySeconds, 1...3_600)
             $0.integer("watchdog_seconds", into: &server.watchdogSeconds, 0...3_600)
+            $0.flag("core_dumps", into: &server.coreDumps)
             $0.integer("connections", into: &server.connections, 1...1_000_000)
             $0.integer("buffer_bytes", into: &server.bufferBytes, 16_777_216...1_099_511_627_776)
             $0.integer("outgoing_bytes", into: &server.outgoingBytes, 16_777_216...1_099_511_627_776)
@@ -195,7 +196,7 @@ extension Settings.JWT {
         let locations = (
             secret: jwt.secret("secret", into: &secret, .any),
             // Errors must not show the value: an operator may have set a secret under this key by mistake.
-            publicKey: jwt.secret("public_key", into: &publicKey, .publicKey),
+            publicKey: jwt.secret("public_key", into: &publicKey, .publicKey, .publicKey),
             jwksURL: jwt.text("jwks_url", into: &jwksURL, .keysURLOrNone)
         )
         jwt.text("issuer", into: &issuer, isOnly ? .any : .issuer, unique: true)

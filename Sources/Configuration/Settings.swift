@@ -66,6 +66,8 @@ package struct Settings: Equatable, Sendable {
         /// The seconds after which a loop or store writer that makes no progress makes the process abort (0–3,600), so
         /// that its supervisor restarts it. 0: never.
         package var watchdogSeconds = 30
+        /// True: a process that crashes or aborts may leave a core file, which has the secrets and what people sent.
+        package var coreDumps = false
         /// True: a reverse proxy terminates TLS. Its header fields (`X-Forwarded-For`, `X-Forwarded-Proto` or
         /// `Forwarded`) are trusted: see ``trustedProxies``.
         package var behindProxy = false

@@ -15,6 +15,8 @@ struct SourceLocation {
 final class SettingsReader {
     /// The most problems that are reported. In a longer list, an operator would overlook the first ones.
     static let problemsMax = 100
+    /// The most files that are noted: more than a configuration of the longest text can use.
+    static let filesMax = 1_000
     /// The prefix of the environment variables that override keys.
     static let variablePrefix = "FLEETWIRE_"
     /// Known variables that have ``variablePrefix`` but do not override a key. The command line reads the configuration
@@ -35,6 +37,8 @@ final class SettingsReader {
     var lists: [String] = []
     /// The names of all known environment variables: those that sections have looked up, whether set or not.
     private(set) var variables = SpellingSuggestions()
+    /// The files that values come from: each once, under the key that was read first.
+    private(set) var files: [SettingsFile] = []
     private var unknown: [SourceLocation] = []
     private var includedProblems: [ConfigurationError] = []
     /// For each value that must be unique, the path of the key that has it. The dictionary's keys are purpose and value
@@ -72,6 +76,7 @@ final class SettingsReader {
         let reader = SettingsReader(file: file, expansion: expansion, isIncluded: true)
         reader.read(yaml, keys: keys)
         includedProblems += reader.problems
+        for source in reader.files { note(source) }
     }
 
     // MARK: Reports of sections
@@ -86,6 +91,15 @@ final class SettingsReader {
     func report(_ problem: String, at location: SourceLocation) {
         guard !hasReachedProblemsMax else { return }
         problems.append(ConfigurationError(file: location.file, line: location.line, key: location.key, problem: problem))
+    }
+
+    /// Records a file that a value comes from.
+    func note(_ source: SettingsFile) {
+        if let index = files.firstIndex(where: { $0.path == source.path }) {
+            files[index].isSecret = files[index].isSecret || source.isSecret
+        } else if files.count < Self.filesMax {
+            files.append(source)
+        }
     }
 
     /// Records an unknown key. It is reported at the end, when all known keys are recorded and the most similar of them

@@ -20,7 +20,8 @@ package enum TextFile {
     /// The most bytes in a file: more than any configuration needs, and few enough to keep in memory.
     static let bytesMax = 1_048_576
 
-    /// The text of a regular file in UTF-8.
+    /// The text of a regular file in UTF-8, without a byte order mark, which some editors put before it (U+FEFF; RFC 3629
+    /// section 6): it would be a part of the secret, or be no PEM.
     package static func content(of path: String) throws(UnreadableFile) -> String {
         // Non-blocking, because opening a FIFO would otherwise wait for a writer. During a reload, SIGTERM could not
         // end that wait.
@@ -29,7 +30,8 @@ package enum TextFile {
         defer { close(descriptor) }
         try checkKind(of: descriptor)
         let bytes = try bytes(of: descriptor)
-        guard let text = String(validating: bytes, as: UTF8.self) else {
+        let mark: [UInt8] = [0xEF, 0xBB, 0xBF]
+        guard let text = String(validating: bytes.dropFirst(bytes.starts(with: mark) ? 3 : 0), as: UTF8.self) else {
             throw UnreadableFile(reason: "not UTF-8 text")
         }
         return text

@@ -30,6 +30,12 @@ struct VariableExpansion {
         }
     }
 
+    /// The path of the file whose content ``resolve(_:)`` returns; nil for other values.
+    func file(of written: String) -> String? {
+        guard written.hasPrefix("file:") else { return nil }
+        return (try? expand(String(written.dropFirst("file:".count)))).map(resolvePath)
+    }
+
     /// Prepends ``directory`` to a relative path.
     func resolvePath(_ path: String) -> String {
         path.hasPrefix("/") ? path : directory + path

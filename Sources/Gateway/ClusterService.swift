@@ -36,6 +36,7 @@ final class ClusterService: Sendable {
     private let state = Monitor(State())
     private let thread: Lock<Thread?>
     private let counts = Lock(Counts())
+    private let news = Lock(BusNews())
 
     private struct State {
         var isUp = false
@@ -130,6 +131,7 @@ final class ClusterService: Sendable {
             tickedAt = now
             perform(hub.tickCluster(at: now))
             life.recordHeartbeat(at: hub.lastHeartbeat)
+            tell(news.withLock { $0.tick(at: now) }, wasUp: true)
             reportDiscarded()
             observers.withLock { $0 }?.onTick()
         }
@@ -210,13 +212,19 @@ final class ClusterService: Sendable {
         }
         // The start of the gateway waits for this, beside the service's own thread.
         state.signalAll()
-        if isUp {
-            log.info("nats_connected", ["node": .text(node.name)])
-        } else {
+        let now = Clock.monotonicMilliseconds()
+        tell(news.withLock { isUp ? $0.up(at: now) : $0.down(reason ?? "", at: now) }, wasUp: wasUp)
+    }
+
+    private func tell(_ line: BusNews.Line?, wasUp: Bool) {
+        switch line {
+        case nil: break
+        case .connected: log.info("nats_connected", ["node": .text(node.name)])
+        case .unavailable(let reason):
             log.warning(
                 "nats_unavailable",
                 [
-                    "reason": .optional(reason), "was_connected": .text(wasUp ? "yes" : "no"),
+                    "reason": .text(reason), "was_connected": .text(wasUp ? "yes" : "no"),
                     "hint": "the node serves its own clients until the connection is back",
                 ])
         }

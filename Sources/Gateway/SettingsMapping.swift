@@ -99,11 +99,9 @@ extension Settings {
         if server.proxyProtocol, !server.tls.isEmpty {
             report("server.proxy_protocol", "cannot be used with server.tls: let the load balancer terminate TLS")
         }
-        if !store.address.isValid {
-            report("store.url", "is no connection URI: encode special characters of the password, such as %2F for /")
-        }
+        if let problem = store.address.problem { report("store.url", problem) }
         if !LocalTime.isKnown(accounts.timeZone) {
-            report("accounts.time_zone", "is no time zone: expected a name such as Europe/London")
+            report("accounts.time_zone", "is no time zone: expected a name such as Europe/London, or an offset such as GMT+05:30")
         }
         do throws(StartError) {
             if !server.tls.isEmpty { _ = try TLSCertificates(server.tls.map(TLSFiles.init)) }
@@ -132,6 +130,11 @@ extension Settings {
                     "pattern": .text(rule.pattern),
                     "hint": "any client may subscribe; choose another access once all apps sign subscriptions",
                 ])
+        }
+        for (key, other) in equalSecrets {
+            log.warning(
+                "equal_secrets",
+                ["key": .text(key), "other": .text(other), "hint": "who has the secret has the rights of both: make another one"])
         }
         for issuer in auth.jwt where issuer.isEnabled && !issuer.secret.isEmpty && issuer.secret.utf8.count < 32 {
             log.warning(

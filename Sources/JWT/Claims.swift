@@ -42,7 +42,7 @@ struct Claims {
         let grace = issuer.signsCustomersIn ? Double(expiredSecondsMax) : 0
         let validity = try checkTimes(now: Double(now), profile: issuer.profile, grace)
         try checkAudience(issuer.audience)
-        guard let subject = try string(.sub) else { throw TokenError("The token lacks sub") }
+        guard let subject = try idOrNumber(.sub) else { throw TokenError("The token lacks sub") }
         let role = try role(issuer.profile)
         var (id, claim) = (subject, Name.sub)
         if issuer.profile != .standard, role == .driver, let driverID = try driverID() {
@@ -183,22 +183,32 @@ struct Claims {
         return values.count == 1 && !["null", "false", #""""#].contains(values[0])
     }
 
-    /// The custom claim `driver_id` of a Firebase user. Operators set it by hand, so a whole number is accepted as well
-    /// as a string.
-    private func driverID() throws(TokenError) -> String? {
-        switch members[.driverID] {
+    /// The custom claim `driver_id` of a Firebase user, which operators set by hand.
+    private func driverID() throws(TokenError) -> String? { try idOrNumber(.driverID) }
+
+    /// An id. Issuers write that of a row as a number, although RFC 7519 section 4.1.2 wants a string: a whole one counts as
+    /// its digits. Others have several spellings, which would be several people.
+    private func idOrNumber(_ name: Name) throws(TokenError) -> String? {
+        switch members[name] {
         case nil: return nil
         case .text(let text): return text
         case .number(let digits) where digits.utf8.allSatisfy((UInt8(ascii: "0")...UInt8(ascii: "9")).contains): return digits
-        default: throw TokenError("The token: expected driver_id to be a string or a whole number")
+        default: throw TokenError("The token: expected \(name.rawValue) to be a string or a whole number")
         }
     }
 
-    private func name() throws(TokenError) -> String? { members[.name] == .null ? nil : try string(.name) }
+    /// The name, which only people read: a number counts as its text.
+    private func name() throws(TokenError) -> String? {
+        switch members[.name] {
+        case .null: nil
+        case .number(let text): text
+        default: try string(.name)
+        }
+    }
 
     private func bookings() throws(TokenError) -> [String] {
         switch members[.bookings] {
-        case nil: return []
+        case nil, .null: return []
         case .texts(let references):
             guard let wrong = references.first(where: { !Identity.isReference($0) }) else { return references }
             throw TokenError(

@@ -63,7 +63,7 @@ struct JWKSDocument {
 
     private mutating func add(_ key: JSONMembers<KeyName>, _ algorithm: TokenAlgorithm) {
         guard Self.permits(key, algorithm), let publicKey = Self.publicKey(key, algorithm) else { return }
-        switch key[.kid] {
+        switch Self.member(key, .kid) {
         case nil: nameless.append(publicKey)
         case .text(let keyID): add(publicKey, keyID)
         default: break
@@ -99,12 +99,18 @@ struct JWKSDocument {
     /// Whether `use`, `key_ops` and `alg`, if present, permit verifying signatures of `algorithm`.
     private static func permits(_ key: JSONMembers<KeyName>, _ algorithm: TokenAlgorithm) -> Bool {
         let operations: Bool =
-            switch key[.operations] {
+            switch member(key, .operations) {
             case nil: true
             case .texts(let operations): operations.contains("verify")
             default: false
             }
-        return operations && [nil, .text("sig")].contains(key[.use]) && [nil, .text(algorithm.rawValue)].contains(key[.alg])
+        return operations && [nil, .text("sig")].contains(member(key, .use))
+            && [nil, .text(algorithm.rawValue)].contains(member(key, .alg))
+    }
+
+    /// A member; nil if it is null, too: some serialisers write absent ones so.
+    private static func member(_ key: JSONMembers<KeyName>, _ name: KeyName) -> JSONMembers<KeyName>.Value? {
+        key[name] == .null ? nil : key[name]
     }
 
     private static func publicKey(_ key: JSONMembers<KeyName>, _ algorithm: TokenAlgorithm) -> PublicKey? {

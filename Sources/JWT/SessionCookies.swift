@@ -11,7 +11,8 @@ package struct SessionCookies: Sendable {
         let admin: [String]
         let ops: [String]
 
-        /// - Parameter claim: the claim that names the user's role in the dashboard.
+        /// - Parameter claim: the claim that names the user's role in the dashboard, or a list of roles: its name, or those of
+        ///   objects and of a member in the innermost one, with dots between them, such as `user.role`.
         package init(claim: String, admin: [String], ops: [String]) {
             self.claim = claim
             self.admin = admin
@@ -89,7 +90,7 @@ extension SessionScheme {
 /// The claims in a session cookie, which has been decrypted.
 private struct SessionClaims {
     private enum Name: String, CaseIterable {
-        case sub, email, name, iat, exp
+        case sub, email, name, iat, exp, nbf
     }
 
     private let content: [UInt8]
@@ -110,7 +111,8 @@ private struct SessionClaims {
         guard Double(now) < expiry + TokenVerifier.clockSkewSeconds else {
             throw TokenError("The session is over: sign in again", kind: .expired)
         }
-        guard let id = text(.sub) ?? text(.email) else { throw TokenError("The session cookie lacks sub and email") }
+        try checkBegin(now: now)
+        guard let id = subject ?? text(.email) else { throw TokenError("The session cookie lacks sub and email") }
         guard let role = role(roles) else {
             throw TokenError("The session's user has no role: see auth.session.roles", kind: .withoutRole)
         }
@@ -121,17 +123,45 @@ private struct SessionClaims {
         return Identity(role: role, id: id, name: text(.name), tokenIssuedAt: seconds(.iat).map { Int64($0 * 1_000) })
     }
 
-    /// The role of the user. Nil if the claim is absent or given twice, or grants none.
+    /// `nbf` (RFC 7519 section 4.1.5).
+    private func checkBegin(now: Int64) throws(TokenError) {
+        guard members[.nbf] != nil else { return }
+        guard let begin = seconds(.nbf) else {
+            throw TokenError("The session cookie: expected nbf to be a number of seconds since 1970")
+        }
+        guard begin <= Double(now) + TokenVerifier.clockSkewSeconds else { throw TokenError("The session is not valid yet") }
+    }
+
+    /// The role of the user: of several, the one with most rights. Nil if the claim is absent or given twice, or grants none.
     private func role(_ roles: SessionCookies.Roles) -> Role? {
-        var values: [String?] = []
-        try? content.withUnsafeBytes { bytes in
-            try JSONReader.object(bytes) { name, value in
-                if name.equals(text: roles.claim) { values.append(value.string) }
+        let values = content.withUnsafeBytes { Self.texts(of: roles.claim[...], in: $0) }.map(Self.folded)
+        func grants(_ names: [String]) -> Bool { names.contains { values.contains(Self.folded($0)) } }
+        if grants(roles.admin) { return .admin }
+        return grants(roles.ops) ? .ops : nil
+    }
+
+    /// The text of a claim, or the texts of a list. A name with dots is that of a claim, as in `https://example.com/roles`,
+    /// or of an object and of a claim in it.
+    private static func texts(of claim: Substring, in object: UnsafeRawBufferPointer) -> [String] {
+        let dot = claim.utf8.firstIndex(of: UInt8(ascii: "."))
+        let outer = dot.map { String(claim[..<$0]) }
+        var (whole, objects): ([[String]], [[String]]) = ([], [])
+        try? JSONReader.object(object) { name, value in
+            if name.equals(text: String(claim)) { whole.append(texts(value)) }
+            if let dot, let outer, name.equals(text: outer), value.kind == .object {
+                objects.append(texts(of: claim[dot...].dropFirst(), in: value.raw))
             }
         }
-        guard values.count == 1, let value = values[0].map(Self.folded) else { return nil }
-        if roles.admin.contains(where: { Self.folded($0) == value }) { return .admin }
-        return roles.ops.contains { Self.folded($0) == value } ? .ops : nil
+        // Two values contradict each other: other readers of the cookie may use either.
+        let found = whole.isEmpty ? objects : whole
+        return found.count == 1 ? found[0] : []
+    }
+
+    private static func texts(_ value: JSONSlice) -> [String] {
+        guard value.kind == .array else { return value.string.map { [$0] } ?? [] }
+        var texts: [String] = []
+        try? JSONReader.array(value.raw) { element in if let text = element.string { texts.append(text) } }
+        return texts
     }
 
     /// The bytes with ASCII letters in lower case. Other letters are compared as they are: some equal an ASCII letter in
@@ -143,6 +173,14 @@ private struct SessionClaims {
     private func text(_ name: Name) -> String? {
         guard case .text(let text) = members[name], !text.isEmpty else { return nil }
         return text
+    }
+
+    /// The id of the user, which some dashboards write as a number, as tokens' issuers do.
+    private var subject: String? {
+        guard case .number(let digits) = members[.sub],
+            digits.utf8.allSatisfy((UInt8(ascii: "0")...UInt8(ascii: "9")).contains)
+        else { return text(.sub) }
+        return digits
     }
 
     private func seconds(_ name: Name) -> Double? {

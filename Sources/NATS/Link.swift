@@ -57,14 +57,16 @@ final class Link {
 
     /// Connects and serves until the queue is closed.
     func run() {
-        var failures = 0
+        var pause = AttemptPause()
         while queue.closeDeadline == nil {
+            var lived: Int64?
             if let session = connect() {
-                failures = 0
+                let start = Clock.monotonicMilliseconds()
                 serve(session)
+                lived = Clock.monotonicMilliseconds() - start
             }
-            failures += 1
-            pause(failures)
+            pause.ended(after: lived)
+            wait(pause.length())
         }
     }
 
@@ -85,11 +87,9 @@ final class Link {
         return nil
     }
 
-    /// Waits before the next attempt: 50 to 100 ms first, twice as long each time, 10 s at most. Commands are heeded
-    /// meanwhile.
-    private func pause(_ failures: Int) {
-        let longest = min(10_000, 100 << min(failures - 1, 10))
-        let end = Clock.monotonicMilliseconds() + Int64.random(in: Int64(longest / 2)...Int64(longest))
+    /// Waits before the next attempt. Commands are heeded meanwhile.
+    private func wait(_ milliseconds: Int64) {
+        let end = Clock.monotonicMilliseconds() + milliseconds
         while queue.closeDeadline == nil {
             let left = end - Clock.monotonicMilliseconds()
             guard left > 0 else { return }

@@ -13,13 +13,13 @@ package struct BasicDetails: Equatable, Sendable {
 
     /// - Throws: `.invalid` (400), naming the field.
     package init(name: SentField<String>, email: SentField<String>) throws(RuleError) {
-        guard let name = name.value, (2...100).contains(name.unicodeScalars.count), !name.utf8.allSatisfy({ $0 <= 0x20 }) else {
+        guard let name = name.value?.withoutSurroundingSpace, (2...100).contains(name.unicodeScalars.count) else {
             throw RuleError(.invalid, "Expected name to be a text of 2 to 100 characters")
         }
         guard name.isDisplayableName else {
             throw RuleError(.invalid, "Expected name to contain no control or format characters")
         }
-        guard let email = email.value, email.isEmailAddress else {
+        guard let email = email.value?.withoutSurroundingSpace, email.isEmailAddress else {
             throw RuleError(.invalid, "Expected email to be an e-mail address")
         }
         self.name = name

@@ -63,7 +63,10 @@ package struct LoginForm: Equatable, Sendable {
 package enum TypedCode {
     /// - Throws: `.invalid` (400) if it is not six digits, which costs no try.
     package static func read(_ field: SentField<String>) throws(RuleError) -> String {
-        guard let code = field.value, code.utf8.areDigits(6...6) else { throw RuleError(.invalid, "OTP must be 6 digits") }
+        // SMS and keyboards show and add spaces: `123 456`.
+        guard let code = field.value?.withoutSpaces, code.utf8.areDigits(6...6) else {
+            throw RuleError(.invalid, "OTP must be 6 digits")
+        }
         return code
     }
 }

@@ -201,6 +201,8 @@ package enum Timing {
     package static let busConnectMax = milliseconds(2_000)
     /// A bus server that takes no byte for so long is given up.
     package static let busStallMax = milliseconds(500)
+    /// A connection to the bus that has lived for so long works: it is connected again at once, and its loss is news.
+    package static let busSettled = milliseconds(2_000)
     /// How often a node asks the bus whether it answers.
     package static let busFlushInterval = milliseconds(1_000)
     /// After an outage of the bus, the other nodes may need so long to connect again: their attempts are at most ten

@@ -130,6 +130,7 @@ extension EventLoop {
 
     func tick() {
         delegate.ticked()
+        options.certificates?.renewTicketKeys()
         lookAtThrottled()
         deadlines.tick()
         guard !awaitsExpiry else { return }

@@ -43,25 +43,34 @@ package final class TLSCertificates: Sendable {
     }
 
     private let loaded: Lock<[Certificate]>
+    private let ticketKeys: Lock<TicketKeys>
+    private let now: @Sendable () -> UInt64
     /// The `SSL_CTX` of all connections. OpenSSL allows threads to share it. An integer because pointers are not
     /// Sendable.
     private let contextAddress: UInt
     /// The methods of all connections' BIOs, as an integer like the context.
     private let methodAddress: UInt
 
-    /// - Parameter files: at least one pair.
+    /// - Parameters:
+    ///   - files: at least one pair.
+    ///   - now: nanoseconds since an arbitrary moment, for the age of the keys of tickets.
     /// - Throws: ``StartError`` if a file is unusable, or a key does not belong to its certificate.
-    package init(_ files: [TLSFiles]) throws(StartError) {
+    package init(
+        _ files: [TLSFiles], now: @escaping @Sendable () -> UInt64 = Clock.monotonicNanoseconds
+    ) throws(StartError) {
         precondition(!files.isEmpty, "a TLS listener without a certificate")
         loaded = Lock(try Self.load(files))
-        // Encrypt the sessions that clients keep to resume them.
-        let ticketKeys = (0..<Int(CTLS_TICKET_KEY_BYTES)).map { _ in UInt8.random(in: 0...255) }
-        guard let context = ctls_new_context(ticketKeys), let method = ctls_new_socket_method() else {
+        ticketKeys = Lock(TicketKeys(at: now()))
+        self.now = now
+        guard let context = ctls_new_context(), let method = ctls_new_socket_method() else {
             throw StartError("create the TLS context: out of memory")
         }
         contextAddress = UInt(bitPattern: context)
         methodAddress = UInt(bitPattern: method)
-        SSL_CTX_set_cert_cb(context, Self.chooseCallback, Unmanaged.passUnretained(self).toOpaque())
+        let this = Unmanaged.passUnretained(self).toOpaque()
+        SSL_CTX_set_cert_cb(context, Self.chooseCallback, this)
+        SSL_CTX_set_ex_data(context, Self.ownIndex, this)
+        SSL_CTX_set_tlsext_ticket_key_evp_cb(context, Self.ticketCallback)
     }
 
     deinit {
@@ -107,6 +116,34 @@ package final class TLSCertificates: Sendable {
             return withExtendedLifetime(certificate) { ctls_use_certificate(ssl, certificate.pointer) }
         }
     }
+
+    /// The slot of a context that belongs to the program (`SSL_CTX_set_app_data`).
+    private static let ownIndex: Int32 = 0
+
+    /// Makes new keys of tickets if they are due. The loops call it once a second, so that a gateway without handshakes
+    /// keeps none for longer, either.
+    func renewTicketKeys() {
+        let now = now()
+        ticketKeys.withLock { $0.renew(at: now) }
+    }
+
+    /// OpenSSL's ticket callback: 0 goes on without the ticket, 1 with it, 2 replaces it by one of the current key, -1 ends the
+    /// handshake.
+    private static let ticketCallback:
+        @convention(c) (
+            OpaquePointer?, UnsafeMutablePointer<UInt8>?, UnsafeMutablePointer<UInt8>?, OpaquePointer?, OpaquePointer?, Int32
+        ) -> Int32 = { ssl, name, vector, cipher, mac, isSealed in
+            guard let ssl, let name, let context = SSL_get_SSL_CTX(ssl),
+                let this = SSL_CTX_get_ex_data(context, TLSCertificates.ownIndex)
+            else { return -1 }
+            return Unmanaged<TLSCertificates>.fromOpaque(this)._withUnsafeGuaranteedRef {
+                $0.renewTicketKeys()
+                let keys = $0.ticketKeys.withLock { $0 }
+                guard let key = isSealed == 1 ? keys.current : keys.key(named: name) else { return 0 }
+                let result = withExtendedLifetime(key) { ctls_use_ticket_key(key.bytes, name, vector, cipher, mac, isSealed) }
+                return result == 1 && isSealed == 0 && key !== keys.current ? 2 : result
+            }
+        }
 
     private func choose(for ssl: OpaquePointer) -> Certificate {
         let certificates = loaded.withLock { $0 }

@@ -14,21 +14,25 @@ package enum StoreAddress: Equatable, Sendable, CustomStringConvertible {
         }
     }
 
-    /// Whether the URI of a database is one that libpq can read.
-    package var isValid: Bool {
-        switch self {
-        case .file: true
-        case .postgres(let uri): PostgresURI(uri) != nil
+    /// Why libpq cannot read the URI of a database, and what to do; nil if it can. Shows no part of a password.
+    package var problem: String? {
+        guard case .postgres(let uri) = self, PostgresURI(uri) == nil else { return nil }
+        let unknown = PostgresURI.unknownParameters(uri)
+        guard !unknown.isEmpty else {
+            return "is no connection URI: encode special characters of the password, such as %2F for /"
         }
+        let hints = unknown.compactMap(PostgresURI.hint).map { "; \($0)" }.joined()
+        return "has parameters that libpq does not know, remove them: \(unknown.joined(separator: ", "))\(hints)"
     }
 
-    /// Connects to a database server, and checks that the database is empty or has a schema that this program knows. Does
-    /// nothing for a file, which only its gateway opens.
+    /// Connects to a database server, and checks that the database has what the store needs, and is empty or has a schema
+    /// that this program knows. Does nothing for a file, which only its gateway opens.
     /// - Returns: whether there was a server to connect to.
     package func check() throws(StoreError) -> Bool {
         guard case .postgres(let uri) = self else { return false }
         let connection = try Database.attempt(self) { () throws(DatabaseError) in try PostgresConnection(uri, .reading) }
-        try Migrations().checkBeforeWriting(Database(connection, self))
+        let isCurrent = try Migrations().isCurrent(Database(connection, self))
+        if !isCurrent { try Database.attempt(self) { () throws(DatabaseError) in try connection.checkMayCreate() } }
         return true
     }
 

@@ -14,6 +14,8 @@ package enum StoreError: Error, Equatable, Sendable, CustomStringConvertible {
     case foreign(StoreAddress)
     /// The store cannot be opened or created: a missing directory, a missing permission, a server that does not answer.
     case unreachable(StoreAddress, detail: String)
+    /// The database is not made as the store needs it. `detail` says what to do.
+    case unfit(StoreAddress, detail: String)
     /// The disk is full.
     case full(StoreAddress)
     /// The store contains push tokens that are encrypted with a key whose id, `key`, is not configured. `devices` is
@@ -33,6 +35,7 @@ package enum StoreError: Error, Equatable, Sendable, CustomStringConvertible {
             // Who has locked a file is another process that uses it; a server's locks have many reasons.
             case (.inUse, _), (.busy, .file): .inUse(address, by: nil)
             case (.unreachable, _), (.forbidden, _): .unreachable(address, detail: error.message)
+            case (.unfit, _): .unfit(address, detail: error.message)
             case (.full, _): .full(address)
             case (.busy, _), (.temporary, _), (.other, _): .failed(address, error)
             }
@@ -54,6 +57,7 @@ package enum StoreError: Error, Equatable, Sendable, CustomStringConvertible {
             "open \(address): a database of another program: \(Self.move(address))"
         case .unreachable(let address, let detail):
             "open \(address): \(detail). \(Self.check(address))"
+        case .unfit(let address, let detail): "open \(address): \(detail)"
         case .full(let address):
             "open \(address): the disk is full. Free some space, then try again."
         case .keyMissing(let address, let key, let devices):

@@ -17,18 +17,20 @@ struct ConfigurationOption: ParsableArguments {
     /// with status 78 (EX_CONFIG).
     func load() throws -> Settings { try Self.exitingOnErrors { () throws(ConfigurationErrors) in try read() } }
 
+    private func read() throws(ConfigurationErrors) -> Settings { try read { _, _ in [] }.settings }
+
     fileprivate func read(
-        refusing isUnsafe: (Settings) -> [ConfigurationError] = { _ in [] }
-    ) throws(ConfigurationErrors) -> Settings {
-        let settings = try Settings.load(file: file, environment: Environment.all)
-        let problems = settings.unusableKeys(file: file) + isUnsafe(settings)
+        refusing isUnsafe: (Settings, [SettingsFile]) -> [ConfigurationError]
+    ) throws(ConfigurationErrors) -> (settings: Settings, files: [SettingsFile]) {
+        let (settings, files) = try Settings.loadWithFiles(file: file, environment: Environment.all)
+        let problems = settings.unusableKeys(file: file) + isUnsafe(settings, files)
         guard problems.isEmpty else { throw ConfigurationErrors(problems) }
-        return settings
+        return (settings, files)
     }
 
-    fileprivate static func exitingOnErrors(
-        _ read: () throws(ConfigurationErrors) -> Settings
-    ) throws -> Settings {
+    fileprivate static func exitingOnErrors<Result>(
+        _ read: () throws(ConfigurationErrors) -> Result
+    ) throws -> Result {
         do throws(ConfigurationErrors) {
             return try read()
         } catch {
@@ -46,19 +48,22 @@ struct ServingOptions: ParsableArguments {
     var production = false
 
     /// Reads the settings as ``ConfigurationOption/load()``, and also exits if they are unsafe.
-    func load() throws -> Settings {
-        try ConfigurationOption.exitingOnErrors { () throws(ConfigurationErrors) in try read() }
+    /// - Returns: the settings, and what `--production` advises against.
+    func load() throws -> (settings: Settings, advice: [ConfigurationError]) {
+        try ConfigurationOption.exitingOnErrors { () throws(ConfigurationErrors) in try readAdvised() }
     }
 
     /// Reads the settings that the gateway serves with.
-    func read() throws(ConfigurationErrors) -> Settings {
+    func read() throws(ConfigurationErrors) -> Settings { try readAdvised().settings }
+
+    private func readAdvised() throws(ConfigurationErrors) -> (settings: Settings, advice: [ConfigurationError]) {
         let (now, file) = (Clock.unixMilliseconds(), configuration.file)
-        var settings = try configuration.read {
-            $0.safetyErrors(inProduction: production, file: file)
+        var (settings, files) = try configuration.read {
+            $0.safetyErrors(inProduction: production, file: file, files: $1)
                 + $0.legacyErrors(inProduction: production, at: now, file: file)
         }
         if production { settings.server.limitAddresses() }
-        return settings
+        return (settings, production ? settings.productionAdvice(file: file, files: files) : [])
     }
 }
 

@@ -15,7 +15,8 @@ struct Serve: ParsableCommand {
     var port: UInt16?
 
     func run() throws {
-        var settings = try options.load()
+        var (settings, advice) = try options.load()
+        let undumped = settings.server.coreDumps ? nil : CoreDumps.forbid(hidingMemory: options.production)
         if let port { settings.server.port = Int(port) }
         let logWriter = LogWriter(format: settings.log.format == .json ? .json : .text)
         defer { logWriter.stop() }
@@ -30,6 +31,8 @@ struct Serve: ParsableCommand {
             StandardError.print("fleetwire: cannot \(error)\(hint)")
             throw error.isConfiguration ? ExitCode(EX_CONFIG) : ExitCode.failure
         }
+        for each in advice { log.warning("production_advice", ["key": .text(each.key), "hint": .text(each.problem)]) }
+        if let undumped { log.warning("core_dumps_not_forbidden", ["reason": .text(undumped)]) }
         settings.server.host = service.host
         print("Fleetwire \(Fleetwire.version) listening on \(settings.server.urlHost):\(service.port)")
         fflush(nil)  // If standard output is a pipe, it is buffered.

@@ -15,6 +15,16 @@ import Testing
             ])
     }
 
+    @Test func whiteSpaceAroundTextsGoes() throws {
+        var form = AccountFixture.form
+        form.name = .value(" \u{A0}Dana\u{2003}Driver\n")
+        form.email = .value("\u{A0}dana@example.com ")
+        form.profileImage = .value("\t https://img.example/a.jpg\u{3000}")
+        let registration = try AccountFixture.read(form)
+        #expect(registration.name == "Dana\u{2003}Driver" && registration.email == "dana@example.com")
+        #expect(registration.profileImage == "https://img.example/a.jpg")
+    }
+
     /// The field, what is sent, and the error's text. Nil: it is right.
     private static let faults: [(String, Path, [SentField<String>], String?)] = [
         ("name", \.name, [.absent, .null, .value(""), .value(" \u{A0}\n")], "Name is required"),

@@ -172,6 +172,13 @@ import Testing
         #expect(wrong(proof(type: "OTP", otp: otp)) == ["proofOfDelivery.otp: OTP must be 4 digits"])
     }
 
+    @Test func spacesOfWhatIsTypedOrPastedGo() throws {
+        #expect(try DeliveryReport(proof(type: "OTP", otp: .value(" 00 42\u{A0}"))).otp == "0042")
+        let photo = try DeliveryReport(proof(type: "PHOTO", photo: .value("\u{3000}https://a/p.png \n")))
+        #expect(photo == DeliveryReport(.delivered(.photo(url: "https://a/p.png"))))
+        #expect(wrong(proof(type: "PHOTO", photo: .value(" \u{A0}"))) == ["proofOfDelivery.photoUrl: Photo URL is required"])
+    }
+
     @Test(arguments: [
         "x", "ftp://a/b", "http://", "https:///a", "https://user@a/", "https://u:p@a/", "https://a b", "https://a/\u{1}",
         "https://é.com", "javascript:alert(1)", "https://:80", "http://?a", "https://a/" + String(repeating: "a", count: 2_039),

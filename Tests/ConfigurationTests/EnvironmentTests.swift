@@ -33,7 +33,8 @@ import Testing
             "FLEETWIRE_CLUSTER_TOKEN": "t",
             "FLEETWIRE_CLUSTER_CREDENTIALS_FILE": "/c.creds",
             "FLEETWIRE_CLUSTER_CA_FILE": "/c.pem",
-            "FLEETWIRE_CLUSTER_HEARTBEAT_SECONDS": "5",
+            "FLEETWIRE_CLUSTER_HEARTBEAT_SECONDS": "5", "FLEETWIRE_CLUSTER_ALLOW_PLAIN": "true",
+            "FLEETWIRE_SERVER_CORE_DUMPS": "true",
             "FLEETWIRE_CLUSTER_ON_PARTITION": "serve",
             "FLEETWIRE_DELIVERY_CONFIRM_SECONDS": "7", "FLEETWIRE_DELIVERY_BACKLOG_HOURS": "8",
             "FLEETWIRE_DELIVERY_BACKLOG_LIMIT": "9", "FLEETWIRE_STORE_RETENTION_DAYS": "1",
@@ -78,6 +79,8 @@ import Testing
         expected.server.host = "0.0.0.0"
         expected.server.port = 0
         expected.server.loops = 3
+        expected.server.coreDumps = true
+        expected.cluster.allowPlain = true
         expected.server.drainSeconds = 300
         expected.server.activitySeconds = 30
         expected.accounts.isEnabled = true

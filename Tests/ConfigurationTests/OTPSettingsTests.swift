@@ -75,7 +75,7 @@ import Testing
         #expect(try refusals("{enabled: true}") == ["otp.sms.secret", "otp.countries", "otp.sms.url"])
         let countries = "countries: ['+44']"
         #expect(try refusals("{enabled: true, \(countries), sms: {url: 'https://s', secret: short}}") == ["otp.sms.secret"])
-        let whole = "sms: {url: 'https://s', secret: \(Self.secret)}"
+        let whole = "sms: {url: 'https://s', secret: \(SafetyTests.secret(5))}"
         #expect(try refusals("{enabled: true, \(whole)}") == ["otp.countries"])
         #expect(try refusals("{enabled: true, \(countries), \(whole)}") == [])
     }

@@ -5,17 +5,26 @@ import Testing
 @Suite struct SafetyTests {
     /// A configuration that production accepts, in YAML.
     static let safe = [
-        "server": "{host: 0.0.0.0, behind_proxy: true}",
-        "apps": "[{id: a, key: key1, secret: \(secret)}, {id: b, key: k, secrets: [\(secret), \(secret)]}]",
-        "auth": "{jwt: {secret: \(secret)}, firebase: {project_id: p, require_claim: driver_id}}",
-        "store": "{encryption_keys: [{id: k, key: AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8=}]}",
+        "server": "{host: 0.0.0.0, behind_proxy: true, trusted_proxies: [10.0.0.1]}",
+        "apps": "[{id: a, key: key1, secret: \(secret)}, {id: b, key: k, secrets: [\(secret(1)), \(secret(2))]}]",
+        "auth": "{jwt: {secret: \(secret(3))}, firebase: {project_id: p, require_claim: driver_id}}",
+        "store": "{encryption_keys: [{id: k, key: \(key)}]}",
     ]
     static let secret = "0123456789abcdef0123456789abcdef"
+    static let key = "AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8="
+
+    /// Others than ``secret``, as good.
+    static func secret(_ number: Int) -> String { "\(number)" + secret.dropFirst() }
 
     /// What is refused if one section of the safe configuration, or several, is replaced.
     private func refusals(_ changes: [String: String], inProduction: Bool = true) throws -> [String] {
+        try Self.settings(changes).safetyErrors(inProduction: inProduction, file: "c.yaml").map(\.description)
+    }
+
+    /// The safe configuration with other sections.
+    static func settings(_ changes: [String: String]) throws -> Settings {
         let sections = Self.safe.merging(changes) { $1 }.map { "\($0): \($1)\n" }.sorted()
-        return try read(sections.joined()).get().safetyErrors(inProduction: inProduction, file: "c.yaml").map(\.description)
+        return try read(sections.joined()).get()
     }
 
     @Test func acceptsASafeConfiguration() throws {
@@ -28,12 +37,12 @@ import Testing
         arguments: [
             ("server", "{host: 0.0.0.0}", "server.tls"), ("server", "{host: '::'}", "server.tls"),
             ("server", "{host: gateway.example}", "server.tls"), ("server", "{host: 127.0.0.1.example}", "server.tls"),
-            ("server", "{host: 0.0.0.0, proxy_protocol: true}", "server.tls"),
+            ("server", "{host: 0.0.0.0, proxy_protocol: true, trusted_proxies: [10.0.0.1]}", "server.tls"),
             ("apps", "[{id: a, key: k, secret: secret1}]", "apps[0].secret"),
             ("apps", "[{id: a, key: k, secret: 0123456789abcdef0123456789abcde}]", "apps[0].secret"),
-            ("apps", "[{id: a, key: k, secrets: [\(secret), old]}]", "apps[0].secrets[1]"),
+            ("apps", "[{id: a, key: k, secrets: [\(secret(1)), old]}]", "apps[0].secrets[1]"),
             ("auth", "{jwt: {secret: development-secret-change-me-0123456789}}", "auth.jwt.secret"),
-            ("auth", "{jwt: [{secret: \(secret), issuer: i}, {secret: short, issuer: j}]}", "auth.jwt[1].secret"),
+            ("auth", "{jwt: [{secret: \(secret(3)), issuer: i}, {secret: short, issuer: j}]}", "auth.jwt[1].secret"),
             ("auth", "{firebase: {project_id: p}}", "auth.firebase.require_claim"),
             ("channels", "[{pattern: a, access: admin}, {pattern: '*', access: open}]", "channels[1].access"),
             ("channels", "[]", "channels"), ("store", "{}", "store.encryption_keys"),
@@ -88,7 +97,7 @@ import Testing
     /// With accounts, drivers need an approval instead of a claim; the other roles need no account.
     @Test(arguments: [("driver", 0), ("customer", 1), ("admin", 1)])
     func accountsReplaceTheClaimOfDriversOnly(role: String, count: Int) throws {
-        let auth = "{jwt: {secret: \(Self.secret)}, firebase: {project_id: p, role: \(role)}}"
+        let auth = "{jwt: {secret: \(Self.secret(3))}, firebase: {project_id: p, role: \(role)}}"
         let found = try refusals(["auth": auth, "accounts": "{enabled: true}"])
         #expect(found.filter { $0.hasPrefix("c.yaml: auth.firebase.require_claim: ") }.count == count && found.count == count)
     }

@@ -425,6 +425,7 @@ def test_the_configuration_of_the_page_starts_nodes(database, nats, tmp_path):
     secrets.mkdir()
     for name, text in [("store_url", database.url), ("store_key", KEYS[0]["key"]), ("nats_password", "secret")]:
         (secrets / name).write_text(text)
+    (tmp_path / "ca.pem").write_text("")  # the test's server has no TLS
     text = re.sub(r"nats: \[.*\]", f'nats: ["{nats.url}"]', block.text)
     config = tmp_path / "fleetwire.yaml"
     config.write_text(text + "apps: [{id: '1001', key: key1, secret: secret1}]\n")

@@ -1,6 +1,7 @@
 """What the clients of a cluster see while its bus is away, for all nodes or for one."""
 
 import json
+import time
 
 import pytest
 
@@ -11,7 +12,7 @@ from harness.cluster_faults import joined, pause, presence_of
 from harness.cluster_fixtures import cluster, database, load, nats, postgres  # noqa: F401
 from harness.cluster_messages import text
 from harness.fleet import Fleet, unique_id, wait_until
-from harness.gateway import expect_invalid_config, run, write_config
+from harness.gateway import check_log, expect_invalid_config, run, write_config
 from harness.nats import Nats, NatsProxy
 from harness.postgres import PASSWORD
 
@@ -242,6 +243,25 @@ def test_passwords_of_the_bus_are_in_no_output(tmp_path, start_gateway, database
         assert rejected.returncode == 78 and "cluster.nats" in rejected.stderr, rejected
         for text in (node.log(), checked.stdout, checked.stderr, rejected.stdout, rejected.stderr):
             assert PASSWORD not in text
+
+
+def test_a_user_without_rights_is_not_tried_again_and_again(tmp_path, start_gateway, database):
+    """The server admits the user, and ends each connection at the first subject."""
+    (tmp_path / "nats.conf").write_text(
+        'authorization { users: [{user: a, password: b, permissions: {publish: "x", subscribe: "x"}}] }\n'
+        'debug: true\n')
+    with Nats("--config", str(tmp_path / "nats.conf")) as server:
+        section = {"nats": [server.url], "user": "a", "password": "b"}
+        begin = time.monotonic()
+        node = start_gateway(sections={"store": {"url": database.url, "encryption_keys": KEYS}, "cluster": section})
+        log = server.directory / "server.log"
+        wait_until(lambda: log.read_text().count("Client connection created") >= 6, "the node has tried six times")
+        # Between the first and the sixth attempt are at least half of 100, 200, 400, 800 and 1,600 ms.
+        assert time.monotonic() - begin > 1
+        reasons = [entry["reason"] for entry in check_log(node.log()) if entry["event"] == "nats_unavailable"]
+        assert reasons and len(reasons) == len(set(reasons)), "one line for each reason"
+        assert any("permissions violation" in reason.lower() for reason in reasons), reasons
+        assert events(node).count("nats_connected") == 1
 
 
 @pytest.mark.parametrize("cluster_section, store, words", [

@@ -233,8 +233,8 @@ def test_while_it_is_off_every_path_is_404(start_gateway, closing):
 def test_production_needs_an_adapter_and_countries(config):
     safe = {"apps": [FIRST.entry(secret="0123456789abcdef0123456789abcdef")],
             "store": {"encryption_keys": [{"id": "k", "key": "AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8="}]},
-            "auth": {"jwt": JWT}}
-    adapter = {"url": "https://sms.example", "secret": "s" * 32}
+            "auth": {"jwt": {"algorithm": "HS256", "secret": "fedcba9876543210fedcba9876543210"}}}
+    adapter = {"url": "https://sms.example", "secret": "0123456789abcdefghijklmnopqrstuv"}
     for otp, keys in [({}, ["otp.countries", "otp.sms.url", "otp.sms.secret"]),
                       ({"sms": {"url": "https://sms.example", "secret": "short"}, "countries": ["+44"]}, ["otp.sms.secret"]),
                       ({"sms": adapter, "countries": []}, ["otp.countries"]),

@@ -10,10 +10,11 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 
 from harness.api import Api
+from harness.apps import FIRST
 from harness.client import Client
 from harness.documents import ROOT, Page
 from harness.fleet import SECTIONS, Fleet, expect_no_events, unique_id, wait_until
-from harness.gateway import BINARY, check_log, environment, expect_invalid_config, run, write_config
+from harness.gateway import BINARY, SERVER, check_log, environment, expect_invalid_config, run, write_config
 from harness.postgres import PASSWORD, Postgres, PostgresProxy
 
 KEYS = [{"id": "e2e", "key": "ZTJlLWtleS1lMmUta2V5LWUyZS1rZXktZTJlLWtleS0="}]
@@ -141,6 +142,51 @@ def test_check_config_connects(tmp_path, start_gateway, postgres, proxy):
     done = run("check-config", "--connect", "--config", gateway.config)
     assert done.returncode == 1 and "store.url" in done.stderr and done.stdout == "", done
     assert run("check-config", "--config", gateway.config).returncode == 0
+
+
+def refused(tmp_path, url: str, *words: str) -> None:
+    """Checks that the start and `check-config --connect` refuse a database, and say why."""
+    config = write_config(tmp_path / "c.yaml", server=SERVER, apps=[FIRST.entry()], store={"url": url, "encryption_keys": KEYS})
+    for command in (["serve"], ["check-config", "--connect"]):
+        done = run(*command, "--config", config)
+        assert done.returncode == 1 and "in use" not in done.stderr and "Check store.url" not in done.stderr, done
+        assert all(word in done.stderr for word in words), (words, done)
+    assert run("check-config", "--config", config).returncode == 0
+
+
+@pytest.mark.parametrize("encoding", ["SQL_ASCII", "LATIN1"])
+def test_a_database_that_cannot_store_all_texts_is_refused(tmp_path, postgres, encoding):
+    postgres.query(f"CREATE DATABASE other ENCODING '{encoding}' LOCALE 'C' TEMPLATE template0")
+    refused(tmp_path, postgres.url.replace("/test?", "/other?"), f"has the encoding {encoding}", "--encoding UTF8")
+
+
+def test_a_database_without_its_schema_is_refused(tmp_path, postgres):
+    refused(tmp_path, f"{postgres.url}&options=-csearch_path%3Dgone", "no schema of the search_path exists", "gone")
+
+
+def test_a_user_who_may_not_create_tables_is_refused(tmp_path, postgres, start_gateway):
+    """As long as some are missing: later the right may be taken away."""
+    postgres.query("CREATE ROLE reader LOGIN")
+    postgres.query("REVOKE CREATE ON SCHEMA public FROM PUBLIC")
+    url = postgres.url.replace("postgres@", "reader@")
+    refused(tmp_path, url, "the user reader may not create tables in the schema public", "GRANT CREATE")
+    postgres.query("GRANT CREATE ON SCHEMA public TO reader")
+    gateway = start_gateway("reader", **stored_at(url))
+    gateway.stop()
+    postgres.query("REVOKE CREATE ON SCHEMA public FROM reader")
+    done = run("check-config", "--connect", "--config", gateway.config)
+    assert done.returncode == 0, done
+    start_gateway("reader", **stored_at(url))
+
+
+@pytest.mark.parametrize("parameters, words", [
+    ("pgbouncer=true&sslmode=disable", ["libpq does not know", "remove them: pgbouncer", "pool_mode = session"]),
+    ("connection_limit=5&schema=x", ["connection_limit, schema", "store.pool", "search_path"])])
+def test_parameters_of_other_libraries_are_named(tmp_path, parameters, words):
+    config = write_config(tmp_path / "c.yaml", store={"url": f"postgresql://u:{PASSWORD}@h/f?{parameters}",
+                                                      "encryption_keys": KEYS})
+    expect_invalid_config("check-config", config, "store.url", *words)
+    assert PASSWORD not in run("check-config", "--config", config).stderr
 
 
 @pytest.mark.parametrize("fault", ["restart", "kill", "connections"])

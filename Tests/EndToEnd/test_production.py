@@ -40,7 +40,8 @@ def test_production_names_all_unsafe_keys_at_once(config, command):
 
 
 def test_production_accepts_a_safe_configuration(config):
-    for sections in (SAFE, SAFE | {"server": SERVER | {"host": "0.0.0.0", "behind_proxy": True}}):
+    for sections in (SAFE, SAFE | {"server": SERVER | {"host": "0.0.0.0", "behind_proxy": True,
+                                                                "trusted_proxies": ["10.0.0.1"]}}):
         result = run("check-config", "--production", "--config", config(**sections))
         assert result.returncode == 0, result
 

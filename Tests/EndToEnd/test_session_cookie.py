@@ -85,7 +85,9 @@ def test_chunks_are_joined_in_order(fleet, order):
 
 @pytest.mark.parametrize("claims, status", [
     ({"role": "support"}, 403), ({"role": "USER"}, 403), ({"role": "DRIVER"}, 403), ({"role": None}, 403),
-    ({"role": ["ADMIN"]}, 403), ({"sub": None}, 200), ({"sub": "", "email": None}, 401),
+    ({"role": ["USER", "admin"]}, 200), ({"role": ["USER"]}, 403), ({"role": {"name": "ADMIN"}}, 403),
+    ({"nbf": int(time.time()) + 3_600}, 401), ({"nbf": int(time.time()) - 10}, 200), ({"nbf": "now"}, 401),
+    ({"sub": 7}, 200), ({"sub": None}, 200), ({"sub": "", "email": None}, 401),
     ({"exp": None}, 401), ({"exp": "soon"}, 401), ({"sub": "x" * 1_000}, 401),
 ])
 def test_claims(fleet, order, claims, status):

@@ -3,12 +3,15 @@
 import json
 import socket
 import ssl
+import subprocess
 
 import pytest
 
+from harness import certificates
 from harness.api import Api
 from harness.apps import SECOND, TIMEOUT
 from harness.client import Client
+from harness.gateway import Gateway
 from harness.metrics import scrape, wait_for_metric
 from harness.raw_client import RawClient
 from harness.wire import TEXT, Wire, frame
@@ -206,3 +209,57 @@ def test_tls_1_1_is_rejected(secure):
                                   TIMEOUT) as plain, pytest.raises(
         (ssl.SSLError, ConnectionResetError)):
         old.wrap_socket(plain)
+
+
+# Ciphers
+
+
+@pytest.fixture(scope="module")
+def with_rsa(tmp_path_factory):
+    """A gateway with an RSA certificate, with which clients could also agree on ciphers without forward secrecy."""
+    folder = tmp_path_factory.mktemp("rsa")
+    gateway = Gateway(folder, server={"tls": certificates.make(folder / "tls", algorithm=certificates.RSA)})
+    yield gateway
+    gateway.stop()
+
+
+def agreed(gateway, ciphers: str, version=ssl.TLSVersion.TLSv1_2) -> str | None:
+    """Returns the cipher that the gateway chooses for a client that offers these, in their order; None if it chooses none."""
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+    context.check_hostname, context.verify_mode = False, ssl.CERT_NONE
+    context.minimum_version = context.maximum_version = version
+    context.set_ciphers(f"{ciphers}:@SECLEVEL=0")
+    with socket.create_connection(gateway.address, TIMEOUT) as plain:
+        try:
+            with context.wrap_socket(plain) as connection:
+                return connection.cipher()[0]
+        except ssl.SSLError as error:
+            assert "HANDSHAKE_FAILURE" in str(error).upper(), error
+            return None
+
+
+@pytest.mark.parametrize("cipher", [
+    "AES128-SHA", "AES256-SHA", "AES128-SHA256", "AES256-GCM-SHA384", "ECDHE-RSA-AES128-SHA", "ECDHE-RSA-AES256-SHA384",
+    "DHE-RSA-AES256-GCM-SHA384", "AES128-CCM"])
+def test_tls_1_2_without_forward_secrecy_or_with_cbc_is_rejected(with_rsa, cipher):
+    assert agreed(with_rsa, cipher) is None
+
+
+@pytest.mark.parametrize("offered, chosen", [
+    ("AES128-SHA:ECDHE-RSA-AES128-GCM-SHA256:ECDHE-RSA-AES256-GCM-SHA384", "ECDHE-RSA-AES256-GCM-SHA384"),
+    ("ECDHE-RSA-AES128-GCM-SHA256:ECDHE-RSA-CHACHA20-POLY1305", "ECDHE-RSA-AES128-GCM-SHA256"),
+    ("ECDHE-RSA-CHACHA20-POLY1305:ECDHE-RSA-AES256-GCM-SHA384", "ECDHE-RSA-CHACHA20-POLY1305")])
+def test_the_gateways_order_of_ciphers_counts_unless_the_client_prefers_chacha(with_rsa, offered, chosen):
+    assert agreed(with_rsa, offered) == chosen
+
+
+def test_openssls_own_client_agrees(with_rsa):
+    """With OpenSSL's program, as a scan uses it."""
+    def client(*options: str) -> subprocess.CompletedProcess:
+        return subprocess.run(["openssl", "s_client", "-connect", "%s:%d" % with_rsa.address, *options], input="",
+                              capture_output=True, text=True, timeout=TIMEOUT)
+
+    assert "Cipher is (NONE)" in client("-tls1_2", "-cipher", "kRSA:@SECLEVEL=0").stdout
+    modern = client("-tls1_2", "-cipher", "ALL").stdout
+    assert "Cipher is ECDHE-RSA-AES256-GCM-SHA384" in modern and "Server Temp Key: " in modern
+    assert "TLSv1.3" in client().stdout

@@ -1,4 +1,5 @@
 import FleetRules
+import Primitives
 import Testing
 
 @Suite struct DeviceTokenTests {
@@ -37,6 +38,18 @@ import Testing
         for text in ["", String(repeating: "x", count: 4_097), "a b", "a\tb", "a🚚", "a\n", "a\u{0}", "é", "a\u{7F}"] {
             #expect(isRejected { () throws(RuleError) in try DeviceToken.fcm(text) })
         }
+    }
+
+    @Test func refusesWordsForNoToken() throws {
+        for text in ["null", "(null)", "undefined", "None", "NULL", "nil", "NaN", "Optional(nil)"] {
+            #expect(
+                throws: RuleError(
+                    .invalid, "an FCM token is 1 to 4096 printable ASCII characters; found \(text), which is no token")
+            ) {
+                try DeviceToken.fcm(text)
+            }
+        }
+        for text in ["null:APA91b", "nulls", "None-", "undefined1", "(null"] { #expect(try DeviceToken.fcm(text).text == text) }
     }
 
     @Test func maskingShowsOnlyTheEnds() throws {

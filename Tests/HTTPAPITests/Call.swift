@@ -125,7 +125,7 @@ extension FleetRouter {
         let authenticator = Authenticator(verifier: verifier, cookies: ["session"], origins: apps[0].origins)
         return FleetRouter(
             app: apps[0], authenticator: authenticator, metricsToken: metricsToken, isCatalogued: { $0 == "DRIVER_APPROVED" },
-            isTimeZone: { ["Europe/London", "Etc/GMT+1", "UTC", "../UTC"].contains($0) },
+            isTimeZone: { ["Europe/London", "Etc/GMT+1", "UTC", "../UTC", "GMT+05:30"].contains($0) },
             accounts: accounts, codeCountries: codeCountries, permits: permits)
     }
 }

@@ -18,6 +18,12 @@ import Testing
         #expect(FleetCall(.put, Self.path, body).action == .driverCard(driverID: "42", changes))
     }
 
+    @Test func whiteSpaceAroundTheNameGoes() {
+        var changes = DriverCardChanges()
+        changes.name = .set("Dän Öz")
+        #expect(FleetCall(.put, Self.path, #"{"name":"\u00a0 Dän Öz\t"}"#).action == .driverCard(driverID: "42", changes))
+    }
+
     @Test func nullClearsAndAbsentMembersKeep() {
         var changes = DriverCardChanges()
         changes.vehicleColor = .clear

@@ -43,6 +43,8 @@ import Testing
         let registrations: [(String, DeviceToken)] = [
             (#""platform":"ios""#, Self.apns()), (#""platform":"ios","environment":null"#, Self.apns()),
             (#""platform":"ios","environment":"production""#, Self.apns(.production)),
+            (#""platform":"iOS","environment":"Sandbox""#, Self.apns(.sandbox)), (#""platform":"IOS""#, Self.apns()),
+            (#""platform":"Android""#, Self.fcm(Self.apnsToken, .android)),
             (#""platform":"ios","environment":"sandbox""#, Self.apns(.sandbox)),
             (#""platform":"android""#, Self.fcm(Self.apnsToken, .android)),
             (#""platform":"android","environment":"sandbox""#, Self.fcm(Self.apnsToken, .android)),
@@ -157,8 +159,12 @@ import Testing
         (#""deviceToken":1,"platform":"ios""#, "\"deviceToken\" to be a string"),
         (#""deviceToken":"t""#, "\"platform\": ios or android is required"),
         (#""deviceToken":"t","platform":null"#, "\"platform\": ios or android is required"),
-        (#""deviceToken":"t","platform":"iOS""#, "\"platform\" to be ios or android; found iOS"),
-        (#""deviceToken":"t","platform":"IOS""#, "\"platform\" to be ios or android; found IOS"),
+        (#""deviceToken":"t","platform":"ios ""#, "\"platform\" to be ios or android; found ios "),
+        (#""deviceToken":"t","platform":"\u0131OS""#, "\"platform\" to be ios or android; found \u{131}OS"),
+        (
+            #""deviceToken":"null","platform":"android""#,
+            "\"deviceToken\": an FCM token is 1 to 4096 printable ASCII characters; found null, which is no token"
+        ),
         (#""deviceToken":"t","platform":"windows""#, "\"platform\" to be ios or android; found windows"),
         (#""deviceToken":"t","platform":1"#, "\"platform\" to be a string"),
         (#""deviceToken":"t","platform":"""#, "\"platform\" to be ios or android; found "),

@@ -89,6 +89,10 @@ import Testing
         #expect(Self.call(body).refusal == "400 Expected \(refusal)")
     }
 
+    @Test func aFixedOffsetReachesTheLookUp() {
+        #expect(Self.changes(#"{"quietHours":{"timeZone":"GMT+05:30"}}"#)?.timeZone == "GMT+05:30")
+    }
+
     /// The look-up of time zones in these tests accepts `../UTC`. The request is rejected because the router first
     /// checks which characters the name contains.
     @Test(arguments: [

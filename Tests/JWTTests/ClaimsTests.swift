@@ -37,8 +37,9 @@ import Testing
     /// For each claim, the elements of ``values`` with which a token is valid if neither issuer nor audience is
     /// configured. `exp` has none, because the time 1 is in the past.
     static let accepted: [(name: String, values: [String])] = [
-        ("sub", [#""NaN""#]), ("role", []), ("exp", []), ("nbf", ["1", "1.5"]), ("iat", ["1", "1.5"]),
-        ("iss", [#""""#, #""NaN""#]), ("aud", ["[]", #"["x"]"#, #""""#, #""NaN""#]), ("name", ["null", #""""#, #""NaN""#]),
+        ("sub", [#""NaN""#, "1"]), ("role", []), ("exp", []), ("nbf", ["1", "1.5"]), ("iat", ["1", "1.5"]),
+        ("iss", [#""""#, #""NaN""#]), ("aud", ["[]", #"["x"]"#, #""""#, #""NaN""#]),
+        ("name", ["null", #""""#, #""NaN""#, "1", "1.5"]),
     ]
 
     @Test(arguments: accepted) func acceptsOnlyClaimsOfTheirTypes(name: String, accepted: [String]) throws {
@@ -52,7 +53,31 @@ import Testing
     @Test(arguments: values + [#"["a b"]"#, #"["B-1",1]"#, #"["B-1",null]"#, #"[""]"#, #"["é"]"#])
     func rejectsInvalidBookings(json: String) throws {
         let refusal = try Self.refusal(("role", #""customer""#), ("bookings", json))
-        if [#"["x"]"#, "[]"].contains(json) { #expect(refusal == nil) } else { #expect(refusal?.contains("bookings") == true) }
+        if [#"["x"]"#, "[]", "null"].contains(json) {
+            #expect(refusal == nil)
+        } else {
+            #expect(refusal?.contains("bookings") == true)
+        }
+    }
+
+    /// Issuers write the number of a row.
+    @Test func aNumberIsItsText() throws {
+        #expect(try Self.identity(("sub", "42"), ("name", "5")) == Identity(role: .driver, id: "42", name: "5"))
+        #expect(try Self.identity(("sub", "0042"), ("name", "-1.50e3"))?.id == nil, "no JSON")
+        let most = "340282366920938463463374607431768211456"
+        #expect(try Self.identity(("sub", most), ("name", "-1.50e3")) == Identity(role: .driver, id: most, name: "-1.50e3"))
+        for number in ["42.0", "4.2e1", "-42", "1E2"] {
+            #expect(try Self.refusal(("sub", number)) == "The token: expected sub to be a string or a whole number")
+        }
+        #expect(
+            try Self.identity(("role", #""customer""#), ("bookings", "null")) == Identity(role: .customer, id: "42"))
+    }
+
+    @Test func timesMayHaveAFraction() throws {
+        let now = TestTokens.now
+        for digits in ["\(now + 600).5", "\(Double(now + 600))", "1.9e9"] { #expect(try Self.refusal(("exp", digits)) == nil) }
+        for name in ["iat", "nbf"] { #expect(try Self.refusal((name, "\(now).25")) == nil) }
+        #expect(try Self.refusal(("nbf", "\(now + 60).5")) != nil)
     }
 
     @Test func rejectsInvalidIDs() throws {

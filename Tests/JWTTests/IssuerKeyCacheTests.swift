@@ -51,7 +51,8 @@ import Threads
     }
 
     @Test(arguments: [
-        KeyDocuments.rsa("x", ",\"use\":\"enc\""), KeyDocuments.rsa("x", ",\"use\":1"), KeyDocuments.rsa("x", ",\"use\":null"),
+        KeyDocuments.rsa("x", ",\"use\":\"enc\""), KeyDocuments.rsa("x", ",\"use\":1"),
+        KeyDocuments.rsa("x", ",\"use\":\"null\""),
         KeyDocuments.rsa("x", ",\"alg\":\"RS512\""), KeyDocuments.rsa("x", ",\"alg\":\"PS256\""),
         KeyDocuments.rsa("x", ",\"alg\":\"HS256\""), KeyDocuments.rsa("x", ",\"key_ops\":[\"sign\"]"),
         KeyDocuments.rsa("x", ",\"key_ops\":\"verify\""), KeyDocuments.rsa("x", ",\"n\":\"AQAB\""),
@@ -72,6 +73,19 @@ import Threads
         }
         try cache.store(KeyDocuments.set(key, KeyDocuments.rsa("a"), key), for: 0)
         #expect(Self.has(cache, 0, "a") && !Self.has(cache, 0, "x"))
+    }
+
+    /// Some issuers' serialisers write members that they do not use so.
+    @Test func aNullMemberIsAbsent() throws {
+        let nulls = #","use":null,"alg":null,"key_ops":null,"x5c":null,"x5t":null"#
+        let cache = IssuerKeyCache(issuers: Self.issuers)
+        try cache.store(KeyDocuments.set(KeyDocuments.rsa("a", nulls)), for: 0)
+        #expect(Self.has(cache, 0, "a"))
+        try cache.store(KeyDocuments.set(KeyDocuments.rsa(nil, nulls + #","kid":null"#)), for: 0)
+        #expect(Self.has(cache, 0, nil) && !Self.has(cache, 0, "a") && !Self.has(cache, 0, "null"))
+        for key in [#"{"kty":null,"kid":"x","n":"AQAB","e":"AQAB"}"#, KeyDocuments.rsa("x", exponent: #"","e":null,"":""#)] {
+            #expect(throws: TokenIssuerError.self) { try cache.store(KeyDocuments.set(key), for: 0) }
+        }
     }
 
     @Test(arguments: [

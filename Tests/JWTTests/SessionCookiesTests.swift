@@ -1,4 +1,5 @@
 import Access
+import Crypto
 import Testing
 
 @testable import JWT
@@ -103,5 +104,68 @@ import Testing
             }
         }
         #expect(Self.verify(Self.v4, by: Self.cookies(.v4, admin: ["ada"], claim: "name")) == .identity(Self.identity))
+    }
+
+    // MARK: Claims
+
+    /// A cookie of NextAuth.js 4 with this content.
+    private static func cookie(_ content: String) throws -> String {
+        let key = HKDF.key(
+            secret: Array(secret.utf8), salt: [], info: Array("NextAuth.js Generated Encryption Key".utf8), count: 32)
+        let header = Base64URL.text(Array(#"{"alg":"dir","enc":"A256GCM"}"#.utf8))
+        let sealed = try #require(AESGCMKey(key)).seal(Array(content.utf8), authenticating: Array(header.utf8))
+        let parts = [sealed[..<12], sealed[12..<(sealed.count - 16)], sealed[(sealed.count - 16)...]]
+        return "\(header)..\(parts.map { Base64URL.text(Array($0)) }.joined(separator: "."))"
+    }
+
+    private static func result(_ members: String, by cookies: SessionCookies = cookies(.v4)) throws -> VerificationResult {
+        verify(try cookie(#"{"exp":\#(now + 60),"sub":"7",\#(members)}"#), by: cookies)
+    }
+
+    private static let withoutRole = VerificationResult.withoutRole("The session's user has no role: see auth.session.roles")
+
+    private static func accepted(_ role: Role, id: String = "7") -> VerificationResult {
+        .identity(Identity(role: role, id: id, name: nil, tokenIssuedAt: nil))
+    }
+
+    @Test(
+        "The claim is a text or a list, of the user or of an object in it",
+        arguments: [
+            ("role", #""role":["viewer","Admin"]"#, Role.admin), ("role", #""role":["operator","admin"]"#, .admin),
+            ("role", #""role":["operator"]"#, .ops), ("role", #""role":[]"#, nil),
+            ("role", #""role":[1,["admin"],null,"ADMIN"]"#, .admin),
+            ("role", #""role":{"role":"admin"}"#, nil), ("role", #""role":"admin","role":"admin""#, nil),
+            ("user.role", #""user":{"role":"admin"}"#, .admin), ("user.role", #""user":{"role":["x","operator"]}"#, .ops),
+            ("user.role", #""user.role":"admin""#, .admin), ("user.role", #""user.role":"x","user":{"role":"admin"}"#, nil),
+            ("user.role", #""user":{"role":"admin","role":"x"}"#, nil), ("user.role", #""user":{"role":"admin"},"user":{}"#, nil),
+            ("user.role", #""user":"admin""#, nil), ("user.role", #""user":[{"role":"admin"}]"#, nil),
+            ("user.role", #""role":"admin""#, nil),
+            ("a.b.c", #""a":{"b":{"c":"admin"}}"#, .admin), ("a.b.c", #""a":{"b.c":"admin"}"#, .admin),
+            ("https://example.com/roles", #""https://example.com/roles":["admin"]"#, .admin), (".", #""":{"":"admin"}"#, .admin),
+        ])
+    func roles(claim: String, members: String, role: Role?) throws {
+        let cookies = Self.cookies(.v4, ops: ["operator"], claim: claim)
+        #expect(try Self.result(members, by: cookies) == (role.map { Self.accepted($0) } ?? Self.withoutRole))
+    }
+
+    /// RFC 7519 section 4.1.5, with the minute that clocks may differ by.
+    @Test func aSessionBeginsAtItsTime() throws {
+        let role = #""role":"admin","nbf":"#
+        for nbf in ["\(Self.now + 60)", "\(Self.now).5", "0"] { #expect(try Self.result(role + nbf) == Self.accepted(.admin)) }
+        #expect(try Self.result(role + "\(Self.now + 61)") == .refused("The session is not valid yet"))
+        for nbf in ["\"\(Self.now)\"", "null", "-1", "1e300", "true"] {
+            #expect(
+                try Self.result(role + nbf)
+                    == .refused("The session cookie: expected nbf to be a number of seconds since 1970"))
+        }
+    }
+
+    @Test func aWholeNumberIsAnID() throws {
+        let cookies = Self.cookies(.v4)
+        func verified(_ sub: String) throws -> VerificationResult {
+            Self.verify(try Self.cookie(#"{"exp":\#(Self.now + 60),"sub":\#(sub),"email":"a@b","role":"admin"}"#), by: cookies)
+        }
+        #expect(try verified("42") == Self.accepted(.admin, id: "42"))
+        for sub in ["4.2", "-1", "null", "true"] { #expect(try verified(sub) == Self.accepted(.admin, id: "a@b")) }
     }
 }

@@ -59,6 +59,13 @@ import Testing
         #expect(try TypedCode.read(.value("012345")) == "012345")
     }
 
+    @Test(arguments: ["123 456", " 123456\n", "12 34 56", "123\u{A0}456", "123\u{2009}456"])
+    func spacesOfATypedCodeGo(text: String) throws {
+        #expect(try TypedCode.read(.value(text)) == "123456")
+        #expect(throws: RuleError.self) { try TypedCode.read(.value(text + "7")) }
+        #expect(throws: RuleError.self) { try TypedCode.read(.value("123-456")) }
+    }
+
     // MARK: Registration
 
     @Test(
@@ -87,7 +94,12 @@ import Testing
     @Test func readsBasicDetails() throws {
         let details = try BasicDetails(name: .value("Ann Öz"), email: .value("Ann.Oz@Example.COM"))
         #expect(details.email == "Ann.Oz@Example.COM" && details.emailKey == "ann.oz@example.com")
-        for name in [SentField.absent, .null, .value("A"), .value("   "), .value(String(repeating: "x", count: 101))] {
+        let pasted = try BasicDetails(name: .value("\u{A0}Ann Öz \n"), email: .value("\u{2003}ann@example.com\u{A0}"))
+        #expect(pasted.name == "Ann Öz" && pasted.email == "ann@example.com")
+        for name in [
+            SentField.absent, .null, .value("A"), .value("   "), .value("\u{A0}A\u{2003}"),
+            .value(String(repeating: "x", count: 101)),
+        ] {
             #expect(throws: RuleError(.invalid, "Expected name to be a text of 2 to 100 characters")) {
                 try BasicDetails(name: name, email: .value("a@b.c"))
             }

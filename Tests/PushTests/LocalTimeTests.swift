@@ -26,13 +26,39 @@ import Testing
     @Test(arguments: [
         "", " ", "/", "../../etc/passwd", "/usr/share/zoneinfo/Europe/London", "posix/Europe/London", "Europe/Nowhere",
         "europe/london", "Europe/London ", "Europe/London\u{0}", "Europe/Lond\u{F6}n", "Europe", "localtime", "GMT+3", "UTC+3",
-        "GMT+03:00", "+03:00", "BST", "PST", "IST", "Z", String(repeating: "Europe/", count: 20_000),
+        "GMT+3:00", "+03:60", "BST", "PST", "IST", "Z", String(repeating: "Europe/", count: 20_000),
         "Europe/L" + String(repeating: "\u{301}", count: 20_000),
     ])
     func rejectsNamesThatAreNotIANAZones(_ zone: String) {
         #expect(!LocalTime.isKnown(zone))
         #expect(LocalTime.minuteOfDay(in: zone, at: 0) == nil)
     }
+
+    /// Phones whose zone has no name send such: `TimeZone.current.identifier` on iOS, `TimeZone.getDefault().id` on Android.
+    @Test func takesFixedOffsets() {
+        for hours in 0...14 {
+            for minutes in [0, 1, 30, 45, 59] where hours * 60 + minutes <= 14 * 60 {
+                let digits = (hours < 10 ? "0" : "") + "\(hours)"
+                let rest = (minutes < 10 ? "0" : "") + "\(minutes)"
+                for prefix in ["", "GMT", "UTC"] {
+                    for colon in ["", ":"] {
+                        let east = LocalTime.minuteOfDay(in: "\(prefix)+\(digits)\(colon)\(rest)", at: 86_400_000)
+                        let west = LocalTime.minuteOfDay(in: "\(prefix)-\(digits)\(colon)\(rest)", at: 86_400_000)
+                        #expect(east == hours * 60 + minutes && west == (24 * 60 - hours * 60 - minutes) % (24 * 60))
+                    }
+                }
+            }
+        }
+        #expect(LocalTime.start(of: .day, in: "GMT+05:30", at: 0) == -19_800_000)
+    }
+
+    @Test(arguments: [
+        "+14:01", "-15:00", "+05:3", "+5:30", "05:30", "+05.30", "GMT05:30", "GMT +05:30", "gmt+05:30", "+005:30", "+05:300",
+        "+0530:",
+        "+:0530", "+05::30", "++05:30", "GMTGMT+05:30", "Z+05:30", "+05:30\u{0}", "+\u{FF10}5:30", "+", "-", "GMT+", "+05",
+        "+0560",
+    ])
+    func rejectsOtherOffsets(_ zone: String) { #expect(!LocalTime.isKnown(zone)) }
 }
 
 /// When days, weeks and months began.

@@ -1,4 +1,5 @@
 import Addresses
+import CTLS
 import Glibc
 import Testing
 

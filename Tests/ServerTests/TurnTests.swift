@@ -1,5 +1,6 @@
 import Addresses
 import CLibev
+import CTLS
 import Glibc
 import HTTP
 import Observability

@@ -26,6 +26,56 @@ import Testing
     }
 
     @Test(arguments: [
+        ("postgresql:///f?host=/run&sslmode=verify-full&sslrootcert=/c&ssl=true&keepalives=1", nil),
+        (
+            "postgresql://u:p@h/f?pgbouncer=true&connection_limit=5&sslmode=require",
+            "has parameters that libpq does not know, remove them: pgbouncer, connection_limit; a pooler must pool sessions "
+                + "(pool_mode = session), because the gateway prepares statements and keeps an advisory lock; the number of "
+                + "connections is store.pool"
+        ),
+        (
+            "postgresql://h/f?schema=x",
+            "has parameters that libpq does not know, remove them: schema; a schema other than public is chosen by "
+                + "options=-csearch_path%3DNAME"
+        ),
+        ("postgresql://h/f?sslmod=require", onlySSLMod),
+        // libpq ends a password at @.
+        ("postgresql://u:pass?word=x@h/f", nil), ("postgresql://u:pass?word&x@h/f?sslmod=1", onlySSLMod),
+        // The rest of a password that is not encoded.
+        ("postgresql://h/pass?hunter&word@h", badlyEncoded),
+        ("postgresql://u:pa%ss@h/f", badlyEncoded), ("postgresql://h/f?hunter2=1", badlyEncoded),
+    ]) func whatIsWrongWithAURLIsSaid(uri: String, problem: String?) {
+        #expect(StoreAddress.postgres(uri).problem == problem)
+    }
+
+    private static let onlySSLMod = "has parameters that libpq does not know, remove them: sslmod"
+    private static let badlyEncoded =
+        "is no connection URI: encode special characters of the password, such as %2F for /"
+
+    @Test func theFitnessOfADatabaseIsSaid() {
+        func problem(
+            _ encoding: String = "UTF8", _ schema: String? = "public", mayCreate: Bool = true, creates: Bool = true
+        ) -> String? {
+            let fitness = PostgresFitness(
+                encoding: encoding, schema: schema, mayCreate: mayCreate, searchPath: "a, b", user: "ann")
+            do throws(DatabaseError) {
+                try fitness.check()
+                if creates { try fitness.checkMayCreate() }
+                return nil
+            } catch {
+                return error.kind == .unfit && !error.isTransient
+                    ? StoreError(error, .postgres("postgres://h/f")).description : "?"
+            }
+        }
+        #expect(problem() == nil && problem(mayCreate: false, creates: false) == nil)
+        for encoding in ["SQL_ASCII", "LATIN1", "EUC_JP"] {
+            #expect(problem(encoding)?.hasPrefix("open postgresql://h/f: the database has the encoding \(encoding), ") == true)
+        }
+        #expect(problem("UTF8", nil)?.contains("no schema of the search_path exists that the user ann may use: a, b") == true)
+        #expect(problem(mayCreate: false)?.contains("GRANT CREATE, USAGE ON SCHEMA public TO ann") == true)
+    }
+
+    @Test(arguments: [
         (nil, DatabaseError.Kind.unreachable), ("08006", .unreachable), ("57P01", .unreachable), ("25006", .unreachable),
         ("57014", .temporary), ("40001", .temporary), ("40P01", .temporary), ("25P03", .temporary), ("53300", .temporary),
         ("55P03", .busy), ("53100", .full), ("42501", .forbidden), ("28P01", .forbidden), ("XX001", .damaged),

@@ -29,9 +29,15 @@ package struct DeviceToken: Equatable, Sendable {
             provider: .apns, platform: .ios, environment: environment, text: String(decoding: digits, as: UTF8.self))
     }
 
+    /// How languages write that there is no value. Apps send it when they have no token yet, each phone the same.
+    private static let absences: Set = ["null", "(null)", "nil", "none", "undefined", "nan", "optional(nil)"]
+
     /// A token of FCM: 1 to 4,096 printable ASCII characters without spaces.
     /// - Throws: `.invalid` (400) for anything else.
     package static func fcm(_ text: String, _ platform: Platform? = nil) throws(RuleError) -> DeviceToken {
+        if text.utf8.count <= 16, absences.contains(text.lowercased()) {
+            throw RuleError(.invalid, "an FCM token is 1 to 4096 printable ASCII characters; found \(text), which is no token")
+        }
         guard (1...4_096).contains(text.utf8.count), text.utf8.allSatisfy({ $0 > 0x20 && $0 < 0x7F }) else {
             throw RuleError(.invalid, "an FCM token is 1 to 4096 printable ASCII characters without spaces")
         }

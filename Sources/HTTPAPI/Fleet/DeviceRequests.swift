@@ -68,10 +68,12 @@ extension JSONBody {
         }
     }
 
-    /// A string member that is the raw value of a case of `Choice`. Nil if absent or null.
+    /// A string member that is the raw value of a case of `Choice`, in any case of letters, such as `iOS`. Nil if absent or
+    /// null.
     private func choice<Choice: RawRepresentable<String> & CaseIterable>(_ name: String) throws(APIError) -> Choice? {
         guard let text = try text(name).value else { return nil }
-        guard let choice = Choice.allCases.first(where: { $0.rawValue.utf8.elementsEqual(text.utf8) }) else {
+        let written = text.utf8.map { UInt8(ascii: "A")...UInt8(ascii: "Z") ~= $0 ? $0 | 0x20 : $0 }
+        guard let choice = Choice.allCases.first(where: { $0.rawValue.utf8.elementsEqual(written) }) else {
             throw invalid(name, "be \(Choice.allCases.map(\.rawValue).joined(separator: " or ")); found \(text.clipped)")
         }
         return choice
@@ -100,9 +102,11 @@ extension JSONBody {
         changes.from = try hours.minutes("from").value(clearedTo: standard.from)
         changes.to = try hours.minutes("to").value(clearedTo: standard.to)
         let zone = try hours.text("timeZone")
-        if case .set(let name) = zone, !Self.isName(name, allowing: "+/") || !isTimeZone(name) {
+        if case .set(let name) = zone, !Self.isName(name, allowing: "+/:") || !isTimeZone(name) {
             throw hours.invalid(
-                "timeZone", "be a name in the IANA time zone database, such as Europe/London; found \(name.clipped)")
+                "timeZone",
+                "be a name in the IANA time zone database, such as Europe/London, or an offset such as GMT+05:30; found \(name.clipped)"
+            )
         }
         changes.timeZone = zone.value(clearedTo: standard.timeZone)
         return changes

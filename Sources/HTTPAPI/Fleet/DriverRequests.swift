@@ -1,4 +1,5 @@
 import FleetRules
+import Primitives
 
 /// Parses the bodies of requests about drivers.
 extension JSONBody {
@@ -17,7 +18,7 @@ extension JSONBody {
 
     func driverCardChanges() throws(APIError) -> DriverCardChanges {
         var changes = DriverCardChanges()
-        changes.name = try text("name", lengthMax: DriverCard.textMax)
+        changes.name = try text("name", lengthMax: DriverCard.textMax, isName: true)
         changes.phoneNumber = try text("phoneNumber", lengthMax: DriverCard.textMax)
         changes.vehicleMake = try text("vehicleMake", lengthMax: DriverCard.textMax)
         changes.vehicleModel = try text("vehicleModel", lengthMax: DriverCard.textMax)
@@ -26,9 +27,10 @@ extension JSONBody {
         return changes
     }
 
-    /// A string member of at most `lengthMax` characters.
-    private func text(_ name: String, lengthMax: Int) throws(APIError) -> Change<String> {
-        let change = try displayText(name)
+    /// A string member of at most `lengthMax` characters; of a name, without the white space around it.
+    private func text(_ name: String, lengthMax: Int, isName: Bool = false) throws(APIError) -> Change<String> {
+        var change = try displayText(name)
+        if isName, case .set(let text) = change { change = .set(text.withoutSurroundingSpace) }
         guard case .set(let text) = change, text.unicodeScalars.count > lengthMax else { return change }
         throw invalid(name, "have at most \(lengthMax) characters")
     }

@@ -32,7 +32,7 @@ package struct FleetRouter {
     ///   - metricsToken: the Bearer token of `/metrics`, which is also accepted for `/api/ops/*`. If empty, requests
     ///     from this machine may read the statistics and the push report.
     ///   - isCatalogued: returns whether the catalogue contains a notification type.
-    ///   - isTimeZone: returns whether a time zone exists. Called with 1 to 64 characters of `[A-Za-z0-9_+\-/]`.
+    ///   - isTimeZone: returns whether a time zone exists. Called with 1 to 64 characters of `[A-Za-z0-9_+\-/:]`.
     ///   - accounts: decides by the states of drivers' accounts; nil if the gateway keeps no accounts.
     ///   - summaries: how drivers' summaries are made.
     ///   - codeCountries: the calling codes whose phones may sign in by code; empty: all; nil: that is off.

@@ -46,16 +46,35 @@ package enum LocalTime {
         return interval.map { Int64(($0.start.timeIntervalSince1970 * 1000).rounded()) }
     }
 
-    /// Whether the zone exists. Names are case-sensitive: `Europe/London`, `UTC`.
+    /// Whether the zone exists. Names are case-sensitive: `Europe/London`, `UTC`, `GMT+05:30`.
     package static func isKnown(_ zone: String) -> Bool { timeZone(zone) != nil }
 
-    /// Nil for names that are not in the IANA database. Foundation accepts further names, some with a surprising
-    /// meaning: its `BST` is Bangladesh's time.
+    /// Nil for names that are not in the IANA database, and not fixed offsets. Foundation accepts further names, some with a
+    /// surprising meaning: its `BST` is Bangladesh's time.
     private static func timeZone(_ name: String) -> TimeZone? {
+        if let seconds = offset(name) { return TimeZone(secondsFromGMT: seconds) }
         guard (1...nameBytesMax).contains(name.utf8.count), name.utf8.allSatisfy(isNameByte),
             name.utf8.contains(UInt8(ascii: "/")) || namesWithoutSlash.contains(name)
         else { return nil }
         return TimeZone(identifier: name)
+    }
+
+    /// The seconds east of Greenwich of a fixed offset, as phones without a zone name it: `GMT+05:30`, `GMT+0530`,
+    /// `+05:30`. The sign is that of ISO 8601. That of POSIX and of the database's `Etc/GMT+5` is the opposite, so an offset
+    /// without minutes is refused, as are other names: nil.
+    private static func offset(_ name: String) -> Int? {
+        var rest = Array(name.utf8)[...]
+        if ["GMT", "UTC"].contains(where: name.hasPrefix) { rest = rest.dropFirst(3) }
+        let sign = rest.popFirst()
+        if rest.count == 5, rest.dropFirst(2).first == UInt8(ascii: ":") { rest.remove(at: rest.startIndex + 2) }
+        guard sign == UInt8(ascii: "+") || sign == UInt8(ascii: "-"), rest.count == 4,
+            rest.allSatisfy((UInt8(ascii: "0")...UInt8(ascii: "9")).contains)
+        else { return nil }
+        let digits = rest.map { Int($0) - 0x30 }
+        let (hours, minutes) = (digits[0] * 10 + digits[1], digits[2] * 10 + digits[3])
+        // The widest in use are UTC-12:00 and UTC+14:00.
+        guard hours * 60 + minutes <= 14 * 60, minutes < 60 else { return nil }
+        return (sign == UInt8(ascii: "-") ? -1 : 1) * (hours * 60 + minutes) * 60
     }
 
     /// The longest name in the database has 32 bytes; future names may be longer.

@@ -49,7 +49,9 @@ extension Database {
                 try PostgresConnection(uri, member.map { .clustered($0, durability) } ?? .exclusive(durability), observer)
             }
             let database = Database(connection, address)
-            try migrations.checkBeforeWriting(database)
+            if try !migrations.isCurrent(database) {
+                try attempt(address) { () throws(DatabaseError) in try connection.checkMayCreate() }
+            }
             // Nodes of the version before would not understand the new tables.
             if member != nil, !connection.isAlone { try migrations.checkBeforeReading(database) }
             // A migration may write a large table anew.

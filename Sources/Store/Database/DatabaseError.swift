@@ -16,6 +16,8 @@ package struct DatabaseError: Error, Equatable, Sendable, CustomStringConvertibl
         case unreachable
         /// The process lacks a permission.
         case forbidden
+        /// The database is not made as the store needs it: its encoding, its schemas.
+        case unfit
         /// Another transient condition: an I/O error, out of memory, a lock held by this process itself.
         case temporary
         /// Everything else: a violated constraint, invalid SQL.
@@ -55,7 +57,7 @@ package struct DatabaseError: Error, Equatable, Sendable, CustomStringConvertibl
     package var isTransient: Bool {
         switch kind {
         case .inUse, .busy, .full, .unreachable, .temporary: true
-        case .damaged, .unreadable, .forbidden, .other: false
+        case .damaged, .unreadable, .forbidden, .unfit, .other: false
         }
     }
 }

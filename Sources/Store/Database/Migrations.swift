@@ -23,6 +23,13 @@ struct Migrations {
         if version > known { throw .newer(database.address, schema: version, known: known) }
     }
 
+    /// Whether the store has this program's schema, so that nothing is to be created or migrated. Throws as
+    /// ``checkBeforeWriting(_:)``.
+    func isCurrent(_ database: Database) throws(StoreError) -> Bool {
+        try checkBeforeWriting(database)
+        return try version(of: database) == known
+    }
+
     /// Throws an error if this program cannot read the store without migrating it.
     func checkBeforeReading(_ database: Database) throws(StoreError) {
         try checkBeforeWriting(database)

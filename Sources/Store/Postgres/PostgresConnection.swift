@@ -133,6 +133,7 @@ final class PostgresConnection: DatabaseConnection {
         // A session that waits for a lock ends soon after its process was killed, and with it its locks.
         if session.serverVersion >= 140_000 { try session.query("SET client_connection_check_interval = '300ms'") }
         try setLimits(of: session)
+        try PostgresFitness(session).check()
         switch access {
         case .reading: try session.query("SET default_transaction_read_only = on")
         case .shared: break
@@ -153,6 +154,9 @@ final class PostgresConnection: DatabaseConnection {
         limitsStatements = isLimited
         try setLimits(of: try usableSession())
     }
+
+    /// Throws an error if tables cannot be created in this database.
+    func checkMayCreate() throws(DatabaseError) { try PostgresFitness(try usableSession()).checkMayCreate() }
 
     private func setLimits(of session: PostgresSession) throws(DatabaseError) {
         try session.query("SET statement_timeout = '\(limitsStatements ? "10s" : "0")'")

@@ -36,7 +36,9 @@ def install(directory: Path) -> Path:
     (directory / "secrets").mkdir(parents=True)
     for name in SECRETS:
         secret = base64.b64encode(secrets.token_bytes(32)).decode()
-        (directory / "secrets" / name).write_text(secret + "\n")
+        path = directory / "secrets" / name
+        path.write_text(secret + "\n")
+        path.chmod(0o640)
     return Path(shutil.copy(CONFIG, directory / "fleetwire.yaml"))
 
 

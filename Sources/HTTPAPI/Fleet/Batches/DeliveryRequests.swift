@@ -101,9 +101,10 @@ extension EndpointRequest {
             return range
         }
         let zone = try errors.collect { () throws(APIError) in
-            guard let text = http.queryValue("timeZone") else { return router.summaries.timeZone }
+            // A plus that is not escaped, as in GMT+05:30, arrives as a space. No zone has one.
+            guard let text = http.queryValue("timeZone")?.replacing(" ", with: "+") else { return router.summaries.timeZone }
             guard router.isTimeZone(text) else {
-                throw .field("timeZone", "Time zone must be a name such as Europe/London")
+                throw .field("timeZone", "Time zone must be a name such as Europe/London, or an offset such as GMT+05:30")
             }
             return text
         }
