@@ -86,7 +86,7 @@ extension SessionScheme {
 /// The claims in a session cookie, which has been decrypted.
 private struct SessionClaims {
     private enum Name: String, CaseIterable {
-        case sub, email, name, iat, exp
+        case sub, email, name, iat, exp, nbf
     }
 
     private let content: [UInt8]
@@ -106,6 +106,9 @@ private struct SessionClaims {
         guard let expiry = seconds(.exp) else { throw TokenError("The session cookie lacks exp") }
         guard Double(now) < expiry + TokenVerifier.clockSkewSeconds else {
             throw TokenError("The session is over: sign in again", kind: .expired)
+        }
+        if let start = seconds(.nbf), start > Double(now) + TokenVerifier.clockSkewSeconds {
+            throw TokenError("The session cookie is not valid yet")
         }
         guard let id = text(.sub) ?? text(.email) else { throw TokenError("The session cookie lacks sub and email") }
         guard let role = role(roles) else {
