@@ -148,7 +148,7 @@ let package = Package(
         .target(
             name: "TestSupport", dependencies: ["HTTP", "HTTP1", "JSON"], path: "Tests/TestSupport", swiftSettings: settings),
 
-        tests("Primitives"),
+        tests("Primitives", ["TestSupport"]),
         tests("Addresses", ["TestSupport"]),
         tests("JSON", ["TestSupport"]),
         tests("HTTP", ["TestSupport"]),
