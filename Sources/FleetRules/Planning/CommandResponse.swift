@@ -19,7 +19,8 @@ package enum CommandResponse: Equatable, Sendable {
     /// The number of notifications that the request marked as read.
     case markedRead(Int)
     case device(DeviceRegistration.Kind, DeviceRegistration.Endpoint)
-    case preferences(Preferences)
+    /// The strings are the types of the request that are not known.
+    case preferences(Preferences, unknown: [String])
     case erasure(ErasureCounts)
     case account(AccountResponse)
     case batch(BatchResponse)

@@ -133,7 +133,7 @@ enum FleetEndpoints {
             .query(prefix + "/devices") { .devices($0.identity) }.admitting(.any),
             .query(prefix + "/preferences") { .preferences($0.identity) }.admitting(.any),
             .command(.put, prefix + "/preferences") {
-                .updatePreferences(try $0.body.preferenceChanges(isTimeZone: $0.router.isTimeZone))
+                .updatePreferences(try $0.body.preferenceChanges(isTimeZone: $0.router.isTimeZone, isKnown: $0.router.isPushedAs))
             }.admitting(.any),
         ]
     }
