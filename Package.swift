@@ -165,7 +165,7 @@ let package = Package(
         tests("FanOut", ["Access", "JSON", "PusherProtocol", "TestSupport"]),
         tests("Cluster", ["Access", "FanOut", "Primitives", "PusherProtocol", "TestSupport"]),
         tests("Delivery", ["FleetRules", "TestSupport"]),
-        tests("Trips", ["Access", "FleetRules", "JSON", "Primitives"]),
+        tests("Trips", ["Access", "FleetRules", "JSON", "Primitives", "TestSupport"]),
         tests("Crypto", ["TestSupport"]),
         tests("JWT", ["Access", "Crypto", "TestSupport", "Threads"]),
         tests(

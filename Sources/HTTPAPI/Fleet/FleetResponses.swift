@@ -34,6 +34,11 @@ package enum FleetResponses {
                 data.member("step", step.rawValue)
                 data.member("timestamp", time: milliseconds)
             }
+        case .arrivalTakenBack(let milliseconds):
+            success("Arrival taken back") { data in
+                data.member("step", JobStatus.enRoute.rawValue)
+                data.member("timestamp", time: milliseconds)
+            }
         case .telemetry, .ofGateway: object { $0.member("success", true) }
         case .markedRead(let count): success(nil, correlationID) { $0.member("read", count) }
         case .device(_, .appDevice): object { $0.member("success", true) }
