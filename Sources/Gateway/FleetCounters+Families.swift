@@ -35,6 +35,10 @@ extension FleetCounters {
                 "\(prefix)_telemetry_repeated_total", .counter, help: "Steps that devices reported again.",
                 value: counts.deliveries.repeatedSteps),
             MetricFamily(
+                "\(prefix)_telemetry_by_entity_total", .counter,
+                help: "Steps under ids of no notification, matched by the order, booking or route that they name.",
+                value: counts.deliveries.stepsByEntity),
+            MetricFamily(
                 "\(prefix)_telemetry_dropped_total", .counter,
                 help: "Steps not stored: the device reported too many of unknown notifications.",
                 value: counts.deliveries.droppedSteps),
