@@ -150,7 +150,7 @@ let package = Package(
         .target(
             name: "TestSupport", dependencies: ["HTTP", "HTTP1", "JSON"], path: "Tests/TestSupport", swiftSettings: settings),
 
-        tests("Primitives"),
+        tests("Primitives", ["TestSupport"]),
         tests("Addresses", ["TestSupport"]),
         tests("JSON", ["TestSupport"]),
         tests("HTTP", ["TestSupport"]),
@@ -168,7 +168,7 @@ let package = Package(
         tests("FanOut", ["Access", "JSON", "PusherProtocol", "TestSupport"]),
         tests("Cluster", ["Access", "FanOut", "Primitives", "PusherProtocol", "TestSupport"]),
         tests("Delivery", ["FleetRules", "TestSupport"]),
-        tests("Trips", ["Access", "FleetRules", "JSON", "Primitives"]),
+        tests("Trips", ["Access", "FleetRules", "JSON", "Primitives", "TestSupport"]),
         tests("Crypto", ["TestSupport"]),
         tests("JWT", ["Access", "Crypto", "TestSupport", "Threads"]),
         tests(

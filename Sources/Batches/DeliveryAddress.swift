@@ -13,6 +13,8 @@ package struct DeliveryAddress: Equatable, Sendable {
     package var city: String?
     package var state: String?
     package var pincode: String?
+    /// How the driver finds the door: what the customer has written, such as the code of a gate.
+    package var instructions: String?
     /// Degrees, -90 to 90, as sent.
     package var latitude: JSONNumber?
     /// Degrees, -180 to 180, as sent.
@@ -20,17 +22,17 @@ package struct DeliveryAddress: Equatable, Sendable {
 
     package init() {}
 
-    /// The address without the customer's name, phone number and flat number: for drivers that have not accepted the batch.
+    /// The address without the customer's name, phone number, flat number and instructions: for drivers that have not accepted the batch.
     package var withoutCustomer: DeliveryAddress {
         var address = self
-        (address.name, address.phone, address.flatNumber) = (nil, nil, nil)
+        (address.name, address.phone, address.flatNumber, address.instructions) = (nil, nil, nil, nil)
         return address
     }
 
-    /// The address without the phone number.
+    /// The address without the phone number, and without the instructions: for drivers who have been there.
     package var withoutPhone: DeliveryAddress {
         var address = self
-        address.phone = nil
+        (address.phone, address.instructions) = (nil, nil)
         return address
     }
 }

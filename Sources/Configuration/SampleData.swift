@@ -40,6 +40,7 @@ struct SampleData {
             job(customer.merging(["scheduledAt": time, "totalGBP": "42.5"]) { $1 }, "New job assigned to you")
         case "job-removed": job(["reason": reason, "removedAt": time], "You have been removed from this job")
         case "job-cancelled": job(["reason": reason], "Your assigned job has been cancelled")
+        case "job-corrected": job(["step": "en_route", "reason": reason], "Dispatch has taken back your arrival")
         case "job-removed-from-list": job([:], "This job has been removed from your active jobs")
         case "job-available-again": job(customer.merging(["availableAt": time]) { $1 }, "This job is now available again")
         case "job-accepted": job(["driverName": driver, "step": "accepted", "timestamp": time])
@@ -63,6 +64,7 @@ struct SampleData {
             case .driverAssigned:
                 ["vehicle_make": "Skoda", "vehicle_model": "Octavia", "vehicle_color": "blue", "license_plate": "LB21 XYZ"]
             case .enRoute, .nearby, .started, .destinationNear: ["eta_minutes": "4"]
+            case .arrivalCorrected: ["eta_minutes": "4", "reason": reason]
             case .waiting: ["waiting_since": "2026-11-22T09:28:00Z", "waiting_minutes": "2"]
             case .completed: ["completed_at": "2026-11-22T09:30:00Z"]
             case .arrival: [:]

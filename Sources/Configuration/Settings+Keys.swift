@@ -1,4 +1,5 @@
 import Access
+import FleetRules
 
 // The configuration keys; those of push and webhooks are in Settings+Push.swift and Settings+Webhooks.swift. Each line
 // states a key's name, the field that it sets, and its valid values. To add a key, add a documented field to
@@ -66,6 +67,13 @@ extension Settings {
         }
         root.section("trips") {
             $0.number("arrival_metres", into: &trips.arrivalMetres, 0...100_000)
+            $0.number("arrival_kmh", into: &trips.arrivalKmh, 0...300)
+            $0.integer("arrival_dwell_seconds", into: &trips.arrivalDwellSeconds, 0...600)
+            $0.integer("arrival_gap_seconds", into: &trips.arrivalGapSeconds, 0...600)
+            $0.number("arrival_exit_metres", into: &trips.arrivalExitMetres, 0...100_000)
+            $0.integer("undo_minutes", into: &trips.undoMinutes, 0...1_440)
+            $0.number("jump_kmh", into: &trips.jumpKmh, 0...3_000)
+            trips.check($0)
             $0.integer("nearby_minutes", into: &trips.nearbyMinutes, 0...1_440)
             $0.integer("waiting_seconds", into: &trips.waitingSeconds, 0...86_400)
             $0.number("approaching_metres", into: &trips.approachingMetres, 0...100_000)
@@ -152,6 +160,20 @@ extension Settings.App {
             $0.integer("cache_bytes", into: &limits.cacheBytes, 0...1_073_741_824)
             checkOutbox($0)
         }
+    }
+}
+
+extension TripRules {
+    /// 0 is another choice than the least value that makes sense.
+    fileprivate func check(_ section: Section) {
+        func report(_ key: String, _ expected: String, _ found: Double) {
+            section.reader.report(
+                "expected 0, or \(expected), found \(found)", at: section.reader.location(section.path(to: key), section.line))
+        }
+        if arrivalExitMetres > 0, arrivalExitMetres < arrivalMetres {
+            report("arrival_exit_metres", "at least arrival_metres (\(arrivalMetres))", arrivalExitMetres)
+        }
+        if jumpKmh > 0, jumpKmh < 100 { report("jump_kmh", "a number from 100 to 3000", jumpKmh) }
     }
 }
 

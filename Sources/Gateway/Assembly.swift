@@ -194,6 +194,7 @@ final class Assembly: Sendable {
                     verifier: verifier, cookies: cookies, sessions: SessionCookies(settings.auth.session),
                     origins: app.origins, lookUp: lookUp, noteMissing: { fleet.noteMissing(setting: $0) }),
                 metricsToken: settings.metrics.token, isCatalogued: { fleet.isCatalogued($0) }, isTimeZone: LocalTime.isKnown,
+                isPushedAs: { fleet.isPushedAs($0) },
                 accounts: settings.accounts.isEnabled
                     ? AccountCheck(
                         countryCode: settings.accounts.countryCode, seen: { activity.record($0) },

@@ -11,7 +11,7 @@ extension CommitPublisher {
     func record(_ reply: CommandReply, to command: Command) {
         let outcome = reply.outcome
         count(outcome, reply, of: command.action)
-        record(transition: reply, command)
+        record(figuresOf: reply, command)
         log.info(
             "action",
             [
@@ -34,13 +34,30 @@ extension CommitPublisher {
         }
     }
 
-    /// Counts a reported step of a job, or an arrival by position. A repeated report is no transition.
-    private func record(transition reply: CommandReply, _ command: Command) {
+    /// Counts a reported step of a job, an arrival by position, and what telemetry has without an offset. A repeated
+    /// report is no transition.
+    private func record(figuresOf reply: CommandReply, _ command: Command) {
         switch (command.action, reply) {
-        case (.progress, .committed(let result)), (.trip, .committed(let result)):
+        case (.progress, .committed(let result)), (.trip, .committed(let result)), (.correctArrival, .committed(let result)):
             guard let from = result.audit?.before?.status, let to = result.audit?.after?.status, from != to else { return }
             counters.count(FleetCounters.Transition(from: from, to: to, outcome: .done))
+            count(transition: (from, to), command)
+        case (.telemetry(let events), .committed):
+            counters.countWithoutOffset(events.count { $0.timestamp == nil })
         case (.progress(_, let report), .rejected(let error)): record(error, of: report, command)
+        default: break
+        }
+    }
+
+    /// Counts an arrival, or that one was taken back.
+    private func count(transition: (from: String, to: String), _ command: Command) {
+        switch (command.action, transition.to) {
+        case (.trip(let step), JobStatus.arrived.rawValue):
+            guard case .arrive(_, let isBetween) = step.kind else { return }
+            counters.countArrival(isBetween ? .between : .position)
+        case (_, JobStatus.arrived.rawValue): counters.countArrival(.driver)
+        case (_, JobStatus.enRoute.rawValue) where transition.from == JobStatus.arrived.rawValue:
+            counters.countCorrection(byAdmin: command.actor.role == .admin)
         default: break
         }
     }
@@ -118,6 +135,7 @@ extension Command.Action {
         case .order(let action): action.code
         case .route(let action): action.id
         case .acceptJob(let id), .acceptRoute(let id), .progress(let id, _): id
+        case .correctArrival(let code, _): code
         case .trip(let step): step.orderCode
         case .driverCard(let id, _): Identity(role: .driver, id: id).key
         case .announce(let announcement): announcement.type

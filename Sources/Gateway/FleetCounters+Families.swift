@@ -35,6 +35,10 @@ extension FleetCounters {
                 "\(prefix)_telemetry_repeated_total", .counter, help: "Steps that devices reported again.",
                 value: counts.deliveries.repeatedSteps),
             MetricFamily(
+                "\(prefix)_telemetry_by_entity_total", .counter,
+                help: "Steps under ids of no notification, matched by the order, booking or route that they name.",
+                value: counts.deliveries.stepsByEntity),
+            MetricFamily(
                 "\(prefix)_telemetry_dropped_total", .counter,
                 help: "Steps not stored: the device reported too many of unknown notifications.",
                 value: counts.deliveries.droppedSteps),
@@ -124,20 +128,32 @@ extension FleetCounters {
     /// - Parameter followed: the number of orders that are followed.
     func tripFamilies(prefix: String, followed: Int) -> [MetricFamily] {
         let counts = counts.withLock { $0 }
+        let positions = counts.positions
         let locations = [
-            ("accepted", counts.positions.accepted), ("ignored", counts.positions.ignored),
+            ("accepted", positions.accepted),
+            ("ignored", positions.ignored - positions.copies - positions.jumps - positions.invalid),
+            ("copy", positions.copies), ("jump", positions.jumps), ("invalid", positions.invalid),
             ("limited", counts.limitedLocations),
         ]
-        let arrivals = [("position", counts.arrivalsByPosition), ("driver", counts.arrivalsByDriver)]
+        let corrections = [("admin", counts.correctionsByAdmins), ("driver", counts.correctionsByDrivers)]
         return [
             MetricFamily(
                 "\(prefix)_locations_total", .counter,
                 help: "Positions of drivers, by outcome; limited: requests that came too early.",
                 samples: locations.map { ([("outcome", $0.0)], String($0.1)) }),
+            MetricFamily(
+                "\(prefix)_locations_without_offset_total", .counter,
+                help: "Positions and telemetry events whose time had no offset: they count as of now.",
+                value: counts.withoutOffset),
             MetricFamily("\(prefix)_followed_jobs", .gauge, help: "Jobs whose drivers can be followed.", value: followed),
             MetricFamily(
                 "\(prefix)_arrivals_total", .counter, help: "Arrivals at the pickup, by what showed them.",
-                samples: arrivals.map { ([("by", $0.0)], String($0.1)) }),
+                samples: FleetCounters.ArrivalSource.allCases.map {
+                    ([("by", $0.rawValue)], String(counts.arrivals[$0] ?? 0))
+                }),
+            MetricFamily(
+                "\(prefix)_arrivals_corrected_total", .counter, help: "Arrivals that were taken back, by whom.",
+                samples: corrections.map { ([("by", $0.0)], String($0.1)) }),
             MetricFamily(
                 "\(prefix)_trip_moments_total", .counter, help: "Moments of trips of which customers were told, by type.",
                 samples: TripMoment.allCases.map { ([("type", $0.rawValue)], String(counts.moments[$0] ?? 0)) }),

@@ -18,8 +18,11 @@ final class FleetCounters: Sendable {
         var unconfirmed = 0
         var positions = LocationReceipt()
         var limitedLocations = 0
-        var arrivalsByPosition = 0
-        var arrivalsByDriver = 0
+        var arrivals: [ArrivalSource: Int] = [:]
+        var correctionsByAdmins = 0
+        var correctionsByDrivers = 0
+        /// Positions and telemetry whose time had no offset.
+        var withoutOffset = 0
         var moments: [TripMoment: Int] = [:]
         var batchActions: [Action: Int] = [:]
         var reports: [Report: Int] = [:]
@@ -28,6 +31,14 @@ final class FleetCounters: Sendable {
         var arrivalToReceived = Histogram(bounds: arrivalBounds)
 
         private static let arrivalBounds = [0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 120, 300, 600]
+    }
+
+    /// What showed that a driver has arrived. Raw values are labels.
+    enum ArrivalSource: String, CaseIterable {
+        case position
+        /// The way between two positions.
+        case between
+        case driver
     }
 
     /// An action and what became of it.
@@ -128,28 +139,35 @@ final class FleetCounters: Sendable {
         counts.withLock {
             $0.positions.accepted += receipt.accepted
             $0.positions.ignored += receipt.ignored
+            $0.positions.copies += receipt.copies
+            $0.positions.jumps += receipt.jumps
+            $0.positions.invalid += receipt.invalid
         }
+    }
+
+    /// Counts times without an offset, which count as the present time.
+    func countWithoutOffset(_ count: Int) {
+        if count > 0 { counts.withLock { $0.withoutOffset += count } }
+    }
+
+    func countArrival(_ source: ArrivalSource) { counts.withLock { $0.arrivals[source, default: 0] += 1 } }
+
+    /// Counts an arrival that was taken back.
+    func countCorrection(byAdmin isByAdmin: Bool) {
+        counts.withLock { if isByAdmin { $0.correctionsByAdmins += 1 } else { $0.correctionsByDrivers += 1 } }
     }
 
     /// Counts a request with positions that came too early.
     func countLimitedLocation() { counts.withLock { $0.limitedLocations += 1 } }
 
-    /// Counts the arrival and the moments of trips in a commit.
+    /// Counts the moments of trips in a commit.
     func countTrip(_ result: CommandResult) {
         let moments = result.notifications.compactMap { notification in
             // Admins can announce an arrival, but on other channels.
             notification.channel.utf8.starts(with: "booking-".utf8) ? TripMoment(event: notification.event) : nil
         }
         guard !moments.isEmpty else { return }
-        counts.withLock { counts in
-            for moment in moments { counts.moments[moment, default: 0] += 1 }
-            guard moments.contains(.arrival) else { return }
-            if result.order?.trip.isArrivedByPosition == true {
-                counts.arrivalsByPosition += 1
-            } else {
-                counts.arrivalsByDriver += 1
-            }
-        }
+        counts.withLock { counts in for moment in moments { counts.moments[moment, default: 0] += 1 } }
     }
 
     /// Records the present number of unconfirmed notifications of the last hour.

@@ -269,6 +269,17 @@ final class FleetService: Sendable {
         }
     }
 
+    /// Whether a push may have this type, or be of an event with this name, so that a person may switch it off.
+    func isPushedAs(_ name: String) -> Bool {
+        // The events of the fleet itself have a type for which the catalogue may have an entry.
+        if EventRecipients(of: name).person != .named || isCatalogued(name) { return true }
+        return catalogue.withLock { catalogue in
+            catalogue.names.contains { entry in
+                catalogue.entry(for: entry)?.dataType == name || EventNames.event(ofType: entry) == name
+            }
+        }
+    }
+
     /// Replaces the notification catalogue, and the keys, certificates and addresses of push providers: see
     /// ``PushService/use(_:_:withinSeconds:)``. Events and pushes use them from now on.
     /// - Throws: ``CredentialError`` if a key cannot be used; nothing has changed then.

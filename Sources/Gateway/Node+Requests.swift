@@ -149,9 +149,10 @@ extension Node {
             for userID in userIDs { apply(.terminate(userID: userID, app: app)) }
             return .emptyObject
         case .command, .fleetQuery: return forward(action, pending, id)
-        case .locate(let positions, let driver):
-            let receipt = fleet.trips.report(positions, ofDriver: driver.id)
+        case .locate(let report, let driver):
+            let receipt = fleet.trips.report(report.positions, ofDriver: driver.id)
             fleet.counters.count(receipt)
+            fleet.counters.countWithoutOffset(report.withoutOffset)
             drainMailbox()
             return .json(200, FleetResponses.body(of: receipt))
         case .tripStatus(let reference, let identity): return tripStatus(reference, identity, pending, id)

@@ -13,7 +13,7 @@ struct PositionNote {
         let lines = positions.map { position in
             [
                 "\(position.latitude)", "\(position.longitude)", position.heading.map { "\($0)" } ?? "-",
-                position.accuracy.map { "\($0)" } ?? "-", "\(position.recordedAt)",
+                position.accuracy.map { "\($0)" } ?? "-", "\(position.recordedAt)", position.speed.map { "\($0)" } ?? "-",
             ].joined(separator: " ")
         }
         return ClusterNote(kind: Self.kind, content: Array(([driverID] + lines).joined(separator: "\n").utf8))
@@ -32,12 +32,12 @@ struct PositionNote {
         driverID = String(driver)
         positions = lines.dropFirst().compactMap { line in
             let parts = line.split(separator: " ")
-            guard parts.count == 5, let latitude = Double(parts[0]), let longitude = Double(parts[1]),
+            guard parts.count == 6, let latitude = Double(parts[0]), let longitude = Double(parts[1]),
                 let recordedAt = Int64(parts[4])
             else { return nil }
             return Position(
                 latitude: latitude, longitude: longitude, heading: Double(parts[2]), accuracy: Double(parts[3]),
-                recordedAt: recordedAt)
+                speed: Double(parts[5]), recordedAt: recordedAt)
         }
     }
 }

@@ -61,7 +61,7 @@ final class SharedTrips: Sendable {
             if let card = result.card { state.trips.update(card) }
             if let person = result.erased, isErased { state.trips.erase(driverID: person.id) }
             if let position = result.position, !isOwn {
-                state.trips.record([position.position], ofDriver: position.driverID, now: .now)
+                state.trips.record([position.position], ofDriver: position.driverID, isPartOfProgress: true, now: .now)
             } else if let position = result.position {
                 change(&state) {
                     _ = $0.report(
@@ -82,7 +82,7 @@ final class SharedTrips: Sendable {
         try executor.openOrders { if $0.isFollowed { followed.append($0) } }
         for order in followed {
             guard let driver = order.assignment.driver?.id.text else { continue }
-            let card = try executor.card(ofDriver: driver)
+            let card = try executor.shownCard(ofDriver: driver)
             state.withLock { follow(order, card: card, &$0) }
         }
         try executor.eachDriverPosition { position in
@@ -101,7 +101,9 @@ final class SharedTrips: Sendable {
     func report(_ positions: [Position], ofDriver id: String) -> LocationReceipt {
         state.withLock { state in
             let receipt = change(&state) { $0.report(positions, ofDriver: id, now: .now, &$1) }
-            if hub.isClustered, receipt.accepted > 0 { hub.tell(PositionNote(driverID: id, positions: positions).note) }
+            if hub.isClustered, receipt.accepted + receipt.jumps > 0 {
+                hub.tell(PositionNote(driverID: id, positions: positions).note)
+            }
             return receipt
         }
     }

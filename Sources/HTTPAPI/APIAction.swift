@@ -19,8 +19,8 @@ package enum APIAction {
     indirect case command(Command)
     /// Read the fleet's state. The response is that of the store.
     indirect case fleetQuery(Query, by: Identity)
-    /// Take a driver's positions. Those without a time have `Int64.max`, which counts as the present time.
-    indirect case locate([Position], Identity)
+    /// Take a driver's positions.
+    indirect case locate(LocationReport, Identity)
     /// Answer how a trip stands, for a person who may see it.
     indirect case tripStatus(reference: String, Identity)
     /// `GET /api/admin/drivers/positions`.

@@ -14,7 +14,7 @@ package struct APIError: Error, Equatable {
     package let fields: [InvalidField]
     /// What ``Envelope/message`` shows as `message`. Nil for the usual words of the status.
     let summary: String?
-    /// The members of `data` below `/api/mobile/v1`.
+    /// The members of `details` below `/api/mobile/v1`.
     let figures: [RuleError.Figure]
 
     /// A field of a body that is wrong.

@@ -11,8 +11,8 @@ package enum Envelope: Sendable {
     case message
     /// `{"error":"…"}`: `/pusher/*`, `/api/ops/*`.
     case error
-    /// `{"success":false,"message":"…","code":400,"timestamp":"2024-01-01T12:00:00Z"}`, with `data` if apps read figures
-    /// from the error: `/api/mobile/v1/*`. The time is in milliseconds since 1970.
+    /// `{"success":false,"message":"…","code":400,"timestamp":"2024-01-01T12:00:00Z"}`, with `details` if apps read
+    /// figures from the error: `/api/mobile/v1/*`. The time is in milliseconds since 1970.
     case mobile(at: Int64)
 
     /// The same envelope at another time.
@@ -104,7 +104,7 @@ package enum Envelope: Sendable {
             $0.member("success", false)
             $0.member("message", error.mobileMessage)
             if !error.figures.isEmpty {
-                $0.member("data") {
+                $0.member("details") {
                     for figure in error.figures {
                         $0.key(figure.name)
                         $0.integer(figure.value)

@@ -51,7 +51,7 @@ package struct RuleError: Error, Equatable, Sendable {
     package let fields: [Field]
     /// The value of `Retry-After`. Nil: the response has none.
     package let retryAfterSeconds: Int?
-    /// The members of `data`. Empty: the response has no `data`.
+    /// The members of `details`. Empty: the response has none.
     package let figures: [Figure]
     /// The status of the job whose driver reported a step, for the log. Nil if the error concerns no report, or the job
     /// does not exist.

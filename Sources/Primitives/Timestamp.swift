@@ -46,20 +46,26 @@ package enum Timestamp {
 
 extension Timestamp {
     /// Whether `text` is a date (`2026-11-21`) or a date with a time (`2026-11-21T09:30:00.123Z`) in ISO 8601's
-    /// extended form, and the day exists. Seconds, their fraction, and the offset (`Z` or `±hh:mm`) are optional.
+    /// extended form, and the day exists. Seconds, their fraction, and the offset are optional. The fraction begins with a
+    /// point or a comma; the offset is `Z`, `z`, `±hh:mm`, `±hhmm` or `±hh`, as the libraries of phones write it.
     package static func isISO8601(_ text: String) -> Bool { milliseconds(iso8601: text) != nil }
 
     /// The milliseconds since 1970 of a date or time as ``isISO8601(_:)`` describes it. A date is its first moment, a time
     /// without offset is in UTC, and what is finer than a millisecond is cut off. Nil for any other text.
-    package static func milliseconds(iso8601 text: String) -> Int64? {
+    package static func milliseconds(iso8601 text: String) -> Int64? { moment(iso8601: text)?.milliseconds }
+
+    /// As ``milliseconds(iso8601:)``, and whether the text has an offset. Without one it may be the local time of a phone.
+    package static func moment(iso8601 text: String) -> (milliseconds: Int64, hasOffset: Bool)? {
         var rest = text.utf8[...]
         guard let year = rest.number(digits: 4), rest.skip("-"), let month = rest.number(digits: 2), rest.skip("-"),
             let day = rest.number(digits: 2), 1...12 ~= month, 1...daysInMonth(month, of: year) ~= day
         else { return nil }
         let midnight = days(since1970: Int64(year), Int64(month), Int64(day)) * 86_400_000
-        if rest.isEmpty { return midnight }
-        guard rest.skip("T"), let time = time(&rest), let offset = offset(&rest), rest.isEmpty else { return nil }
-        return midnight + time - offset
+        if rest.isEmpty { return (midnight, false) }
+        guard rest.skip("T"), let time = time(&rest) else { return nil }
+        if rest.isEmpty { return (midnight + time, false) }
+        guard let offset = offset(&rest), rest.isEmpty else { return nil }
+        return (midnight + time - offset, true)
     }
 
     /// The days from 1970 to a Gregorian date: the inverse of ``civilDate(daysSince1970:)`` (Hinnant,
@@ -80,19 +86,19 @@ extension Timestamp {
         guard rest.skip(":") else { return minutes }
         guard let second = rest.number(digits: 2), second < 60 else { return nil }
         let seconds = minutes + Int64(second) * 1_000
-        guard rest.skip(".") else { return seconds }
+        guard rest.skip(".") || rest.skip(",") else { return seconds }
         let fraction = rest
-        guard 1...9 ~= rest.skipDigits() else { return nil }
+        guard rest.skipDigits() > 0 else { return nil }
         return seconds + fraction.milliseconds()
     }
 
-    /// Reads the offset from UTC, in milliseconds; 0 if there is none.
+    /// Reads the offset from UTC, in milliseconds.
     private static func offset(_ rest: inout Substring.UTF8View) -> Int64? {
-        if rest.isEmpty || rest.skip("Z") { return 0 }
+        if rest.skip("Z") || rest.skip("z") { return 0 }
         let isWest = rest.skip("-")
-        guard isWest || rest.skip("+"), let hour = rest.number(digits: 2), rest.skip(":"), let minute = rest.number(digits: 2),
-            hour < 24, minute < 60
-        else { return nil }
+        guard isWest || rest.skip("+"), let hour = rest.number(digits: 2) else { return nil }
+        let hasColon = rest.skip(":")
+        guard let minute = rest.isEmpty && !hasColon ? 0 : rest.number(digits: 2), hour < 24, minute < 60 else { return nil }
         return Int64(hour * 60 + minute) * (isWest ? -60_000 : 60_000)
     }
 

@@ -14,23 +14,19 @@ extension LiveTrips {
     package mutating func report(
         _ positions: [Position], ofDriver id: String, isPartOfProgress: Bool = false, now: Time, _ effects: inout [Effect]
     ) -> LocationReceipt {
-        guard let driver = drivers[id] else { return LocationReceipt(ignored: positions.count) }
-        // After the clock was set back, the newest position must not outdate those that follow.
-        if let newest = driver.track.newest, newest.recordedAt - now.wall > Self.aheadMax { drivers[id]?.track = Track() }
-        var receipt = LocationReceipt(sharing: references(of: driver))
-        for position in oldestFirst(positions, now: now.wall) {
-            let newest = drivers[id]?.track.newest?.recordedAt ?? .min
-            guard now.wall - position.recordedAt <= Self.ageMax, position.recordedAt >= newest else {
-                receipt.ignored += 1
-                continue
-            }
-            receipt.accepted += 1
-            drivers[id]?.track.add(position)
-            for code in driver.codes where !isPartOfProgress || trips[code]?.order.trip.startedAt != position.recordedAt {
-                examine(position, for: code, now: now, &effects)
+        var receipt = LocationReceipt(invalid: positions.count(where: \.isDeclaredInvalid))
+        guard let driver = drivers[id] else {
+            receipt.ignored = positions.count
+            return receipt
+        }
+        receipt.sharing = references(of: driver)
+        let hasKept = take(positions, ofDriver: id, now: now, &receipt) { trips, position, speed in
+            for code in driver.codes where !isPartOfProgress || trips.trips[code]?.order.trip.startedAt != position.recordedAt {
+                trips.examine(position, speed: speed, for: code, now: now, &effects)
             }
         }
-        guard receipt.accepted > 0 else { return receipt }
+        receipt.ignored = positions.count - receipt.accepted
+        guard hasKept else { return receipt }
         drivers[id]?.isUnsaved = true
         for code in driver.codes {
             examineETA(of: code, now: now, &effects)
@@ -45,10 +41,66 @@ extension LiveTrips {
     }
 
     /// Takes positions that another node of a cluster has got. That node proposes what they make due, and shows them.
-    package mutating func record(_ positions: [Position], ofDriver id: String, now: Time) {
-        guard drivers[id] != nil else { return }
-        for position in oldestFirst(positions, now: now.wall)
-        where position.recordedAt >= drivers[id]?.track.newest?.recordedAt ?? .min { drivers[id]?.track.add(position) }
+    package mutating func record(
+        _ positions: [Position], ofDriver id: String, isPartOfProgress: Bool = false, now: Time
+    ) {
+        guard let driver = drivers[id] else { return }
+        var receipt = LocationReceipt()
+        _ = take(positions, ofDriver: id, now: now, &receipt) { trips, position, speed in
+            for code in driver.codes where !isPartOfProgress || trips.trips[code]?.order.trip.startedAt != position.recordedAt {
+                _ = trips.observe(position, speed: speed, for: code)
+            }
+        }
+    }
+
+    /// Keeps the positions that are newer than what is known.
+    /// - Parameter examine: called with each position that is kept and with its speed, the oldest first.
+    /// - Returns: whether any is kept.
+    private mutating func take(
+        _ positions: [Position], ofDriver id: String, now: Time, _ receipt: inout LocationReceipt,
+        examine: (inout LiveTrips, Position, _ speed: Double?) -> Void
+    ) -> Bool {
+        // After the clock was set back, the newest position must not outdate those that follow.
+        if let newest = drivers[id]?.track.newest, newest.recordedAt - now.wall > Self.aheadMax {
+            drivers[id]?.forgetPositions()
+        }
+        var heldHere = 0
+        var hasKept = false
+        for (position, hasTime) in oldestFirst(positions.filter { !$0.isNone }, now: now.wall) {
+            let newest = drivers[id]?.track.newest
+            guard now.wall - position.recordedAt <= Self.ageMax, position.recordedAt >= newest?.recordedAt ?? .min else {
+                continue
+            }
+            guard !hasTime || newest.map({ !$0.isCopied(by: position) }) ?? true else {
+                receipt.copies += 1
+                continue
+            }
+            let kept = drivers[id]?.jumps.take(position, after: newest, rules) ?? []
+            if kept.isEmpty {
+                receipt.jumps += 1
+                heldHere += 1
+            } else {
+                // A position that an earlier request brought has been counted then.
+                let isReleasedHere = kept.count > 1 && heldHere > 0
+                receipt.accepted += isReleasedHere ? 2 : 1
+                receipt.jumps -= isReleasedHere ? 1 : 0
+                heldHere = 0
+                hasKept = true
+            }
+            for position in kept { keep(position, ofDriver: id, examine) }
+        }
+        return hasKept
+    }
+
+    private mutating func keep(
+        _ position: Position, ofDriver id: String, _ examine: (inout LiveTrips, Position, _ speed: Double?) -> Void
+    ) {
+        let speed = position.speed ?? position.speed(since: drivers[id]?.track.lastFix, rules)
+        var kept = position
+        // What is stored must not look like a stop when the next process reads it.
+        kept.speed = speed
+        drivers[id]?.track.add(kept, rules)
+        examine(&self, position, speed)
     }
 
     /// The references of a driver's jobs, each once.
@@ -60,14 +112,17 @@ extension LiveTrips {
         return references
     }
 
-    private func oldestFirst(_ positions: [Position], now: Int64) -> [Position] {
+    /// The positions by their times. One without a time of its own, or with one too far ahead, has the present time.
+    private func oldestFirst(_ positions: [Position], now: Int64) -> [(position: Position, hasTime: Bool)] {
         let dated = positions.map { position in
             var position = position
-            if position.recordedAt - now > Self.aheadMax { position.recordedAt = now }
-            return position
+            let hasTime = position.recordedAt - now <= Self.aheadMax
+            if !hasTime { position.recordedAt = now }
+            return (position: position, hasTime: hasTime)
         }
-        return dated.enumerated().sorted { ($0.element.recordedAt, $0.offset) < ($1.element.recordedAt, $1.offset) }
-            .map(\.element)
+        return dated.enumerated().sorted {
+            ($0.element.position.recordedAt, $0.offset) < ($1.element.position.recordedAt, $1.offset)
+        }.map(\.element)
     }
 
     /// Once a second: what time makes due, and what could not be done before.
@@ -97,28 +152,48 @@ extension LiveTrips {
     /// store.
     package mutating func restore(_ stored: DriverPosition, now: Time, _ effects: inout [Effect]) {
         guard let driver = drivers[stored.driverID] else { return }
-        drivers[stored.driverID]?.track.add(stored.position)
-        guard now.wall - stored.position.recordedAt <= Self.ageMax else { return }
-        for code in driver.codes { examine(stored.position, for: code, now: now, &effects) }
+        let position = stored.position
+        // It is deleted soon, and shown no more.
+        guard now.wall - position.recordedAt <= rules.positionLifetime else { return }
+        drivers[stored.driverID]?.track.add(position, rules)
+        guard now.wall - position.recordedAt <= Self.ageMax else { return }
+        for code in driver.codes { examine(position, speed: position.speed, for: code, now: now, &effects) }
     }
 
     // MARK: Steps
 
-    private mutating func examine(_ position: Position, for code: String, now: Time, _ effects: inout [Effect]) {
-        guard let order = trips[code]?.order else { return }
-        if order.metresOfArrival(at: position, rules) != nil {
-            propose(.arrive(at: position), for: code, &effects)
-        } else if order.trip.destinationNearToldAt == nil, order.isNearDestination(at: position, rules) {
-            let eta = view(code: code, now: now.wall)?.etaMinutes
-            propose(.tellDestinationNear(from: position, etaMinutes: eta), for: code, &effects)
+    private mutating func examine(
+        _ position: Position, speed: Double?, for code: String, now: Time, _ effects: inout [Effect]
+    ) {
+        switch observe(position, speed: speed, for: code) {
+        case .arrived(let place, let isBetween)? where rules.automaticArrival:
+            return propose(.arrive(at: place, isBetween: isBetween), for: code, &effects)
+        case .left(let time)?: return propose(.leave(at: time), for: code, &effects)
+        case .arrived?, nil: break
         }
+        guard let order = trips[code]?.order, order.trip.destinationNearToldAt == nil, isNewestOnWay(for: order),
+            order.isNearDestination(at: position, rules)
+        else { return }
+        let eta = view(code: code, now: now.wall)?.etaMinutes
+        propose(.tellDestinationNear(from: position, etaMinutes: eta), for: code, &effects)
+    }
+
+    /// Lets the watch of a trip take a position.
+    private mutating func observe(_ position: Position, speed: Double?, for code: String) -> ArrivalWatch.Finding? {
+        guard position.isFix(rules), let order = trips[code]?.order else { return nil }
+        return trips[code]?.watch.take(position, speed: speed, of: order, rules)
+    }
+
+    /// Whether the newest position of the order's driver may cause a moment.
+    private func isNewestOnWay(for order: Order) -> Bool {
+        order.assignment.driver.flatMap { drivers[$0.id.text]?.track.isNewestOnWay } ?? false
     }
 
     /// A driver who is found at the pickup is not announced as nearby.
     private mutating func examineETA(of code: String, now: Time, _ effects: inout [Effect]) {
         guard let trip = trips[code], trip.order.assignment.status == .enRoute, trip.order.trip.nearbyToldAt == nil,
             !trip.pending.contains(where: { if case .arrive = $0.kind { true } else { false } }),
-            let eta = view(code: code, now: now.wall)?.etaMinutes, eta <= rules.nearbyMinutes
+            isNewestOnWay(for: trip.order), let eta = view(code: code, now: now.wall)?.etaMinutes, eta <= rules.nearbyMinutes
         else { return }
         propose(trip.order.hasJustStarted(now: now.wall) ? .skipNearby : .tellNearby(etaMinutes: eta), for: code, &effects)
     }
@@ -126,7 +201,8 @@ extension LiveTrips {
     private mutating func propose(_ kind: TripStep.Kind, for code: String, _ effects: inout [Effect]) {
         guard let trip = trips[code], let driver = trip.order.assignment.driver, let startedAt = trip.order.trip.startedAt
         else { return }
-        let step = TripStep(orderCode: code, driverID: driver.id.text, startedAt: startedAt, kind)
+        let step = TripStep(
+            orderCode: code, driverID: driver.id.text, startedAt: startedAt, correctedAt: trip.order.trip.correctedAt, kind)
         guard !trip.pending.contains(where: step.isSameKind) else { return }
         trips[code]?.pending.append(step)
         effects.append(.take(step))
@@ -167,5 +243,12 @@ extension LiveTrips {
 
     private func isDue(_ shownAt: Int64?, _ interval: Int64, _ now: Time) -> Bool {
         shownAt.map { now.monotonic - $0 >= interval } ?? true
+    }
+}
+
+extension Position {
+    /// Whether another position is this one, sent again.
+    fileprivate func isCopied(by other: Position) -> Bool {
+        (recordedAt, latitude, longitude) == (other.recordedAt, other.latitude, other.longitude)
     }
 }

@@ -37,6 +37,7 @@ package struct LiveTrips {
         var order: Order
         /// The steps that the store has not answered, mostly none.
         var pending: [TripStep] = []
+        var watch = ArrivalWatch()
     }
 
     /// A driver with at least one trip.
@@ -44,11 +45,14 @@ package struct LiveTrips {
         /// The codes of the driver's orders; the one followed last is the last.
         var codes: [String] = []
         var track = Track()
+        var jumps = JumpFilter()
         var card: DriverCard?
         /// Whether the newest position was not yet given to the store.
         var isUnsaved = false
         /// When the position was last shown to dispatchers, in monotonic milliseconds.
         var shownAt: Int64?
+
+        mutating func forgetPositions() { (track, jumps) = (Track(), JumpFilter()) }
     }
 
     /// A booking's reference, under which the trip that was followed last is shown.
@@ -124,6 +128,9 @@ package struct LiveTrips {
         guard order.isFollowed, let driver = order.assignment.driver?.id.text else { return [] }
         var excess: Excess = []
         let isNew = trips[order.code] == nil
+        if let known = trips[order.code]?.order, known.pickupCoordinates != order.pickupCoordinates {
+            trips[order.code]?.watch.forgetStay()
+        }
         trips[order.code, default: Trip(order: order)].order = order
         let isWaiting = order.assignment.status == .arrived && order.trip.waitingToldAt == nil
         if isWaiting { waiting.insert(order.code) } else { waiting.remove(order.code) }
@@ -181,6 +188,7 @@ package struct LiveTrips {
         drivers[driverID] = Driver(codes: driver.codes, shownAt: driver.shownAt)
         unshownDrivers.remove(driverID)
         for code in driver.codes {
+            trips[code]?.watch.forgetPositions()
             trips[code]?.order.assignment.driver?.name = nil
             trips[code]?.order.trip.driverName = nil
             if let reference = trips[code]?.order.reference { unshownBookings.remove(reference) }
@@ -241,7 +249,8 @@ package struct LiveTrips {
         agedAt = now.monotonic
         for (id, driver) in drivers {
             guard let newest = driver.track.newest, now.wall - newest.recordedAt > rules.positionLifetime else { continue }
-            drivers[id]?.track = Track()
+            drivers[id]?.forgetPositions()
+            for code in driver.codes { trips[code]?.watch.forgetPositions() }
             drivers[id]?.isUnsaved = false
         }
     }

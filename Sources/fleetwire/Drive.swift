@@ -66,7 +66,9 @@ struct Drive: ParsableCommand {
         while true {
             let seconds = Double(Clock.monotonicMilliseconds() - begin) / 1_000
             let metres = min(way, seconds * speed / 3.6)
-            let sharing = try job.report(start.between(end, way == 0 ? 1 : metres / way))
+            // The driver stops at the end: who passes the pickup at speed has not arrived.
+            let sharing = try job.report(
+                start.between(end, way == 0 ? 1 : metres / way), metresPerSecond: metres >= way ? 0 : speed / 3.6)
             guard !sharing.isEmpty else {
                 throw Job.failure("the gateway does not follow order \(order): its job is not under way")
             }
@@ -151,8 +153,10 @@ private struct Job {
 
     /// Sends a position. A refusal because of the rate is no failure: the next position follows.
     /// - Returns: the references that the gateway follows.
-    func report(_ place: Place) throws -> [String] {
-        let position = "{\"latitude\":\(place.latitude),\"longitude\":\(place.longitude),\"accuracy\":5}"
+    func report(_ place: Place, metresPerSecond speed: Double) throws -> [String] {
+        let position = """
+            {"latitude":\(place.latitude),"longitude":\(place.longitude),"accuracy":5,"speed":\(speed)}
+            """
         let body = try Self.send(.post, "\(server)/api/driver/location", driver, Array(position.utf8), allowing: 429)
         return body.isEmpty ? [code] : Self.references(body)
     }

@@ -95,6 +95,8 @@ import Testing
             "job-available-again":
                 "bookingId bookingReference customerName pickupAddress dropoffAddress availableAt message",
             "job-cancelled": "bookingId bookingReference reason message",
+            "job-corrected": "bookingId bookingReference step reason message",
+            "arrival-corrected": "reference driver_id driverName timestamp reason",
             "job-removed-from-list": "bookingId bookingReference message",
             "tracking-stopped": "reason message",
             "driver-removed": "reason removedAt message",

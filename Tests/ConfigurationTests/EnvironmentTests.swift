@@ -39,6 +39,9 @@ import Testing
             "FLEETWIRE_DELIVERY_CONFIRM_SECONDS": "7", "FLEETWIRE_DELIVERY_BACKLOG_HOURS": "8",
             "FLEETWIRE_DELIVERY_BACKLOG_LIMIT": "9", "FLEETWIRE_STORE_RETENTION_DAYS": "1",
             "FLEETWIRE_TRIPS_ARRIVAL_METRES": "1.5", "FLEETWIRE_TRIPS_NEARBY_MINUTES": "2",
+            "FLEETWIRE_TRIPS_ARRIVAL_KMH": "30.5", "FLEETWIRE_TRIPS_ARRIVAL_DWELL_SECONDS": "20",
+            "FLEETWIRE_TRIPS_ARRIVAL_GAP_SECONDS": "60", "FLEETWIRE_TRIPS_ARRIVAL_EXIT_METRES": "2.5",
+            "FLEETWIRE_TRIPS_UNDO_MINUTES": "0", "FLEETWIRE_TRIPS_JUMP_KMH": "250",
             "FLEETWIRE_TRIPS_WAITING_SECONDS": "3", "FLEETWIRE_TRIPS_APPROACHING_METRES": "4",
             "FLEETWIRE_TRIPS_AUTOMATIC_ARRIVAL": "false", "FLEETWIRE_TRIPS_ACCURACY_METRES": "5",
             "FLEETWIRE_TRIPS_STALE_SECONDS": "6", "FLEETWIRE_TRIPS_POSITION_HOURS": "7",
@@ -132,6 +135,12 @@ import Testing
         expected.delivery.backlogLimit = 9
         expected.trips.arrivalMetres = 1.5
         expected.trips.nearbyMinutes = 2
+        expected.trips.arrivalKmh = 30.5
+        expected.trips.arrivalDwellSeconds = 20
+        expected.trips.arrivalGapSeconds = 60
+        expected.trips.arrivalExitMetres = 2.5
+        expected.trips.undoMinutes = 0
+        expected.trips.jumpKmh = 250
         expected.trips.waitingSeconds = 3
         expected.trips.approachingMetres = 4
         expected.trips.automaticArrival = false

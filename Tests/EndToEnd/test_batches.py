@@ -102,6 +102,22 @@ def test_my_batch(driver, admin):
     assert my_batch(mine)["batch"] is None
 
 
+def test_instructions_for_the_door(driver, admin):
+    """For the driver while the order is open, not for those who only look at the batch, always for the kitchen."""
+    mine, other = driver(), driver()
+    batch = batch_in("READY_FOR_DISPATCH", admin, mine, [order(deliveryInstructions="Gate 4711 🚪"), order()])
+    path = f"/api/delivery/batches/{batch.id}"
+    for looking in (mine, other):
+        assert "deliveryInstructions" not in ok(looking.request("GET", path))["orders"][0]
+    assert ok(accept(mine, batch))["orders"][0]["deliveryInstructions"] == "Gate 4711 🚪"
+    ok(pick_up(mine, batch))
+    first, second = my_batch(mine)["orders"]
+    assert first["deliveryInstructions"] == "Gate 4711 🚪" and "deliveryInstructions" not in second
+    ok(deliver(mine, batch.orders[0]))
+    assert "deliveryInstructions" not in my_batch(mine)["orders"][0]
+    assert batch.get()["orders"][0]["deliveryInstructions"] == "Gate 4711 🚪"
+
+
 def test_pickup(driver, admin):
     mine = driver()
     batch = batch_in("DISPATCHED", admin, mine)

@@ -107,7 +107,7 @@ def test_the_cooldown_counts_down(gateway, adapter, phone):
     assert 270 < left["expires_in"] <= 280 and 30 < left["cooldown_remaining"] <= 40, left
     expect(response, sent(app, left["expires_in"], left["cooldown_remaining"]))
     response = app.resend()
-    seconds = response.json()["data"]["cooldown_remaining"]
+    seconds = response.json()["details"]["cooldown_remaining"]
     expect(response, error(429, "Please wait before requesting another code", cooldown_remaining=seconds))
     assert response.headers["retry-after"] == str(seconds) and 30 < seconds <= 40
     age(gateway, app, 41)

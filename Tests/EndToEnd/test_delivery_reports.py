@@ -285,3 +285,16 @@ def test_recipients_of_a_broadcast_and_reminders(fleet, connect, closing):
     ops.expect_error(404, "GET", f"{OPS}/X/recipients")
     ops.expect_error(400, "GET", f"{OPS}/{own}/recipients")
     away.expect_error(403, "POST", remind)
+
+
+def test_a_reminder_is_pushed_although_the_entry_is_off(fleet):
+    driver = fleet.driver()
+    phone = fleet.ios(driver)
+    fleet.dispatcher.assign("OFF-1", fleet.driver().subject)
+    fleet.dispatcher.order("OFF-1", "unassign")
+    [(offered,)] = fleet.gateway.query(
+        "SELECT id FROM notifications WHERE event = 'job-available-again' ORDER BY id DESC LIMIT 1")
+    fleet.expect_not_pushed(offered)
+    answer = fleet.dispatcher.expect_ok("POST", f"/api/admin/notifications/{offered}/remind")
+    assert answer["data"]["reminded"] >= 1
+    assert phone.next(offered).data["event"] == "job-available-again"

@@ -240,7 +240,7 @@ def test_if_match_must_be_a_number(admin, code, version):
 
 
 @pytest.mark.parametrize("field, values", [
-    ("driverId", [1, True, [], {}, "", "a b", "ü", "x" * 151, "a/b", "a:b", "d\u0000"]),
+    ("driverId", [1.5, -1, True, [], {}, "", "a b", "ü", "x" * 151, "a/b", "a:b", "d\u0000"]),
     ("bookingReference", [1, [], {}, "", "a b", "r/1", "x" * 151]),
     ("bookingId", [7, "", "a b", "x" * 151]), ("customerId", [7, False, "", "c c"]),
     ("customerName", [7, True, [], {}]), ("pickupAddress", [1, []]),

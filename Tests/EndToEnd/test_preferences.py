@@ -77,10 +77,19 @@ def test_preferences_are_per_user(fleet):
                          ids=lambda value: str(value)[:40])
 def test_invalid_preferences_are_400_and_change_nothing(fleet, field, body):
     driver = fleet.driver()
-    prefer(driver, types={"kept": False})
+    prefer(driver, types={"job_update": False})
     assert field in driver.expect_error(400, "PUT", "/api/driver/preferences",
-                                        {"types": {"other": False}} | body)
-    assert driver.expect_ok("GET", "/api/driver/preferences")["data"]["types"] == {"kept": False}
+                                        {"types": {"new_job": False}} | body)
+    assert driver.expect_ok("GET", "/api/driver/preferences")["data"]["types"] == {"job_update": False}
+
+
+def test_types_that_are_never_pushed_are_named(fleet):
+    driver = fleet.driver()
+    body = {"types": {"new_job": False, "order_update": False, "job-assigned": True, "drivre-arrival": True, "Z": None}}
+    data = driver.expect_ok("PUT", "/api/driver/preferences", body)["data"]
+    assert data.pop("unknown") == ["drivre-arrival", "order_update"]
+    assert data["types"] == {"new_job": False, "job-assigned": True}
+    assert driver.expect_ok("GET", "/api/driver/preferences")["data"] == data
 
 
 def test_preferences_require_their_role(fleet):

@@ -60,7 +60,8 @@ class Journey:
         trip.driver.progress(trip.code, "en_route", **position(9_000))
         yield "driver-en-route"
         self.let_pass(61, "trip_started_at")
-        self.trip.locate(position(1_500))
+        # From 9 km away, no car comes there so soon: the first position tells nothing.
+        self.trip.locate(position(1_501), position(1_500))
         yield "driver-nearby"
         self.trip.locate(position(50))
         yield "driver-arrival"
@@ -69,7 +70,7 @@ class Journey:
         trip.driver.progress(trip.code, "loading")
         trip.driver.progress(trip.code, "in_transit", **position(9_000, of=DROPOFF))
         yield "trip-started"
-        trip.locate(position(400, of=DROPOFF))
+        trip.locate(position(401, of=DROPOFF), position(400, of=DROPOFF))
         yield "destination-near"
         trip.driver.progress(trip.code, "unloading")
         trip.driver.progress(trip.code, "completed")
@@ -149,11 +150,11 @@ def test_what_the_customer_reads_of_each_moment(start_journey):
         "driver-assigned": ("Zoë 🚚 will pick you up", {
             "vehicle_make": "Skoda", "vehicle_color": "blue", "license_plate": "LB21 XYZ"}),
         "driver-en-route": ("Zoë 🚚 arrives in about 24 minutes", {"eta_minutes": "24"}),
-        "driver-nearby": ("Zoë 🚚 is 2 minutes away", {"eta_minutes": "2"}),
+        "driver-nearby": ("Zoë 🚚 is 4 minutes away", {"eta_minutes": "4"}),
         "driver-arrival": ("Zoë 🚚 is waiting for you", {}),
         "driver-waiting": ("Zoë 🚚 has been waiting for 2 minutes", {"waiting_minutes": "2"}),
-        "trip-started": ("About 8 minutes to your destination", {"eta_minutes": "8"}),
-        "destination-near": ("You are close to your destination", {"eta_minutes": "1"}),
+        "trip-started": ("About 24 minutes to your destination", {"eta_minutes": "24"}),
+        "destination-near": ("You are close to your destination", {"eta_minutes": "2"}),
         "trip-completed": ("Thank you for travelling with us", {})}
     collapse_ids = set()
     for number, event in enumerate(journey.walk(), 1):

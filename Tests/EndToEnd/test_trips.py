@@ -50,8 +50,7 @@ def test_positions_are_kept_while_a_job_is_followed(trip):
     ({"longitude": 180.5}, 'Expected "longitude" to be from -180 to 180'),
     ({"longitude": "8"}, 'Expected "longitude" to be a number'),
     ({"heading": 360.1}, 'Expected "heading" to be from 0 to 360'),
-    ({"speed": -1}, 'Expected "speed" to be from 0 to 150'),
-    ({"accuracy": 10_001}, 'Expected "accuracy" to be from 0 to 10000'),
+    ({"speed": "fast"}, 'Expected "speed" to be a number'),
     ({"recordedAt": "now"},
      'Expected "recordedAt" to be a time in ISO 8601, such as 2026-11-21T09:30:00Z'),
 ])
@@ -146,7 +145,7 @@ def test_the_moments_of_a_trip(trip):
     trip.locate(position(501, of=DROPOFF))
     trip.locate(position(499, of=DROPOFF))
     near = skip_jobs(watcher, "destination-near", booking)
-    assert near["eta_minutes"] == 1
+    assert 1 <= near["eta_minutes"] <= 4  # 500 m at 10 to 90 km/h
     trip.driver.progress(trip.code, "unloading")
     trip.driver.progress(trip.code, "completed")
     completed = skip_jobs(watcher, "trip-completed", booking)
@@ -351,7 +350,8 @@ def test_a_killed_gateway_tells_each_moment_once(start_gateway):
         for step in ("loading", "in_transit"):
             trip.driver.progress(trip.code, step)
         gateway = kill_and_go_on()
-        trip.locate(position(50, of=DROPOFF))
+        # No car comes there so soon: the first position tells nothing.
+        trip.locate(position(51, of=DROPOFF), position(50, of=DROPOFF))
         wait_until(lambda: "destination-near" in trip.events(), "the destination is near")
         gateway = kill_and_go_on()
         trip.locate(position(40, of=DROPOFF))

@@ -9,6 +9,7 @@ import Testing
         "route-assigned", "drop-removed", "driver-arrival", "NEW_BATCH_AVAILABLE", "DRIVER_APPROVED", "DRIVER_REJECTED",
         "BATCH_REASSIGNED", "ORDER_CANCELLED", "driver_arrival", "driver-assigned", "driver-en-route", "driver-nearby",
         "driver-waiting", "trip-started", "destination-near", "trip-completed", "batch-assigned", "batch-cancelled",
+        "job-corrected", "arrival-corrected",
     ]
 
     @Test("Every event for drivers and customers has an entry, and so has every type of announcement")
@@ -25,9 +26,11 @@ import Testing
         #expect(type("route-assigned") == "new_route" && type("batch-assigned") == "new_route")
         #expect(type("batch-cancelled") == "job_update")
         for name in ["route-cancelled", "route-unassigned", "drop-removed"] { #expect(type(name) == "route_update") }
-        for name in ["job-removed", "order-removed", "driver-removed", "tracking-stopped"] { #expect(type(name) == "job_update") }
+        for name in ["job-removed", "order-removed", "driver-removed", "tracking-stopped", "job-corrected"] {
+            #expect(type(name) == "job_update")
+        }
         for name in Self.allNames where name.contains("_") { #expect(type(name) == name) }
-        #expect(type("driver-arrival") == "driver_arrival")
+        #expect(type("driver-arrival") == "driver_arrival" && type("arrival-corrected") == "arrival_corrected")
     }
 
     @Test("The lifetime is an hour for new jobs, that of the moment for moments of a trip, and a day for all others")
@@ -37,7 +40,7 @@ import Testing
             switch name {
             case "job-assigned", "driver-assigned": #expect(seconds == 3_600)
             case "driver-en-route", "trip-started": #expect(seconds == 1_800)
-            case "driver-arrival", "driver_arrival", "driver-nearby", "driver-waiting", "destination-near":
+            case "driver-arrival", "driver_arrival", "driver-nearby", "driver-waiting", "destination-near", "arrival-corrected":
                 #expect(seconds == 600)
             default: #expect(seconds == 86_400)
             }
@@ -51,7 +54,7 @@ import Testing
             Set(entries.filter(\.urgent).map(\.name)) == [
                 "job-removed", "order-removed", "job-cancelled", "route-cancelled", "route-unassigned", "drop-removed",
                 "BATCH_REASSIGNED", "ORDER_CANCELLED", "driver-arrival", "driver_arrival", "driver-waiting",
-                "batch-cancelled",
+                "batch-cancelled", "job-corrected", "arrival-corrected",
             ])
         #expect(
             Set(entries.filter { $0.push == .off }.map(\.name)) == [

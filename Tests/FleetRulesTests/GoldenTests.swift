@@ -55,6 +55,16 @@ import Testing
         try expect("arrive", planner.progress(ProgressReport(step: .arrived), of: enRoute, context))
     }
 
+    @Test func correct() throws {
+        var planner = RulesFixture.planner()
+        var arrived = RulesFixture.order(.arrived, driver: "42", name: "Dan")
+        arrived.trip.arrivedAt = RulesFixture.now - 60_000
+        try expect("correct", planner.correctArrival("ORD-1", of: arrived, reason: "Wrong gate", RulesFixture.context()))
+        var undo = ProgressReport(step: .enRoute)
+        undo.isUndo = true
+        try expect("undo", planner.progress(undo, of: arrived, RulesFixture.context(by: RulesFixture.driver)))
+    }
+
     @Test func routes() throws {
         let accepted = RulesFixture.route(.accepted, driver: "42", name: "Dan")
         let assigned = RulesFixture.route(.assigned, driver: "42", name: "Dan")
@@ -94,7 +104,7 @@ import Testing
     @Test func testsReadEveryFile() throws {
         let source = try String(contentsOf: URL(filePath: #filePath), encoding: .utf8)
         let files = try FileManager.default.contentsOfDirectory(at: Self.folder, includingPropertiesForKeys: nil)
-        #expect(files.count == 22)
+        #expect(files.count == 24)
         for file in files { #expect(source.contains("\"\(file.deletingPathExtension().lastPathComponent)\"")) }
     }
 

@@ -36,7 +36,7 @@ import Testing
     }
 
     private func track(_ positions: Position...) -> Track {
-        positions.reduce(into: Track()) { $0.add($1) }
+        positions.reduce(into: Track()) { $0.add($1, TripRules()) }
     }
 
     @Test func theETANeedsAFreshPositionAndAPlace() {
@@ -53,8 +53,8 @@ import Testing
     }
 
     /// A degree of longitude on the equator is 111,195.08 m; with a speed of 54 km/h the last 10,007.6 m take 11.12
-    /// minutes, at 10 km/h 60.05 and at 90 km/h 6.67.
-    @Test(arguments: [(15.0, 12), (0.0, 61), (2.0, 61), (100.0, 7)])
+    /// minutes, at 10 km/h 60.05 and at 90 km/h 6.67. 360 km/h are no speed: the default of 30 km/h holds.
+    @Test(arguments: [(15.0, 12), (0.0, 61), (2.0, 61), (60.0, 7), (100.0, 21)])
     func theSpeedIsThatOfTheLastMinuteWithinLimits(_ metresPerSecond: Double, _ minutes: Int) {
         var rules = TripRules()
         rules.detourFactor = 1
@@ -65,11 +65,49 @@ import Testing
         #expect(track.etaMinutes(to: place("0", "0.1"), now: now, rules) == minutes)
     }
 
+    /// 54 km/h but for a jump to another country: the last 10,007.6 m take 11.12 minutes.
+    @Test func aJumpAddsNoWay() {
+        var rules = TripRules()
+        rules.detourFactor = 1
+        let degrees = 15 * 10 / 111_195.0797
+        var track = Track()
+        for index in 0...4 {
+            track.add(position(0, 0.01 - Double(4 - index) * degrees, at: Double(index - 4) * 10), rules)
+            #expect(track.isNewestOnWay == (index != 2), "the way back from the jump is as wild")
+            if index == 1 {
+                track.add(position(48, 16, at: -25), rules)
+                #expect(!track.isNewestOnWay)
+            }
+        }
+        #expect(track.etaMinutes(to: place("0", "0.1"), now: now, rules) == 12)
+    }
+
+    /// 2,500 m in 36 s are 250 km/h, which counts as 90; more does not count at all, so that the default of 30 km/h holds.
+    @Test(arguments: [(2_499.9, 7), (2_500.1, 21)]) func theFastestPartThatCounts(_ metres: Double, _ minutes: Int) {
+        var rules = TripRules()
+        rules.detourFactor = 1
+        let track = track(position(0, -metres / 111_195.0797, at: -36), position(0, 0))
+        #expect(track.etaMinutes(to: place("0", "0.0919"), now: now, rules) == minutes)
+    }
+
+    @Test func aPositionThatIsNotAccurateAddsNoWay() {
+        var track = Track()
+        track.add(position(0, 0, at: -20), TripRules())
+        var inaccurate = position(0, 0.001, at: -10)
+        inaccurate.accuracy = 100.5
+        track.add(inaccurate, TripRules())
+        #expect(!track.isNewestOnWay && track.newest == inaccurate && track.lastFix == position(0, 0, at: -20))
+        inaccurate.accuracy = Position.badAccuracy
+        #expect(!inaccurate.isFix(TripRules()))
+        inaccurate.accuracy = 100
+        #expect(inaccurate.isFix(TripRules()))
+    }
+
     @Test func manyPositionsTakeLittleMemoryAndKeepTheLengthOfTheWay() {
         var rules = TripRules()
         rules.detourFactor = 1
         var track = Track()
-        for index in 0...5_000 { track.add(position(0, Double(index) * 0.0000018, at: Double(index - 5_000) / 100)) }
+        for index in 0...5_000 { track.add(position(0, Double(index) * 0.0000018, at: Double(index - 5_000) / 100), TripRules()) }
         // 5,000 steps of 0.2 m in 50 s: 72 km/h, and 11,119.5 m to go.
         #expect(track.etaMinutes(to: place("0", "0.109"), now: now, rules) == 10)
         #expect(MemoryLayout<Track>.size <= 128)

@@ -24,7 +24,7 @@ import Testing
         order.trip.arrivedAt = now - 60_000
         order.trip.completedAt = now - 120_000
         var track = Track()
-        track.add(Position(latitude: 0, longitude: 0, recordedAt: now))
+        track.add(Position(latitude: 0, longitude: 0, recordedAt: now), TripRules())
         let view = TripView(order, card: nil, track: track, now: now, TripRules())
         #expect(view.status == trip)
         #expect(view.estimatedArrival == estimated.map { now + $0 * 60_000 })

@@ -198,7 +198,8 @@ private func check(_ positions: [Position]) {
         invariant((-90...90).contains(position.latitude), "a latitude is from -90 to 90")
         invariant((-180...180).contains(position.longitude), "a longitude is from -180 to 180")
         invariant(position.heading.map { (0..<360).contains($0) } ?? true, "a heading is below 360 degrees")
-        invariant(position.accuracy.map { (0...10_000).contains($0) } ?? true, "an accuracy is from 0 to 10,000 metres")
+        invariant(position.accuracy.map { $0 <= Position.badAccuracy } ?? true, "an accuracy is at most a bad one")
+        invariant(position.speed.map { (0...150).contains($0) } ?? true, "a speed is from 0 to 150 m/s")
         for number in [position.latitude, position.longitude, position.heading ?? 0] {
             invariant(isJSON(Array("\(number)".utf8)), "a position is shown as JSON")
         }
@@ -223,7 +224,7 @@ private func check(_ events: [TelemetryEvent]) {
         let id = event.notificationID.utf8
         invariant((1...256).contains(id.count) && id.allSatisfy { $0 > 0x20 && $0 < 0x7F }, "a reported id is printable ASCII")
         invariant(event.entityID.map { (1...150).contains($0.unicodeScalars.count) } ?? true, "an entity's id is short")
-        invariant(Timestamp.isISO8601(event.timestamp), "an event has a time")
+        invariant(event.timestamp.map(Timestamp.isISO8601) ?? true, "an event has a time, or none with an offset")
         invariant(event.metadata.map(isJSON) ?? true, "metadata is JSON")
     }
 }
@@ -303,9 +304,10 @@ private func checkRequests(_ bytes: UnsafeRawBufferPointer) {
         body: UnsafeRawBufferPointer(rebasing: lines[2]),
         correlationID: "", isLoopback: false)
     let action = router.action(of: route, request: body)
-    if case .locate(let positions, let identity) = action {
+    if case .locate(let report, let identity) = action {
         invariant(authorization != nil && identity.role == .driver, "only drivers send positions")
-        check(positions)
+        check(report.positions)
+        invariant(report.withoutOffset <= report.positions.count, "a position has one time")
     }
     guard case .command(let command) = action else { return }
     if case .code(let request) = command.action { return check(request, command, lines[2], isAuthorized: authorization != nil) }
@@ -384,7 +386,8 @@ private struct HeadParts {
 private func isPermitted(_ command: Command) -> Bool {
     switch (command.action, command.actor.role) {
     case (.device, .driver), (.device, .customer), (.updatePreferences, .driver), (.updatePreferences, .customer): true
-    case (.order, .admin), (.route, .admin), (.announce, .admin), (.erase(.driver, _), .admin), (.erase(.customer, _), .admin):
+    case (.order, .admin), (.correctArrival, .admin), (.route, .admin), (.announce, .admin), (.erase(.driver, _), .admin),
+        (.erase(.customer, _), .admin):
         true
     case (.remind, .admin), (.driverCard, .admin), (.account(.decide), .admin), (.switchAvailability, .driver): true
     case (.batch(let request), .driver): ["accept", "pickup", "status", "sequence", "complete"].contains(request.name)

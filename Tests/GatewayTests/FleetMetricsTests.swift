@@ -37,7 +37,7 @@ import Testing
                 #"p_notifications_total{event="order-assigned",state="created"} 1"#,
                 #"p_telemetry_total{event="received",type="DRIVER_APPROVED"} 1"#,
                 #"p_telemetry_total{event="received",type="new_job"} 2"#,
-                "p_telemetry_repeated_total 3", "p_telemetry_dropped_total 4",
+                "p_telemetry_repeated_total 3", "p_telemetry_by_entity_total 0", "p_telemetry_dropped_total 4",
                 #"p_transitions_total{from="accepted",to="en_route",outcome="done"} 2"#,
                 #"p_transitions_total{from="accepted",to="en_route",outcome="invalid"} 1"#,
                 #"p_fleet_events_total{event="job-assigned",audience="subscribed"} 2"#,
@@ -51,7 +51,7 @@ import Testing
     }
 
     @Test func startsAtZero() {
-        let zeros = ["p_telemetry_repeated_total 0", "p_telemetry_dropped_total 0"]
+        let zeros = ["p_telemetry_repeated_total 0", "p_telemetry_by_entity_total 0", "p_telemetry_dropped_total 0"]
         #expect(samples() == zeros)
         #expect(report() == ["actions: ", "events: ", "telemetry: ", "transitions: failed 0"])
         counters.count(DeliveryCounts())

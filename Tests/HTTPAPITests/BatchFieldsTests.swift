@@ -41,7 +41,7 @@ import Testing
             "kitchen":{"_id":"\(Self.id)","name":"K","phone":"3","address":{"street":"T"}},
             "zone":{"_id":"\(Self.id)","name":"Z","city":"Y"},
             "orders":[{\(Self.order),"deliveryAddress":\(address),"items":[\(item)],"deliveryOtp":"0042","sequenceNumber":2,
-            "customerId":"c1"}]}
+            "customerId":"c1","deliveryInstructions":"second bell"}]}
             """
         let edits = try #require(self.edits(body))
         #expect(edits.batchNumber == .set("B-1") && edits.mealWindow == .set(.lunch))
@@ -57,6 +57,7 @@ import Testing
         #expect(order.otp == .digits("0042"))
         var wanted = DeliveryAddress()
         (wanted.name, wanted.phone, wanted.flatNumber, wanted.street, wanted.area) = ("A", "1", "2", "S", "N")
+        wanted.instructions = "second bell"
         (wanted.latitude, wanted.longitude) = (JSONNumber(text: "90"), JSONNumber(text: "-180"))
         #expect(order.address == wanted)
         var soup = OrderItem(menuItemID: "m")
@@ -71,6 +72,7 @@ import Testing
         (#""estimatedEarnings":"1""#, #"Expected "estimatedEarnings" to be a number"#),
         (#""estimatedEarnings":1e400"#, #"Expected "estimatedEarnings""#),
         (#""batchNumber":5"#, #"Expected "batchNumber""#),
+        (#""orders":[{\#(order),"deliveryInstructions":5}]"#, #"Expected "orders[0].deliveryInstructions" to be a string"#),
         (#""batchNumber":"""#, #"Expected "batchNumber" to have 1 to 100 characters"#),
         (#""batchNumber":"\#(String(repeating: "ü", count: 101))""#, #"Expected "batchNumber" to have 1 to 100 characters"#),
         (#""kitchen":{"_id":"k"}"#, #"Expected "kitchen._id" to be 24 lower-case hexadecimal digits"#),

@@ -126,6 +126,7 @@ extension FleetRouter {
         return FleetRouter(
             app: apps[0], authenticator: authenticator, metricsToken: metricsToken, isCatalogued: { $0 == "DRIVER_APPROVED" },
             isTimeZone: { ["Europe/London", "Etc/GMT+1", "UTC", "../UTC", "GMT+05:30"].contains($0) },
+            isPushedAs: { !$0.utf8.starts(with: "unheard".utf8) },
             accounts: accounts, codeCountries: codeCountries, permits: permits)
     }
 }

@@ -49,6 +49,12 @@ import Testing
         #expect(Self.changes(body) == changes)
     }
 
+    @Test func typesThatAreNeverPushedAreNotStored() {
+        let changes = Self.changes(#"{"types":{"unheard_of":false,"new_job":true,"unheard-x":true,"unheard_y":null}}"#)
+        #expect(changes?.types == ["new_job": true, "unheard_y": nil])
+        #expect(changes?.unknown == ["unheard-x", "unheard_of"])
+    }
+
     @Test func readsSingleMembers() {
         #expect(Self.changes(#"{"quietHours":{"enabled":false}}"#)?.isEnabled == false)
         #expect(Self.changes(#"{"quietHours":{"from":"00:00"}}"#)?.from == 0)

@@ -113,6 +113,10 @@ MUTANTS = [
            "SimulationTests.DeliverySimulationTests"),
     Mutant("trip-step-twice", "Trips/LiveTrips+Positions.swift", "each position proposes a step that is already under way",
            "        guard !trip.pending.contains(where: step.isSameKind) else { return }\n", "", "LiveTripsTests"),
+    Mutant("trip-passing-by", "Trips/ArrivalWatch.swift", "who passes the pickup at speed has arrived",
+           "guard isSlow, metres <= rules.exitMetres else {", "guard metres <= rules.exitMetres else {", "ArrivalWatchTests"),
+    Mutant("trip-still-there", "Trips/ArrivalWatch.swift", "after a correction, a driver arrives again without leaving",
+           "metres > rules.exitMetres else { return nil }", "metres >= 0 else { return nil }", "ArrivalWatchTests"),
 
     # Adapters
     Mutant("console-framed", "Console/ConsolePage.swift", "other sites may frame the console",

@@ -23,6 +23,19 @@ import Testing
             decide(PushFixture.job("schedule-updated"), PushCatalogue(.builtIn, mode: .fallback)) == .cancelled(reason: "off"))
     }
 
+    /// A dispatcher wants it pushed. A person's preferences and an entry without words stand.
+    @Test func aReminderIsPushedAlthoughTheEntryIsOff() {
+        for event in ["job-available-again", "schedule-updated"] {
+            #expect(decide(PushFixture.job(event, channel: "drivers-channel")) == .cancelled(reason: "off"))
+            #expect(decide(PushFixture.job(event, channel: "drivers-channel", isReminder: true)).isSent)
+        }
+        var preferences = Preferences()
+        preferences.types = ["job_update": false]
+        let unwanted = PushFixture.job("job-available-again", preferences: preferences, isReminder: true)
+        #expect(decide(unwanted) == .cancelled(reason: "preferences"))
+        #expect(decide(PushFixture.job("unheard-of", isReminder: true)) == .cancelled(reason: "off"))
+    }
+
     /// `push` concerns the recipient's own channel, `broadcast` drivers-channel.
     @Test(arguments: NotificationCatalogue.PushMode.allCases)
     func broadcastIgnoresThePushMode(_ mode: NotificationCatalogue.PushMode) {

@@ -22,14 +22,15 @@ enum PushFixture {
     static func job(
         _ event: String, _ data: String = "{}", _ entity: PushIntent.Entity? = nil, collapseKey: String = "N-1",
         lifetimeSeconds: Int64 = 3_600, device: PushJob.Device = iPhone, preferences: Preferences = .init(),
-        channel: String = "driver-42"
+        channel: String = "driver-42", isReminder: Bool = false
     ) -> PushJob {
         PushJob(
             number: 1,
             notification: Notification(
                 id: "N-1", channel: channel, event: event, data: Array(data.utf8), createdAt: now,
                 expiresAt: now + lifetimeSeconds * 1000, collapseKey: collapseKey),
-            entity: entity, recipient: "driver:42", device: device, badge: 3, preferences: preferences)
+            entity: entity, recipient: "driver:42", device: device, badge: 3, preferences: preferences,
+            isReminder: isReminder)
     }
 
     /// The message of a job.

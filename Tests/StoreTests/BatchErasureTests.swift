@@ -41,6 +41,7 @@ import Testing
             (order.address.name, order.address.phone) = ("Customer Qwerty\(customer)", "+9198\(customer)")
             (order.address.flatNumber, order.address.street) = ("Flat \(customer)04", "1\(customer) Lake View")
             (order.address.landmark, order.address.city) = ("behind the mill \(customer)", "Pune")
+            order.address.instructions = "door code 471\(customer)"
             order.address.latitude = JSONNumber(text: "18.52043\(customer)")
             order.address.longitude = JSONNumber(text: "73.85674\(customer)")
             var item = OrderItem(menuItemID: "item-\(customer)")
@@ -57,6 +58,7 @@ import Testing
     /// What must be gone after an erasure of customer 7, and nothing of customer 8.
     private static let personal = [
         "Qwerty7", "+91987", "Flat 704", "17 Lake View", "behind the mill 7", "18.520437", "73.856747", "item-7", "Thali 7",
+        "door code 4717",
     ]
     /// What the driver has noted about the order.
     private static let note = "Left with the aunt of"

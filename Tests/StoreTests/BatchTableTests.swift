@@ -57,6 +57,7 @@ extension BatchOrder {
         (address.name, address.phone, address.flatNumber) = ("Asha", "+9198", "B-12")
         (address.street, address.landmark, address.area) = ("12 Lake", "Park", "Andheri")
         (address.city, address.state, address.pincode) = ("Mumbai", "MH", "400058")
+        address.instructions = "gate 4711, second bell"
         (address.latitude, address.longitude) = (JSONNumber(text: "1e1"), JSONNumber(text: "2"))
         order.address = address
         var item = OrderItem(menuItemID: "m1")

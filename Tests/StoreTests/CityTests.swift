@@ -32,7 +32,7 @@ private struct Car {
     let jumps: Bool
     let pause: Int
     /// Metres to the point of the line that is the nearest to the pickup; negative: behind it.
-    var ahead = 2_000.0
+    var ahead = 1_000.0
     var next = 0
     var status = JobStatus.assigned
     var arrivedAt: Int64?
@@ -109,7 +109,7 @@ private struct City {
         case .enRoute:
             try locate(index)
             // Out of reach for good: the driver presses the button.
-            if cars[index].ahead < -600 { try report(.arrived, car) }
+            if cars[index].ahead < -300 { try report(.arrived, car) }
         case .arrived:
             if cars[index].arrivedAt == nil { cars[index].arrivedAt = now }
             // A driver who comes back changes nothing.
@@ -124,14 +124,14 @@ private struct City {
         }
     }
 
-    /// Ten positions of the last ten seconds, 20 m apart, in any order.
+    /// Ten positions of the last ten seconds, 10 m apart, in any order.
     private mutating func locate(_ index: Int) throws {
         let car = cars[index]
         var list: [Position] = []
         for second in 1...10 {
-            let ahead = car.ahead - Double(second) * 20
+            let ahead = car.ahead - Double(second) * 10
             // Noise along the line only: across it, it would change which cars come near enough.
-            let noise = Double.random(in: -3...3, using: &random) * (abs(ahead) < 25 ? 0 : 1)
+            let noise = Double.random(in: -3...3, using: &random) * (abs(ahead) < 15 ? 0 : 1)
             list.append(
                 position(of: car, latitude: 50 - (ahead + noise) / Self.metresPerDegree, at: now - 10_000 + Int64(second) * 1_000)
             )
@@ -139,7 +139,7 @@ private struct City {
         if car.jumps, Int.random(in: 0..<5, using: &random) == 0 {
             list.append(position(of: car, latitude: -50, at: now - 500))
         }
-        cars[index].ahead -= 200
+        cars[index].ahead -= 100
         try execute(positions: list.shuffled(using: &random), car)
     }
 

@@ -48,14 +48,17 @@ import Testing
         let executor = try store.executor()
         var changes = OrderChanges()
         changes.bookingID = .set("B")
-        // Four orders of booking B: "newer" is the newest of the three open ones, and "last" is cancelled. Later there
-        // is also an order with the code B.
+        // Four orders of booking B: three are open, and "last" is cancelled. An accept must name one of several open ones;
+        // a report is about the newest. Later there is also an order with the code B.
         for (index, code) in ["oldest", "older", "newer"].enumerated() {
             _ = try executor.commit(assign(code, to: "42", changes: changes), at: noon + Int64(index))
         }
         _ = try executor.commit(assign("last", to: "42", changes: changes), at: noon + 9)
         _ = try executor.commit(order(.cancel, "last"), at: noon + 10)
-        #expect(try executor.commit(command(.acceptJob("B"), by: driver("42"))).order?.code == "newer")
+        #expect(try executor.commit(command(.acceptJob("B"), by: driver("42"))).status == 409)
+        _ = try executor.commit(command(.acceptJob("newer"), by: driver("42")))
+        let first = Command.Action.progress("B", ProgressReport(step: .enRoute))
+        #expect(try executor.commit(command(first, by: driver("42"))).order?.code == "newer")
         #expect(try executor.commit(command(.acceptJob("older"), by: driver("42"))).order?.code == "older")
         _ = try executor.commit(assign("B", to: "42"))
         #expect(try executor.commit(command(.acceptJob("B"), by: driver("42"))).order?.code == "B")

@@ -10,7 +10,7 @@ import Testing
             (assign("A", to: "42"), "assign"), (order(.removeDriver, "A"), "remove_driver"),
             (command(.route(RouteAction(id: "R", .assign(.init(id: Identifier("42")))))), "route_assign"),
             (command(.driverCard(driverID: "42", DriverCardChanges())), "driver_update"),
-            (command(.acceptJob("A")), "accept"),
+            (command(.acceptJob("A")), "accept"), (command(.correctArrival("A", reason: nil)), "correct"),
             (command(.acceptRoute("R")), "route_accept"),
             (command(.progress("A", ProgressReport(step: .enRoute))), "progress"), (announceToAll, "announce"),
             (telemetry("N", by: driver("42")), "telemetry"), (command(.markRead(nil)), "read"),

@@ -87,6 +87,8 @@ import Threads
         if try executor.orders.order(code: "A")?.assignment.status == .enRoute {
             try run(.progress("A", ProgressReport(step: .arrived)), by: of(0), key: "arrived", at: noon + 750_000)
         }
+        try run(.correctArrival("A", reason: "r"), key: "correct", at: noon + 760_000)
+        try run(.progress("A", ProgressReport(step: .arrived)), by: of(0), key: "again", at: noon + 770_000)
         for status in [JobStatus.loading, .inTransit, .unloading, .completed] {
             try run(.progress("A", ProgressReport(step: status)), by: of(0), key: status.rawValue, at: noon + 1_800_000)
             if status == .inTransit { try step(.tellDestinationNear(from: place, etaMinutes: 2), at: noon + 1_900_000) }
@@ -100,7 +102,8 @@ import Threads
         try route(.update, "6")
         try route(.cancel, "7")
         expectAll(
-            "assign", "unassign", "remove_driver", "cancel", "update", "accept", "progress", "trip_moment", "route_assign",
+            "assign", "unassign", "remove_driver", "cancel", "update", "accept", "progress", "correct", "trip_moment",
+            "route_assign",
             "route_unassign", "route_cancel", "remove_drop", "route_update", "route_accept")
     }
 

@@ -217,6 +217,8 @@ import Testing
             ("LEFT JOIN driver_availability AS switch", "SEARCH accounts USING INDEX sqlite_autoindex_accounts_3 (person_id=?)"),
             ("FROM driver_availability JOIN accounts", "driver_availability_online (account_id>?)"),
             ("UPDATE audit SET details = NULL", "USING INDEX audit_by_actor (actor=?)"),
+            ("state IN ('accepted', 'sending')", "(notification_id=?"),
+            ("status_before = 'en_route'", "USING INDEX audit_by_order (order_code=?)"),
             ("SELECT id, details FROM audit WHERE has_position = 1 AND at", "USING INDEX audit_positions (at<?)"),
             (
                 "FROM code_sessions WHERE phone = ? AND is_own = ? AND sent_at <= ?",
@@ -409,6 +411,8 @@ import Testing
         _ = try executor.drivers.card(ofDriver: "42")
         try executor.drivers.remove(ofDriver: "42")
         _ = try orders.newest(reference: "A")
+        _ = try orders.openCodes(booking: "B", driverID: "42")
+        _ = try executor.auditTable.arrivalHistory(ofOrder: "A", by: "driver:42", since: 0)
         _ = try orders.hasUnderWay(ofDriver: "42")
         try executor.positions.store(
             DriverPosition(driverID: "42", position: Position(latitude: 1, longitude: 2, recordedAt: noon)))
@@ -614,6 +618,7 @@ import Testing
         try jobs.moveLane(of: "driver:42", address, shift: 0)
         for deviceID in ["d", nil] { _ = try jobs.cancel(of: "driver:42", deviceID: deviceID, reason: "r", now: noon) }
         _ = try jobs.notificationID(ofMessage: "m")
+        _ = try jobs.isPushed("N", to: "driver:42")
         _ = try jobs.newestNotificationID(withCollapseID: "order:A", pushedTo: "driver:42")
         _ = try jobs.summaries(ofNotification: "N", most: 1)
         _ = try jobs.failJobsOfUnknownLanes(now: noon, most: 1)

@@ -21,7 +21,7 @@ package struct EventRecipients: Equatable, Sendable {
         switch name {
         case "job-assigned", "job-removed", "job-removed-from-list", "order-removed", "schedule-updated",
             "route-assigned", "route-unassigned", "route-cancelled", "drop-removed", "driver-approved", "driver-rejected",
-            "batch-assigned", "batch-reassigned", "batch-cancelled", "order-cancelled":
+            "batch-assigned", "batch-reassigned", "batch-cancelled", "order-cancelled", "job-corrected":
             (person, areAllDrivers) = (.driver, false)
         case "job-cancelled": (person, areAllDrivers) = (.driver, true)
         case "job-available-again", "new-batch-available", "batch-taken": (person, areAllDrivers) = (nil, true)

@@ -18,6 +18,8 @@ enum OrderTransition: JobTransition {
     case claimed(by: String, name: String?)
     /// The assigned driver accepted the order.
     case accepted(by: String, name: String?)
+    /// The driver's arrival was taken back, by the driver or by an admin.
+    case arrivalCorrected(by: String, name: String?, isByAdmin: Bool, reason: String?)
     /// The order's driver reached a step.
     case progressed(to: JobStatus, by: String, name: String?)
     /// The customer is told of a moment of the trip.
@@ -39,6 +41,7 @@ extension OrderTransition {
             .assigned(to: driver, name: name, from: driver), .unassigned(from: driver, reason: nil),
             .cancelled(driver: driver, reason: nil), .aged(driver: driver, reason: nil), .driverRemoved(driver, reason: nil),
             .claimed(by: driver, name: name),
+            .arrivalCorrected(by: driver, name: name, isByAdmin: true, reason: nil),
             .progressed(to: .inTransit, by: driver, name: name), .trackingStarted(by: driver, name: name),
             .trackingStopped(.completed), .trackingStopped(.driverChanged),
         ] + news(driver, name).map(OrderTransition.told)
@@ -47,6 +50,7 @@ extension OrderTransition {
     private static func news(_ driver: String, _ name: String?) -> [TripNews] {
         [TripMoment.enRoute, .nearby, .started, .destinationNear].map { .withETA($0, driver, name, .max) } + [
             .driverAssigned(driver, name, .largest(id: driver)), TripNews(moment: .arrival, driver: driver, driverName: name),
+            .arrivalCorrected(driver, name, .max, reason: nil),
             .waiting(driver, name, since: 0, now: .max), .completed(driver, name, at: 0),
         ]
     }
@@ -106,6 +110,9 @@ extension OrderTransition {
         case .accepted(let driver, let name):
             return reported("job-accepted", .accepted, driver, name, order, now)
 
+        case .arrivalCorrected(let driver, let name, let isByAdmin, let reason):
+            return corrected(driver, name, isByAdmin, reason, order, now)
+
         case .progressed(let step, let driver, let name):
             return reported("job-progress", step, driver, name, order, now)
 
@@ -161,6 +168,23 @@ extension OrderTransition {
         [
             trackingStopped("booking_cancelled", "Tracking stopped due to booking cancellation", order),
             EventDraft(.admin, "order-cancelled", order.ids + ["driverId": .text(driver), "reason": .text(reason)]),
+        ]
+    }
+
+    /// The dispatchers know it from each other; the driver, who may have pressed the button, from the dispatcher only.
+    private func corrected(
+        _ driver: String, _ name: String?, _ isByAdmin: Bool, _ reason: String?, _ order: Order, _ now: EventFields.Value
+    ) -> [EventDraft] {
+        let step = EventFields.Value.text(JobStatus.enRoute.rawValue)
+        let news = EventDraft(
+            .driver(driver), "job-corrected",
+            order.ids + ["step": step, "reason": .text(reason), "message": "Dispatch has taken back your arrival"])
+        return (isByAdmin ? [news] : []) + [
+            EventDraft(
+                .admin, "job-corrected",
+                order.ids + ["driverId": .text(driver), "driverName": .text(name)]
+                    + ["from": .text(JobStatus.arrived.rawValue), "step": step, "by": isByAdmin ? "admin" : "driver"]
+                    + ["reason": .text(reason), "timestamp": now])
         ]
     }
 

@@ -15,6 +15,15 @@ package enum JobStatus: String, CaseIterable, Sendable {
     /// set the other statuses.
     package static let reportable: [JobStatus] = [.enRoute, .arrived, .loading, .inTransit, .unloading, .completed]
 
+    /// The name as Swift apps write it, `enRoute` for `en_route`.
+    package var camelCase: String {
+        switch self {
+        case .enRoute: "enRoute"
+        case .inTransit: "inTransit"
+        case .available, .assigned, .accepted, .arrived, .loading, .unloading, .completed, .cancelled: rawValue
+        }
+    }
+
     /// Whether the job has ended: its assignment cannot change any more.
     package var isFinal: Bool { self == .completed || self == .cancelled }
 

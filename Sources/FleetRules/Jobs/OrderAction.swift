@@ -23,6 +23,8 @@ package struct OrderAction: Equatable, Sendable {
     package var changes = OrderChanges()
     /// Whether the gateway cancels the order for its age: nothing is pushed, and of the drivers only its own is told.
     package var isForAge = false
+    /// The name on the card of the driver to assign, for the events of a request that names none.
+    package var cardName: String?
 
     package init(code: String, _ kind: Kind) {
         self.code = code
@@ -67,7 +69,7 @@ extension OrderAction: AdminAction {
             return ("Driver already assigned", [])
         case .assigned(let driver, let former):
             order.trip = TripRecord()
-            let assigned = OrderTransition.assigned(to: driver.id.text, name: driver.name, from: former?.text)
+            let assigned = OrderTransition.assigned(to: driver.id.text, name: driver.name ?? cardName, from: former?.text)
             return (former == nil ? "Driver assigned" : "Driver reassigned", [assigned] + stop)
         case .unassigned(let former) where kind == .removeDriver:
             order.trip = TripRecord()

@@ -10,6 +10,10 @@ package struct ProgressReport: Equatable, Sendable {
     package var latitude: JSONNumber?
     /// Degrees, -180 to 180, as sent.
     package var longitude: JSONNumber?
+    /// Whether an arrival is to be taken back, so that the driver is `en_route` again. Concerns no other step.
+    package var isUndo = false
+    /// Why the arrival is taken back; free text for the events and the audit log.
+    package var reason: String?
 
     package init(step: JobStatus) { self.step = step }
 }
@@ -22,15 +26,21 @@ extension ProgressReport {
     /// by a position, or by the report that `last`, the order's last audit entry, records. Nil if this is a new report.
     func repeated(after last: AuditEntry?, of order: Order, _ context: CommandContext) -> Int64? {
         guard order.assignment.status == step else { return nil }
+        if isUndo { return last.flatMap { isRepeated($0, "correct", context) ? $0.at : nil } }
         if step == .arrived, order.trip.isArrivedByPosition, let arrivedAt = order.trip.arrivedAt { return arrivedAt }
-        return last.flatMap { repeats($0, context) ? $0.at : nil }
+        return last.flatMap { isRepeated($0, "progress", context) ? $0.at : nil }
     }
 
     /// Whether this is the report that `last` records: the same driver repeats it, because the response got lost. Apps
     /// repeat requests by themselves, and not all send an idempotency key.
-    private func repeats(_ last: AuditEntry, _ context: CommandContext) -> Bool {
-        last.action == "progress" && last.after?.jobStatus == step
+    private func isRepeated(_ last: AuditEntry, _ action: String, _ context: CommandContext) -> Bool {
+        last.action == action && last.after?.jobStatus == step
             && Identifier(last.actor) == Identifier(context.actor.key) && context.now - last.at <= Self.repetitionMax
+    }
+
+    /// Whether the report takes back an arrival. In all other states it reports the step `en_route`.
+    package func takesBackArrival(of order: Order) -> Bool {
+        isUndo && step == .enRoute && order.assignment.status == .arrived
     }
 
     /// The driver's position at a moment; nil if the report does not contain it.
@@ -38,7 +48,8 @@ extension ProgressReport {
     package func position(at time: Int64) -> Position? {
         guard let latitude = latitude.flatMap({ Double($0.text) }), let longitude = longitude.flatMap({ Double($0.text) })
         else { return nil }
-        return Position(latitude: latitude, longitude: longitude, recordedAt: time)
+        let position = Position(latitude: latitude, longitude: longitude, recordedAt: time)
+        return position.isNone ? nil : position
     }
 
     /// For the audit log: notes and position, if the report contains them.

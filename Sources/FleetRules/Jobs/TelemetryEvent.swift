@@ -16,13 +16,13 @@ package struct TelemetryEvent: Equatable, Sendable {
     /// The id of the job or route that the notification is about, as sent. Nil if the type needs none.
     package let entityID: String?
     package let kind: Kind
-    /// The device's time in ISO 8601, as sent.
-    package let timestamp: String
+    /// The device's time in ISO 8601, as sent. Nil if it had no offset: it counts as the present time.
+    package let timestamp: String?
     /// The report's `title` and `message`, a JSON object; nil if the report has no `metadata`.
     package let metadata: [UInt8]?
 
     package init(
-        notificationID: String, type: String, entityID: String?, kind: Kind, timestamp: String, metadata: [UInt8]? = nil
+        notificationID: String, type: String, entityID: String?, kind: Kind, timestamp: String?, metadata: [UInt8]? = nil
     ) {
         self.notificationID = notificationID
         self.type = type

@@ -25,6 +25,11 @@ extension NotificationCatalogue {
             $0.collapse = .order
             $0.urgent = true
         },
+        entry("job-corrected", "Arrival taken back", "{bookingReference|A job}: {message|Dispatch has taken back your arrival}") {
+            $0.thread = "jobs"
+            $0.collapse = .order
+            $0.urgent = true
+        },
         entry("job-removed-from-list", "Job removed", "{bookingReference|A job} is no longer among your active jobs") {
             $0.thread = "jobs"
             $0.push = .off
@@ -101,6 +106,16 @@ extension NotificationCatalogue {
             ["{driverName|Your driver} is {eta_minutes} minutes away", "{driverName|Your driver} is nearby"]
         ) {
             $0.collapse = .order
+        },
+        entry(
+            TripMoment.arrivalCorrected.event, "Your driver is still on the way",
+            [
+                "{driverName|Your driver} arrives in about {eta_minutes} minutes",
+                "{driverName|Your driver} has not arrived yet",
+            ]
+        ) {
+            $0.collapse = .order
+            $0.urgent = true
         },
         entry(
             TripMoment.waiting.event, "Your driver is waiting",

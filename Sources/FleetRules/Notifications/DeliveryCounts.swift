@@ -69,6 +69,8 @@ package struct DeliveryCounts: Equatable, Sendable {
     package private(set) var steps: [Step: Int] = [:]
     /// Steps that were stored before.
     package var repeatedSteps = 0
+    /// Steps that were matched with a notification by the order, booking or route that they name.
+    package var stepsByEntity = 0
     /// Steps that were not stored: their notifications are unknown, and the reporter has reported too many such steps.
     package var droppedSteps = 0
     /// Stored responses that were deleted before their time, because their users have too many.
@@ -104,6 +106,7 @@ package struct DeliveryCounts: Equatable, Sendable {
         steps.merge(other.steps, uniquingKeysWith: +)
         pushEffects.merge(other.pushEffects, uniquingKeysWith: +)
         repeatedSteps += other.repeatedSteps
+        stepsByEntity += other.stepsByEntity
         droppedSteps += other.droppedSteps
         evictedResponses += other.evictedResponses
         forgottenCursors += other.forgottenCursors

@@ -37,6 +37,8 @@ package struct Preferences: Equatable, Sendable {
 package struct PreferenceChanges: Equatable, Sendable {
     /// By type: on (true), off (false), or removed from the preferences (nil).
     package var types: [String: Bool?] = [:]
+    /// Types of the request that nothing is pushed as, in alphabetical order. They are not stored; the response names them.
+    package var unknown: [String] = []
     /// The new ``Preferences/QuietHours/isEnabled``; nil: unchanged.
     package var isEnabled: Bool?
     /// The new ``Preferences/QuietHours/from`` (0–1,439); nil: unchanged.
@@ -67,20 +69,21 @@ package struct PreferenceChanges: Equatable, Sendable {
 extension Preferences {
     /// Writes the preferences as responses and the store contain them: `{"types":{…},"quietHours":{…}}`, types in
     /// alphabetical order.
-    package func write(to json: inout JSONWriter) {
-        json.object {
-            $0.member("types") {
-                for (type, isOn) in types.sorted(by: { $0.key < $1.key }) {
-                    $0.key(type)
-                    $0.boolean(isOn)
-                }
+    package func write(to json: inout JSONWriter) { json.object { writeMembers(to: &$0) } }
+
+    /// Writes the members of ``write(to:)`` into an object that has other members as well.
+    package func writeMembers(to json: inout JSONWriter) {
+        json.member("types") {
+            for (type, isOn) in types.sorted(by: { $0.key < $1.key }) {
+                $0.key(type)
+                $0.boolean(isOn)
             }
-            $0.member("quietHours") {
-                $0.member("enabled", quietHours.isEnabled)
-                $0.member("from", Self.clock(quietHours.from))
-                $0.member("to", Self.clock(quietHours.to))
-                $0.member("timeZone", quietHours.timeZone)
-            }
+        }
+        json.member("quietHours") {
+            $0.member("enabled", quietHours.isEnabled)
+            $0.member("from", Self.clock(quietHours.from))
+            $0.member("to", Self.clock(quietHours.to))
+            $0.member("timeZone", quietHours.timeZone)
         }
     }
 

@@ -13,6 +13,8 @@ package struct Command: Equatable, Sendable {
         case acceptRoute(String)
         /// The actor, a driver, reports a step of the order. The string identifies the order as in `acceptJob`.
         case progress(String, ProgressReport)
+        /// The actor, an admin, takes back the arrival at the pickup of the order with this code.
+        case correctArrival(String, reason: String?)
         /// The gateway itself, in the name of the actor, a driver, does something for a trip.
         case trip(TripStep)
         /// The actor, an admin, sends a notification.

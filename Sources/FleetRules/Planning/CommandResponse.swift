@@ -11,6 +11,8 @@ package enum CommandResponse: Equatable, Sendable {
     case driver(DriverCard)
     /// The reported step, and when it was reported (milliseconds since 1970).
     case progress(JobStatus, at: Int64)
+    /// The driver has taken back an arrival, at this time (milliseconds since 1970).
+    case arrivalTakenBack(at: Int64)
     /// The result of a command that the gateway gave itself. No client gets it.
     case ofGateway
     /// The number of drivers to whom a notification is pushed once more.
@@ -19,7 +21,8 @@ package enum CommandResponse: Equatable, Sendable {
     /// The number of notifications that the request marked as read.
     case markedRead(Int)
     case device(DeviceRegistration.Kind, DeviceRegistration.Endpoint)
-    case preferences(Preferences)
+    /// The strings are the types of the request that are not known.
+    case preferences(Preferences, unknown: [String])
     case erasure(ErasureCounts)
     case account(AccountResponse)
     case batch(BatchResponse)
@@ -31,7 +34,8 @@ package enum CommandResponse: Equatable, Sendable {
         switch self {
         case .order(_, let order, let ids): .order(message, order, notificationIDs: ids)
         case .route(_, let route, let ids): .route(message, route, notificationIDs: ids)
-        case .announcement, .driver, .reminder, .progress, .ofGateway, .telemetry, .markedRead, .device, .preferences, .erasure,
+        case .announcement, .driver, .reminder, .progress, .arrivalTakenBack, .ofGateway, .telemetry, .markedRead, .device,
+            .preferences, .erasure,
             .account, .batch, .availability, .code:
             self
         }

@@ -28,7 +28,7 @@ extension DispatchPlanner {
         var job = stored
         let acceptance = try job.assignment.accept(by: driver, label: job.label, noun: Subject.noun.lowercased())
         try context.checkVersion(of: job)
-        let name = driver.name ?? job.assignment.driver?.name
+        let name = driver.name ?? job.assignment.driver?.name ?? context.card?.name
         let alreadyAccepted = "\(Subject.noun) already accepted"
         let transition: Subject.Transition
         switch acceptance {
@@ -52,10 +52,12 @@ extension DispatchPlanner {
     /// - Parameters:
     ///   - stored: nil if the store has no such order.
     ///   - last: the order's last entry in the audit log. Needed only if the order's status is the reported step.
+    ///   - history: what is known of the arrival. Needed only if it is to be taken back.
     /// - Throws: ``RuleError``. Checks in this order: 400 (not a step), 404, 403, 400 (not the next step), 409 (version),
     ///   400 (size of the events).
     package mutating func progress(
-        _ report: ProgressReport, of stored: Order?, after last: AuditEntry? = nil, _ context: CommandContext
+        _ report: ProgressReport, of stored: Order?, after last: AuditEntry? = nil, given history: ArrivalHistory = .init(),
+        _ context: CommandContext
     ) throws(RuleError) -> DispatchPlan {
         try report.step.checkIsStep()
         guard let stored else { throw RuleError(.unknown, "Job not found") }
@@ -63,13 +65,23 @@ extension DispatchPlanner {
             throw RuleError(.forbidden, "This job is not yours")
         }
         if let time = report.repeated(after: last, of: stored, context) {
-            var plan = DispatchPlan(response: .progress(report.step, at: time))
+            var plan = DispatchPlan(response: report.isUndo ? .arrivalTakenBack(at: time) : .progress(report.step, at: time))
             plan.isRepetition = true
             return plan
+        }
+        if report.takesBackArrival(of: stored) {
+            return try undoArrival(of: stored, driver, reason: report.reason, history, context)
         }
         try stored.assignment.status.checkProgress(to: report.step)
         try context.checkVersion(of: stored)
 
         return try planStep(report.step, of: stored, at: context.now, details: report.auditDetails, context)
+    }
+}
+
+extension RuleError {
+    /// 409: the driver has several open orders of a booking, and has named the booking.
+    package static func severalOrders(_ booking: String, _ codes: [String]) -> RuleError {
+        RuleError(.conflict, "Booking \(booking) has several open orders: accept one of \(codes.joined(separator: ", "))")
     }
 }

@@ -18,7 +18,7 @@ extension DispatchPlanner {
         order.trip = trip.record
         let driver = context.actor.id
         let progressed = OrderTransition.progressed(
-            to: step, by: driver, name: context.actor.name ?? stored.assignment.driver?.name)
+            to: step, by: driver, name: context.actor.name ?? stored.assignment.driver?.name ?? context.card?.name)
         return try planChange(
             of: stored, to: order, by: [progressed] + trip.transitions, presentFields: ["driverName"], at: time,
             audit: ("progress", nil, details), context
@@ -35,11 +35,13 @@ extension DispatchPlanner {
         _ step: TripStep, of stored: Order?, _ context: CommandContext
     ) throws(RuleError) -> DispatchPlan? {
         guard let stored, stored.isFollowed, stored.assignment.driver?.id == Identifier(step.driverID),
-            stored.trip.startedAt == step.startedAt
+            stored.trip.startedAt == step.startedAt, stored.trip.correctedAt == step.correctedAt
         else { return nil }
         var context = context
         context.actor = Identity(role: .driver, id: step.driverID, name: stored.trip.driverName)
-        if case .arrive(let position) = step.kind { return try planArrival(at: position, of: stored, context) }
+        if case .arrive(let position, let isBetween) = step.kind {
+            return try planArrival(at: position, isBetween: isBetween, of: stored, context)
+        }
         guard let (record, news) = stored.tell(step, context) else { return nil }
         var order = stored
         order.trip = record
@@ -51,13 +53,11 @@ extension DispatchPlanner {
         return plan
     }
 
-    /// - Returns: nil if the driver has arrived, or the position is not at the pickup.
+    /// - Returns: nil if the driver has arrived, or the position is not at the pickup, which may have changed meanwhile.
     private mutating func planArrival(
-        at position: Position, of stored: Order, _ context: CommandContext
+        at position: Position, isBetween: Bool, of stored: Order, _ context: CommandContext
     ) throws(RuleError) -> DispatchPlan? {
-        guard stored.assignment.status == .enRoute, let metres = stored.metresOfArrival(at: position, context.trips) else {
-            return nil
-        }
+        guard let metres = stored.metresOfArrival(at: position, context.trips) else { return nil }
         var context = context
         context.auditActor = Self.actor
         let details: EventFields = [
@@ -65,9 +65,10 @@ extension DispatchPlanner {
             "longitude": .number(JSONNumber(text: "\(position.longitude)")),
             "distanceMetres": .number(JSONNumber(text: "\((metres * 10).rounded() / 10)")),
         ]
+        let between: EventFields = isBetween ? ["between": .flag(true)] : [:]
         var arrived = stored
         arrived.trip.isArrivedByPosition = true
-        return try planStep(.arrived, of: arrived, at: position.recordedAt, details: details, context)
+        return try planStep(.arrived, of: arrived, at: position.recordedAt, details: details + between, context)
     }
 
     /// Who takes the step `arrived` by position, according to the audit log. No user's key: `system` is no role.
@@ -79,11 +80,14 @@ extension Order {
     /// A position of the same millisecond as the report of `en_route` counts as later: it may have come right after.
     package func metresOfArrival(at position: Position, _ rules: TripRules) -> Double? {
         guard rules.automaticArrival, assignment.status == .enRoute, let pickupCoordinates, let startedAt = trip.startedAt,
-            position.recordedAt >= startedAt, position.accuracy ?? 0 <= rules.accuracyMetres
+            position.recordedAt >= startedAt, position.isFix(rules), trip.correctedAt.map({ position.recordedAt > $0 }) ?? true
         else { return nil }
         let metres = position.metres(to: pickupCoordinates)
-        return metres <= rules.arrivalMetres ? metres : nil
+        return metres <= rules.arrivalMetres + Self.roundingMetres ? metres : nil
     }
+
+    /// A position that was computed may be so far outside the circle.
+    private static let roundingMetres = 0.001
 
     /// Whether a position shows that the driver, who is in transit, is close to the drop-off.
     package func isNearDestination(at position: Position, _ rules: TripRules) -> Bool {
@@ -110,7 +114,7 @@ extension Order {
         switch step {
         case .enRoute:
             record.startedAt = time
-            if let eta, eta <= context.trips.nearbyMinutes { record.nearbyToldAt = time }
+            if let eta, eta <= context.trips.nearbyMinutes, context.track.isNewestOnWay { record.nearbyToldAt = time }
             return (record, [.trackingStarted(by: driver, name: name), .told(.withETA(.enRoute, driver, name, eta))])
         case .arrived:
             record.arrivedAt = time
@@ -133,6 +137,10 @@ extension Order {
         let name = tripDriverName(context.card, account: context.actor.name ?? trip.driverName)
         switch step.kind {
         case .arrive: return nil  // the caller plans it
+        case .leave(let time):
+            guard assignment.status == .enRoute, trip.correctedAt != nil, trip.leftAt == nil else { return nil }
+            record.leftAt = time
+            return (record, nil)
         case .tellNearby, .skipNearby:
             guard assignment.status == .enRoute, trip.nearbyToldAt == nil else { return nil }
             record.nearbyToldAt = context.now

@@ -4,7 +4,7 @@ import Primitives
 /// store and the gateway carry out the plan.
 ///
 /// `DispatchPlanner+Jobs.swift` plans the drivers' actions, `DispatchPlanner+Trips.swift` what the gateway itself
-/// does for trips, `DispatchPlanner+Drivers.swift` the changes to drivers' cards, `DispatchPlanner+Accounts.swift` those
+/// does for trips, `DispatchPlanner+Corrections.swift` how an arrival is taken back, `DispatchPlanner+Drivers.swift` the changes to drivers' cards, `DispatchPlanner+Accounts.swift` those
 /// to drivers' accounts, `DispatchPlanner+Batches.swift` those to batches, and `DispatchPlanner+Announcements.swift` the
 /// notifications that admins send. `OrderEvents.swift` and
 /// `RouteEvents.swift` define the events of each action.

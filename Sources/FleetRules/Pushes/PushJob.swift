@@ -13,6 +13,8 @@ package struct PushJob: Equatable, Sendable {
     /// The number of the recipient's unread notifications, including this one: at least 1.
     package let badge: Int
     package let preferences: Preferences
+    /// Whether a dispatcher has the notification pushed once more.
+    package let isReminder: Bool
 
     /// The device to push to.
     package struct Device: Equatable, Sendable {
@@ -31,7 +33,7 @@ package struct PushJob: Equatable, Sendable {
 
     package init(
         number: Int64, notification: Notification, entity: PushIntent.Entity?, recipient: String, device: Device,
-        attempts: Int = 0, badge: Int = 1, preferences: Preferences = .init()
+        attempts: Int = 0, badge: Int = 1, preferences: Preferences = .init(), isReminder: Bool = false
     ) {
         self.number = number
         self.notification = notification
@@ -41,5 +43,6 @@ package struct PushJob: Equatable, Sendable {
         self.attempts = attempts
         self.badge = badge
         self.preferences = preferences
+        self.isReminder = isReminder
     }
 }

@@ -1,15 +1,22 @@
-/// A driver's newest position, and the way along the last positions.
+/// A driver's newest position, and the way along the last fixes. Positions that are less accurate than
+/// ``TripRules/accuracyMetres``, and parts of the way that no car could drive, do not count: a wild position adds no way.
 package struct Track: Equatable, Sendable {
     /// Nil if none is known.
     package private(set) var newest: Position?
-    /// The last positions, oldest first.
+    /// Whether the newest position is where the way led: only such a position causes a moment.
+    package private(set) var isNewestOnWay = false
+    /// The last fixes, oldest first.
     private var points: [Point] = []
 
-    /// A position on the way. The distance from the track's beginning, instead of the place, makes the length of any part
-    /// of the way one subtraction, and stays exact if points between are left out.
+    /// A fix on the way. The distance and the time from the track's beginning make the length of any part of the way one
+    /// subtraction, and stay exact if points between are left out.
     private struct Point: Equatable {
         let at: Int64
+        let latitude: Double
+        let longitude: Double
         let metres: Double
+        /// Milliseconds of the parts of the way that count.
+        let time: Int64
     }
 
     /// The speed is that of so many milliseconds.
@@ -18,20 +25,42 @@ package struct Track: Equatable, Sendable {
     private static let pointsMax = 120
     /// The limits of the speed in km/h. A driver in a traffic jam will move again, and GPS jumps are no speed.
     private static let speeds = 10.0...90.0
+    /// A faster part of the way does not count, in km/h. Two fixes within a second count as a second apart: phones are not
+    /// that exact.
+    private static let kmhMax = 250.0
 
     package init() {}
 
+    /// The last position that was accurate enough. Nil if none is known.
+    package var lastFix: Position? {
+        points.last.map { Position(latitude: $0.latitude, longitude: $0.longitude, recordedAt: $0.at) }
+    }
+
     /// Adds a position.
     /// - Precondition: it is not older than ``newest``.
-    package mutating func add(_ position: Position) {
-        let metres = newest.map { $0.metres(to: position) } ?? 0
+    package mutating func add(_ position: Position, _ rules: TripRules) {
+        newest = position
+        guard position.isFix(rules) else {
+            isNewestOnWay = false
+            return
+        }
+        var way = (metres: 0.0, time: Int64(0))
+        isNewestOnWay = true
+        if let last = points.last {
+            let metres = Position.metres((last.latitude, last.longitude), (position.latitude, position.longitude))
+            let time = position.recordedAt - last.at
+            isNewestOnWay = metres / Double(max(time, 1_000)) * 3_600 <= Self.kmhMax
+            way = isNewestOnWay ? (last.metres + metres, last.time + time) : (last.metres, last.time)
+        }
         points.removeAll { $0.at < position.recordedAt - Self.window }
-        points.append(Point(at: position.recordedAt, metres: (points.last?.metres ?? 0) + metres))
+        points.append(
+            Point(
+                at: position.recordedAt, latitude: position.latitude, longitude: position.longitude, metres: way.metres,
+                time: way.time))
         if points.count > Self.pointsMax {
             let last = points.count - 1
             points = points.enumerated().filter { (last - $0.offset) % 2 == 0 }.map(\.element)
         }
-        newest = position
     }
 
     /// The minutes to a place, rounded up. Nil if the place is nil, or no position is new enough.
@@ -45,8 +74,8 @@ package struct Track: Equatable, Sendable {
 
     private func metresPerSecond(_ now: Int64, _ rules: TripRules) -> Double {
         let fresh = points.drop { $0.at < now - Self.window }
-        guard let first = fresh.first, let last = fresh.last, last.at > first.at else { return rules.defaultSpeedKmh / 3.6 }
-        let kmh = (last.metres - first.metres) / Double(last.at - first.at) * 3_600
+        guard let first = fresh.first, let last = fresh.last, last.time > first.time else { return rules.defaultSpeedKmh / 3.6 }
+        let kmh = (last.metres - first.metres) / Double(last.time - first.time) * 3_600
         return min(max(kmh, Self.speeds.lowerBound), Self.speeds.upperBound) / 3.6
     }
 }

@@ -6,6 +6,8 @@ package enum TripMoment: String, CaseIterable, Sendable {
     case enRoute = "driver_en_route"
     case nearby = "driver_nearby"
     case arrival = "driver_arrival"
+    /// The arrival was taken back: the driver has not arrived.
+    case arrivalCorrected = "arrival_corrected"
     case waiting = "driver_waiting"
     case started = "trip_started"
     case destinationNear = "destination_near"
@@ -28,7 +30,7 @@ package enum TripMoment: String, CaseIterable, Sendable {
         case .driverAssigned: 3_600
         case .enRoute, .started: 1_800
         // After ten minutes the driver has met the customer, has arrived, or has left.
-        case .nearby, .arrival, .waiting, .destinationNear: 600
+        case .nearby, .arrival, .arrivalCorrected, .waiting, .destinationNear: 600
         case .completed: 86_400
         }
     }
@@ -68,6 +70,12 @@ struct TripNews {
                 "waiting_since": .text(Timestamp.wholeSeconds(milliseconds: since)),
                 "waiting_minutes": .integer(Int(max(0, now - since) / 60_000)),
             ])
+    }
+
+    static func arrivalCorrected(_ driver: String, _ name: String?, _ minutes: Int?, reason: String?) -> TripNews {
+        TripNews(
+            moment: .arrivalCorrected, driver: driver, driverName: name,
+            fields: ["eta_minutes": .integer(minutes), "reason": .text(reason)])
     }
 
     /// - Parameter time: milliseconds since 1970.

@@ -6,6 +6,10 @@ package struct TripRecord: Equatable, Sendable {
     package var arrivedAt: Int64?
     /// Whether a position made the gateway take the step `arrived`. False: the driver reported it.
     package var isArrivedByPosition = false
+    /// When the arrival was last taken back. Until ``leftAt`` positions make no arrival.
+    package var correctedAt: Int64?
+    /// When the driver had left the pickup after that, by a position.
+    package var leftAt: Int64?
     /// When the driver reported `in_transit`.
     package var departedAt: Int64?
     package var completedAt: Int64?

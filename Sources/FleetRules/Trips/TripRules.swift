@@ -2,6 +2,19 @@
 package struct TripRules: Equatable, Sendable {
     /// A driver within this distance of the pickup has arrived, in metres.
     package var arrivalMetres = 100.0
+    /// A faster driver has not arrived, in km/h. 0: at any speed.
+    package var arrivalKmh = 50.0
+    /// A driver has arrived who stays for so many seconds.
+    package var arrivalDwellSeconds = 0
+    /// Two fixes at most so many seconds apart belong together: the driver was on the line between them. 0: each fix
+    /// counts by itself.
+    package var arrivalGapSeconds = 120
+    /// A driver beyond this distance of the pickup has left it, in metres. 0: ``exitMetres`` says how far.
+    package var arrivalExitMetres = 0.0
+    /// So many minutes after an arrival its driver may take it back. 0: only admins may.
+    package var undoMinutes = 10
+    /// A position that the driver could reach only at a higher speed is held back, in km/h. 0: none is.
+    package var jumpKmh = 0.0
     /// The customer is told that the driver is nearby when the ETA is at most so many minutes.
     package var nearbyMinutes = 5
     /// So long after the arrival, in seconds, the customer is told that the driver is waiting.
@@ -25,6 +38,18 @@ package struct TripRules: Equatable, Sendable {
 
     /// ``waitingSeconds`` in milliseconds.
     var waitingTime: Int64 { Int64(waitingSeconds) * 1_000 }
+    /// ``arrivalDwellSeconds`` in milliseconds.
+    package var arrivalDwell: Int64 { Int64(arrivalDwellSeconds) * 1_000 }
+    /// ``arrivalGapSeconds`` in milliseconds.
+    package var arrivalGap: Int64 { Int64(arrivalGapSeconds) * 1_000 }
+    /// ``undoMinutes`` in milliseconds.
+    var undoTime: Int64 { Int64(undoMinutes) * 60_000 }
+    /// A driver beyond this distance of the pickup has left it, in metres.
+    package var exitMetres: Double { arrivalExitMetres > 0 ? arrivalExitMetres : 1.5 * arrivalMetres }
+
+    /// Whether a driver with this speed in metres per second may have arrived. An unknown speed is none.
+    package func isSlow(_ speed: Double?) -> Bool { arrivalKmh == 0 || speed.map { $0 * 3.6 <= arrivalKmh } ?? true }
+
     /// ``positionHours`` in milliseconds.
     package var positionLifetime: Int64 { Int64(positionHours) * 3_600_000 }
 }

@@ -92,9 +92,21 @@ extension JSONBody {
 
     /// `{"types":{name: bool},"quietHours":{enabled, from, to, timeZone}}`. Null for a value inside these objects
     /// restores the default; null for `types` or `quietHours` itself changes nothing.
-    func preferenceChanges(isTimeZone: (String) -> Bool) throws(APIError) -> PreferenceChanges {
+    /// - Parameters:
+    ///   - isKnown: returns whether something is pushed as a type or event with this name. Called with valid names.
+    func preferenceChanges(
+        isTimeZone: (String) -> Bool, isKnown: (String) -> Bool
+    ) throws(APIError) -> PreferenceChanges {
         var changes = PreferenceChanges()
-        changes.types = try typeSwitches()
+        for (name, isOn) in try typeSwitches() {
+            // A type that was known once can be removed.
+            if isOn == nil || isKnown(name) {
+                changes.types.updateValue(isOn, forKey: name)
+            } else {
+                changes.unknown.append(name)
+            }
+        }
+        changes.unknown.sort()
         guard let object = try object("quietHours") else { return changes }
         let hours = try JSONBody(object, of: "quietHours")
         let standard = Preferences.QuietHours()

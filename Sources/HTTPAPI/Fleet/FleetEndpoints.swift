@@ -41,6 +41,9 @@ enum FleetEndpoints {
                 .command(.post, "/api/admin/orders/{code}/remove-driver") {
                     .order(try $0.body.orderAction($0.id, .removeDriver))
                 },
+                .command(.post, "/api/admin/orders/{code}/correct") {
+                    .correctArrival(try $0.id("code"), reason: try $0.body.correctionReason())
+                },
                 .query("/api/admin/routes/{routeId}") { .route(try $0.id("routeId")) },
                 .command(.put, "/api/admin/routes/{routeId}") { .route(try $0.body.routeAction($0.id, .update)) },
                 .command(.post, "/api/admin/routes/{routeId}/assign-driver") { .route(try $0.body.routeAssignment($0.id)) },
@@ -133,7 +136,7 @@ enum FleetEndpoints {
             .query(prefix + "/devices") { .devices($0.identity) }.admitting(.any),
             .query(prefix + "/preferences") { .preferences($0.identity) }.admitting(.any),
             .command(.put, prefix + "/preferences") {
-                .updatePreferences(try $0.body.preferenceChanges(isTimeZone: $0.router.isTimeZone))
+                .updatePreferences(try $0.body.preferenceChanges(isTimeZone: $0.router.isTimeZone, isKnown: $0.router.isPushedAs))
             }.admitting(.any),
         ]
     }

@@ -34,12 +34,17 @@ package enum FleetResponses {
                 data.member("step", step.rawValue)
                 data.member("timestamp", time: milliseconds)
             }
+        case .arrivalTakenBack(let milliseconds):
+            success("Arrival taken back") { data in
+                data.member("step", JobStatus.enRoute.rawValue)
+                data.member("timestamp", time: milliseconds)
+            }
         case .telemetry, .ofGateway: object { $0.member("success", true) }
         case .markedRead(let count): success(nil, correlationID) { $0.member("read", count) }
         case .device(_, .appDevice): object { $0.member("success", true) }
         case .device(.register, .fcmToken): message("FCM token registered")
         case .device(.unregister, .fcmToken): message("FCM token removed")
-        case .preferences(let preferences): body(of: preferences)
+        case .preferences(let preferences, let unknown): body(of: preferences, unknown: unknown)
         case .account(let response): body(of: response, correlationID: correlationID)
         case .batch(let response): body(of: response, correlationID: correlationID)
         case .availability(let state): body(of: state, "Availability updated")
@@ -126,11 +131,14 @@ package enum FleetResponses {
         }
     }
 
-    private static func body(of preferences: Preferences) -> [UInt8] {
+    /// - Parameter unknown: types that were not stored; left out if there are none.
+    private static func body(of preferences: Preferences, unknown: [String] = []) -> [UInt8] {
         object {
             $0.member("success", true)
-            $0.key("data")
-            preferences.write(to: &$0)
+            $0.member("data") {
+                preferences.writeMembers(to: &$0)
+                if !unknown.isEmpty { $0.member("unknown", unknown) }
+            }
         }
     }
 

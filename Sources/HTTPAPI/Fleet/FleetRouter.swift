@@ -16,6 +16,7 @@ package struct FleetRouter {
     private let metricsToken: String
     let isCatalogued: @Sendable (String) -> Bool
     let isTimeZone: @Sendable (String) -> Bool
+    let isPushedAs: @Sendable (String) -> Bool
     /// Nil if the gateway keeps no accounts.
     let accounts: AccountCheck?
     let summaries: SummarySettings
@@ -33,6 +34,7 @@ package struct FleetRouter {
     ///     from this machine may read the statistics and the push report.
     ///   - isCatalogued: returns whether the catalogue contains a notification type.
     ///   - isTimeZone: returns whether a time zone exists. Called with 1 to 64 characters of `[A-Za-z0-9_+\-/:]`.
+    ///   - isPushedAs: returns whether pushes have this type or event, so that a person may switch it off.
     ///   - accounts: decides by the states of drivers' accounts; nil if the gateway keeps no accounts.
     ///   - summaries: how drivers' summaries are made.
     ///   - codeCountries: the calling codes whose phones may sign in by code; empty: all; nil: that is off.
@@ -41,6 +43,7 @@ package struct FleetRouter {
     package init(
         app: Application, authenticator: Authenticator, metricsToken: String,
         isCatalogued: @escaping @Sendable (String) -> Bool, isTimeZone: @escaping @Sendable (String) -> Bool,
+        isPushedAs: @escaping @Sendable (String) -> Bool = { _ in true },
         accounts: AccountCheck? = nil, summaries: SummarySettings = SummarySettings(), codeCountries: [String]? = nil,
         permits: @escaping @Sendable (Identity, SubjectRate) -> Bool = { _, _ in true },
         charge: @escaping @Sendable (Identity, Int) -> Void = { _, _ in }
@@ -50,6 +53,7 @@ package struct FleetRouter {
         self.metricsToken = metricsToken
         self.isCatalogued = isCatalogued
         self.isTimeZone = isTimeZone
+        self.isPushedAs = isPushedAs
         self.accounts = accounts
         self.summaries = summaries
         self.codeCountries = codeCountries

@@ -10,6 +10,8 @@ import PusherProtocol
 /// Borrows the request's bytes: valid only while the request is handled.
 struct JSONBody {
     private var members: [String: JSONSlice] = [:]
+    /// Whether there are members whose names no member of the API has, because they are too long or not ASCII.
+    private var hasForeignNames = false
     /// The maximum length of a member's name, in bytes. Longer names are ignored: the API defines none.
     private static let nameBytesMax = 32
     /// The most members of an object, unknown ones included: storing each of thousands would cost much more than reading
@@ -27,21 +29,33 @@ struct JSONBody {
     init(_ bytes: UnsafeRawBufferPointer, of object: String? = nil) throws(APIError) {
         path = object.map { $0 + "." } ?? ""
         guard !bytes.isEmpty else { return }
-        members = try APIError.mappingJSONErrors {
+        (members, hasForeignNames) = try APIError.mappingJSONErrors {
             var members: [String: JSONSlice] = [:]
+            var hasForeignNames = false
             var count = 0
             try JSONReader.object(bytes) { key, value in
                 count += 1
                 // The names that the API defines are ASCII. Hashing others takes long.
                 guard count <= Self.membersMax, key.hasText(upTo: Self.nameBytesMax) == true, let name = key.string, name.isASCII
-                else { return }
+                else {
+                    hasForeignNames = true
+                    return
+                }
                 members[name] = value
             }
             guard count <= Self.membersMax else {
                 throw APIError(400, "Expected \(object ?? "an object") with at most \(Self.membersMax) members; found \(count)")
             }
-            return members
+            return (members, hasForeignNames)
         }
+    }
+
+    /// Rejects a body with other members than these.
+    func checkMembers(_ names: Set<String>) throws(APIError) {
+        let unknown = members.keys.filter { !names.contains($0) }.min()
+        guard unknown != nil || hasForeignNames else { return }
+        let known = names.sorted().joined(separator: ", ")
+        throw APIError(400, "Unknown \(unknown.map { "\"\(path)\($0)\"" } ?? "member"): expected only \(known)")
     }
 
     /// The member's value. Nil if absent or null.
@@ -80,6 +94,15 @@ struct JSONBody {
             guard let text = value.string else { throw invalid(name, "be a string") }
             return try Self.checkedName(text, field: path + name)
         }
+    }
+
+    /// A string member that is an id, which can be part of a channel name. Some backends have whole numbers as ids.
+    func id(_ name: String) throws(APIError) -> Change<String> {
+        guard let value = self[name], value.kind == .number else { return try self.name(name) }
+        guard value.raw.allSatisfy((UInt8(ascii: "0")...UInt8(ascii: "9")).contains) else {
+            throw invalid(name, "be a string or a whole number")
+        }
+        return .set(try Self.checkedName(String(decoding: value.raw, as: UTF8.self), field: path + name))
     }
 
     /// A number member, kept as written.

@@ -97,22 +97,50 @@ extension JSONBody {
     }
 
     private func driverAndReason() throws(APIError) -> (Assignment.Driver?, reason: String?) {
-        let id = try name("driverId").value
+        let id = try id("driverId").value
         let (name, reason) = (try displayText("driverName").value, try text("reason").value)
         return (id.map { Assignment.Driver(id: Identifier($0), name: name) }, reason)
     }
 
     func progressReport() throws(APIError) -> ProgressReport {
-        let text = try requiredText("step")
-        guard text.isASCII, let step = JobStatus(rawValue: text) else {
-            let steps = JobStatus.allCases.map(\.rawValue).joined(separator: ", ")
-            throw invalid("step", "be one of \(steps); found \(text.clipped)")
-        }
-        var report = ProgressReport(step: step)
+        var report = ProgressReport(step: try step())
+        if try flag("undo") == true { (report.isUndo, report.reason) = (true, try correctionReasonText()) }
         report.notes = try self.text("notes").value
         report.latitude = try degrees("latitude", max: 90).value
         report.longitude = try degrees("longitude", max: 180).value
         return report
+    }
+
+    /// A step's name, in snake case or, as the enumerations of some apps have it, in camel case.
+    private func step() throws(APIError) -> JobStatus {
+        let text = try requiredText("step")
+        let step = JobStatus.allCases.first {
+            text.utf8.elementsEqual($0.rawValue.utf8) || text.utf8.elementsEqual($0.camelCase.utf8)
+        }
+        guard let step else {
+            let steps = JobStatus.allCases.map(\.rawValue).joined(separator: ", ")
+            throw invalid("step", "be one of \(steps); found \(text.clipped)")
+        }
+        return step
+    }
+
+    /// The most characters of the reason why an arrival is taken back.
+    private static let correctionReasonMax = 200
+
+    /// The reason in an admin's correction: `{"step":"en_route","reason"?}`.
+    func correctionReason() throws(APIError) -> String? {
+        try checkMembers(["step", "reason"])
+        let step = try step()
+        guard step == .enRoute else { throw invalid("step", "be en_route; found \(step.rawValue)") }
+        return try correctionReasonText()
+    }
+
+    private func correctionReasonText() throws(APIError) -> String? {
+        guard let reason = try text("reason").value else { return nil }
+        guard reason.unicodeScalars.count <= Self.correctionReasonMax else {
+            throw invalid("reason", "have at most \(Self.correctionReasonMax) characters")
+        }
+        return reason
     }
 
     /// A number of degrees from `-max` to `max`.
@@ -185,9 +213,10 @@ extension JSONBody {
             let kinds = TelemetryEvent.Kind.allCases.map(\.rawValue).joined(separator: ", ")
             throw invalid("event", "be one of \(kinds)")
         }
+        let time = try requiredTime("timestamp")
         return TelemetryEvent(
-            notificationID: id, type: type, entityID: entity, kind: kind, timestamp: try requiredTime("timestamp"),
-            metadata: try metadata())
+            notificationID: id, type: type, entityID: entity, kind: kind,
+            timestamp: Timestamp.moment(iso8601: time)?.hasOffset == true ? time : nil, metadata: try metadata())
     }
 
     /// An id that a phone knows: of a notification, of a push, of a message. 1 to 256 printable ASCII characters.

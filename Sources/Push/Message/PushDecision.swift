@@ -44,7 +44,8 @@ extension PushDecision {
         }
         let mode = templates.mode(of: entry)
         let isForEveryDriver = job.notification.isForEveryDriver
-        guard mode != .off || (isForEveryDriver && entry.broadcast) else {
+        // A dispatcher who reminds drivers wants the push, whatever the entry says of the first one.
+        guard mode != .off || job.isReminder || (isForEveryDriver && entry.broadcast) else {
             self = .cancelled(reason: "off")
             return
         }

@@ -27,6 +27,16 @@ extension Schema {
         "CREATE INDEX orders_by_named_trip ON orders (driver_id) WHERE trip_driver_name IS NOT NULL",
     ]
 
+    /// Version 23: arrivals that are taken back (`TripRecord`), how fast a driver was, and the instructions for a delivery.
+    static let corrections = [
+        "ALTER TABLE orders ADD COLUMN corrected_at BIGINT",
+        "ALTER TABLE orders ADD COLUMN left_at BIGINT",
+        // Metres per second, a JSON number. A driver who passes the pickup during a restart has not arrived.
+        "ALTER TABLE driver_positions ADD COLUMN speed TEXT",
+        // How the driver finds the door, as the customer wrote it.
+        "ALTER TABLE batch_orders ADD COLUMN instructions TEXT",
+    ]
+
     private static let orderColumns = [
         // The coordinates of the pickup and the drop-off, in degrees: JSON numbers as requests wrote them. Both of a pair
         // are NULL, or neither.

@@ -17,7 +17,7 @@ enum Schema {
         Migration(version: 19, statements: fewCursors),
         Migration(version: 20, statements: codeLimits + canonicalPhones),
         Migration(version: 21, statements: growth, finish: packDevices),
-        Migration(version: 22, statements: openJobs),
+        Migration(version: 22, statements: openJobs), Migration(version: 23, statements: corrections),
     ]
 
     private static let bookkeeping = [

@@ -30,7 +30,7 @@ struct Redaction {
         "name", "phone", "flatNumber", "street", "landmark", "latitude", "longitude",
     ]
     /// The members of an order in a batch that tell about the customer.
-    private static let batchOrderFields: [StaticString] = ["items"]
+    private static let batchOrderFields: [StaticString] = ["deliveryInstructions", "items"]
     /// Cleared together with a customer's addresses. They are numbers, so they are not searched for elsewhere.
     private static let coordinateFields: [StaticString] = [
         "pickupLatitude", "pickupLongitude", "dropoffLatitude", "dropoffLongitude",

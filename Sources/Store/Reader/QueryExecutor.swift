@@ -145,8 +145,10 @@ final class QueryExecutor {
     ) throws(DatabaseError) -> Result<QueryResult, RuleError> {
         guard let order = try orders.newest(reference: reference) else { return .failure(.unknownTrip) }
         let driver = order.assignment.driver
-        let card = try driver.map { driver throws(DatabaseError) in try drivers.card(ofDriver: driver.id.text) } ?? nil
-        return TripView(order, card: card, now: now, trips).answer(to: person).map(QueryResult.trip)
+        let card = try driver.map { driver throws(DatabaseError) in
+            try drivers.shownCard(ofDriver: driver.id.text, accounts)
+        }
+        return TripView(order, card: card ?? nil, now: now, trips).answer(to: person).map(QueryResult.trip)
     }
 
     private func jobs(_ driverID: String) throws(DatabaseError) -> [OpenJob] {

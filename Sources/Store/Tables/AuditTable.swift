@@ -58,6 +58,23 @@ struct AuditTable {
     private static let selectLastByOrder = SQL(
         "SELECT \(columns) FROM audit WHERE order_code = ? AND action <> 'remind' ORDER BY id DESC LIMIT 1")
 
+    /// What the log knows of an order's arrival, and how often its driver has taken one back since `start`.
+    func arrivalHistory(ofOrder code: String, by driver: String, since start: Int64) throws(DatabaseError) -> ArrivalHistory {
+        let receivedAt = try database.first(Self.selectArrival, .string(code), as: { $0.integer(0) })
+        let count = try database.first(
+            Self.countUndone, .string(code), .string(driver), .integer(start), as: { $0.integer(0) })
+        return ArrivalHistory(receivedAt: receivedAt, undoCount: Int(count ?? 0))
+    }
+
+    private static let selectArrival = SQL(
+        """
+        SELECT at FROM audit WHERE order_code = ? AND status_before = 'en_route' AND status_after = 'arrived' \
+        ORDER BY id DESC LIMIT 1
+        """)
+
+    private static let countUndone = SQL(
+        "SELECT COUNT(*) FROM audit WHERE order_code = ? AND action = 'correct' AND actor = ? AND at >= ?")
+
     /// Calls `each` for every entry of an order, a route, an account or a batch, oldest first. Does nothing for `.fleet`,
     /// which is none of them.
     func entries(of subject: AuditEntry.Subject, _ each: (AuditEntry) -> Void) throws(DatabaseError) {
@@ -84,7 +101,7 @@ struct AuditTable {
             """
             UPDATE audit SET details = NULL, has_position = 0 WHERE id IN (SELECT id FROM audit WHERE actor = ? \
             AND details IS NOT NULL \
-            AND (action = 'progress' OR batch_id IS NOT NULL AND action IN ('pickup', 'status', 'complete')) LIMIT ?)
+            AND (action IN ('progress', 'correct') OR batch_id IS NOT NULL AND action IN ('pickup', 'status', 'complete')) LIMIT ?)
             """, .string(actor), .integer(most))
     }
 

@@ -11,7 +11,7 @@ struct BatchOrderTable {
         id, order_number, sequence, customer_id, name, phone, flat_number, street, landmark, area, city, state, pincode, \
         latitude, longitude, items, otp_digest, otp_key, assignment_id, assignment, assigned_at, picked_up_at, \
         en_route_at, arrived_at, delivered_at, failed_at, reported_by, proof_kind, proof, proof_checked, proof_at, \
-        failure_reason, notes, cancelled_at, cancelled_by, cancel_reason, cancelled_after_pickup
+        failure_reason, notes, cancelled_at, cancelled_by, cancel_reason, cancelled_after_pickup, instructions
         """
 
     /// The orders of a batch, by sequence number.
@@ -51,13 +51,14 @@ struct BatchOrderTable {
             .integer(proof?.isOTPVerified.map { $0 ? 1 : 0 }), .integer(proof?.verifiedAt),
             .string(assignment?.failureReason?.rawValue), .string(assignment?.notes), .integer(order.cancellation?.at),
             .string(order.cancellation?.by.rawValue), .string(order.cancellation?.reason),
-            .integer(order.cancellation.map { $0.isAfterPickup ? 1 : 0 }))
+            .integer(order.cancellation.map { $0.isAfterPickup ? 1 : 0 }),
+            .string(address.instructions))
     }
 
     private static let upsert = SQL(
         """
         INSERT INTO batch_orders (batch_id, \(columns)) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, \
-        ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (batch_id, id) DO UPDATE SET \
+        ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (batch_id, id) DO UPDATE SET \
         \(columns.split(separator: ",").dropFirst().map { $0.drop { $0 == " " } }.map { "\($0) = excluded.\($0)" }
             .joined(separator: ", "))
         """)
@@ -122,7 +123,7 @@ struct BatchOrderTable {
         try database.changeCountingRows(
             """
             UPDATE batch_orders SET customer_id = NULL, name = NULL, phone = NULL, flat_number = NULL, street = NULL, \
-            landmark = NULL, latitude = NULL, longitude = NULL, items = '[]', notes = NULL, report_response = NULL \
+            landmark = NULL, latitude = NULL, longitude = NULL, instructions = NULL, items = '[]', notes = NULL, report_response = NULL \
             WHERE (batch_id, id) IN (SELECT batch_id, id FROM batch_orders WHERE customer_id = ? \
             AND batch_id IN (SELECT id FROM batches WHERE status IN ('COMPLETED', 'PARTIAL_COMPLETE', 'CANCELLED')) LIMIT ?)
             """, .string(id), .integer(most))
@@ -173,6 +174,7 @@ extension BatchOrder {
         self.init(id: id, orderNumber: row.string(1), sequenceNumber: Int(row.integer(2)))
         customerID = row.optionalString(3)
         address = DeliveryAddress(row: row, column: 4)
+        address.instructions = row.optionalString(37)
         self.items = items
         if let digest = row.optionalBytes(16) { otp = .sealed(digest: digest, keyID: row.string(17)) }
         assignment = try OrderAssignment(row: row, column: 18)

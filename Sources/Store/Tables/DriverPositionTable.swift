@@ -7,7 +7,7 @@ struct DriverPositionTable {
 
     /// Calls `each` for every position.
     func each(_ each: (DriverPosition) -> Void) throws(DatabaseError) {
-        try database.each("SELECT driver_id, latitude, longitude, heading, accuracy, recorded_at FROM driver_positions") {
+        try database.each("SELECT driver_id, latitude, longitude, heading, accuracy, recorded_at, speed FROM driver_positions") {
             row throws(DatabaseError) in
             if let position = DriverPosition(row: row) { each(position) }
         }
@@ -17,10 +17,10 @@ struct DriverPositionTable {
     func store(_ driver: DriverPosition) throws(DatabaseError) {
         try database.change(
             """
-            INSERT INTO driver_positions (driver_id, latitude, longitude, heading, accuracy, recorded_at) \
-            VALUES (?, ?, ?, ?, ?, ?) ON CONFLICT (driver_id) DO UPDATE SET latitude = excluded.latitude, \
+            INSERT INTO driver_positions (driver_id, latitude, longitude, heading, accuracy, recorded_at, speed) \
+            VALUES (?, ?, ?, ?, ?, ?, ?) ON CONFLICT (driver_id) DO UPDATE SET latitude = excluded.latitude, \
             longitude = excluded.longitude, heading = excluded.heading, accuracy = excluded.accuracy, \
-            recorded_at = excluded.recorded_at
+            recorded_at = excluded.recorded_at, speed = excluded.speed
             """, driver.values)
     }
 
@@ -46,7 +46,7 @@ extension DriverPosition {
         [
             .string(driverID), .string("\(position.latitude)"), .string("\(position.longitude)"),
             .string(position.heading.map { "\($0)" }), .string(position.accuracy.map { "\($0)" }),
-            .integer(position.recordedAt),
+            .integer(position.recordedAt), .string(position.speed.map { "\($0)" }),
         ]
     }
 
@@ -57,6 +57,7 @@ extension DriverPosition {
             driverID: row.string(0),
             position: Position(
                 latitude: latitude, longitude: longitude, heading: row.optionalString(3).flatMap(Double.init),
-                accuracy: row.optionalString(4).flatMap(Double.init), recordedAt: row.integer(5)))
+                accuracy: row.optionalString(4).flatMap(Double.init), speed: row.optionalString(6).flatMap(Double.init),
+                recordedAt: row.integer(5)))
     }
 }

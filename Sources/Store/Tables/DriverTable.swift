@@ -8,6 +8,19 @@ struct DriverTable {
         try database.first(Self.selectByID, .string(id), as: DriverCard.init(row:))
     }
 
+    /// The driver's card, with the name and the vehicle of the driver's account where it says nothing. Nil if there is
+    /// neither.
+    func shownCard(ofDriver id: String, _ accounts: AccountTable) throws(DatabaseError) -> DriverCard? {
+        let card = try card(ofDriver: id)
+        if let card, card.name != nil, card.vehicleModel != nil, card.licensePlate != nil { return card }
+        guard let registration = try accounts.account(personID: id)?.registration else { return card }
+        var shown = card ?? DriverCard(id: id)
+        shown.name = shown.name ?? registration.name
+        shown.vehicleModel = shown.vehicleModel ?? registration.vehicleName
+        shown.licensePlate = shown.licensePlate ?? registration.vehicleNumber
+        return shown
+    }
+
     func prefetch(driverID: String) throws(DatabaseError) { try database.prefetch(Self.selectByID, .string(driverID)) }
 
     private static let selectByID: SQL = """

@@ -9,7 +9,7 @@ struct OrderTable {
         code, status, driver_id, driver_name, version, booking_id, booking_reference, customer_id, customer_name, \
         pickup_address, dropoff_address, scheduled_at, total_gbp, pickup_latitude, pickup_longitude, dropoff_latitude, \
         dropoff_longitude, trip_started_at, arrived_at, arrived_by_position, departed_at, completed_at, nearby_told_at, \
-        waiting_told_at, destination_near_told_at, trip_driver_name
+        waiting_told_at, destination_near_told_at, trip_driver_name, corrected_at, left_at
         """
     private static let select = "SELECT \(columns), created_at FROM orders"
 
@@ -39,13 +39,28 @@ struct OrderTable {
         created_at DESC, code DESC LIMIT 1
         """)
 
+    /// The most codes that an error names.
+    private static let namedMax = 10
+
+    /// The codes of a driver's open orders of a booking, at most ``namedMax``.
+    func openCodes(booking id: String, driverID: String) throws(DatabaseError) -> [String] {
+        try database.all(
+            Self.selectOpenOfBooking, .string(id), .string(driverID), .integer(Self.namedMax), as: { $0.string(0) }
+        ).sorted()
+    }
+
+    private static let selectOpenOfBooking = SQL(
+        """
+        SELECT code FROM orders WHERE booking_id = ? AND driver_id = ? AND status NOT IN ('completed', 'cancelled') LIMIT ?
+        """)
+
     /// At most `most` open orders, those that were changed longest ago first, after a position.
     func idle(after position: IdlePosition, most: Int) throws(DatabaseError) -> [(order: Order, position: IdlePosition)] {
         try database.all(
             Self.selectIdle, .integer(position.changedAt), .string(position.id), .integer(most),
             as: { row throws(DatabaseError) in
                 let order = try Order(row: row)
-                return (order, IdlePosition(changedAt: row.integer(27), id: order.code))
+                return (order, IdlePosition(changedAt: row.integer(29), id: order.code))
             })
     }
 
@@ -63,7 +78,7 @@ struct OrderTable {
     func open(driverID: String) throws(DatabaseError) -> [(order: Order, createdAt: Int64)] {
         try database.all(
             Self.selectOpenByDriver, .string(driverID), .integer(Self.listedMax),
-            as: { row throws(DatabaseError) in (try Order(row: row), row.integer(26)) }
+            as: { row throws(DatabaseError) in (try Order(row: row), row.integer(28)) }
         ).reversed()
     }
 
@@ -99,7 +114,7 @@ struct OrderTable {
     private static let upsert = SQL(
         """
         INSERT INTO orders (\(columns), created_at, updated_at) \
-        VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) \
+        VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) \
         ON CONFLICT (code) DO UPDATE SET status = excluded.status, driver_id = excluded.driver_id, \
         driver_name = excluded.driver_name, version = excluded.version, booking_id = excluded.booking_id, \
         booking_reference = excluded.booking_reference, customer_id = excluded.customer_id, \
@@ -117,6 +132,8 @@ struct OrderTable {
         waiting_told_at = excluded.waiting_told_at, \
         destination_near_told_at = excluded.destination_near_told_at, \
         trip_driver_name = excluded.trip_driver_name, \
+        corrected_at = excluded.corrected_at, \
+        left_at = excluded.left_at, \
         updated_at = excluded.updated_at
         """)
 
@@ -255,7 +272,7 @@ extension Order {
             .string(dropoffCoordinates?.longitude.text), .integer(trip.startedAt), .integer(trip.arrivedAt),
             .integer(trip.isArrivedByPosition ? 1 : 0), .integer(trip.departedAt), .integer(trip.completedAt),
             .integer(trip.nearbyToldAt), .integer(trip.waitingToldAt), .integer(trip.destinationNearToldAt),
-            .string(trip.driverName),
+            .string(trip.driverName), .integer(trip.correctedAt), .integer(trip.leftAt),
         ]
     }
 
@@ -277,7 +294,7 @@ extension Order {
 }
 
 extension TripRecord {
-    /// Reads nine columns, from `column` on.
+    /// Reads eleven columns, from `column` on.
     fileprivate init(row: Row, column: Int32) {
         self.init()
         startedAt = row.optionalInteger(column)
@@ -289,6 +306,8 @@ extension TripRecord {
         waitingToldAt = row.optionalInteger(column + 6)
         destinationNearToldAt = row.optionalInteger(column + 7)
         driverName = row.optionalString(column + 8)
+        correctedAt = row.optionalInteger(column + 9)
+        leftAt = row.optionalInteger(column + 10)
     }
 }
 

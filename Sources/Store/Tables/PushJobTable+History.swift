@@ -1,8 +1,19 @@
 import FleetRules
 import Primitives
 
-/// What the histories of notifications show of push jobs, and the deletion of old ones.
+/// What the histories of notifications show of push jobs, whom they have reached, and the deletion of old ones.
 extension PushJobTable {
+    /// Whether a push of the notification to the recipient was accepted, or is on its way: the phone may be faster than the
+    /// provider's response.
+    func isPushed(_ notificationID: String, to recipient: String) throws(DatabaseError) -> Bool {
+        let queued = try database.first(
+            """
+            SELECT 1 FROM push_jobs WHERE notification_id = ? AND recipient = ? AND state IN ('accepted', 'sending') LIMIT 1
+            """, .string(notificationID), .string(recipient), as: { _ in true })
+        if queued == true { return true }
+        return try outcomes.firstAccepted(of: notificationID, for: recipient) != nil
+    }
+
     /// A job, with what the history of its notification contains.
     struct PushJobSummary {
         let deviceID: String

@@ -23,6 +23,8 @@ extension PushJobTable {
         /// Why a `fallback` push is needless: `confirmed` or `acknowledged`. A job that was being sent at that moment, and
         /// whose result is lost, is queued again. Nil if the push is needed.
         let arrival: String?
+        /// Whether the job is of a reminder, not of the notification's first push.
+        let isReminder: Bool
 
         enum DeviceLookup {
             case found(Device)
@@ -58,7 +60,8 @@ extension PushJobTable {
         notifications.event, notifications.data, notifications.created_at, notifications.collapse_key, preferences.json, \
         CASE WHEN (\(mayBeOvertaken)) AND \(isSuperseded("job")) THEN 1 ELSE 0 END, \
         CASE WHEN job.fallback = 0 THEN NULL WHEN notifications.confirmed_at IS NOT NULL THEN 'confirmed' \
-        WHEN \(NotificationTable.isAcknowledged) THEN 'acknowledged' END, notifications.correlation_id FROM push_jobs AS job \
+        WHEN \(NotificationTable.isAcknowledged) THEN 'acknowledged' END, notifications.correlation_id, job.round \
+        FROM push_jobs AS job \
         LEFT JOIN devices ON devices.id = job.device_id LEFT JOIN notifications ON notifications.id = job.notification_id \
         LEFT JOIN preferences ON preferences.owner = job.recipient \
         WHERE job.lane = ? AND job.state = 'queued' AND devices.quarantined_at IS NULL \
@@ -181,7 +184,7 @@ extension PushJobTable.Candidate {
             entity: row.optionalString(4).flatMap { .init(stored: $0) }, attempts: Int(row.integer(5)),
             turn: row.integer(6), expiresAt: row.integer(7), notification: Self.notification(row),
             device: Self.device(row), preferences: row.optionalBytes(20), isSuperseded: row.integer(21) == 1,
-            arrival: row.optionalString(22))
+            arrival: row.optionalString(22), isReminder: row.integer(24) > 0)
     }
 
     private static func device(_ row: Row) -> DeviceLookup {

@@ -10,6 +10,7 @@ extension Command.Action {
         case .acceptJob: "accept"
         case .acceptRoute: "route_accept"
         case .progress: "progress"
+        case .correctArrival: "correct"
         case .trip(let step): if case .arrive = step.kind { "progress" } else { "trip_moment" }
         case .driverCard: "driver_update"
         case .announce: "announce"

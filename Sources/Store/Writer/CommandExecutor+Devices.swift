@@ -100,7 +100,7 @@ extension CommandExecutor {
         var preferences = outbox.decodedPreferences(try outbox.preferences.json(of: owner), of: owner)
         do throws(RuleError) { try changes.apply(to: &preferences) } catch { return .rejected(error) }
         try outbox.preferences.store(preferences, of: owner, now: now)
-        return .committed(result(.preferences(preferences), of: command))
+        return .committed(result(.preferences(preferences, unknown: changes.unknown), of: command))
     }
 }
 

@@ -22,7 +22,8 @@ extension CommandExecutor {
             announcement.audience = .drivers(channelIDs)
             return .announce(announcement)
         // These name their driver by the token, or look for the account themselves.
-        case .acceptJob, .acceptRoute, .progress, .trip, .remind, .telemetry, .markRead, .device, .updatePreferences,
+        case .acceptJob, .acceptRoute, .progress, .correctArrival, .trip, .remind, .telemetry, .markRead, .device,
+            .updatePreferences,
             .erase, .account, .batch, .switchAvailability, .endAvailability, .code:
             return action
         }

@@ -1,6 +1,7 @@
 import Access
 import FleetRules
 import JSON
+import Primitives
 
 /// Records telemetry, and fills customers' inboxes.
 extension CommandExecutor {
@@ -12,8 +13,11 @@ extension CommandExecutor {
 
     func record(_ events: [TelemetryEvent], _ command: Command, _ now: Int64) throws(DatabaseError) -> CommandResult {
         let actor = command.actor
+        var search = EntitySearch(actor)
         for event in events {
-            let notification = try notification(withReportedID: event.notificationID, by: actor)
+            var notification = try notification(withReportedID: event.notificationID, by: actor)
+            let isMatchedByEntity = notification == nil && event.entityID != nil
+            if isMatchedByEntity { notification = try self.notification(about: event, &search) }
             if notification == nil, try strayCount(of: actor.key) >= Self.strayStepsMax {
                 counter.counts.droppedSteps += 1
                 continue
@@ -22,14 +26,18 @@ extension CommandExecutor {
             // reported it.
             let step = NotificationStep(
                 event.kind.rawValue, of: notification?.id ?? event.notificationID, at: now, subject: actor.key,
-                reportedAt: event.timestamp, detail: event.detail(of: notification?.id))
+                reportedAt: event.timestamp ?? Timestamp.iso8601(milliseconds: now),
+                detail: event.detail(of: notification?.id, isMatchedByEntity: isMatchedByEntity))
             guard try steps.record(step, isStray: notification == nil) else {
                 counter.counts.repeatedSteps += 1
                 continue
             }
             if notification == nil { strayCounts.addOne(to: actor.key) }
             counter.counts.addStep(event.kind, ofType: event.type)
-            if let notification { try record(event.kind, of: notification, by: actor, now) }
+            if let notification {
+                if isMatchedByEntity { counter.counts.stepsByEntity += 1 }
+                try record(event.kind, of: notification, by: actor, isCertain: !isMatchedByEntity, now)
+            }
         }
         return result(.telemetry, of: command)
     }
@@ -50,8 +58,10 @@ extension CommandExecutor {
     }
 
     /// Counts a step that was stored for the first time, and marks the notification as seen if the recipient acted.
+    /// - Parameter isCertain: whether the app has named the notification. What it may not have meant counts, but is neither
+    ///   acknowledged nor read.
     private func record(
-        _ kind: TelemetryEvent.Kind, of notification: NotificationTable.Head, by actor: Identity, _ now: Int64
+        _ kind: TelemetryEvent.Kind, of notification: NotificationTable.Head, by actor: Identity, isCertain: Bool, _ now: Int64
     ) throws(DatabaseError) {
         guard try isRecipient(actor, of: notification) else { return }
         counter.counts.add(kind.state, of: notification.event)
@@ -60,15 +70,24 @@ extension CommandExecutor {
             counter.counts.occurrences.viewSeconds.append(Double(max(0, now - notification.createdAt)) / 1_000)
         }
         try recordOffer(kind, of: notification, by: actor, now)
-        if notification.channel.hasSameBytes(as: actor.channel)
-            || notification.channel.hasSameBytes(as: FleetChannel.drivers.name)
-        {
-            try acknowledge(notification, by: actor, now: now)
+        if isCertain {
+            try recordAcknowledgement(by: kind, of: notification, actor, now)
         }
         if kind == .received,
             let seconds = try outbox.arrivals.seconds(toldBy: notification.id, event: notification.event, now: now)
         {
             counter.counts.occurrences.arrivalReceivedSeconds.append(seconds)
+        }
+    }
+
+    /// Marks a notification as acknowledged and, if the person acted, as seen.
+    private func recordAcknowledgement(
+        by kind: TelemetryEvent.Kind, of notification: NotificationTable.Head, _ actor: Identity, _ now: Int64
+    ) throws(DatabaseError) {
+        if notification.channel.hasSameBytes(as: actor.channel)
+            || notification.channel.hasSameBytes(as: FleetChannel.drivers.name)
+        {
+            try acknowledge(notification, by: actor, now: now)
         }
         guard kind != .received else { return }
         let wasUnread: Bool
@@ -118,13 +137,14 @@ extension CommandExecutor {
 extension TelemetryEvent {
     /// The step's ``NotificationStep/detail``.
     /// - Parameter id: the id of the notification; nil if it is not in the log.
-    fileprivate func detail(of id: String?) -> [UInt8] {
+    fileprivate func detail(of id: String?, isMatchedByEntity: Bool) -> [UInt8] {
         var detail = JSONWriter()
         detail.object {
             $0.member("type", type)
             $0.member("entityId", ifPresent: entityID)
             $0.member("metadata", jsonIfPresent: metadata)
             if let id, !id.hasSameBytes(as: notificationID) { $0.member("reportedAs", notificationID) }
+            if id != nil, isMatchedByEntity { $0.member("matchedBy", "entity") }
         }
         return detail.bytes
     }

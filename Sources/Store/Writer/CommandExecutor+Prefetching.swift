@@ -15,6 +15,7 @@ extension CommandExecutor {
             try orders.prefetch(code: id)
             try drivers.prefetch(driverID: command.actor.id)
             try prefetchChannels(ofDriver: command.actor.id)
+        case .correctArrival(let code, _): try orders.prefetch(code: code)
         case .acceptRoute(let id):
             try routes.prefetch(id: id)
             try prefetchChannels(ofDriver: command.actor.id)

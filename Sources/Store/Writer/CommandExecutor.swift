@@ -68,7 +68,7 @@ package final class CommandExecutor {
     /// ``StoreWriter/Options/lastRequest``
     let lastRequest: @Sendable (_ driverID: String) -> Int64?
     /// ``StoreWriter/Options/track``
-    private let track: @Sendable (String) -> Track
+    let track: @Sendable (String) -> Track
     /// Limits and push policy. Changed between transactions only.
     var rules: NotificationRules {
         get { outbox.rules }
@@ -237,7 +237,13 @@ package final class CommandExecutor {
         case .code(let request): return try execute(request, command, context)
         case .order(let action):
             let order = try orders.order(code: action.code)
-            let reply = try execute(command, now) { planner throws(RuleError) in try planner.plan(action, for: order, context) }
+            var action = action
+            if case .assign(let driver) = action.kind, driver.name == nil {
+                action.cardName = try shownCard(ofDriver: driver.id.text)?.name
+            }
+            let reply = try execute(command, now) { [action] planner throws(RuleError) in
+                try planner.plan(action, for: order, context)
+            }
             if action.isForAge { countEnded(reply) }
             return reply
         case .route(let action):
@@ -252,8 +258,12 @@ package final class CommandExecutor {
             }
         case .acceptJob(let id):
             let order = try orders.order(job: id, driverID: command.actor.id)
+            if let order, !order.code.hasSameBytes(as: id) {
+                let codes = try orders.openCodes(booking: id, driverID: command.actor.id)
+                guard codes.count < 2 else { return .rejected(.severalOrders(id, codes)) }
+            }
             var withCard = context
-            withCard.card = try drivers.card(ofDriver: command.actor.id)
+            withCard.card = try shownCard(ofDriver: command.actor.id)
             let reply = try execute(command, now) { [withCard] planner throws(RuleError) in
                 try planner.accept(order: order, withCard)
             }
@@ -266,6 +276,7 @@ package final class CommandExecutor {
             return reply
         case .progress(let id, let report):
             return try execute(report, ofJob: id, command, context)
+        case .correctArrival(let code, let reason): return try correctArrival(of: code, reason, command, context)
         case .trip(let step): return try execute(step, command, context)
         case .announce(let announcement):
             return try execute(command, now) { planner throws(RuleError) in try planner.announce(announcement, context) }
@@ -275,36 +286,6 @@ package final class CommandExecutor {
     /// Counts an order or a route that the gateway has ended.
     private func countEnded(_ reply: CommandReply) {
         if case .committed(let result) = reply, result.audit != nil { counter.counts.endedJobs += 1 }
-    }
-
-    private func execute(
-        _ report: ProgressReport, ofJob id: String, _ command: Command, _ context: CommandContext
-    ) throws(DatabaseError) -> CommandReply {
-        let order = try orders.order(job: id, driverID: command.actor.id)
-        var last: AuditEntry?
-        if let order, order.assignment.status == report.step { last = try auditTable.last(ofOrder: order.code) }
-        var context = context
-        context.card = try drivers.card(ofDriver: command.actor.id)
-        context.track = track(command.actor.id)
-        let position = report.position(at: context.now)
-        if let position, context.track.newest.map({ $0.recordedAt <= position.recordedAt }) ?? true {
-            context.track.add(position)
-        }
-        let reply = try execute(command, context.now) { [context, last] planner throws(RuleError) in
-            try planner.progress(report, of: order, after: last, context)
-        }
-        switch reply {
-        case .rejected(var error):
-            error.jobStatus = order?.assignment.status.rawValue
-            return .rejected(error)
-        case .committed(var result):
-            result.card = context.card
-            // A report that is sent again, up to ten minutes later, says nothing about where the driver is now.
-            result.position =
-                result.isRepetition ? nil : position.map { DriverPosition(driverID: command.actor.id, position: $0) }
-            return .committed(result)
-        case .replayed, .unavailable, .failed: return reply
-        }
     }
 
     /// Makes a plan and writes it. If a rule forbids the command, replies with the rule's error.

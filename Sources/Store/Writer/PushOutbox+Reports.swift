@@ -264,7 +264,8 @@ extension PushOutbox {
                         provider: device.provider, platform: device.platform, environment: device.environment, text: token),
                     lastSeenAt: device.lastSeenAt),
                 attempts: candidate.attempts, badge: try badge(of: candidate.recipient, with: notification),
-                preferences: decodedPreferences(candidate.preferences, of: candidate.recipient)))
+                preferences: decodedPreferences(candidate.preferences, of: candidate.recipient),
+                isReminder: candidate.isReminder))
     }
 
     /// The badge to show: the number of unread notifications in the recipient's inbox, plus 1 if `notification` is not

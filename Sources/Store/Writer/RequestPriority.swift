@@ -67,7 +67,7 @@ extension StoreWriter.Request {
 extension Command.Action {
     fileprivate var priority: RequestPriority {
         switch self {
-        case .order, .route, .driverCard: .dispatch
+        case .order, .correctArrival, .route, .driverCard: .dispatch
         case .announce(let announcement):
             announcement.recipients > CommandExecutor.pushesMax ? .bulk : .dispatch
         case .erase, .remind: .bulk

@@ -71,6 +71,7 @@ extension Command.Action {
         case .driverCard: Rows.change + Rows.notification
         case .acceptJob: Rows.change + 4 * Rows.notification + Rows.bookingPush
         case .acceptRoute: Rows.change + 3 * Rows.notification
+        case .correctArrival: Rows.change + 3 * Rows.notification + Rows.push + Rows.bookingPush
         case .progress: Rows.change + 5 * Rows.notification + 2 * Rows.bookingPush
         case .trip(let step):
             if case .arrive = step.kind {

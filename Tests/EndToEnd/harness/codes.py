@@ -28,9 +28,9 @@ def success(message: str, data: dict) -> dict:
     return {"success": True, "message": message, "data": data, "timestamp": ANY_SECOND, "code": 200}
 
 
-def error(code: int, message: str, **data) -> dict:
+def error(code: int, message: str, **details) -> dict:
     body = {"success": False, "message": message, "code": code, "timestamp": ANY_SECOND}
-    return body | ({"data": data} if data else {})
+    return body | ({"details": details} if details else {})
 
 
 def expect(response, body: dict) -> None:

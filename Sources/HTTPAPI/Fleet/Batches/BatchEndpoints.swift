@@ -44,7 +44,7 @@ enum BatchEndpoints {
         },
         .command(.post, "/api/admin/batches/{batchId}/ready") { .batch(.ready(try $0.batchID())) },
         .command(.post, "/api/admin/batches/{batchId}/reassign") {
-            guard let driver = try $0.body.name("driverId").value else { throw $0.body.missing("driverId", "a string") }
+            guard let driver = try $0.body.id("driverId").value else { throw $0.body.missing("driverId", "a string") }
             return .batch(.reassign(try $0.batchID(), driverID: driver, reason: try $0.reason()))
         },
         .command(.post, "/api/admin/batches/{batchId}/unassign") {

@@ -61,6 +61,7 @@ extension JSONBody {
         var order = EditedOrder(id: id, orderNumber: number)
         let address = try nested("deliveryAddress") { body throws(APIError) in try body.deliveryAddress() }
         if let address = address.value { order.address = address }
+        order.address.instructions = try bounded("deliveryInstructions", Self.textMax).value
         order.items = try objects("items", most: Self.itemsMax) { body throws(APIError) in try body.item() }
         if let digits = try text("deliveryOtp").value {
             guard digits.isDeliveryOTP else { throw invalid("deliveryOtp", "be 4 digits") }

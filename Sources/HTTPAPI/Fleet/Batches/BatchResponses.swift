@@ -100,6 +100,7 @@ extension Batch {
             json.object {
                 order.writeName(to: &$0)
                 $0.member("deliveryAddress") { order.addressForDriver.writeMembers(to: &$0) }
+                $0.member("deliveryInstructions", ifPresent: order.addressForDriver.instructions)
                 $0.key("items")
                 $0.items(order.items)
                 $0.member("sequenceNumber", order.sequenceNumber)
@@ -258,6 +259,7 @@ extension BatchOrder {
         writeName(to: &json)
         let address = withCustomer ? addressForDriver : address.withoutCustomer
         json.member("deliveryAddress") { address.writeMembers(to: &$0) }
+        json.member("deliveryInstructions", ifPresent: address.instructions)
         json.key("items")
         json.items(items)
         json.member("sequenceNumber", sequenceNumber)
@@ -354,6 +356,7 @@ extension BatchOrder {
     fileprivate func writeWhole(to json: inout JSONWriter) {
         writeName(to: &json)
         json.member("deliveryAddress") { address.writeMembers(to: &$0) }
+        json.member("deliveryInstructions", ifPresent: address.instructions)
         json.key("items")
         json.items(items)
         json.member("deliveryOtp", otp == nil ? nil : "****")

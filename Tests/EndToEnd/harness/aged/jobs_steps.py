@@ -63,6 +63,11 @@ def trips(people: People, turn: int) -> None:
         driver.accept(code)
     for step in STEPS:
         driver.progress(code, step, notes="soon")
+        if step == "arrived":
+            driver.expect_ok("PUT", f"/api/driver/jobs/{code}/progress", {"step": "en_route", "undo": True})
+            driver.progress(code, step)
+            admin.expect_ok("POST", f"/api/admin/orders/{code}/correct", {"step": "en_route", "reason": "no"})
+            driver.progress(code, step)
         if step in ("en_route", "in_transit"):
             driver.expect_ok("POST", "/api/driver/location", position(500))
             with people.step("under way"):

@@ -10,8 +10,8 @@ from collections import Counter
 from dataclasses import dataclass, field
 
 from ..crowd.judge import Violation
-from .plan import (ACCURACY, APPROACHING, ARRIVAL, FAR, LATITUDES, LONGITUDES, NEAR, RELIABLE, SETTLE, TRIPS, Car,
-                   metres_between)
+from .plan import (ACCURACY, APPROACHING, ARRIVAL, FAR, LATITUDES, LONGITUDES, NEAR, RELIABLE, SETTLE, STRIDE, TRIPS,
+                   Car, metres_between)
 from .town import Attempt, Customer, Driver, Received, iso
 
 MOMENTS = ["driver-assigned", "driver-en-route", "driver-nearby", "driver-arrival", "driver-waiting", "trip-started",
@@ -159,8 +159,9 @@ class Judge:
         # The position that makes the job arrived says nothing else. If the report is sent again after a kill, the
         # gateway may know the newest position only, and not the one at the pickup.
         near = [each for index, each in enumerate(case.reports()) if each.sent >= case.first("en_route")
-                and (index not in arrivals or self.was_sent_before(case, each)) and metres_to_go(case.car, each) < FAR]
-        sure = [each for each in near if metres_to_go(case.car, each) <= NEAR and self.was_taken(case, each, until)]
+                and each.positions[0]["accuracy"] <= ACCURACY and (index not in arrivals or self.was_sent_before(case, each)) and metres_to_go(case.car, each) < FAR]
+        sure = [each for each in near if metres_to_go(case.car, each) <= NEAR and self.was_taken(case, each, until)
+                and on_way(each)[-1:] == in_order(each)[-1:]]
         early = [each for each in near if each.sent <= start + MINUTE]
         is_skipped = any(each.answered < start + MINUTE for each in sure)
         must = not early and any(each.sent > start + MINUTE for each in sure)
@@ -177,10 +178,10 @@ class Judge:
         return must, told is None or told >= due
 
     def near(self, case: Case) -> tuple[bool, bool]:
-        found = self.places(case, case.car.dropoff, APPROACHING, case.order["departed_at"], NEVER)
+        found = self.places(case, case.car.dropoff, APPROACHING, case.order["departed_at"], ACCURACY)
         reports, until = case.reports(), case.first("unloading", "cancel")
         must = any(reports[index].sent > case.first("in_transit") and self.was_taken(case, reports[index], until)
-                   for index in found)
+                   and any(each in on_way(reports[index]) for each in near) for index, near in found.items())
         return must, bool(found)
 
     # What was answered, logged and received
@@ -282,6 +283,18 @@ class Judge:
 
 def distance(position: dict, place: tuple[float, float]) -> float:
     return metres_between((position["latitude"], position["longitude"]), place)
+
+
+def in_order(report: Attempt) -> list[dict]:
+    """The positions in the order of the gateway."""
+    return sorted(report.positions, key=lambda each: each["recordedAt"])
+
+
+def on_way(report: Attempt) -> list[dict]:
+    """The positions to which a car came from the one before, in the same report: only such ones tell something for sure."""
+    places = in_order(report)
+    return [after for before, after in zip(places, places[1:])
+            if metres_between((before["latitude"], before["longitude"]), (after["latitude"], after["longitude"])) < STRIDE]
 
 
 def metres_to_go(car: Car, report: Attempt) -> float:

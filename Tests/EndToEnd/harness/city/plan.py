@@ -7,8 +7,11 @@ from dataclasses import dataclass
 from ..trips import METRES_PER_DEGREE
 
 RADIUS = METRES_PER_DEGREE * 180 / math.pi
-# The configuration of the gateway. A customer who waits so long is told of it within the run.
-TRIPS = {"waiting_seconds": 2}
+# The configuration of the gateway. A customer who waits so long is told of it within the run. The cars drive kilometres
+# in a second, so they arrive at any speed.
+TRIPS = {"waiting_seconds": 2, "arrival_kmh": 0}
+# From a position to the next one within a second, in metres: more is faster than 250 km/h, and tells nothing.
+STRIDE = 69.0
 ARRIVAL, APPROACHING, ACCURACY = 100.0, 500.0, 100.0
 # With these the ETA is at most, or more than, the 5 minutes of "nearby", at any speed from 10 to 90 km/h.
 NEAR, FAR = 600.0, 12_000.0
@@ -195,7 +198,7 @@ def to_the_pickup(car: Car, dice: random.Random) -> list[Pause | Leg]:
     last = Leg(place, distance, 12_400 if car.is_hasty else 280, -250)
     way = [far, Pause(NEARBY_PAUSE if car.is_patient else dice.uniform(0, 0.4))]
     if not car.is_hasty:
-        way += [near, Pause(PAUSE if car.is_patient else dice.uniform(0, 0.4))]
+        way += [near, Leg(place, distance, 295, 285, count=2), Pause(PAUSE if car.is_patient else dice.uniform(0, 0.4))]
     way += [last, Pause(PAUSE if dice.random() < 0.8 else 0)]
     if dice.random() < 0.5:
         way.append(Leg(place, distance, -200, 200))  # the driver comes back
@@ -205,7 +208,7 @@ def to_the_pickup(car: Car, dice: random.Random) -> list[Pause | Leg]:
 def to_the_dropoff(car: Car, dice: random.Random) -> list[Pause | Leg]:
     place, distance = car.dropoff, car.dropoff_distance
     way = [Leg(place, distance, 6_000, 800, count=dice.choice([1, 10])), Pause(dice.uniform(0, 0.4))]
-    way += [Leg(place, distance, 700, -600), Pause(PAUSE if dice.random() < 0.8 else 0)]
+    way += [Leg(place, distance, 700, -600, count=25), Pause(PAUSE if dice.random() < 0.8 else 0)]
     if dice.random() < 0.5:
         way.append(Leg(place, distance, -550, 550))
     return way
