@@ -14,6 +14,7 @@ import logging
 import os
 import queue
 import random
+import socket
 import subprocess
 import threading
 import time
@@ -40,10 +41,9 @@ class Driver:
     def run(self):
         threading.Thread(target=self.answer, daemon=True).start()
         while True:
-            self.pusher = self.client()
-            self.pusher.connect()
-            # pysher ends at an error from 4000 to 4099, such as a refused subscription.
-            self.pusher.connection.join()
+            client = self.client()
+            client.connect()
+            self.watch(client.connection)
             pause = self.pause()
             print(f"the connection has ended; again in {pause:.1f} s", flush=True)
             time.sleep(pause)
@@ -52,15 +52,28 @@ class Driver:
         url = urlsplit(self.options.url)
         is_secure = url.scheme == "https"
         client = pysher.Pusher(self.options.key, custom_host=url.hostname, port=url.port or (443 if is_secure else 80),
-                               secure=is_secure, reconnect_interval=self.pause(), log_level=logging.WARNING)
-        # By default, pysher pings after two minutes of silence, and gives up after five. For an answer to its handshake
-        # it would wait for ever.
-        websocket.setdefaulttimeout(2 * self.options.silence_seconds)
-        client.connection.ping_interval = self.options.silence_seconds
-        client.connection.connection_timeout = 2 * self.options.silence_seconds
-        client.connection.bind("pusher:connection_established", self.subscribe)
+                               secure=is_secure, reconnect_interval=self.pause(), log_level=logging.CRITICAL)
+        client.connection.bind("pusher:connection_established", lambda data: self.subscribe(client, json.loads(data)))
+        client.connection.bind("pusher:pong", lambda _: self.hear())
         client.connection.bind("pusher:error", lambda error: print(error["message"], flush=True))
         return client
+
+    def hear(self):
+        self.heard = time.monotonic()
+
+    def watch(self, connection):
+        """Returns when the client is of no more use: pysher ends at an error from 4000 to 4099, such as a refused
+        subscription, and does not notice for minutes that nobody answers.
+        """
+        self.hear()
+        silence = self.options.silence_seconds
+        while connection.is_alive() and time.monotonic() - self.heard < 2.5 * silence:
+            connection.join(silence)
+            if connection.state == "connected":
+                connection.send_event("pusher:ping", {})
+        connection.disconnect_called = True
+        with contextlib.suppress(AttributeError, OSError):  # it has ended by itself
+            connection.socket.sock.sock.shutdown(socket.SHUT_RDWR)
 
     def pause(self):
         """At random, so that after an outage not all apps come at the same moment."""
@@ -89,17 +102,18 @@ class Driver:
         problem = f"{path}: {response.status_code} {response.text}"
         raise (Refused if response.status_code in (400, 403, 404, 409) else ConnectionError)(problem)
 
-    def subscribe(self, data):
+    def subscribe(self, client, data):
         """pysher calls this on its reading thread: no event is read until it returns."""
+        self.hear()
         try:
             # The gateway remembers what each device has got: a device must keep its name.
-            grant = self.call("/pusher/auth", {"socket_id": json.loads(data)["socket_id"], "channel_name": self.channel,
+            grant = self.call("/pusher/auth", {"socket_id": data["socket_id"], "channel_name": self.channel,
                                                "device_id": self.options.device})
         except Exception as error:  # any: without a subscription, the connection is of no use
             pause = self.pause()
             print(f"{error}; again in {pause:.1f} s", flush=True)
-            return self.pusher.connection.reconnect(pause)
-        channel = self.pusher.subscribe(self.channel, grant["auth"])
+            return client.connection.reconnect(pause)
+        channel = client.subscribe(self.channel, grant["auth"])
         channel.bind("pusher_internal:subscription_succeeded", lambda _: print(f"subscribed to {self.channel}", flush=True))
         channel.bind("job-assigned", lambda text: self.receive(json.loads(text)))
 
@@ -141,5 +155,6 @@ if __name__ == "__main__":
     parser.add_argument("--silence-seconds", type=float, default=20, help="until it pings, and until the answer")
     parser.add_argument("--retry-seconds", type=float, default=15, help="the longest pause between attempts")
     logging.basicConfig(format="%(message)s")  # why a connection has failed
+    websocket.setdefaulttimeout(10)  # else it waits for ever for the answer to a handshake
     with contextlib.suppress(KeyboardInterrupt):
         Driver(parser.parse_args()).run()
