@@ -51,6 +51,12 @@ function listen() {
   });
   channel.bind("job-assigned", receive);
   pusher.connection.bind("state_change", ({ current }) => show(`The connection is ${current}`));
+  // During an outage, the pauses of pusher-js grow to a minute.
+  pusher.connection.bind("unavailable", () => setTimeout((client) => {
+    if (client !== pusher || client.connection.state !== "unavailable") return;
+    client.disconnect();
+    client.connect();
+  }, pause(), pusher));
   // Versions before 8.2 stay `failed` after two connections that were lost within four minutes.
   pusher.connection.bind("failed", () => setTimeout((client) => client === pusher && listen(), pause(), pusher));
 }

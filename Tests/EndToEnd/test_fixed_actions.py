@@ -2,10 +2,12 @@
 the words of the catalogued pushes.
 """
 
+import json
+
 import pytest
 
-from harness.contract import (MILLIS, SECONDS, TEXT, Events, Row, World, changes, check, check_can_fail, check_events,
-                              check_events_can_fail, differences, event, sample)
+from harness.contract import (MILLIS, SECONDS, TEXT, ULID, Events, Kind, Row, World, changes, check, check_can_fail,
+                              check_events, check_events_can_fail, differences, event, sample, text_like)
 from harness.fleet import SETTINGS as FLEET
 from harness.fleet import unique_id
 
@@ -47,7 +49,8 @@ class Actions(World):
 
     def en_route(self) -> None:
         self.accepted()
-        self.act(f"old PUT {JOB}/progress", {"step": "en_route"})
+        response = self.perform(f"old PUT {JOB}/progress", {"step": "en_route"})
+        self.values["since"] = response.json()["data"]["timestamp"]
 
     def completed(self) -> None:
         self.accepted()
@@ -178,10 +181,36 @@ def refused_step(before: str, wanted: str, following: str) -> Row:
                {"step": wanted}, state)
 
 
+def done(message, kind: str, notifications: int, *keys: str) -> dict:
+    """The answer to a dispatcher's action."""
+    shown = Kind(f"an object with {keys}", lambda value: set(keys) <= set(value))
+    ids = Kind(f"{notifications} ids", lambda value: len(value) == notifications and all(map(ULID.accepts, value)))
+    return ok(message, **{kind: shown, "notificationIds": ids}) | {"correlationId": TEXT}
+
+
+SHOWN_ORDER, SHOWN_ROUTE = ("code", "status", "driverId", "version", *FIELDS), ("id", "status", "driverId", "version", *ROUTE_FIELDS)
+ALREADY = text_like('a text with "already assigned"', ".*already assigned.*")
+SIGNATURE = text_like("a signature by key1", r"key1:[0-9a-f]{64}")
+WHO = Kind("the driver with a name", lambda text: json.loads(text)["id"].startswith("driver:")
+           and json.loads(text)["user_info"] == {"name": "Dan"})
+
 ROWS = [
+    Row(f"{ORDER}/assign-driver", 200, done(TEXT, "order", 3, *SHOWN_ORDER), FIELDS | {"driverId": "{old}"}),
+    Row(f"{ORDER}/assign-driver", 200, done(ALREADY, "order", 0, *SHOWN_ORDER), {"driverId": "{old}"}, "assigned"),
+    Row(f"{ORDER}/unassign", 200, done(TEXT, "order", 4, *SHOWN_ORDER), {}, "assigned"),
+    Row(f"{ORDER}/remove-driver", 200, done(TEXT, "order", 4, *SHOWN_ORDER), {}, "assigned"),
+    Row(f"{ORDER}/cancel-enhanced", 200, done(TEXT, "order", 5, *SHOWN_ORDER), {}, "assigned"),
+    Row(f"{ROUTES}/assign-driver", 200, done(TEXT, "route", 2, *SHOWN_ROUTE), ROUTE_FIELDS | {"driverId": "{old}"}),
+    Row(f"{ROUTES}/unassign", 200, done(TEXT, "route", 2, *SHOWN_ROUTE), {}, "route_assigned"),
+    Row(f"{ROUTES}/cancel", 200, done(TEXT, "route", 2, *SHOWN_ROUTE), {}, "route_assigned"),
+    Row(f"{ROUTES}/drops/D9/remove", 200, done(TEXT, "route", 3, *SHOWN_ROUTE), {}, "route_assigned"),
+    Row("old POST /pusher/auth", 200, {"auth": SIGNATURE}, {"socket_id": "1.2", "channel_name": "private-driver-{old}"}),
+    Row("old POST /pusher/user-auth", 200, {"auth": SIGNATURE, "user_data": WHO}, {"socket_id": "1.2"}),
+    Row("new POST /pusher/auth", 403, {"error": TEXT}, {"socket_id": "1.2", "channel_name": "private-driver-{old}"}),
     Row(f"old PUT {JOB}/progress", 200, ok("Progress updated", step="en_route", timestamp=MILLIS),
         {"step": "en_route", "notes": "n", "latitude": 51.5, "longitude": -0.12}, "accepted"),
-    Row(f"old PUT {JOB}/progress", 200, ok("Progress updated", step="en_route", timestamp=MILLIS), {"step": "en_route"},
+    # A repetition is answered with the time of the first report
+    Row(f"old PUT {JOB}/progress", 200, ok("Progress updated", step="en_route", timestamp="{since}"), {"step": "en_route"},
         "en_route"),
     refused_step("en_route", "in_transit", "Must go to arrived first."),
     refused_step("en_route", "accepted", "Must go to arrived first."),
