@@ -88,7 +88,8 @@ test-slow: build $(PYTHON_READY) ## Run the tests that divide constants of time 
 	cd Tests/EndToEnd && $(abspath $(PYTHON)) -m pytest -q -n 4 --dist load $$(grep -l '^TIMING_DIVISOR' test_*.py)
 
 # The tests of what the store keeps.
-POSTGRES_TESTS := test_fleet_*.py test_delivery*.py test_trip*.py test_accounts.py test_batch_dispatch.py test_codes.py
+POSTGRES_TESTS := test_fleet_*.py test_delivery*.py test_trip*.py test_accounts.py test_batch_dispatch.py test_codes.py \
+  test_fixed_*.py
 
 test-postgres: build $(PYTHON_READY) ## Run the store's tests, and end-to-end tests of what it keeps, on PostgreSQL.
 	dev/with-postgres swift test --disable-xctest --parallel --filter StoreTests

@@ -33,7 +33,7 @@ def pytest_sessionstart(session):
 # The files that take longest. They come first, so that no worker begins one when the others have ended.
 LONGEST = ["test_postgres", "test_alerts", "test_alerts_prometheus", "test_cluster", "test_apns_connections", "test_cluster_ops",
            "test_transport_traps", "test_deploy_cluster", "test_fcm_responses", "test_push_outbox", "test_connection_states",
-           "test_push_lane_waits", "test_read_all", "test_aged", "test_documents", "test_webhooks", "test_message_rates"]
+           "test_push_lane_waits", "test_proxies", "test_read_all", "test_aged", "test_documents", "test_webhooks", "test_message_rates"]
 
 
 def pytest_collection_modifyitems(items):

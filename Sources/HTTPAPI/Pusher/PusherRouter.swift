@@ -36,7 +36,6 @@ struct PusherRouter {
     /// - Parameter now: seconds since 1970.
     func route(head request: HTTPRequest, keyed endpoint: PusherEndpoint, now: Int64) throws(APIError) -> Routing {
         let app = apps.withKey(request.queryValue("auth_key") ?? "")
-        if request.method == .options, request.origin != nil { return .respond(try preflight(request, app)) }
         guard let app else { throw APIError(401, "Unknown auth_key") }
         return try route(head: request, app, endpoint, now)
     }
