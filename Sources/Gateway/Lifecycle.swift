@@ -42,7 +42,6 @@ package struct Lifecycle {
         watchdog = Watchdog(
             assembly.heartbeats + [assembly.fleet.writerHeartbeat], abortSeconds: settings.server.watchdogSeconds,
             readiness: assembly.readiness, notifier: notifier, log: log, logWriter: logWriter)
-        assembly.readiness.setReady(true)
         notifier.send(.ready)
         settings.logWarnings(to: log)
         if listener.isInherited, settings.cluster.isEnabled {
@@ -62,8 +61,9 @@ package struct Lifecycle {
         log.info(
             "listening",
             [
-                "host": .text(host), "port": .number(Int(listener.port)), "loops": .number(threads.count),
-                "connections": .number(connections.possible), "socket": .text(listener.isInherited ? "inherited" : "own"),
+                "host": .text(host), "port": .number(Int(listener.port)),
+                "socket": .text(listener.isInherited ? "inherited" : "own"), "loops": .number(threads.count),
+                "connections": .number(connections.possible),
             ])
     }
 
@@ -95,7 +95,8 @@ package struct Lifecycle {
             return thread
         }
         let error = failure.withLock { $0 }
-        if error != nil { assembly.abortDrain() }
+        // Before the loops serve: clients may wait on the service manager's socket.
+        if error == nil { assembly.readiness.setReady(true) } else { assembly.abortDrain() }
         barrier.open()
         guard let error else { return threads }
         for thread in threads { thread.join() }

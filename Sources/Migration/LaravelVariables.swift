@@ -93,7 +93,7 @@ struct LaravelVariables {
             }
         }
         if file["REVERB_SERVER_PATH"] != nil {
-            report.differences.append("REVERB_SERVER_PATH: let the proxy in front remove the prefix")
+            report.differences.append("REVERB_SERVER_PATH: set server.path_prefix")
         }
         if isOn("REVERB_SCALING_ENABLED") {
             report.differences.append("REVERB_SCALING_ENABLED: several nodes need PostgreSQL and NATS: see docs/cluster.md")

@@ -56,10 +56,6 @@ struct ConnectionTable {
         var hasRest = false
         /// Whether a WebSocket is not read until its rate of messages permits it.
         var isThrottled = false
-        /// The tick since which messages of the client have waited for their rate.
-        var floodingSince: Int32 = 0
-        /// The last tick at which messages of the client waited for their rate.
-        var throttledAt: Int32 = -2
         /// Whether the client has violated the protocol. The server cannot read what follows, so not its close frame.
         var hasFailed = false
         /// Whether the client has taken too little for too long: it gets a close frame if it takes one, and nothing else.
@@ -68,6 +64,10 @@ struct ConnectionTable {
         var closesWhenSent = false
         /// What the peer has sent behind its last response or our close frame, in units of 16 bytes: see `discard`.
         var discardedUnits: UInt16 = 0
+        /// The tick since which messages of the client have waited for their rate.
+        var floodingSince: Int32 = 0
+        /// The last tick at which messages of the client waited for their rate.
+        var throttledAt: Int32 = -2
         /// Limits, from the delegate's ``Admission``: two in bytes, and the rate of messages.
         var messageBytesMax: Int32 = 0
         var outboxBytesMax: Int32 = 0

@@ -256,7 +256,7 @@ def test_whom_a_batch_may_be_given(driver, admin, closing, fleet):
     batch_in("DISPATCHED", admin, busy)
     admin.expect_ok("POST", f"/api/admin/drivers/{suspended.subject}/suspend", {})
     for name, expected in ((unique_id("nobody"), 404), (object_id(), 404), (busy.subject, 409),
-                           (suspended.subject, 409), (mine.subject, 200), ("", 400), (5, 400)):
+                           (suspended.subject, 409), (mine.subject, 200), ("", 400), (5, 404), (-5, 400), (5.5, 400), (True, 400)):
         response = admin.post(f"{batch.path}/reassign", {"driverId": name})
         assert response.status == expected, (name, response)
     assert batch.get()["driverId"] == mine.subject

@@ -78,8 +78,10 @@ class Bodies:
             "object": {"a": 1}, "step": "en_route", "ids": ["x"],
             "socket": "1.2", "channel": "private-drivers-channel"}[kind]
 
-    def invalid(self, kind: str):
-        """Returns a value of another type."""
+    def invalid(self, kind: str, name: str):
+        """Returns a value of another type. Some backends have whole numbers as ids of drivers."""
+        if name == "driverId":
+            return self.dice.choice([-1, 1.5, True, False, [], ["x"], {}])
         values = {"text": ["x"], "number": [7, -1, 1.5, 10**30],
                   "other": [True, False, [], [[]], ["x"], {}, {"a": {"b": []}}]}
         if kind in (NUMBER, "count"):
@@ -102,7 +104,7 @@ class Bodies:
         draw = dice.randrange(10)
         if draw <= 2:
             # Only one error, so that it is clear which field must be named.
-            return json.dumps(body | {name: self.invalid(fields[name])}).encode(), name
+            return json.dumps(body | {name: self.invalid(fields[name], name)}).encode(), name
         if draw == 3:
             return dice.choice(
                 [b"[]", b"null", b"1", b'"x"', b"true", b"[{}]", b"1e999", b"-", b"{}{}", b"{} x",
@@ -127,7 +129,7 @@ class Bodies:
         if draw == 7:
             return whole[:-1] + b'%s"%s":%s}' % (comma, name.encode(),
                                                  json.dumps(
-                self.invalid(fields[name])).encode()), None
+                self.invalid(fields[name], name)).encode()), None
         number = dice.choice(
             [b"1e999", b"-1e999", b"1" * 400, b"1e-999", b"0." + b"9" * 500, b"-0",
              b"9223372036854775808", b"1E400"])

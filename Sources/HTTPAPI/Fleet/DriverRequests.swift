@@ -29,8 +29,9 @@ extension JSONBody {
 
     /// A string member of at most `lengthMax` characters; of a name, without the white space around it.
     private func text(_ name: String, lengthMax: Int, isName: Bool = false) throws(APIError) -> Change<String> {
-        var change = try displayText(name)
+        var change = try text(name)
         if isName, case .set(let text) = change { change = .set(text.withoutSurroundingSpace) }
+        change = try displayable(change, name)
         guard case .set(let text) = change, text.unicodeScalars.count > lengthMax else { return change }
         throw invalid(name, "have at most \(lengthMax) characters")
     }

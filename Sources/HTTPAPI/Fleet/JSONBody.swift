@@ -82,8 +82,11 @@ struct JSONBody {
     }
 
     /// A string member that is shown on screens as a name: of a person, a place or a thing.
-    func displayText(_ name: String) throws(APIError) -> Change<String> {
-        let change = try text(name)
+    func displayText(_ name: String) throws(APIError) -> Change<String> { try displayable(try text(name), name) }
+
+    /// Checks that what is shown contains no control and format characters.
+    /// - Returns: `change`.
+    func displayable(_ change: Change<String>, _ name: String) throws(APIError) -> Change<String> {
         guard case .set(let text) = change, !text.isDisplayableName else { return change }
         throw invalid(name, "contain no control or format characters")
     }

@@ -2,7 +2,7 @@
 
 import json
 
-from ..api import event_body
+from ..api import event_body, signed_target
 from ..apps import FIRST
 from ..client import Client
 from ..fleet import unique_id
@@ -84,6 +84,8 @@ def pusher(people: People, turn: int) -> None:
         with people.step("to a driver" if driver.encode() in body else ""):
             response = api.post_signed(path, body)
         assert response.status == 200, response
+    target = signed_target(api.app, "POST", f"/users/{turn}/terminate_connections", b"{}")
+    assert api.call("POST", target, b"{}").status == 200
     for path in ("channels", f"channels/{presence}", f"channels/{presence}/users"):
         assert api.get_signed(path).status == 200, path
 
