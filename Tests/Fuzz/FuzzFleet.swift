@@ -85,12 +85,14 @@ private func checkBodies(_ bytes: UnsafeRawBufferPointer) {
         invariant(report.latitude.flatMap { Double($0.text) }.map { abs($0) <= 90 } ?? true, "a latitude is from -90 to 90")
         invariant(report.longitude.flatMap { Double($0.text) }.map { abs($0) <= 180 } ?? true, "a longitude is from -180 to 180")
     }
-    if let positions = read({ () throws(APIError) in try body.positions() }) { check(positions) }
+    if let report = read({ () throws(APIError) in try body.positions() }) { check(report.positions) }
     if let announcement = read({ () throws(APIError) in try body.announcement { $0 == "T" } }) { check(announcement) }
     if let events = read({ () throws(APIError) in try body.telemetry { $0 == "T" } }) { check(events) }
     checkBatches(body)
     if let marks = read({ () throws(APIError) in try body.readMarks() }) { for mark in marks ?? [] { checkName(mark) } }
-    if let changes = read({ () throws(APIError) in try body.preferenceChanges { checkZone($0) } }) { check(changes) }
+    if let changes = read({ () throws(APIError) in try body.preferenceChanges(isTimeZone: checkZone) { $0 == "T" } }) {
+        check(changes)
+    }
     for method in [HTTPRequest.Method.post, .delete] {
         var head = RequestHead()
         head.method = method
