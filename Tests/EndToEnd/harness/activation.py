@@ -1,7 +1,6 @@
 """Socket activation: a service manager that keeps the listening socket between two processes."""
 
 import socket
-import sys
 
 from .apps import TIMEOUT
 from .systemctl import ACTIVATE
@@ -14,7 +13,7 @@ class ListeningSocket:
         self.socket = socket.create_server(("127.0.0.1", 0), backlog=4096)
         self.port = self.socket.getsockname()[1]
         self.settings = {
-            "wrapper": [sys.executable, "-c", ACTIVATE, str(self.socket.fileno()), str(count)],
+            "wrapper": [*ACTIVATE, str(self.socket.fileno()), str(count)],
             "pass_fds": (self.socket.fileno(),),
         }
 

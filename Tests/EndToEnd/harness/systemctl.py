@@ -3,7 +3,8 @@
 says, and starts nginx.
 
 It knows only what docs/operations.md uses. Of the unit it obeys the commands, the user, the state
-directory, the umask and the protocol of Type=notify; of the socket unit, the address. test_deploy_unit.py checks the rest.
+directory, the umask and the protocol of Type=notify; of the socket unit, the address.
+test_deploy_unit.py checks the rest.
 """
 
 import os
@@ -17,14 +18,9 @@ import sys
 from pathlib import Path
 
 TIMEOUT = 60
-# Runs a program with a descriptor where sd_listen_fds(3) expects it. The process that it replaces keeps its id.
-ACTIVATE = """
-import os, sys
-descriptor = int(sys.argv[1])
-os.dup2(descriptor, 3) if descriptor != 3 else os.set_inheritable(3, True)
-os.environ.update(LISTEN_PID=str(os.getpid()), LISTEN_FDS=sys.argv[2])
-os.execv(sys.argv[3], sys.argv[3:])
-"""
+# Runs a program with a descriptor where sd_listen_fds(3) expects it. The process that it replaces
+# keeps its id. It is a shell, because the unit's user may not be able to read this Python.
+ACTIVATE = ["bash", "-c", 'exec 3<&"$1"; LISTEN_PID=$$ LISTEN_FDS=$2 exec "${@:3}"', "activate"]
 
 
 class SocketUnit:
@@ -99,9 +95,10 @@ class Unit:
             manager.bind("\0notify")
             manager.settimeout(TIMEOUT)
             passed = SocketUnit.descriptor(self.name)
-            wrapper = [] if passed is None else [sys.executable, "-c", ACTIVATE, str(passed), "1"]
+            wrapper = [] if passed is None else [*ACTIVATE, str(passed), "1"]
             process = subprocess.Popen(
-                [*wrapper, *shlex.split(self.value("ExecStart"))], cwd="/", pass_fds=() if passed is None else (passed,), stdin=subprocess.DEVNULL,
+                [*wrapper, *shlex.split(self.value("ExecStart"))], cwd="/",
+                pass_fds=() if passed is None else (passed,), stdin=subprocess.DEVNULL,
                 stdout=subprocess.DEVNULL, stderr=log, start_new_session=True,
                 user=user.pw_uid, group=user.pw_gid, extra_groups=[],
                 umask=int(self.value("UMask"), 8),
