@@ -103,7 +103,7 @@ MUTANTS = [
            "limits.first(where: { $0.1 >= $0.2 })", "limits.first(where: { $0.1 > $0.2 })", "CodeLimitsTests"),
     Mutant("others-job", "FleetRules/Planning/DispatchPlanner+Jobs.swift", "a driver may report on another driver's job",
            "guard let driver = stored.assignment.driver, driver.id == Identifier(context.actor.id) else {",
-           "guard stored.assignment.driver != nil else {", "JobProgressTests"),
+           "guard let driver = stored.assignment.driver else {", "JobProgressTests"),
     Mutant("moment-first", "FleetRules/Pushes/PushPolicy.swift", "the push of a trip's moment gives way to the general one",
            "in moments + events {", "in events + moments {", "PushIntentTests"),
     Mutant("reported-twice", "Delivery/Deliveries.swift", "what is not confirmed is reported again and again",
