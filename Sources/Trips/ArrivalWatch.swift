@@ -17,8 +17,8 @@ struct ArrivalWatch {
     private var stay: Position?
     /// The last fix after `en_route`.
     private var before: Position?
-    /// The correction (``TripRecord/correctedAt``) after which the driver has left; the store may not know it yet.
-    private var leftAfter: Int64?
+    /// The correction (``TripRecord/correctedAt``) after which the driver has left, and when; the store may not know it yet.
+    private var leaving: (correctedAt: Int64, at: Int64)?
 
     /// The pickup is elsewhere now.
     mutating func forgetStay() { stay = nil }
@@ -33,18 +33,27 @@ struct ArrivalWatch {
         guard order.assignment.status == .enRoute, let pickup = order.pickupCoordinates, let startedAt = order.trip.startedAt,
             fix.recordedAt >= startedAt
         else { return nil }
+        let metres = fix.metres(to: pickup)
+        if let correctedAt = order.trip.correctedAt {
+            guard let leftAt = leftAt(of: order.trip) else {
+                (stay, before) = (nil, fix)
+                guard fix.recordedAt > correctedAt, metres > rules.exitMetres else { return nil }
+                leaving = (correctedAt, fix.recordedAt)
+                return .left(at: fix.recordedAt)
+            }
+            // After a restart the stored position may be older than the leaving, which was stored at once.
+            guard fix.recordedAt > leftAt else { return nil }
+        }
         let previous = before
         before = fix
-        let metres = fix.metres(to: pickup)
-        if let correctedAt = order.trip.correctedAt, order.trip.leftAt == nil, leftAfter != correctedAt {
-            stay = nil
-            guard fix.recordedAt > correctedAt, metres > rules.exitMetres else { return nil }
-            leftAfter = correctedAt
-            return .left(at: fix.recordedAt)
-        }
         if let finding = stay(at: fix, metres, isSlow: rules.isSlow(speed), rules) { return finding }
         guard let previous, metres > rules.arrivalMetres, previous.metres(to: pickup) > rules.arrivalMetres else { return nil }
         return passage(from: previous, to: fix, past: pickup, rules)
+    }
+
+    /// When the driver left the pickup after the last correction; nil before that.
+    private func leftAt(of trip: TripRecord) -> Int64? {
+        trip.leftAt ?? leaving.flatMap { $0.correctedAt == trip.correctedAt ? $0.at : nil }
     }
 
     private mutating func stay(at fix: Position, _ metres: Double, isSlow: Bool, _ rules: TripRules) -> Finding? {

@@ -81,6 +81,22 @@ import Testing
         #expect(error(of: order, undo()) == plain && (plain == nil) == (status == .accepted))
     }
 
+    /// As if `undo` were not there: the same driver has reported the step just now.
+    @Test func aRepeatedStepIsRepeatedWithUndo() throws {
+        var planner = RulesFixture.planner()
+        for step in [JobStatus.enRoute, .loading] {
+            var order = arrived()
+            order.assignment.status = step
+            let last = AuditEntry(
+                at: RulesFixture.now - 5_000, actor: RulesFixture.driver.key, action: "progress", subject: .order("ORD-1"),
+                correlationID: "c", after: AuditEntry.State(status: step, driverID: "42"))
+            var report = ProgressReport(step: step)
+            report.isUndo = true
+            let plan = try planner.progress(report, of: order, after: last, RulesFixture.context(by: RulesFixture.driver))
+            #expect(plan.isRepetition && plan.order == nil)
+        }
+    }
+
     @Test func unknownOrdersAndOtherVersions() {
         var planner = RulesFixture.planner()
         let unknown = ruleError { () throws(RuleError) in

@@ -49,6 +49,19 @@ import Testing
         #expect(stored.trip.correctedAt == noon + 20 * Self.minute - 1 && stored.trip.leftAt == nil)
     }
 
+    /// The trip began while the clock was an hour ahead.
+    @Test func aClockThatWasSetBackGivesNoMoreUndos() throws {
+        let executor = try store.executor()
+        try enRoute(executor)
+        try executor.database.run("UPDATE orders SET trip_started_at = \(noon + 60 * Self.minute)")
+        for second in [1, 3] as [Int64] {
+            try arrive(executor, at: noon + second * 1_000)
+            #expect(refusal(try undo(executor, at: noon + second * 1_000 + 1_000)) == nil)
+        }
+        try arrive(executor, at: noon + 5_000)
+        #expect(refusal(try undo(executor, at: noon + 6_000)) == "The arrival was taken back twice")
+    }
+
     @Test func adminsCorrectionsAndThoseOfOtherTripsDoNotCount() throws {
         let executor = try store.executor()
         try enRoute(executor)
@@ -128,6 +141,34 @@ import Testing
         _ = try executor.commit(order(.cancel, "A1"))
         #expect(try executor.commit(accept).text.contains(#""code":"A2""#))
         #expect(try executor.commit(command(.acceptJob("B"), by: driver("43"))).text.contains(#""code":"A3""#))
+    }
+
+    @Test func aRoutesDriverHasTheCardsName() throws {
+        let executor = try store.executor()
+        var changes = DriverCardChanges()
+        changes.name = .set("Dana")
+        _ = try executor.commit(command(.driverCard(driverID: "42", changes)))
+        _ = try executor.commit(command(.route(RouteAction(id: "R", .assign(.init(id: Identifier("42")))))))
+        let accepted = try executor.commit(command(.acceptRoute("R"), by: driver("42")))
+        let event = try #require(accepted.notifications.first { $0.event == "route-accepted" })
+        #expect(String(decoding: event.data, as: UTF8.self).contains(#""driverName":"Dana""#))
+    }
+
+    /// What a customer sees under way: a change of the card does not hide what comes from the account, nor does a change of
+    /// the account hide the card.
+    @Test func aChangedCardIsShownWithTheAccount() throws {
+        let executor = try store.executor()
+        let account = Account.sample()
+        try executor.transaction { () throws(DatabaseError) in try executor.accounts.store(account) }
+        var changes = DriverCardChanges()
+        changes.vehicleColor = .set("red")
+        func card(_ command: Command) throws -> DriverCard? {
+            if case .committed(let result) = try executor.commit(command) { result.card } else { nil }
+        }
+        let changed = try #require(try card(command(.driverCard(driverID: account.personID, changes))))
+        #expect(changed.vehicleColor == "red" && changed.name == "Rahul" && changed.vehicleModel == "Activa")
+        let decided = try card(command(.account(.decide(.approve, driverID: account.personID))))
+        #expect(decided?.vehicleColor == "red" && decided?.name == "Rahul")
     }
 
     @Test func theDriversNameFallsBackOnCardAndAccount() throws {

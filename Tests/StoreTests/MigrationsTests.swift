@@ -297,6 +297,34 @@ import Trips
         #expect(left == ["driver:1|20|5", "driver:2|3|0"])
     }
 
+    /// Version 23 adds columns: what is under way goes on without them.
+    @Test func ordersAndPositionsOfVersion22GoOn() throws {
+        do {
+            let database = try open(Migrations(Schema.migrations.filter { $0.version <= 22 }))
+            try database.run(
+                """
+                INSERT INTO orders (code, status, driver_id, version, booking_reference, pickup_latitude, pickup_longitude, \
+                trip_started_at, arrived_at, created_at, updated_at) \
+                VALUES ('A', 'arrived', '42', 3, 'BK-7', '51.5', '-0.1', \(noon - 9_000), \(noon - 5_000), 1, \(noon - 5_000))
+                """)
+            try database.run(
+                """
+                INSERT INTO driver_positions (driver_id, latitude, longitude, recorded_at) \
+                VALUES ('42', '51.5', '-0.1', \(noon - 6_000))
+                """)
+        }
+        let executor = try store.executor()
+        let order = try #require(try executor.orders.order(code: "A"))
+        #expect(order.trip.correctedAt == nil && order.trip.leftAt == nil && order.trip.arrivedAt == noon - 5_000)
+        var positions: [DriverPosition] = []
+        try executor.eachDriverPosition { positions.append($0) }
+        #expect(positions.count == 1 && positions[0].position.speed == nil && positions[0].position.latitude == 51.5)
+        // No entry says when the gateway learnt of the arrival.
+        #expect(try executor.commit(command(.correctArrival("A", reason: nil))).status == 200)
+        let corrected = try #require(try executor.orders.order(code: "A"))
+        #expect(corrected.assignment.status == .enRoute && corrected.trip.correctedAt == noon)
+    }
+
     /// Version 21 writes the log anew, with numbers.
     @Test func logOfVersion20IsKept() throws {
         let ids = (1...3).map { "01JDQ3S8T9ABCDEFGHJKMNPQR\($0)" }

@@ -412,7 +412,7 @@ import Testing
         try executor.drivers.remove(ofDriver: "42")
         _ = try orders.newest(reference: "A")
         _ = try orders.openCodes(booking: "B", driverID: "42")
-        _ = try executor.auditTable.arrivalHistory(ofOrder: "A", by: "driver:42", since: 0)
+        _ = try executor.auditTable.arrivalHistory(ofOrder: "A", by: "driver:42")
         _ = try orders.hasUnderWay(ofDriver: "42")
         try executor.positions.store(
             DriverPosition(driverID: "42", position: Position(latitude: 1, longitude: 2, recordedAt: noon)))

@@ -52,6 +52,19 @@ import Testing
         #expect(takeAll(fast) == [.arrived(at: slow, isBetween: false)], "the stay goes on at any speed")
     }
 
+    /// After a restart the position that was stored may be older than the leaving.
+    @Test mutating func whoHasLeftArrivesOnlyByALaterFix() {
+        var order = order()
+        order.trip.correctedAt = Self.start + 10_000
+        #expect(takeAll(fix(20, at: 20), fix(300, at: 40), of: order) == [.left(at: Self.start + 40_000)])
+        #expect(takeAll(fix(20, at: 30), of: order).isEmpty, "the store does not know of the leaving yet")
+        order.trip.leftAt = Self.start + 40_000
+        watch = ArrivalWatch()
+        #expect(takeAll(fix(20, at: 30), fix(20, at: 40), of: order).isEmpty, "after a restart")
+        let back = fix(20, at: 41)
+        #expect(takeAll(back, of: order) == [.arrived(at: back, isBetween: false)])
+    }
+
     /// Too little or too much time, or more than 300 km/h: the speed is not known, which counts as slow.
     @Test(
         arguments: [

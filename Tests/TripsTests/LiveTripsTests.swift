@@ -142,6 +142,46 @@ import Testing
         #expect(trips.track(ofDriver: "42").newest?.recordedAt == Self.start - 100_000)
     }
 
+    /// The positions of a list without times are minutes apart or none: their times are not known, only their order.
+    @Test mutating func ofPositionsWithoutTimesTheLastCounts() {
+        func driven(hasTimes: Bool) -> (track: Track, steps: [TripStep.Kind]) {
+            var trips = LiveTrips()
+            trips.update(order(), card: nil)
+            var effects: [LiveTrips.Effect] = []
+            for lap in 0..<10 {
+                let end = 100 + Double(lap) * 30
+                let list = (0..<3).map { index in
+                    var position = position(4_500 - 390 * Double(lap) - 130 * Double(index), at: end - 20 + 10 * Double(index))
+                    if !hasTimes { position.recordedAt = .max }
+                    return position
+                }
+                let receipt = trips.report(list, ofDriver: driver, now: time(end), &effects)
+                #expect(receipt.accepted == 3 && receipt.jumps == 0 && receipt.ignored == 0)
+            }
+            return (trips.track(ofDriver: driver), steps(effects))
+        }
+        let (with, without) = (driven(hasTimes: true), driven(hasTimes: false))
+        let now = Self.start + 370_000
+        let pickup = order().pickupCoordinates
+        #expect(without.track.isNewestOnWay)
+        #expect(
+            without.track.etaMinutes(to: pickup, now: now, TripRules())
+                == with.track.etaMinutes(to: pickup, now: now, TripRules()))
+        #expect(without.steps.count == with.steps.count && !without.steps.isEmpty)
+    }
+
+    @Test mutating func aStayBeginsAnewWhenTheClockIsSetBack() {
+        var rules = TripRules()
+        rules.arrivalDwellSeconds = 30
+        trips = LiveTrips(rules)
+        trips.update(order(startedAt: Self.start - 7_200_000), card: nil)
+        func arrives(at seconds: Double) -> Bool {
+            steps(report(position(10, at: seconds), at: seconds)).contains { if case .arrive = $0 { true } else { false } }
+        }
+        let back = -3_600.0
+        #expect(!arrives(at: 0) && !arrives(at: back) && arrives(at: back + 30))
+    }
+
     /// 3 km at 30 km/h with the detour take 7.8 minutes; 1.9 km take 4.94.
     @Test mutating func tellsNearbyOnceAndNotInTheFirstMinute() {
         trips.update(order(), card: nil)

@@ -26,7 +26,7 @@ extension ProgressReport {
     /// by a position, or by the report that `last`, the order's last audit entry, records. Nil if this is a new report.
     func repeated(after last: AuditEntry?, of order: Order, _ context: CommandContext) -> Int64? {
         guard order.assignment.status == step else { return nil }
-        if isUndo { return last.flatMap { isRepeated($0, "correct", context) ? $0.at : nil } }
+        if isUndo, step == .enRoute, let last, isRepeated(last, "correct", context) { return last.at }
         if step == .arrived, order.trip.isArrivedByPosition, let arrivedAt = order.trip.arrivedAt { return arrivedAt }
         return last.flatMap { isRepeated($0, "progress", context) ? $0.at : nil }
     }

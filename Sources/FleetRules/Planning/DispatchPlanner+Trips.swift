@@ -80,7 +80,8 @@ extension Order {
     /// A position of the same millisecond as the report of `en_route` counts as later: it may have come right after.
     package func metresOfArrival(at position: Position, _ rules: TripRules) -> Double? {
         guard rules.automaticArrival, assignment.status == .enRoute, let pickupCoordinates, let startedAt = trip.startedAt,
-            position.recordedAt >= startedAt, position.isFix(rules), trip.correctedAt.map({ position.recordedAt > $0 }) ?? true
+            position.recordedAt >= startedAt, position.isFix(rules),
+            [trip.correctedAt, trip.leftAt].allSatisfy({ $0.map { position.recordedAt > $0 } ?? true })
         else { return nil }
         let metres = position.metres(to: pickupCoordinates)
         return metres <= rules.arrivalMetres + Self.roundingMetres ? metres : nil

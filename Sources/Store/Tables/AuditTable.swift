@@ -58,11 +58,13 @@ struct AuditTable {
     private static let selectLastByOrder = SQL(
         "SELECT \(columns) FROM audit WHERE order_code = ? AND action <> 'remind' ORDER BY id DESC LIMIT 1")
 
-    /// What the log knows of an order's arrival, and how often its driver has taken one back since `start`.
-    func arrivalHistory(ofOrder code: String, by driver: String, since start: Int64) throws(DatabaseError) -> ArrivalHistory {
+    /// What the log knows of an order's arrival, and how often its driver has taken one back in the present trip. The trip
+    /// begins with the last report of `en_route`: ids only increase, times may not.
+    func arrivalHistory(ofOrder code: String, by driver: String) throws(DatabaseError) -> ArrivalHistory {
         let receivedAt = try database.first(Self.selectArrival, .string(code), as: { $0.integer(0) })
+        let start = try database.first(Self.selectStart, .string(code), as: { $0.string(0) })
         let count = try database.first(
-            Self.countUndone, .string(code), .string(driver), .integer(start), as: { $0.integer(0) })
+            Self.countUndone, .string(code), .string(driver), .string(start ?? ""), as: { $0.integer(0) })
         return ArrivalHistory(receivedAt: receivedAt, undoCount: Int(count ?? 0))
     }
 
@@ -72,8 +74,14 @@ struct AuditTable {
         ORDER BY id DESC LIMIT 1
         """)
 
+    private static let selectStart = SQL(
+        """
+        SELECT id FROM audit WHERE order_code = ? AND action = 'progress' AND status_after = 'en_route' \
+        ORDER BY id DESC LIMIT 1
+        """)
+
     private static let countUndone = SQL(
-        "SELECT COUNT(*) FROM audit WHERE order_code = ? AND action = 'correct' AND actor = ? AND at >= ?")
+        "SELECT COUNT(*) FROM audit WHERE order_code = ? AND action = 'correct' AND actor = ? AND id > ?")
 
     /// Calls `each` for every entry of an order, a route, an account or a batch, oldest first. Does nothing for `.fleet`,
     /// which is none of them.

@@ -36,12 +36,17 @@ extension CommandExecutor {
     func execute(
         _ request: AccountCommand, _ command: Command, _ context: CommandContext
     ) throws(DatabaseError) -> CommandReply {
-        switch request {
-        case .sync(let caller): try sync(caller, command, context.now)
-        case .register(let caller, let form): try register(caller, form, command, context)
-        case .changeProfile(let caller, let form): try changeProfile(of: caller, form, command, context)
-        case .decide(let action, let id): try decide(action, aboutDriver: id, command, context)
-        }
+        let reply =
+            switch request {
+            case .sync(let caller): try sync(caller, command, context.now)
+            case .register(let caller, let form): try register(caller, form, command, context)
+            case .changeProfile(let caller, let form): try changeProfile(of: caller, form, command, context)
+            case .decide(let action, let id): try decide(action, aboutDriver: id, command, context)
+            }
+        guard case .committed(var result) = reply, let driver = result.account?.driverID else { return reply }
+        // What customers see of the driver may come from the account.
+        result.card = try shownCard(ofDriver: driver)
+        return .committed(result)
     }
 
     private func sync(_ caller: AccountCaller, _ command: Command, _ now: Int64) throws(DatabaseError) -> CommandReply {

@@ -26,8 +26,7 @@ extension CommandExecutor {
         if let order, order.assignment.status == report.step { last = try auditTable.last(ofOrder: order.code) }
         var history = ArrivalHistory()
         if let order, report.takesBackArrival(of: order) {
-            history = try auditTable.arrivalHistory(
-                ofOrder: order.code, by: command.actor.key, since: order.trip.startedAt ?? 0)
+            history = try auditTable.arrivalHistory(ofOrder: order.code, by: command.actor.key)
         }
         var context = context
         context.card = try shownCard(ofDriver: command.actor.id)

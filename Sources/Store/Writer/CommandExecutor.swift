@@ -253,9 +253,12 @@ package final class CommandExecutor {
             return reply
         case .driverCard(let id, let changes):
             let card = try drivers.card(ofDriver: id)
-            return try execute(command, now) { planner throws(RuleError) in
+            let reply = try execute(command, now) { planner throws(RuleError) in
                 try planner.plan(changes, ofDriver: id, for: card, context)
             }
+            guard case .committed(var result) = reply, result.card != nil else { return reply }
+            result.card = try shownCard(ofDriver: id)
+            return .committed(result)
         case .acceptJob(let id):
             let order = try orders.order(job: id, driverID: command.actor.id)
             if let order, !order.code.hasSameBytes(as: id) {
@@ -271,7 +274,11 @@ package final class CommandExecutor {
             return reply
         case .acceptRoute(let id):
             let route = try routes.route(id: id)
-            let reply = try execute(command, now) { planner throws(RuleError) in try planner.accept(route: route, context) }
+            var withCard = context
+            withCard.card = try shownCard(ofDriver: command.actor.id)
+            let reply = try execute(command, now) { [withCard] planner throws(RuleError) in
+                try planner.accept(route: route, withCard)
+            }
             recordAnswer(reply, to: command, route.map { .route($0.id) }, route?.assignment, now)
             return reply
         case .progress(let id, let report):
