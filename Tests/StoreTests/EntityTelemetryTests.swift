@@ -16,7 +16,7 @@ import Testing
             }
             $0.rules = NotificationRules(rules: [
                 "job-assigned": rule("new_job"), "job-cancelled": rule("job_update"), "route-assigned": rule("new_route"),
-                "driver-assigned": rule("driver_assigned"),
+                "driver-assigned": rule("driver_assigned"), "new_batch": rule("new_batch"),
             ])
             $0.lanes = [.fcm]
         }
@@ -129,6 +129,32 @@ import Testing
         try push(executor)
         try report(executor, "REF-A", "driver_assigned", by: customer("c7"))
         #expect(try steps(executor) == ["\(id)|received|customer:c7|0"])
+    }
+
+    @Test func whatAllDriversGotIsFound() throws {
+        let executor = try executor()
+        _ = try executor.commit(register(fcm("f"), by: driver("42")))
+        let announcement = Announcement(type: "new_batch", audience: .everyDriver, data: Array(#"{"batchId":"B77"}"#.utf8))
+        let id = try executor.commit(command(.announce(announcement))).notifications[0].id
+        for _ in 0..<3 { _ = try executor.runBackgroundSlice(at: noon) }
+        try push(executor)
+        try report(executor, "B77", "new_batch")
+        #expect(try steps(executor) == ["\(id)|received|driver:42|0"])
+    }
+
+    /// A request with a hundred events, each of which fits a hundred notifications that were not pushed.
+    @Test(.fileOnly) func whatWasReadIsRemembered() throws {
+        let executor = try executor()
+        for number in 0..<100 {
+            _ = try executor.commit(assign("A", to: number.isMultiple(of: 2) ? "42" : "43"))
+            _ = try executor.commit(order(.unassign, "A"))
+        }
+        let events = (0..<100).map {
+            TelemetryEvent(notificationID: "u\($0)", type: "new_job", entityID: "A", kind: .received, timestamp: nil)
+        }
+        let one = try executor.instructions { _ = try executor.commit(command(.telemetry([events[0]]), by: driver("42"))) }
+        let all = try executor.instructions { _ = try executor.commit(command(.telemetry(events), by: driver("42"))) }
+        #expect(all < one * 10, "\(one) and \(all) instructions of SQLite's virtual machine")
     }
 
     @Test func aRouteIsFoundByItsID() throws {
