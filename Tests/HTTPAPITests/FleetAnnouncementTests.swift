@@ -19,6 +19,8 @@ import Testing
     static let audiences: [(String, Announcement.Audience)] = [
         (#"{"driver":"42"}"#, .drivers(["42"])), (#"{"drivers":["42"]}"#, .drivers(["42"])),
         (#"{"drivers":["b","a","b"]}"#, .drivers(["b", "a", "b"])), (#"{"customer":"c@d.e"}"#, .customer("c@d.e")),
+        (#"{"driver":42}"#, .drivers(["42"])), (#"{"drivers":["a",42]}"#, .drivers(["a", "42"])),
+        (#"{"customer":7}"#, .customer("7")),
         (#"{"all":true}"#, .everyDriver), (#"{"all":false,"driver":"1"}"#, .drivers(["1"])),
         (#"{"driver":null,"drivers":null,"customer":"1","all":null,"x":0}"#, .customer("1")),
     ]
@@ -40,13 +42,15 @@ import Testing
             #"{"driver":"d1","all":true}"#,
             "Expected \"to\" to contain exactly one of driver, drivers, customer, all; found 2"
         ),
-        (#"{"driver":1}"#, "Expected \"driver\" to be a string"), (#"{"driver":["1"]}"#, "Expected \"driver\" to be a string"),
+        (#"{"driver":1.5}"#, "Expected \"driver\" to be a string or a whole number"),
+        (#"{"driver":["1"]}"#, "Expected \"driver\" to be a string"),
         (#"{"customer":{}}"#, "Expected \"customer\" to be a string"),
         (#"{"customer":[]}"#, "Expected \"customer\" to be a string"),
         (#"{"all":"true"}"#, "Expected \"all\" to be true or false"),
         (#"{"drivers":"1"}"#, "Expected \"drivers\" to be an array"),
-        (#"{"drivers":[1]}"#, "Expected \"drivers\" to contain only strings"),
-        (#"{"drivers":["d1",2]}"#, "Expected \"drivers\" to contain only strings"),
+        (#"{"drivers":[true]}"#, "Expected \"drivers\" to contain only strings"),
+        (#"{"drivers":[-1]}"#, "Expected \"drivers\" to be a string or a whole number"),
+        (#"{"drivers":["d1",{}]}"#, "Expected \"drivers\" to contain only strings"),
         (#"{"drivers":[]}"#, "Expected \"drivers\" to contain 1 to 1000 elements; found 0"),
         (#"{"drivers":["1",""]}"#, "Expected \"drivers\" to be 1 to 150 characters of A-Z a-z 0-9 _ - = @ , . ; (found )"),
         (

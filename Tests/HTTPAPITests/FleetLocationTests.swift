@@ -95,6 +95,7 @@ import Testing
     @Test func readsAStepAndAReason() {
         #expect(correct(#"{"step":"en_route"}"#).action == .correctArrival("A1", reason: nil))
         #expect(correct(#"{"step":"enRoute","reason":null}"#).action == .correctArrival("A1", reason: nil))
+        #expect(correct(#"{"step":"en_route","idempotencyKey":"k"}"#).command?.idempotencyKey?.text == "k")
         let longest = String(repeating: "é", count: 200)
         #expect(correct(#"{"step":"en_route","reason":"\#(longest)"}"#).action == .correctArrival("A1", reason: longest))
     }
@@ -107,9 +108,12 @@ import Testing
             #"{"step":"en_route","reason":"\#(String(repeating: "é", count: 201))"}"#,
             #"Expected "reason" to have at most 200 characters"#
         ),
-        (#"{"step":"en_route","b":1,"a":2}"#, #"Unknown "a": expected only reason, step"#),
-        (#"{"step":"en_route","é":1}"#, "Unknown member: expected only reason, step"),
-        (#"{"step":"en_route","\#(String(repeating: "x", count: 40))":1}"#, "Unknown member: expected only reason, step"),
+        (#"{"step":"en_route","b":1,"a":2}"#, #"Unknown "a": expected only idempotencyKey, reason, step"#),
+        (#"{"step":"en_route","é":1}"#, "Unknown member: expected only idempotencyKey, reason, step"),
+        (
+            #"{"step":"en_route","\#(String(repeating: "x", count: 40))":1}"#,
+            "Unknown member: expected only idempotencyKey, reason, step"
+        ),
     ])
     func wrongBodiesAreRefused(_ body: String, _ text: String) { #expect(correct(body).refusal == "400 " + text) }
 

@@ -209,13 +209,13 @@ package struct FleetRouter {
     private func expectedVersions(_ request: HTTPRequest) throws(APIError) -> [Int]? {
         guard let text = request.field(.ifMatch) else { return nil }
         guard !text.utf8.elementsEqual("*".utf8) else { return nil }
-        var versions: [Int] = []
-        for tag in text.utf8.split(separator: UInt8(ascii: ","), omittingEmptySubsequences: false) {
-            guard let tag = EntityTag(tag) else {
-                throw APIError(400, "Expected If-Match to be a version, such as \"3\", or several; found \(text.clipped)")
-            }
-            if !tag.isWeak { versions.append(tag.version) }
+        // Empty elements count for nothing (RFC 9110 section 5.6.1.2).
+        let elements = text.utf8.split(separator: UInt8(ascii: ",")).filter { !$0.allSatisfy { $0 == 0x20 || $0 == 0x09 } }
+        let tags = elements.compactMap(EntityTag.init)
+        guard !tags.isEmpty, tags.count == elements.count else {
+            throw APIError(400, "Expected If-Match to be a version, such as \"3\", or several; found \(text.clipped)")
         }
+        let versions = tags.filter { !$0.isWeak }.map(\.version)
         guard !versions.isEmpty else {
             throw APIError(412, "If-Match compares strongly: send the version without W/, such as \"3\"")
         }

@@ -101,11 +101,15 @@ struct JSONBody {
 
     /// A string member that is an id, which can be part of a channel name. Some backends have whole numbers as ids.
     func id(_ name: String) throws(APIError) -> Change<String> {
-        guard let value = self[name], value.kind == .number else { return try self.name(name) }
-        guard value.raw.allSatisfy((UInt8(ascii: "0")...UInt8(ascii: "9")).contains) else {
-            throw invalid(name, "be a string or a whole number")
+        try change(name) { value throws(APIError) in try id(value, name) }
+    }
+
+    private func id(_ value: JSONSlice, _ name: String) throws(APIError) -> String {
+        let isNumber = value.kind == .number && value.raw.allSatisfy((UInt8(ascii: "0")...UInt8(ascii: "9")).contains)
+        guard let text = isNumber ? String(decoding: value.raw, as: UTF8.self) : value.string else {
+            throw invalid(name, value.kind == .number ? "be a string or a whole number" : "be a string")
         }
-        return .set(try Self.checkedName(String(decoding: value.raw, as: UTF8.self), field: path + name))
+        return try Self.checkedName(text, field: path + name)
     }
 
     /// A number member, kept as written.
@@ -155,6 +159,15 @@ struct JSONBody {
             names.append(try Self.checkedName(text, field: path + name))
         }
         return names
+    }
+
+    /// An array of 1 to `countMax` ids; see ``id(_:)``. Nil if absent or null.
+    func ids(_ name: String, countMax: Int) throws(APIError) -> [String]? {
+        guard let values = try list(name, countMax: countMax) else { return nil }
+        return try values.map { value throws(APIError) in
+            guard value.kind == .string || value.kind == .number else { throw invalid(name, "contain only strings") }
+            return try id(value, name)
+        }
     }
 
     /// An array of 1 to `countMax` values. Nil if absent or null.

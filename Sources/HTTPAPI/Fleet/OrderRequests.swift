@@ -129,7 +129,7 @@ extension JSONBody {
 
     /// The reason in an admin's correction: `{"step":"en_route","reason"?}`.
     func correctionReason() throws(APIError) -> String? {
-        try checkMembers(["step", "reason"])
+        try checkMembers(["step", "reason", "idempotencyKey"])
         let step = try step()
         guard step == .enRoute else { throw invalid("step", "be en_route; found \(step.rawValue)") }
         return try correctionReasonText()
@@ -172,9 +172,9 @@ extension JSONBody {
 
     private func audience() throws(APIError) -> Announcement.Audience {
         var audiences: [Announcement.Audience] = []
-        if let driver = try name("driver").value { audiences.append(.drivers([driver])) }
-        if let drivers = try names("drivers", countMax: Self.driversMax) { audiences.append(.drivers(drivers)) }
-        if let customer = try name("customer").value { audiences.append(.customer(customer)) }
+        if let driver = try id("driver").value { audiences.append(.drivers([driver])) }
+        if let drivers = try ids("drivers", countMax: Self.driversMax) { audiences.append(.drivers(drivers)) }
+        if let customer = try id("customer").value { audiences.append(.customer(customer)) }
         if try flag("all") == true { audiences.append(.everyDriver) }
         guard audiences.count == 1 else {
             throw invalid("to", "contain exactly one of driver, drivers, customer, all; found \(audiences.count)")
