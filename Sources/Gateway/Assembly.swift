@@ -122,7 +122,8 @@ final class Assembly: Sendable {
         if !hasClosedIntake {
             log.warning("drain_incomplete", ["reason": "the store has not executed all commands: their events may be late"])
         }
-        let rest = max(0, Int((end - Clock.monotonicMilliseconds() + 999) / 1_000))
+        func secondsLeft() -> Int { max(0, Int((end - Clock.monotonicMilliseconds() + 999) / 1_000)) }
+        let rest = secondsLeft()
         fleet.pushService.finish(withinSeconds: rest)
         let (waves, code): (Int, CloseCode)
         if cluster != nil {
@@ -133,7 +134,7 @@ final class Assembly: Sendable {
             // A client that connects at once would be refused, and browsers then wait for many seconds.
             (waves, code) = (0, keepsSocket ? .restart : .overCapacity)
         }
-        for loop in wakeups.indices { hub.post(.drain(seconds: waves, code), to: loop) }
+        for loop in wakeups.indices { hub.post(.drain(seconds: waves, requestSeconds: secondsLeft(), code), to: loop) }
         return hasClosedIntake
     }
 

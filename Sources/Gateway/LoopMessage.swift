@@ -42,8 +42,8 @@ enum LoopMessage: Sendable {
     indirect case page(request: Int, ReplayPage?)
     /// Add what the loop knows of its connections, then pass the report to the next loop; the last one completes it.
     indirect case report(ConnectionReport)
-    /// Close all WebSockets within this time.
-    case drain(seconds: Int, CloseCode)
+    /// Close all WebSockets within this time, and answer the requests under way within the other.
+    case drain(seconds: Int, requestSeconds: Int, CloseCode)
     /// End the loop at once.
     case stop
 }

@@ -64,7 +64,8 @@ extension Node {
         case .keysFetched(let request, let seconds): later(.retry(request, afterSeconds: seconds))
         case .tokenAnswered(let request, let answer): later(.answerToken(request, answer))
         case .report(let report): complete(report)
-        case .drain(let seconds, let code): loop?.drain(over: seconds, closingWith: code)
+        case .drain(let seconds, let requestSeconds, let code):
+            loop?.drain(over: seconds, requestSeconds: requestSeconds, closingWith: code)
         case .stop: loop?.stop()
         }
     }

@@ -16,23 +16,32 @@ struct Drain {
     private var tick = 0
     /// Ticks after the last wave during which clients may respond to the close frame.
     private var graceTicks = Timing.drainGrace / Timing.drainTick
+    /// Ticks in which requests under way may still be answered.
+    private var requestTicks: Int
 
     /// - Parameters:
     ///   - sockets: the connections to close, in random order. The last ones are closed first.
     ///   - seconds: the time over which the closes are spread; 0: all are closed at once.
-    init(_ sockets: [SocketID], seconds: Int, closingWith code: CloseCode) {
+    ///   - requestSeconds: the time in which requests under way may still be answered.
+    init(_ sockets: [SocketID], seconds: Int, requestSeconds: Int, closingWith code: CloseCode) {
         self.code = code
         remaining = sockets
         total = sockets.count
-        ticks = max(1, Int(Int64(seconds) * 1_000 / Timing.drainTick))
+        ticks = max(1, Self.ticks(seconds))
+        requestTicks = Self.ticks(requestSeconds)
     }
 
-    /// Whether all waves are closed and the grace period is over.
-    var isOver: Bool { remaining.isEmpty && graceTicks <= 0 }
+    private static func ticks(_ seconds: Int) -> Int { Int(Int64(seconds) * 1_000 / Timing.drainTick) }
+
+    /// Whether all waves are closed, and the grace period is over, as well as the time of requests, if there are any.
+    func isOver(hasRequests: Bool) -> Bool {
+        remaining.isEmpty && graceTicks <= 0 && (requestTicks <= 0 || !hasRequests)
+    }
 
     /// The connections to close in this tick, so that after each tick the same share of connections is closed as of the
     /// time is over: with fewer connections than ticks, some waves are empty.
     mutating func nextWave() -> [SocketID] {
+        requestTicks -= 1
         guard tick < ticks else {
             graceTicks -= 1
             return []

@@ -243,7 +243,7 @@ package final class EventLoop: TransportDelegate {
         delegate.turnEnded(begunAt: agenda.beganAt)
         if !agenda.isEmpty || hasMessages { wakeup.signal() }  // so that the loop does not sleep before the next turn
         metrics.turns.observe(nanoseconds: clock() - agenda.beganAt)
-        if let drain, !hasDrained, isIdle || drain.isOver {
+        if let drain, !hasDrained, isIdle || drain.isOver(hasRequests: awaitsResponses) {
             hasDrained = true
             delegate.drained()
         }
@@ -252,16 +252,22 @@ package final class EventLoop: TransportDelegate {
     /// Whether there are no WebSockets and no requests.
     private var isIdle: Bool { webSocketCount == 0 && readings.isEmpty && pendingResponses.count == 0 }
 
+    /// Whether other threads have requests to answer. Those whose bodies are not complete do not count.
+    private var awaitsResponses: Bool { pendingResponses.slots.contains { connections[$0].awaitsResponse } }
+
     // MARK: Draining
 
     /// Stops accepting and closes all WebSockets, spread over `seconds` so that the clients do not all reconnect at the
     /// same time. Then calls ``EventLoopDelegate/drained()``. The loop serves HTTP requests until ``stop()``, also after
     /// it has drained: a backend connected to it may still publish to clients of other loops.
-    /// - Parameter code: tells the clients when to connect again.
-    package func drain(over seconds: Int, closingWith code: CloseCode) {
+    /// - Parameters:
+    ///   - requestSeconds: the time in which requests that are under way may still be answered.
+    ///   - code: tells the clients when to connect again.
+    package func drain(over seconds: Int, requestSeconds: Int, closingWith code: CloseCode) {
         stopListening()
         var random = BlockRandom()
-        drain = Drain(connections.webSockets.shuffled(using: &random), seconds: seconds, closingWith: code)
+        drain = Drain(
+            connections.webSockets.shuffled(using: &random), seconds: seconds, requestSeconds: requestSeconds, closingWith: code)
         ev_timer_start(wakeup.loop, drainTimer)
     }
 

@@ -25,6 +25,9 @@ struct PendingResponses {
     /// The number of requests.
     var count: Int { entries.count - vacant.count }
 
+    /// The slots of their connections.
+    var slots: some Sequence<Int> { entries.lazy.compactMap(\.response?.slot) }
+
     mutating func add(_ response: PendingResponse) -> RequestID {
         let index = vacant.popLast() ?? entries.count
         if index == entries.count { entries.append(Entry()) }

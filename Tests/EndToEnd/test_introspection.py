@@ -2,11 +2,13 @@
 
 import contextlib
 import json
+import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
+from harness.apps import TIMEOUT
 from harness.client import Client
 from harness.fleet import JWT, Caller, error_message, token, wait_until
 from harness.gateway import run, write_config
@@ -35,6 +37,22 @@ def start(start_gateway, backend):
         return start_gateway(
             sections={"auth": {"jwt": JWT, "introspection": backend.settings(**more)}, "metrics": {"token": "scrape"}})
     return started
+
+
+def test_a_request_that_waits_is_answered_during_the_drain(start_gateway, backend, closing):
+    """The backend answers long after the last client is gone."""
+    gateway = start_gateway(server={"drain_seconds": 30}, sections={
+        "auth": {"jwt": JWT, "introspection": backend.settings(timeout_ms=10_000)}})
+    backend.answers["slow"] = driver()
+    backend.hold("slow")
+    waiting = closing(Wire(gateway))
+    waiting.send(request("GET", JOBS, headers=["Authorization: Bearer slow"]))
+    assert backend.reached.wait(TIMEOUT)
+    gateway.terminate()
+    wait_for_log(gateway, "draining")
+    threading.Timer(1, backend.release, ["slow"]).start()  # without requests the loops would end in 0.2 s
+    assert waiting.read_response().status == 200
+    gateway.wait()
 
 
 @pytest.fixture

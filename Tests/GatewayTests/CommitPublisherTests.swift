@@ -97,7 +97,7 @@ import Threads
 
     @Test func publishesToFullMailboxes() throws {
         _ = try subscriber(of: "driver-42", loop: 0)
-        while hub.mailboxes[0].hasRoom { hub.post(.drain(seconds: 0, .restart), to: 0) }
+        while hub.mailboxes[0].hasRoom { hub.post(.drain(seconds: 0, requestSeconds: 0, .restart), to: 0) }
         publish([makeReply(notifications: [notification("driver-42", "e")])])
         #expect(messages(to: 0).count == 2)
     }

@@ -131,7 +131,7 @@ import Webhooks
     }
 
     private func fill(loop: Int) {
-        while hub.mailboxes[loop].hasRoom { hub.post(.drain(seconds: 0, .restart), to: loop) }
+        while hub.mailboxes[loop].hasRoom { hub.post(.drain(seconds: 0, requestSeconds: 0, .restart), to: loop) }
     }
 
     private func instructions(of loop: Int) -> [Instruction] {
