@@ -160,8 +160,8 @@ let package = Package(
         tests("Console", ["HTTP"]),
         tests("Access", ["Addresses", "PusherProtocol"]),
         tests("Migration", ["Configuration"]),
-        tests("Accounts", ["Primitives"]),
-        tests("OneTimeCodes", ["Primitives"]),
+        tests("Accounts", ["Primitives", "TestSupport"]),
+        tests("OneTimeCodes", ["Primitives", "TestSupport"]),
         tests("Batches", ["JSON", "Primitives", "TestSupport"]),
         tests(
             "FleetRules", ["Access", "Accounts", "Batches", "HTTPAPI", "JSON", "Primitives", "TestSupport"], exclude: ["Golden"]),

@@ -102,6 +102,8 @@ class Driver(
                 "entityId" to job.getString("bookingId"), "event" to "received", "timestamp" to Instant.now().toString())))
             // Your app asks the driver.
             unanswered.addLast("/api/driver/jobs/${URLEncoder.encode(job.getString("bookingId"), "UTF-8")}/accept" to JSONObject())
+            // After a long outage, the oldest jobs are over.
+            while (unanswered.size > 2000) unanswered.removeFirst()
             answer()
         }
     }

@@ -87,6 +87,8 @@ final class Driver: NSObject, Authorizer {
         // Your app asks the driver.
         let escaped = id.addingPercentEncoding(withAllowedCharacters: .alphanumerics)!
         unanswered.append(("/api/driver/jobs/\(escaped)/accept", [:]))
+        // After a long outage, the oldest jobs are over.
+        unanswered = unanswered.suffix(2000)
         await answer()
     }
 
@@ -94,14 +96,14 @@ final class Driver: NSObject, Authorizer {
     private func answer() async {
         if isAnswering { return }
         isAnswering = true
-        while let (path, body) = unanswered.first {
+        while !unanswered.isEmpty {
+            let request = unanswered.removeFirst()
             do {
-                _ = try await call(path, body)
-                unanswered.removeFirst()
+                _ = try await call(request.path, request.body)
             } catch let refusal as Refused {
                 NSLog("%@", refusal.text)
-                unanswered.removeFirst()
             } catch {
+                unanswered.insert(request, at: 0)
                 await pause()
             }
         }

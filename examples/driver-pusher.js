@@ -9,6 +9,8 @@ const backend = query.get("backend") ?? "http://127.0.0.1:6003"; // backend.py
 const key = query.get("key") ?? "key1";
 const retryMs = 1000 * (query.get("retry-seconds") ?? 15);
 const silenceMs = 1000 * (query.get("silence-seconds") ?? 20);
+// Of each list, however long an outage lasts. What the gateway sends again is among the latest 1,000.
+const keptMax = 2000;
 
 // The gateway remembers what each device has got: a device must keep its name.
 localStorage.device ??= `page-${Math.random().toString(36).slice(2)}`;
@@ -100,17 +102,20 @@ async function call(path, body, mayBeExpired = true) {
 function receive(job) {
   if (seen.has(job.notificationId)) return;
   seen.add(job.notificationId);
-  // What the gateway sends again is among the latest 1,000.
-  if (seen.size > 2000) seen.delete(seen.values().next().value);
+  if (seen.size > keptMax) seen.delete(seen.values().next().value);
   const item = document.createElement("li");
   item.textContent = job.bookingReference;
-  document.getElementById("jobs").append(item);
+  const list = document.getElementById("jobs");
+  list.append(item);
+  if (list.children.length > keptMax) list.firstChild.remove();
   unanswered.push(["/api/driver/notifications/log", {
     notificationId: job.notificationId, type: "new_job", entityId: job.bookingId,
     event: "received", timestamp: new Date().toISOString(),
   }]);
   // Your app asks the driver.
   unanswered.push([`/api/driver/jobs/${encodeURIComponent(job.bookingId)}/accept`, {}]);
+  // The oldest jobs are over by then.
+  unanswered.splice(0, unanswered.length - keptMax);
   answer();
 }
 
@@ -119,14 +124,15 @@ async function answer() {
   if (isAnswering) return;
   isAnswering = true;
   while (unanswered.length) {
+    const request = unanswered.shift();
     try {
-      const { message } = await call(...unanswered[0]);
+      const { message } = await call(...request);
       if (message) show(message);
-      unanswered.shift();
     } catch (error) {
       show(error.message);
-      if (error.isFinal) unanswered.shift();
-      else await new Promise((resolve) => setTimeout(resolve, pause()));
+      if (error.isFinal) continue;
+      unanswered.unshift(request);
+      await new Promise((resolve) => setTimeout(resolve, pause()));
     }
   }
   isAnswering = false;

@@ -30,8 +30,8 @@ class Refused(Exception):
 class Driver:
     def __init__(self, options):
         self.options, self.token, self.attempts = options, None, 0
-        self.seen = deque(maxlen=2000)  # what the gateway sends again is among the latest 1,000
-        self.unanswered = []
+        # What the gateway sends again is among the latest 1,000. After a long outage, the oldest jobs are over.
+        self.seen, self.unanswered = deque(maxlen=2000), deque(maxlen=2000)
 
     def new_token(self):
         """Your app asks its backend here."""
@@ -117,7 +117,7 @@ class Driver:
                 print((await asyncio.to_thread(self.call, path, body)).get("message", "reported"), flush=True)
             except Refused as refusal:
                 print(refusal, flush=True)
-            self.unanswered.pop(0)
+            self.unanswered.popleft()
 
 
 if __name__ == "__main__":

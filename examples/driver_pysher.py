@@ -127,6 +127,8 @@ class Driver:
             "event": "received", "timestamp": datetime.now(timezone.utc).isoformat()}))
         # Your app asks the driver.
         self.unanswered.put((f"/api/driver/jobs/{quote(job['bookingId'], safe='')}/accept", {}))
+        while self.unanswered.qsize() > 2000:  # after a long outage, the oldest jobs are over
+            self.unanswered.get()
 
     def answer(self):
         """Tells the gateway, in a thread of its own, until it has answered."""

@@ -149,11 +149,14 @@ struct RecordedMessage {
     let isSent: Bool
     let event: String
     let channel: String?
+    /// Whether the data has a signature, as a subscription to a private channel has. pusher-js sends an empty one for others.
+    let isSigned: Bool
 
     /// Nil if the text is no such message.
     init?(_ text: String, isSent: Bool) {
         var event: String?
         var channel: String?
+        var isSigned = false
         let bytes = Array(text.utf8)
         do {
             try bytes.withUnsafeBytes { bytes in
@@ -163,6 +166,7 @@ struct RecordedMessage {
                     guard name.equals("data"), value.kind == .object else { return }
                     try JSONReader.object(value.raw) { name, value in
                         if name.equals("channel") { channel = value.string(cutAbove: 300) }
+                        if name.equals("auth") { isSigned = value.stringContent.map { !$0.isEmpty } ?? false }
                     }
                 }
             }
@@ -170,6 +174,6 @@ struct RecordedMessage {
             return nil
         }
         guard let event else { return nil }
-        (self.isSent, self.event, self.channel) = (isSent, event, channel)
+        (self.isSent, self.event, self.channel, self.isSigned) = (isSent, event, channel, isSigned)
     }
 }

@@ -11,6 +11,10 @@ struct RecordedUse {
     private var channels: [ChannelKind: Distinct] = [:]
     private var clientEvents = Distinct()
     private var publicWhispers = Distinct()
+    /// Names of a fleet that apps of the first key subscribe to without signature or sign-in.
+    private var unsignedNames = Distinct(countMax: 20)
+    /// Whether a rule of ``FleetRule/all`` is about any of them.
+    private var unsignedRules = FleetRule.all.map { _ in false }
     private var hasMessages = false
     private var signsIn = false
     private var fallbacks = Distinct(countMax: 10)
@@ -53,6 +57,18 @@ struct RecordedUse {
         guard let messages = entry.messages else { return }
         hasMessages = true
         for message in messages where message.isSent { add(message) }
+        guard keys.texts.first.map({ $0.utf8.elementsEqual(key.utf8) }) == true,
+            !messages.contains(where: { $0.isSent && $0.event == "pusher:signin" })
+        else { return }
+        for message in messages where message.isSent && message.event == "pusher:subscribe" && !message.isSigned {
+            if let channel = message.channel { addUnsigned(channel) }
+        }
+    }
+
+    private mutating func addUnsigned(_ channel: String) {
+        guard let index = FleetRule.all.firstIndex(where: { $0.matches(channel) }) else { return }
+        unsignedNames.add(channel)
+        unsignedRules[index] = true
     }
 
     private mutating func add(_ message: RecordedMessage) {
@@ -135,6 +151,11 @@ struct RecordedUse {
                 "authorization stays where it is if the backend has the app's key and secret; /pusher/auth here needs a user's token"
             )
         }
+        if !unsignedNames.isEmpty {
+            differences.append(
+                "\(unsignedNames.list): subscribed without signature or sign-in; rules for a fleet's names refuse that, unless they "
+                    + "have legacy: see the end")
+        }
         if !fallbacks.isEmpty { differences.append("fallbacks over HTTP do not exist: enabledTransports: [\"ws\", \"wss\"]") }
         if sendsStatistics { differences.append("statistics are not collected: disableStats: true, or no enableStats") }
         return differences + KnownDifferences.pusher
@@ -156,6 +177,7 @@ struct RecordedUse {
             app.origins = origins.omitted == 0 ? origins.texts : []
             report.configuration.add(app)
         }
+        report.configuration.unsignedRules = zip(FleetRule.all, unsignedRules).filter(\.1).map(\.0)
         report.configuration.note("the app's id is not in a recording: use your backend's app_id")
     }
 }

@@ -23,6 +23,8 @@ struct StarterConfiguration {
     var drainSeconds: Int?
     /// Paths of a certificate and its key. They are written as a comment: on this machine they may not exist.
     var certificate: (chain: String, key: String)?
+    /// Rules for names of a fleet that apps subscribe to without a signature.
+    var unsignedRules: [FleetRule] = []
     /// What had to be changed to be accepted here.
     private(set) var notes: [String] = []
 
@@ -85,7 +87,18 @@ struct StarterConfiguration {
         lines.append("apps:")
         for app in apps { lines += Self.lines(app) }
         lines.append("channels: []  # no rules: everybody may subscribe to public channels, as on the other server")
-        return lines.joined(separator: "\n") + "\n"
+        return (lines + legacyLines).joined(separator: "\n") + "\n"
+    }
+
+    /// Rules to take instead of none, as a comment: they decide who sees the fleet's jobs, so that somebody has to want them.
+    private var legacyLines: [String] {
+        guard !unsignedRules.isEmpty, let app = apps.first else { return [] }
+        let comments = [
+            "For the fleet's own events, take these rules instead of channels: []. legacy lets the apps in that never sign, until a",
+            "day such as 2027-03-31: with --production within 180 days. docs/unchanged-apps.md says what that opens.",
+        ]
+        let rules = unsignedRules.flatMap { $0.lines(legacyKey: Self.quoted(app.key)) }
+        return (comments + ["channels:"] + rules).map { "# \($0)" }
     }
 
     private static func lines(_ app: App) -> [String] {

@@ -278,6 +278,21 @@ def test_notifications_older_than_backlog_hours_are_a_gap(start):
     side.connect().expect_jobs(side.assign())
 
 
+def test_who_had_never_subscribed_has_missed_nothing_that_is_too_old(start):
+    """A day later, what is younger comes without a gap; what the limit leaves out is one for everybody."""
+    side = start()
+    codes = [side.assign() for _ in range(6)]
+    side.gateway.stop()
+    with contextlib.closing(sqlite3.connect(side.gateway.database_path)) as database, database:
+        database.execute("UPDATE notifications SET created_at = created_at - ? WHERE channel = ? AND sequence <= 2",
+                         (49 * HOUR, f"driver-{side.driver.subject}"))
+    side = start({"backlog_limit": 3})
+    limited = side.connect(silent=True)
+    expect_gap(limited, side.channel, 1)
+    limited.expect_jobs(*codes[3:])
+    limited.close()
+
+
 # Erasure
 
 

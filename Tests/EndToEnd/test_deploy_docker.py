@@ -97,6 +97,14 @@ def test_the_build_stage_has_what_make_installs_for_building():
     assert all(re.search(rf"\b{re.escape(package)}\b", listed) for package in packages()[0])
 
 
+def test_the_recipe_keeps_memory_out_of_core_files():
+    """As the unit of systemd does: a core file has all secrets."""
+    [recipe] = re.findall(r"docker run -d .*\n(?:.*\n)*?\n", (DEPLOY / "README.md").read_text())
+    assert "--ulimit core=0 " in recipe and "--security-opt no-new-privileges" in recipe, recipe
+    unit = (DEPLOY / "systemd/fleetwire.service").read_text()
+    assert {"LimitCORE=0", "NoNewPrivileges=yes"} <= set(unit.splitlines())
+
+
 def test_the_user_is_not_root():
     [user] = [argument for name, argument in instructions() if name == "USER"]
     assert user == "fleetwire"

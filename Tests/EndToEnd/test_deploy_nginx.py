@@ -2,10 +2,13 @@
 
 import re
 import shutil
+import socket
+import ssl
 
 import pytest
 
 from harness.api import Api, event_body
+from harness.apps import TIMEOUT
 from harness.browser import Browser
 from harness.console import Console
 from harness.deployed import CONFIG, DeployedGateway
@@ -116,6 +119,31 @@ def test_too_large_a_body_is_refused_by_nginx(nginx, closing):
     wire.send(request("POST", "/apps/1001/events", length=False,
                       headers=[f"Content-Length: {16 * 1024 * 1024 + 1}"]))
     assert wire.read_response().status == 413
+
+
+@pytest.mark.parametrize("path", ["deploy/nginx/fleetwire.conf", "deploy/cluster/nginx.conf"])
+def test_shipped_files_have_the_ciphers_of_the_gateway(path):
+    """TLS 1.2 with forward secrecy only, as clients get it without nginx in front."""
+    root = FOLDER.parent.parent
+    [own] = re.findall(r'SSL_CTX_set_cipher_list\(context, "([^"]+)"\)', (root / "Sources/CTLS/shim.h").read_text())
+    assert re.findall(r"^ *ssl_ciphers (\S+);", (root / path).read_text(), re.MULTILINE) == [own]
+
+
+@pytest.mark.parametrize("cipher, is_accepted", [
+    ("ECDHE-ECDSA-AES128-GCM-SHA256", True), ("ECDHE-ECDSA-CHACHA20-POLY1305", True), ("ECDHE-ECDSA-AES128-SHA", False),
+    ("ECDHE-ECDSA-AES256-SHA384", False), ("ECDHE-ECDSA-AES128-CCM", False)])
+def test_nginx_agrees_on_the_same_ciphers(nginx, cipher, is_accepted):
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+    context.check_hostname, context.verify_mode = False, ssl.CERT_NONE
+    context.maximum_version = ssl.TLSVersion.TLSv1_2
+    context.set_ciphers(cipher + ":@SECLEVEL=0")
+    with socket.create_connection(nginx.address, timeout=TIMEOUT) as connection:
+        if is_accepted:
+            with context.wrap_socket(connection) as secure:
+                assert secure.cipher()[0] == cipher
+        else:
+            with pytest.raises(ssl.SSLError):
+                context.wrap_socket(connection)
 
 
 def test_plain_http_is_redirected(nginx, closing):

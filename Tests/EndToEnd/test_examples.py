@@ -219,6 +219,52 @@ def test_the_page_survives_an_outage_and_shows_each_job_once(site, closing, brow
     site.wait_until_accepted("A-2", "A-3")
 
 
+def test_the_page_tries_again_for_ever_with_pauses_that_end_at_the_longest(site, closing, browser):
+    """Two thousand attempts, which would take eight hours, run without their pauses."""
+    page = closing(Page(browser, site, EXAMPLES.as_uri(), site.run_backend(), retry_seconds="15"))
+    page.wait_for_status("Subscribed to private-driver-42")
+    page.tab.run("""[window.pauses = [], window.nativeTimeout = setTimeout, window.NativeSocket = WebSocket,
+        window.setTimeout = (action, pause, ...more) => {
+          if (action !== connect) return nativeTimeout(action, pause, ...more);
+          return pauses.push(pause) < 2000 ? nativeTimeout(action, 0) : null;
+        },
+        window.WebSocket = class { constructor() { queueMicrotask(() => this.onclose({reason: "away"})) } close() {} },
+        socket.onclose({reason: "away"})] && null""")
+    page.tab.wait_for("pauses.length === 2000", "the attempts")
+    pauses = page.tab.run("pauses")
+    for attempt, pause in enumerate(pauses):
+        longest = min(15_000, 1_000 * 2 ** attempt)
+        assert longest / 2 <= pause <= longest, (attempt, pause)
+    assert len({round(pause) for pause in pauses}) > 1_000, "all pages would come at the same moment"
+
+    # The next attempt succeeds, and the pauses after it are short again.
+    page.tab.run("[window.WebSocket = NativeSocket, connect()] && null")
+    page.wait_for_status("Subscribed to private-driver-42")
+    assert page.tab.run("attempts") == 0
+
+
+def test_what_the_page_keeps_during_an_outage_is_bounded(site, closing, browser):
+    """Jobs still arrive, and nothing answers what the page says of them."""
+    page = closing(Page(browser, site, EXAMPLES.as_uri(), site.run_backend()))
+    page.wait_for_status("Subscribed to private-driver-42")
+    page.tab.run("""[window.asked = [], window.nativeFetch = fetch,
+        window.fetch = (url, options) => { asked.push(url); return Promise.reject(new Error("away")); }] && null""")
+    page.tab.run("""Promise.all(Array.from({length: 5000}, (_, n) => receive({event: "job-assigned", data: {
+        notificationId: `n${n}`, bookingId: `b${n}`, bookingReference: `B-${n}`}}))).then(() => null)""")
+    page.tab.wait_for("asked.length > 3", "the page says it again")
+    kept = page.tab.run("""[seen.size, unanswered.length, unanswered.at(-1)[0],
+        document.getElementById("jobs").children.length, document.getElementById("jobs").lastChild.textContent]""")
+    assert kept[0] == kept[3] == 2_000 and kept[4] == "B-4999"
+    # The one that was under way comes back.
+    assert 2_000 <= kept[1] <= 2_001 and kept[2] == "/api/driver/jobs/b4999/accept"
+
+    # The gateway refuses these jobs, which it does not know; that is an answer.
+    page.tab.run("[unanswered.splice(0, unanswered.length - 4), window.fetch = nativeFetch] && null")
+    site.assign("A-1")
+    site.wait_until_accepted("A-1")
+    page.tab.wait_for("unanswered.length === 0", "all is said")
+
+
 def test_the_page_gets_a_new_token_when_the_old_one_has_expired(site, closing, browser):
     """It comes from a server; the backend's tokens are valid for three seconds."""
     handler = functools.partial(SimpleHTTPRequestHandler, directory=EXAMPLES)

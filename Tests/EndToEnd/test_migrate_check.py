@@ -73,6 +73,31 @@ def test_apps_and_backends_go_on_with_key_and_secret(soketi, tmp_path, closing):
         gateway.stop()
 
 
+def test_a_recording_of_an_app_that_never_signs_suggests_what_lets_it_in(tmp_path, closing):
+    messages = [{"type": "send", "data": json.dumps({"event": "pusher:subscribe", "data": {"channel": channel}})}
+                for channel in ("driver-42", "admin-channel")]
+    path = tmp_path / "page.har"
+    path.write_text(json.dumps({"log": {"version": "1.2", "entries": [
+        {"request": {"method": "GET", "url": "wss://ws.example/app/k1?protocol=7", "headers": []},
+         "response": {"status": 101}, "_webSocketMessages": messages}]}}))
+    variables = {"PUSHER_APP_SECRET": SECRET}
+    text = check(path, **variables)
+    assert text.count("channels: []") == 3  # in two comments, and as the rule that is set
+    configuration, rules = text.split("# channels:\n")
+    taken = configuration.replace("\nchannels: []", "\nchannels:\n" + rules.replace("# ", "") + "#", 1)
+    gateway = Migrated(tmp_path, taken, **variables)
+    try:
+        app = App("app-id", "k1", SECRET)
+        client, api = closing(Client.connect(gateway, app)), closing(Api(gateway, app))
+        client.subscribe("driver-42")
+        client.send_subscribe("admin-channel")
+        assert client.expect("pusher:error")["data"]["code"] is None
+        api.publish("driver-42", "e", "x")
+        client.expect("e", channel="driver-42")
+    finally:
+        gateway.stop()
+
+
 def test_paths_of_other_servers_do_not_exist(start_gateway, closing):
     gateway = start_gateway(sections=SECTIONS)
     api = closing(Api(gateway))

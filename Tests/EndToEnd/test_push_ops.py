@@ -144,6 +144,9 @@ def test_lanes_require_admin_ops_or_metrics_token(start_push_fleet):
 # push-test
 
 
+HOSTILE = "Bad\x1b[2J\n\u202eToken"
+
+
 def push_test(fleet, *arguments: str):
     return run("push-test", "--config", fleet.gateway.config, *arguments)
 
@@ -169,6 +172,18 @@ def test_push_test_prints_the_rejection(fleet, provider, response, word):
     fake.script(response, None if provider == "apns" else is_send_request)
     result = push_test(fleet, "--provider", provider, "--token", token)
     assert result.returncode == 1 and word in result.stdout + result.stderr, result
+
+
+@pytest.mark.parametrize("provider, response, concerned", [
+    ("apns", refusal(400, HOSTILE), None), ("fcm", error(400, HOSTILE, HOSTILE), is_send_request),
+    ("fcm", Respond(400, {"error": HOSTILE, "error_description": HOSTILE}), is_token_request),
+    ("fcm", Respond(200, {"access_token": HOSTILE, "expires_in": 3600}), is_token_request)])
+def test_push_test_shows_no_control_characters_of_a_provider(fleet, provider, response, concerned):
+    fake, token = (fleet.apns, ios_token()) if provider == "apns" else (fleet.fcm, android_token())
+    fake.script(response, concerned)
+    result = push_test(fleet, "--provider", provider, "--token", token)
+    shown = result.stdout + result.stderr
+    assert result.returncode == 1 and len(shown.splitlines()) == 1 and shown.removesuffix("\n").isprintable(), result
 
 
 def test_push_test_prints_connection_and_credential_errors(fleet):

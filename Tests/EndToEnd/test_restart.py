@@ -1,6 +1,7 @@
 """A planned restart: the end of a gateway's drain, and socket activation."""
 
 import os
+import shutil
 import subprocess
 import threading
 
@@ -10,7 +11,10 @@ from harness.activation import ListeningSocket
 from harness.api import Api
 from harness.apps import FIRST, TIMEOUT
 from harness.client import Client
+from harness.console_fixtures import browser  # noqa: F401
 from harness.gateway import BINARY, SERVER, environment, write_config
+from harness.proxies import NginxProxy, program
+from harness.proxy_fixtures import BEHIND
 from harness.webhook_receiver import WebhookReceiver, webhook
 from harness.wire import request
 
@@ -80,6 +84,40 @@ def test_connections_wait_also_after_a_crash(activated, closing):
     waiting.sendall(request("GET", "/readyz"))
     assert Client.connect(start()).socket_id
     assert waiting.recv(100).startswith(b"HTTP/1.1 200 ")
+
+
+@pytest.fixture
+def script(tmp_path):
+    """A build of pusher-js, which is in no Debian package and not on PyPI, and a page that loads it."""
+    if not (build := os.environ.get("PUSHER_JS")):
+        pytest.skip("PUSHER_JS names no build of pusher-js")
+    shutil.copy(build, tmp_path / "pusher.min.js")
+    (tmp_path / "page.html").write_text("<!DOCTYPE html><title>Page</title><script src=pusher.min.js></script>")
+    return (tmp_path / "page.html").as_uri()
+
+
+def test_pusher_js_behind_nginx_is_away_for_three_seconds_at_most(activated, tmp_path, closing, browser, script):  # noqa: F811
+    """A connection that is refused would cost pusher-js its time-out of 15 seconds."""
+    if not program("nginx"):
+        pytest.skip("the program is not on this machine: run dev/packages test")
+    start, _ = activated
+    gateway = start(server=BEHIND)
+    proxy = closing(NginxProxy(tmp_path / "proxy", gateway))
+    tab = browser.open(script)
+    tab.run(f"""[window.lost = [], window.subscribed = [],
+        window.pusher = new Pusher("{FIRST.key}", {{wsHost: "{proxy.host}", wsPort: {proxy.port}, forceTLS: false, cluster: "",
+                                                    enabledTransports: ["ws"], enableStats: false}}),
+        pusher.connection.bind("state_change", ({{previous}}) => previous === "connected" && lost.push(performance.now())),
+        pusher.subscribe("my-channel").bind("pusher:subscription_succeeded",
+                                            () => subscribed.push(performance.now()))] && null""")
+    for restarts in range(1, 4):
+        tab.wait_for(f"subscribed.length === {restarts}", "the subscription")
+        gateway.terminate()
+        gateway.wait()
+        gateway = start(server=BEHIND)
+    tab.wait_for("subscribed.length === 4", "the last subscription")
+    away = tab.run("lost.map((moment, index) => subscribed[index + 1] - moment)")
+    assert len(away) == 3 and max(away) <= 3_000, away
 
 
 def test_two_sockets_are_refused(tmp_path, closing):

@@ -45,6 +45,19 @@ import Testing
         }
     }
 
+    @Test func isFastWithMarksAndWhiteSpaceInNames() {
+        let spaces = String(repeating: "\u{2003}", count: 150_000)
+        for field in ["name", "phoneNumber"] {
+            let card = { (text: String) in
+                FleetCall(.put, "/api/admin/drivers/42", #"{"\#(field)":"\#(text)"}"#).unlimitedStatus
+            }
+            for text in [Self.marks(), "a" + Self.marks(), spaces + Self.marks() + spaces] { #expect(card(text) == 400) }
+            #expect(card(spaces + "a" + spaces) == (field == "name" ? nil : 400))
+        }
+        let order = FleetCall(.put, "/api/admin/orders/A1", #"{"customerName":"\#(spaces)\#(Self.marks())\#(spaces)"}"#)
+        #expect(order.unlimitedStatus == nil)
+    }
+
     @Test func isFastWithMarksInSocketIDsAndChannels() {
         for head in ["", "1", "1.2", ".", "#", "p", "private-", "#server-to-user-"] {
             for body in [

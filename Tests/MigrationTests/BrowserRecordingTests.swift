@@ -69,6 +69,91 @@ import Testing
         #expect(app.secrets == ["PUSHER_APP_SECRET-value"] && checked.settings.server.port == 6_001)
     }
 
+    // MARK: Apps that never sign
+
+    private static func subscribe(_ channel: String, _ more: String = "") -> (String, String) {
+        ("send", #"{"event":"pusher:subscribe","data":{"channel":"\#(channel)"\#(more)}}"#)
+    }
+
+    private static let appURL = "wss://w.example/app/k1?protocol=7&client=js&version=8.4.0"
+
+    /// The rules at the end of a report, instead of none.
+    private static func suggested(_ text: String) -> String? {
+        let parts = text.split(separator: "# channels:\n" as String)
+        guard parts.count == 2 else { return nil }
+        return parts[1].split(separator: "\n").map { $0.dropFirst(2) }.joined(separator: "\n")
+    }
+
+    @Test func suggestsRulesForAppsThatNeverSign() throws {
+        let checked = try Checked(
+            Self.recording(
+                Self.socket(
+                    Self.appURL,
+                    [
+                        Self.subscribe("driver-42", #","auth":"""#), Self.subscribe("drivers-channel"),
+                        Self.subscribe("admin-channel"), Self.subscribe("news"), Self.subscribe("driver-43"),
+                        Self.subscribe("private-customer-7", #","auth":"k1:\#(Checked.secret)""#),
+                        Self.subscribe("booking-9", #","auth":"k1:\#(Checked.secret)""#), Self.subscribe("tracking-"),
+                        ("receive", #"{"event":"pusher:subscribe","data":{"channel":"customer-7"}}"#),
+                    ])))
+        #expect(checked.says("driver-42, drivers-channel, admin-channel, driver-43: subscribed without signature or sign-in"))
+        // What is printed stays as open as the other server is, until somebody takes the rules.
+        #expect(checked.settings.channels.isEmpty && checked.text.contains("\nchannels: []"))
+        let legacy = #"legacy: {until: "", keys: ["k1"], addresses: [], hide: []}"#
+        #expect(
+            Self.suggested(checked.text) == """
+                  - pattern: "driver-*"
+                    access: own-driver
+                    durable: true
+                    \(legacy)
+                  - pattern: "drivers-channel"
+                    access: any-driver
+                    durable: true
+                    \(legacy)
+                  - pattern: "admin-channel"
+                    access: admin
+                """)
+    }
+
+    @Test func theSuggestedRulesAreAConfiguration() throws {
+        let messages = ["driver-1", "drivers-channel", "admin-channel", "tracking-1", "booking-1", "customer-1"].map {
+            Self.subscribe($0)
+        }
+        let checked = try Checked(Self.recording(Self.socket(Self.appURL, messages)))
+        let rules = try #require(Self.suggested(checked.text))
+        let lines = checked.text.split(separator: "\n", omittingEmptySubsequences: false).map(String.init)
+        let taken = lines.filter { !$0.hasPrefix("#") }.map { $0.hasPrefix("channels:") ? "channels:\n" + rules : $0 }
+        let settings = try Checked.settings(taken.joined(separator: "\n"))
+        #expect(settings.legacyErrors(inProduction: false, at: 0, file: "").isEmpty)
+        // They are the gateway's own, and these open them.
+        var expected = Settings.ChannelRule.defaults
+        for index in expected.indices where expected[index].access != .admin { expected[index].legacy.keys = ["k1"] }
+        #expect(settings.channels == expected)
+    }
+
+    @Test(arguments: [
+        [("send", #"{"event":"pusher:signin","data":{"auth":"x"}}"#), subscribe("driver-42")],
+        [subscribe("driver-42", #","auth":"k1:x""#)], [subscribe("private-driver-42")], [subscribe("drivers-channel-2")],
+        [subscribe("news")], [],
+    ]) func suggestsNothingToAppsThatSign(messages: [(String, String)]) throws {
+        let checked = try Checked(Self.recording(Self.socket(Self.appURL, messages)))
+        #expect(!checked.text.contains("legacy") && Self.suggested(checked.text) == nil)
+    }
+
+    /// The fleet's names are of one app. Which one, a recording with several does not tell.
+    @Test func suggestsRulesForTheFirstKeyOnly() throws {
+        let other = Self.socket("wss://w.example/app/k2?protocol=7", [Self.subscribe("driver-42")])
+        let checked = try Checked(Self.recording(Self.socket(Self.appURL, [Self.subscribe("news")]), other))
+        #expect(!checked.text.contains("legacy"))
+    }
+
+    /// A key that is not accepted here is replaced; the rules have the key that the app has here.
+    @Test func suggestsTheKeyOfTheConfiguration() throws {
+        let url = "wss://w.example/app/k.1?protocol=7"
+        let checked = try Checked(Self.recording(Self.socket(url, [Self.subscribe("driver-42")])))
+        #expect(checked.settings.apps[0].key == "k-1" && checked.text.contains(#"keys: ["k-1"]"#))
+    }
+
     @Test func tellsOldClientsPrefixesAndFallbacks() throws {
         let checked = try Checked(
             Self.recording(

@@ -18,6 +18,16 @@ struct Checked {
         #expect(
             text.unicodeScalars.allSatisfy { $0 == "\n" || $0.properties.generalCategory != .control },
             sourceLocation: sourceLocation)
+        do {
+            settings = try Self.settings(text)
+        } catch {
+            Issue.record("\(error)\n\(text)", sourceLocation: sourceLocation)
+            throw error
+        }
+    }
+
+    /// The settings of a configuration, whose variables have values.
+    static func settings(_ text: String) throws -> Settings {
         var environment: [String: String] = [:]
         for match in text.matches(of: /\$\{([A-Z0-9_]+)\}/) {
             environment[String(match.1)] = match.1.hasSuffix("URL") ? "https://hooks.example/\(match.1)" : "\(match.1)-value"
@@ -25,12 +35,7 @@ struct Checked {
         let path = FileManager.default.temporaryDirectory.appending(path: "migration-\(UUID().uuidString).yaml").path()
         try text.write(toFile: path, atomically: true, encoding: .utf8)
         defer { try? FileManager.default.removeItem(atPath: path) }
-        do {
-            settings = try Settings.load(file: path, environment: environment)
-        } catch {
-            Issue.record("\(error)\n\(text)", sourceLocation: sourceLocation)
-            throw error
-        }
+        return try Settings.load(file: path, environment: environment)
     }
 
     /// Whether a line of the report contains a text.

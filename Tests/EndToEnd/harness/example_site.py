@@ -62,9 +62,10 @@ class Site:
 class Page:
     """The driver's page, in which driver 42 signs in."""
 
-    def __init__(self, browser, site: Site, folder: str, backend: str, password: str = "dana", name: str = "driver.html"):
-        options = urllib.parse.urlencode({"gateway": site.gateway.url, "backend": backend, "retry-seconds": "0.2",
-                                          "silence-seconds": "0.5"})
+    def __init__(self, browser, site: Site, folder: str, backend: str, password: str = "dana", name: str = "driver.html",
+                 retry_seconds: str = "0.2"):
+        options = urllib.parse.urlencode({"gateway": site.gateway.url, "backend": backend,
+                                          "retry-seconds": retry_seconds, "silence-seconds": "0.5"})
         self.tab = browser.open(f"{folder}/{name}?{options}")
         self.sign_in(password)
 
