@@ -15,18 +15,17 @@ package struct Lifecycle {
     private let watchdog: Watchdog
     private let readSettings: () throws(ConfigurationErrors) -> Settings
 
-    /// The address that the gateway listens on: that of the service manager's socket, or the configured one.
-    package var host: String { listener.isInherited ? listener.host : assembly.settings.server.host }
-
     /// The port that the gateway listens on. If the configured port is 0, the kernel chose it.
     package var port: UInt16 { listener.port }
 
     /// Starts all threads. On return, the gateway serves.
-    /// - Parameter logWriter: writes the lines of `log`. It is started here, and stopped by the caller.
-    /// - Parameter readSettings: reads the configuration again, for SIGHUP.
+    /// - Parameters:
+    ///   - inherited: the socket of the service manager; nil: a new one listens on the configured address.
+    ///   - logWriter: writes the lines of `log`. It is started here, and stopped by the caller.
+    ///   - readSettings: reads the configuration again, for SIGHUP.
     /// - Throws: ``StartError`` if the address cannot be bound, or the store, a key or the certificate is unusable.
     package init(
-        settings: Settings, log: Log, logWriter: LogWriter,
+        settings: Settings, inherited: Listener?, log: Log, logWriter: LogWriter,
         readSettings: @escaping () throws(ConfigurationErrors) -> Settings
     ) throws(StartError) {
         self.readSettings = readSettings
@@ -34,7 +33,11 @@ package struct Lifecycle {
         // Block the signals before any thread starts: threads inherit the signal mask, so signals reach only `sigwait`.
         signals = SignalWait()
         logWriter.start()
-        listener = try Self.makeListener(settings.server)
+        if let inherited {
+            listener = inherited
+        } else {
+            listener = try Listener(host: settings.server.host, port: UInt16(settings.server.port))
+        }
         assembly = try Assembly(settings: settings, log: log, logWriter: logWriter)
         // So that a backend's first publish is not refused.
         assembly.cluster?.waitUntilUp(milliseconds: 2_000)
@@ -61,18 +64,10 @@ package struct Lifecycle {
         log.info(
             "listening",
             [
-                "host": .text(host), "port": .number(Int(listener.port)),
+                "host": .text(settings.server.host), "port": .number(Int(listener.port)),
                 "socket": .text(listener.isInherited ? "inherited" : "own"), "loops": .number(threads.count),
                 "connections": .number(connections.possible),
             ])
-    }
-
-    /// The socket of the service manager, or a new one.
-    private static func makeListener(_ server: Settings.Server) throws(StartError) -> Listener {
-        if let inherited = try Listener.inherited(environment: { name in getenv(name).map { String(cString: $0) } }) {
-            return inherited
-        }
-        return try Listener(host: server.host, port: UInt16(server.port))
     }
 
     /// Starts one thread per loop, one after the other. They serve only once all of them have a libwebsockets context,

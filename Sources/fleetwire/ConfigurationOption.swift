@@ -19,10 +19,12 @@ struct ConfigurationOption: ParsableArguments {
 
     private func read() throws(ConfigurationErrors) -> Settings { try read { _, _ in [] }.settings }
 
+    /// - Parameter host: the address of the socket that the gateway has got, whatever address is configured; nil if none.
     fileprivate func read(
-        refusing isUnsafe: (Settings, [SettingsFile]) -> [ConfigurationError]
+        listeningOn host: String? = nil, refusing isUnsafe: (Settings, [SettingsFile]) -> [ConfigurationError]
     ) throws(ConfigurationErrors) -> (settings: Settings, files: [SettingsFile]) {
-        let (settings, files) = try Settings.loadWithFiles(file: file, environment: Environment.all)
+        var (settings, files) = try Settings.loadWithFiles(file: file, environment: Environment.all)
+        if let host { settings.server.host = host }
         let problems = settings.unusableKeys(file: file) + isUnsafe(settings, files)
         guard problems.isEmpty else { throw ConfigurationErrors(problems) }
         return (settings, files)
@@ -48,17 +50,19 @@ struct ServingOptions: ParsableArguments {
     var production = false
 
     /// Reads the settings as ``ConfigurationOption/load()``, and also exits if they are unsafe.
+    /// - Parameter host: the address of the socket that the gateway has got from a service manager; nil if none. It is the one
+    ///   that others can reach, so it takes the place of `server.host`.
     /// - Returns: the settings, and what `--production` advises against.
-    func load() throws -> (settings: Settings, advice: [ConfigurationError]) {
-        try ConfigurationOption.exitingOnErrors { () throws(ConfigurationErrors) in try readAdvised() }
+    func load(listeningOn host: String? = nil) throws -> (settings: Settings, advice: [ConfigurationError]) {
+        try ConfigurationOption.exitingOnErrors { () throws(ConfigurationErrors) in try readAdvised(host) }
     }
 
     /// Reads the settings that the gateway serves with.
-    func read() throws(ConfigurationErrors) -> Settings { try readAdvised().settings }
+    func read(listeningOn host: String?) throws(ConfigurationErrors) -> Settings { try readAdvised(host).settings }
 
-    private func readAdvised() throws(ConfigurationErrors) -> (settings: Settings, advice: [ConfigurationError]) {
+    private func readAdvised(_ host: String?) throws(ConfigurationErrors) -> (settings: Settings, advice: [ConfigurationError]) {
         let (now, file) = (Clock.unixMilliseconds(), configuration.file)
-        var (settings, files) = try configuration.read {
+        var (settings, files) = try configuration.read(listeningOn: host) {
             $0.safetyErrors(inProduction: production, file: file, files: $1)
                 + $0.legacyErrors(inProduction: production, at: now, file: file)
         }

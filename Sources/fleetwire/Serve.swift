@@ -15,29 +15,35 @@ struct Serve: ParsableCommand {
     var port: UInt16?
 
     func run() throws {
-        var (settings, advice) = try options.load()
+        let variables = Environment.all
+        let inherited = try Self.exitingOnError { () throws(StartError) in try Listener.inherited { variables[$0] } }
+        var (settings, advice) = try options.load(listeningOn: inherited?.host)
         let undumped = settings.server.coreDumps ? nil : CoreDumps.forbid(hidingMemory: options.production)
         if let port { settings.server.port = Int(port) }
         let logWriter = LogWriter(format: settings.log.format == .json ? .json : .text)
         defer { logWriter.stop() }
         let log = Log(settings.log, logWriter)
-        let service: Lifecycle
-        do throws(StartError) {
-            service = try Lifecycle(settings: settings, log: log, logWriter: logWriter) { () throws(ConfigurationErrors) in
-                try options.read()
+        let service = try Self.exitingOnError { [settings] () throws(StartError) in
+            try Lifecycle(settings: settings, inherited: inherited, log: log, logWriter: logWriter) {
+                () throws(ConfigurationErrors) in try options.read(listeningOn: inherited?.host)
             }
+        }
+        for each in advice { log.warning("production_advice", ["key": .text(each.key), "hint": .text(each.problem)]) }
+        if let undumped { log.warning("core_dumps_not_forbidden", ["reason": .text(undumped)]) }
+        print("Fleetwire \(Fleetwire.version) listening on \(settings.server.urlHost):\(service.port)")
+        fflush(nil)  // If standard output is a pipe, it is buffered.
+        // The log has store_lost or store_damaged.
+        guard service.runUntilSignalled() else { throw ExitCode.failure }
+    }
+
+    private static func exitingOnError<Result>(_ start: () throws(StartError) -> Result) throws -> Result {
+        do throws(StartError) {
+            return try start()
         } catch {
             let hint = error.isAddressInUse ? ". Stop the other instance, or set server.port." : ""
             StandardError.print("fleetwire: cannot \(error)\(hint)")
             throw error.isConfiguration ? ExitCode(EX_CONFIG) : ExitCode.failure
         }
-        for each in advice { log.warning("production_advice", ["key": .text(each.key), "hint": .text(each.problem)]) }
-        if let undumped { log.warning("core_dumps_not_forbidden", ["reason": .text(undumped)]) }
-        settings.server.host = service.host
-        print("Fleetwire \(Fleetwire.version) listening on \(settings.server.urlHost):\(service.port)")
-        fflush(nil)  // If standard output is a pipe, it is buffered.
-        // The log has store_lost or store_damaged.
-        guard service.runUntilSignalled() else { throw ExitCode.failure }
     }
 }
 

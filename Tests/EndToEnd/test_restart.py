@@ -1,7 +1,6 @@
 """A planned restart: the end of a gateway's drain, and socket activation."""
 
 import os
-import shutil
 import subprocess
 import threading
 
@@ -11,10 +10,7 @@ from harness.activation import ListeningSocket
 from harness.api import Api
 from harness.apps import FIRST, TIMEOUT
 from harness.client import Client
-from harness.console_fixtures import browser  # noqa: F401
 from harness.gateway import BINARY, SERVER, environment, write_config
-from harness.proxies import NginxProxy, program
-from harness.proxy_fixtures import BEHIND
 from harness.webhook_receiver import WebhookReceiver, webhook
 from harness.wire import request
 
@@ -86,43 +82,29 @@ def test_connections_wait_also_after_a_crash(activated, closing):
     assert waiting.recv(100).startswith(b"HTTP/1.1 200 ")
 
 
-@pytest.fixture
-def script(tmp_path):
-    """A build of pusher-js, which is in no Debian package and not on PyPI, and a page that loads it."""
-    if not (build := os.environ.get("PUSHER_JS")):
-        pytest.skip("PUSHER_JS names no build of pusher-js")
-    shutil.copy(build, tmp_path / "pusher.min.js")
-    (tmp_path / "page.html").write_text("<!DOCTYPE html><title>Page</title><script src=pusher.min.js></script>")
-    return (tmp_path / "page.html").as_uri()
-
-
-def test_pusher_js_behind_nginx_is_away_for_three_seconds_at_most(activated, tmp_path, closing, browser, script):  # noqa: F811
-    """A connection that is refused would cost pusher-js its time-out of 15 seconds."""
-    if not program("nginx"):
-        pytest.skip("the program is not on this machine: run dev/packages test")
-    start, _ = activated
-    gateway = start(server=BEHIND)
-    proxy = closing(NginxProxy(tmp_path / "proxy", gateway))
-    tab = browser.open(script)
-    tab.run(f"""[window.lost = [], window.subscribed = [],
-        window.pusher = new Pusher("{FIRST.key}", {{wsHost: "{proxy.host}", wsPort: {proxy.port}, forceTLS: false, cluster: "",
-                                                    enabledTransports: ["ws"], enableStats: false}}),
-        pusher.connection.bind("state_change", ({{previous}}) => previous === "connected" && lost.push(performance.now())),
-        pusher.subscribe("my-channel").bind("pusher:subscription_succeeded",
-                                            () => subscribed.push(performance.now()))] && null""")
-    for restarts in range(1, 4):
-        tab.wait_for(f"subscribed.length === {restarts}", "the subscription")
-        gateway.terminate()
-        gateway.wait()
-        gateway = start(server=BEHIND)
-    tab.wait_for("subscribed.length === 4", "the last subscription")
-    away = tab.run("lost.map((moment, index) => subscribed[index + 1] - moment)")
-    assert len(away) == 3 and max(away) <= 3_000, away
+def refused(tmp_path, passed: ListeningSocket, *arguments: str) -> str:
+    """The error of a gateway that may not serve on a passed socket."""
+    config = write_config(tmp_path / "fleetwire.yaml", server=SERVER, apps=[FIRST.entry()])
+    done = subprocess.run(
+        [*passed.settings["wrapper"], BINARY, "serve", "--config", config, *arguments], env=environment(),
+        pass_fds=passed.settings["pass_fds"], capture_output=True, text=True, timeout=30)
+    assert done.returncode == 78, done
+    return done.stderr
 
 
 def test_two_sockets_are_refused(tmp_path, closing):
-    passed = closing(ListeningSocket(count=2))
-    config = write_config(tmp_path / "fleetwire.yaml", server=SERVER, apps=[FIRST.entry()])
-    done = subprocess.run([*passed.settings["wrapper"], BINARY, "serve", "--config", config], env=environment(),
-                          pass_fds=passed.settings["pass_fds"], capture_output=True, text=True, timeout=30)
-    assert done.returncode == 78 and "expected one ListenStream" in done.stderr, done
+    assert "expected one ListenStream" in refused(tmp_path, closing(ListeningSocket(count=2)))
+
+
+def test_the_address_of_the_socket_counts_for_what_is_unsafe(tmp_path, closing):
+    """The configured address is loopback; whom the socket lets in is what matters."""
+    passed = closing(ListeningSocket(host="0.0.0.0"))
+    assert "apps[0].secret: " in (error := refused(tmp_path, passed)) and "0.0.0.0 is not loopback" in error
+    error = refused(tmp_path, passed, "--production")
+    assert "server.tls: expected a certificate" in error and "0.0.0.0 is not loopback" in error
+
+
+def test_the_configured_address_does_not_count_with_a_socket(activated, closing):
+    start, passed = activated
+    gateway = start(server={"host": "0.0.0.0"})
+    assert gateway.bound_to == "127.0.0.1" and Client.connect(gateway).socket_id

@@ -9,8 +9,8 @@ from .systemctl import ACTIVATE
 class ListeningSocket:
     """A `ListenStream` of a socket unit."""
 
-    def __init__(self, count: int = 1):
-        self.socket = socket.create_server(("127.0.0.1", 0), backlog=4096)
+    def __init__(self, count: int = 1, host: str = "127.0.0.1"):
+        self.socket = socket.create_server((host, 0), backlog=4096)
         self.port = self.socket.getsockname()[1]
         self.settings = {
             "wrapper": [*ACTIVATE, str(self.socket.fileno()), str(count)],
