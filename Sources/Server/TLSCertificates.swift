@@ -123,8 +123,8 @@ package final class TLSCertificates: Sendable {
     /// Makes new keys of tickets if they are due. The loops call it once a second, so that a gateway without handshakes
     /// keeps none for longer, either.
     func renewTicketKeys() {
-        let now = now()
-        ticketKeys.withLock { $0.renew(at: now) }
+        // The clock is read under the lock, so that no other thread renews them in between.
+        ticketKeys.withLock { $0.renew(at: now()) }
     }
 
     /// OpenSSL's ticket callback: 0 goes on without the ticket, 1 with it, 2 replaces it by one of the current key, -1 ends the

@@ -39,8 +39,9 @@ struct TicketKeys: Sendable {
     init(at now: UInt64) { madeAt = now }
 
     /// Makes a new key if the current one has lived for a day. A key that has not been used for sealing for a day is dropped.
+    /// - Parameter now: may be earlier than that of another call.
     mutating func renew(at now: UInt64) {
-        let age = now - madeAt
+        let age = now - min(now, madeAt)
         guard age >= Self.lifetime else { return }
         previous = age < 2 * Self.lifetime ? current : nil
         current = Key()

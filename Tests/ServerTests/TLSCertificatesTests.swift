@@ -142,6 +142,14 @@ import Threads
         #expect(keys.previous == nil && keys.key(named: second.bytes) == nil, "after days without a handshake")
     }
 
+    /// Another thread may have renewed them since this one has read its clock.
+    @Test func anEarlierTimeRenewsNothing() {
+        var keys = TicketKeys(at: 100)
+        let first = keys.current
+        for time: UInt64 in [99, 0] { keys.renew(at: time) }
+        #expect(keys.current === first && keys.previous == nil)
+    }
+
     @Test func keysDiffer() {
         let (one, other) = (TicketKeys(at: 0).current, TicketKeys(at: 0).current)
         #expect(memcmp(one.bytes, other.bytes, 16) != 0 && memcmp(one.bytes + 16, other.bytes + 16, 64) != 0)
