@@ -153,7 +153,7 @@ extension Settings {
         apps.enumerated().flatMap { index, app in
             app.allowedOrigins.enumerated().compactMap { number, origin in
                 guard let domain = origin.split(separator: "://*.", maxSplits: 1).dropFirst().first,
-                    PublicSuffix.contains(String(domain.prefix { $0 != ":" }))
+                    PublicSuffix.contains(String(domain.prefix { $0 != ":" && $0 != "/" }))
                 else { return nil }
                 return (
                     "apps[\(index)].allowed_origins[\(number)]",

@@ -68,6 +68,7 @@ import Testing
     ].map { Case("store", store($0), "store.url", "sslmode=verify-full", "found ") }
     static let origins = [
         "https://*.com", "https://*.co.uk:8443", "http://*.localhost", "https://*.VERCEL.app", "https://*.com.au",
+        "https://*.github.io/", "https://*.co.uk:8443/",
     ]
     .map { Case("apps", app("allowed_origins: ['https://a.example', '\($0)']"), "apps[0].allowed_origins[1]", "found \"\($0)\"") }
     static let signIns = [
