@@ -86,7 +86,7 @@ extension IntrospectionThread {
             options.allowsPlainHTTP = true  // on loopback: the configuration refuses it elsewhere
             options.responseBytesMax = IntrospectionThread.responseBytesMax
             options.rejectsLargerResponses = true
-            options.usesProxy = settings.url.hasPrefix("https")
+            options.usesProxy = HTTPClient.usesProxy(for: settings.url)
             pool = HTTPPool(options)
         }
 

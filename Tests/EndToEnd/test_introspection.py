@@ -2,6 +2,7 @@
 
 import contextlib
 import json
+import socket
 import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
@@ -315,3 +316,21 @@ def test_check_config_names_what_is_wrong_and_shows_no_secret(tmp_path):
     assert "auth.introspection.url: expected an https URL, or an http one on loopback" in output
     assert "auth.introspection.client_id: expected a non-empty string" in output
     assert "hunter2" not in output
+
+
+# Where it asks
+
+
+def test_a_backend_on_this_machine_is_asked_without_the_proxy(start_gateway, ask, closing):
+    """Its own TLS may protect the token on this machine, too. A proxy elsewhere could not reach it."""
+    backend, proxy = (closing(socket.create_server(("127.0.0.1", 0))) for _ in range(2))
+    url = f"https://127.0.0.1:{backend.getsockname()[1]}/introspect"
+    gateway = start_gateway(
+        sections={"auth": {"jwt": JWT, "introspection": {"url": url, "timeout_ms": 100}}},
+        variables={"https_proxy": f"http://127.0.0.1:{proxy.getsockname()[1]}"})
+    assert ask(gateway, "an-opaque-token").status == 503, "the backend does not answer"
+    backend.settimeout(TIMEOUT)
+    closing(backend.accept()[0])
+    proxy.setblocking(False)
+    with pytest.raises(BlockingIOError):
+        proxy.accept()
