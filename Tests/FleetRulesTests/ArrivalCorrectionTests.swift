@@ -125,6 +125,9 @@ import Testing
         var fresh = arrived()
         fresh.trip.arrivedAt = RulesFixture.now - 599_999
         #expect(error(of: fresh, undo()) == nil)
+        fresh.trip.arrivedAt = nil
+        #expect(
+            error(of: fresh, undo()) == RuleError(.conflict, "An arrival can be taken back for 10 minutes"), "of unknown time")
     }
 
     @Test(arguments: [(0, nil), (1, nil), (2, "The arrival was taken back twice"), (3, "The arrival was taken back twice")])

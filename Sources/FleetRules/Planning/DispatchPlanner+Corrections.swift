@@ -44,8 +44,10 @@ extension DispatchPlanner {
         of stored: Order, _ driver: Assignment.Driver, reason: String?, _ history: ArrivalHistory, _ context: CommandContext
     ) throws(RuleError) -> DispatchPlan {
         try context.checkVersion(of: stored)
-        let receivedAt = history.receivedAt ?? stored.trip.arrivedAt ?? .min
-        guard context.now - receivedAt < context.trips.undoTime else {
+        // An arrival of unknown time counts as one of long ago.
+        guard let receivedAt = history.receivedAt ?? stored.trip.arrivedAt,
+            context.now - receivedAt < context.trips.undoTime
+        else {
             throw RuleError(.conflict, "An arrival can be taken back for \(context.trips.undoMinutes) minutes")
         }
         guard history.undoCount < Self.undoMax else { throw RuleError(.conflict, "The arrival was taken back twice") }
