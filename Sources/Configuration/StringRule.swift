@@ -51,11 +51,21 @@ extension StringRule {
             + "sandboxed page and local file has that origin"
     ) { $0 == "*" || $0 == "file://" || isOrigin($0) }
 
+    /// The first segments of the gateway's own paths, which a test compares with those of its endpoints.
+    static let ownSegments: Set = [
+        "api", "app", "app-register-device", "app-trip-status", "apps", "console", "healthz", "metrics", "pusher", "readyz",
+        "users",
+    ]
+
     /// The characters need no escapes in a path, and no parser takes such a prefix for something else. Dot segments are none.
-    static let pathPrefix = StringRule("a path such as /ws or /realtime/v1, without a slash at the end, or \"\"") { text in
+    /// Below one of the gateway's own segments, such as `/app`, a path `/app/key1` could be meant with the prefix or without.
+    static let pathPrefix = StringRule(
+        "a path such as /ws or /realtime/v1, without a slash at the end, not below the gateway's own such as /app, or \"\""
+    ) { text in
         let segments = text.utf8.split(separator: UInt8(ascii: "/"), omittingEmptySubsequences: false)
         return text.isEmpty
             || text.utf8.count <= 100 && segments.count > 1 && segments[0].isEmpty
+                && !ownSegments.contains(String(Substring(segments[1])))
                 && segments.dropFirst().allSatisfy { segment in
                     !segment.isEmpty && segment.first != UInt8(ascii: ".")
                         && segment.allSatisfy { $0.isNameByte || $0 == UInt8(ascii: ".") || $0 == UInt8(ascii: "~") }

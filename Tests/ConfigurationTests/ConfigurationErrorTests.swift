@@ -23,7 +23,8 @@ import Testing
         Case("server: {host: \"a\\nb\"}", "c.yaml:1: server.host: expected an IP address or a host name, found \"a\\nb\""),
         Case(
             "server: {path_prefix: ws}",
-            "c.yaml:1: server.path_prefix: expected a path such as /ws or /realtime/v1, without a slash at the end, or \"\", "
+            "c.yaml:1: server.path_prefix: expected a path such as /ws or /realtime/v1, without a slash at the end, not below the "
+                + "gateway's own such as /app, or \"\", "
                 + "found \"ws\""),
         Case("server: {host: {}}", "c.yaml:1: server.host: expected an IP address or a host name, found a map"),
         Case(

@@ -58,11 +58,12 @@ import Testing
 
     @Test("A path prefix is a plain path without a slash at its end")
     func pathPrefix() {
-        for prefix in ["\"\"", "/ws", "/a/b-c_d.e~1", "/" + String(repeating: "a", count: 99)] {
+        for prefix in ["\"\"", "/ws", "/ws/app", "/application", "/a/b-c_d.e~1", "/" + String(repeating: "a", count: 99)] {
             #expect(problems("server: {path_prefix: \(prefix)}").isEmpty, "\(prefix)")
         }
         for prefix in [
-            "/", "ws", "/ws/", "//ws", "/ws//x", "/..", "/./ws", "/a b", "/a%20b", "/ws?x", "/é",
+            "/", "ws", "/ws/", "//ws", "/ws//x", "/..", "/./ws", "/a b", "/a%20b", "/ws?x", "/é", "/app", "/apps/1",
+            "/pusher", "/api/v1", "/users", "/metrics",
             "/" + String(repeating: "a", count: 100),
         ] {
             #expect(problems("server: {path_prefix: '\(prefix)'}").count == 1, "\(prefix)")
