@@ -29,6 +29,15 @@ extension Section {
         return read(key, value, into: &target, parse: rule.accepted)
     }
 
+    /// A URL. White space around it does not count: variables and files often end with some.
+    /// - Parameter isHidden: whether no error may show it, because its path or query may contain a password.
+    @discardableResult
+    func url(_ key: String, into target: inout String, _ rule: StringRule, isHidden: Bool) -> SourceLocation? {
+        let value = Value(
+            expected: rule.expected, isRequired: !rule.accepts(target), hidden: isHidden ? .address : nil, isURL: true)
+        return read(key, value, into: &target, parse: rule.accepted)
+    }
+
     /// A text that may contain fields in braces, such as `{driverName}`: see ``Template``.
     func template(_ key: String, into target: inout Template) {
         var text = ""
@@ -145,7 +154,7 @@ extension Section {
     func texts(
         _ key: String, into target: inout [String], _ rule: StringRule, mayBeEmpty: Bool = false, areSecret: Bool = false
     ) {
-        let value = Value(expected: rule.expected, hidden: areSecret ? .address : nil)
+        let value = Value(expected: rule.expected, hidden: areSecret ? .address : nil, isURL: areSecret)
         texts(key, value, into: &target, countMax: nil, mayBeEmpty: mayBeEmpty, parse: rule.accepted)
     }
 
@@ -225,6 +234,8 @@ extension Section {
         var isRequired = false
         /// Not nil: errors show only the value's length.
         var hidden: HiddenValue?
+        /// Whether the space around it does not count.
+        var isURL = false
 
         /// The value as errors show it.
         /// - Parameters:
@@ -314,7 +325,7 @@ extension Section {
     ) -> Target? {
         do {
             var text = try reader.expansion.resolve(written)
-            if value.hidden == .address { text = text.withoutSurroundingSpace }
+            if value.isURL { text = text.withoutSurroundingSpace }
             note(written, text, value.hidden, at: location)
             if let parsed = parse(text) { return parsed }
             reader.report("expected \(value.expected), found \(value.found(written, text))", at: location)

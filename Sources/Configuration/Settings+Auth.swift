@@ -102,7 +102,7 @@ extension Settings {
 
 extension Settings.Introspection {
     mutating func read(_ section: Section) {
-        section.secret("url", into: &url, .keysURLOrNone)  // Its path or query may contain a password.
+        section.url("url", into: &url, .keysURLOrNone, isHidden: true)
         let name = section.text("client_id", into: &clientID, .any)
         let secret = section.secret("client_secret", into: &clientSecret, .any)
         section.integer("cache_seconds", into: &cacheSeconds, 0...3_600)

@@ -37,7 +37,7 @@ extension Settings {
             $0.oneOrMore("jwt", into: &auth.jwt) { JWT($0, isOnly: $1) }
             $0.section("firebase") {
                 $0.text("project_id", into: &auth.firebase.projectID, .projectID)
-                $0.text("certificates_url", into: &auth.firebase.certificatesURL, .keysURL)
+                $0.url("certificates_url", into: &auth.firebase.certificatesURL, .keysURL, isHidden: false)
                 $0.choice("role", into: &auth.firebase.role)
                 $0.text("require_claim", into: &auth.firebase.requireClaim, .claimName)
             }
@@ -88,7 +88,7 @@ extension Settings {
         root.section("otp") { otp.read($0, issuers: auth.jwt, areValid: areIssuersValid) }
         root.section("console") {
             $0.flag("enabled", into: &console.isEnabled)
-            $0.text("tile_url", into: &console.tileURL, .tileURL)
+            $0.url("tile_url", into: &console.tileURL, .tileURL, isHidden: false)
         }
         root.section("metrics") {
             $0.text("prefix", into: &metrics.prefix, .metricsPrefix)
@@ -219,7 +219,7 @@ extension Settings.JWT {
             secret: jwt.secret("secret", into: &secret, .any),
             // Errors must not show the value: an operator may have set a secret under this key by mistake.
             publicKey: jwt.secret("public_key", into: &publicKey, .publicKey, .publicKey),
-            jwksURL: jwt.text("jwks_url", into: &jwksURL, .keysURLOrNone)
+            jwksURL: jwt.url("jwks_url", into: &jwksURL, .keysURLOrNone, isHidden: false)
         )
         jwt.text("issuer", into: &issuer, isOnly ? .any : .issuer, unique: true)
         jwt.text("audience", into: &audience, .any)

@@ -70,7 +70,7 @@ extension Settings.OTP {
 
 extension Settings.SMS {
     fileprivate mutating func read(_ section: Section) {
-        section.secret("url", into: &url, .keysURLOrNone, .address)  // Its path or query may contain a password.
+        section.url("url", into: &url, .keysURLOrNone, isHidden: true)
         let location = section.secret("secret", into: &secret, .any)
         section.text("template", into: &template, .smsTemplate)
         section.integer("timeout_ms", into: &timeoutMilliseconds, 100...3_000)

@@ -100,7 +100,7 @@ extension Settings.FCM {
         fcm.file(
             "service_account_file", into: &serviceAccountFile, containing: .serviceAccount, into: &serviceAccount,
             isUsed: enabled)
-        fcm.text("base_url", into: &baseURL, .baseURL)
+        fcm.url("base_url", into: &baseURL, .baseURL, isHidden: false)
         fcm.file("ca_file", into: &caFile, content: &authorities, isUsed: enabled)
     }
 }

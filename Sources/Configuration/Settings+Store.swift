@@ -7,7 +7,7 @@ extension Settings.Store {
                 "expected either path or url, found both", at: section.reader.location(section.path, section.line))
         }
         section.path("path", into: &path)
-        let location = section.secret("url", into: &url, .postgresURLOrNone, .address)
+        let location = section.url("url", into: &url, .postgresURLOrNone, isHidden: true)
         section.integer("pool", into: &pool, 1...64)
         section.choice("durability", into: &durability)
         section.integer("retention_days", into: &retentionDays, 1...3_650)

@@ -54,6 +54,8 @@ import Testing
             ("store: {url: 'postgresql://u:p@h/f', encryption_keys: [{id: k, key: '${K}'}]}", true),
             ("store: {url: 'postgresql:///f', encryption_keys: [{id: k, key: '${K}'}]}", false),
             ("apps: [{id: a, key: k, secret: '${T}', webhooks: [{url: 'https://e/'}]}]", false),
+            ("auth: {introspection: {url: 'https://e/', client_id: f, client_secret: '${T}'}}", false),
+            ("auth: {introspection: {url: 'https://e/', client_id: f, client_secret: s}}", true),
         ]) func configurationItself(yaml: String, isSecret: Bool) throws
     {
         let files = try Self.files(yaml, ["T": "t", "K": SafetyTests.key], [:])
