@@ -66,7 +66,7 @@ struct Claims {
     /// - Throws: as ``identity(for:now:expiredSecondsMax:)``.
     func introspected(now: Int64) throws(TokenError) -> (Identity, expiresAt: Int64?) {
         _ = try checkTimes(now: Double(now), profile: .standard, 0, requiresExpiry: false)
-        guard let subject = try string(.sub) else { throw TokenError("The token lacks sub") }
+        guard let subject = try idOrNumber(.sub) else { throw TokenError("The token lacks sub") }
         let role = try role(.standard)
         guard role.accepts(id: subject) else { throw Self.invalid(.sub, subject, role) }
         let identity = Identity(

@@ -31,6 +31,12 @@ import Testing
         #expect(answer.isActive && answer.expiresAt == nil)
     }
 
+    @Test("the number of a row is an id, as in JWTs")
+    func readsANumberAsId() throws {
+        #expect(
+            try refusal(#"{"active":true,"sub":42,"role":"driver"}"#) == .identity(Identity(role: .driver, id: "42")))
+    }
+
     @Test func tellsWhatIsNotActive() throws {
         for body in [#"{"active":false}"#, #"{"active":false,"sub":"42","role":"driver","exp":1}"#] {
             #expect(try answer(body) == .inactive)
@@ -42,7 +48,7 @@ import Testing
         arguments: [
             (#"{"active":true}"#, "The token lacks sub"),
             (#"{"active":true,"sub":"42"}"#, "The token lacks role"),
-            (#"{"active":true,"sub":42,"role":"driver"}"#, "The token: expected sub to be a string"),
+            (#"{"active":true,"sub":4.2,"role":"driver"}"#, "The token: expected sub to be a string or a whole number"),
             (
                 #"{"active":true,"sub":"42","role":"king"}"#,
                 "The token's role king is unknown: expected driver, admin, customer or ops"
