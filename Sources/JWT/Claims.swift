@@ -61,18 +61,19 @@ struct Claims {
     }
 
     /// Maps the members of an introspection response (RFC 7662 section 2.2), which have the names and meanings of claims.
-    /// `exp` is optional there, and the audience is the backend's business, which knows the gateway.
+    /// `exp` is optional there, and so are all times: null counts as absent, because backends write it for a token without
+    /// an end. The audience is the backend's business, which knows the gateway.
     /// - Returns: the identity, and the token's `exp`. A code's sign-in is not among them: those tokens are JWTs.
     /// - Throws: as ``identity(for:now:expiredSecondsMax:)``.
     func introspected(now: Int64) throws(TokenError) -> (Identity, expiresAt: Int64?) {
-        _ = try checkTimes(now: Double(now), profile: .standard, 0, requiresExpiry: false)
+        _ = try checkTimes(now: Double(now), profile: .standard, 0, isJWT: false)
         guard let subject = try idOrNumber(.sub) else { throw TokenError("The token lacks sub") }
         let role = try role(.standard)
         guard role.accepts(id: subject) else { throw Self.invalid(.sub, subject, role) }
         let identity = Identity(
             role: role, id: subject, name: try name(), bookings: role == .customer ? try bookings() : [],
-            tokenIssuedAt: try date(.iat).map { Int64($0 * 1_000) })
-        return (identity, try date(.exp).map { Int64($0) })
+            tokenIssuedAt: try date(.iat, orNull: true).map { Int64($0 * 1_000) })
+        return (identity, try date(.exp, orNull: true).map { Int64($0) })
     }
 
     private static func invalid(_ claim: Name, _ id: String, _ role: Role) -> TokenError {
@@ -83,16 +84,16 @@ struct Claims {
 
     /// - Returns: when the token is valid.
     private func checkTimes(
-        now: Double, profile: TokenIssuer.Profile, _ grace: Double, requiresExpiry: Bool = true
+        now: Double, profile: TokenIssuer.Profile, _ grace: Double, isJWT: Bool = true
     ) throws(TokenError) -> Range<Double> {
         let skew = TokenVerifier.clockSkewSeconds
-        guard let expiry = try date(.exp) ?? (requiresExpiry ? nil : Self.dateMax) else {
+        guard let expiry = try date(.exp, orNull: !isJWT) ?? (isJWT ? nil : Self.dateMax) else {
             throw TokenError("The token lacks exp")
         }
         guard now < expiry + max(skew, grace) else {
             throw TokenError("The token expired at \(Self.iso8601(expiry))", kind: .expired)
         }
-        let (start, issued) = (try date(.nbf) ?? 0, try date(.iat) ?? 0)
+        let (start, issued) = (try date(.nbf, orNull: !isJWT) ?? 0, try date(.iat, orNull: !isJWT) ?? 0)
         guard start <= now + skew else { throw TokenError("The token is not valid before \(Self.iso8601(start))") }
         guard issued <= now + skew else { throw TokenError("The token's iat is in the future: \(Self.iso8601(issued))") }
         let signedIn = try profile == .standard ? 0 : date(.authTime) ?? 0
@@ -119,8 +120,9 @@ struct Claims {
 
     /// A NumericDate: seconds since 1970, possibly with a fraction. Values before 1970 or after the year 9999 are
     /// rejected, so that later arithmetic cannot overflow. Nil if absent.
-    private func date(_ name: Name) throws(TokenError) -> Double? {
-        guard let value = members[name] else { return nil }
+    /// - Parameter orNull: whether null counts as absent.
+    private func date(_ name: Name, orNull: Bool = false) throws(TokenError) -> Double? {
+        guard let value = members[name], !(orNull && value == .null) else { return nil }
         guard case .number(let digits) = value, let seconds = Double(digits), (0...Self.dateMax).contains(seconds) else {
             throw TokenError("The token: expected \(name.rawValue) to be a number of seconds since 1970")
         }

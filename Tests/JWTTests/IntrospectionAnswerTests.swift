@@ -37,6 +37,14 @@ import Testing
             try refusal(#"{"active":true,"sub":42,"role":"driver"}"#) == .identity(Identity(role: .driver, id: "42")))
     }
 
+    @Test("a time that is null is absent")
+    func readsNullTimes() throws {
+        let answer = try answer(#"{"active":true,"sub":"42","role":"driver","exp":null,"nbf":null,"iat":null}"#)
+        #expect(answer.isActive && answer.expiresAt == nil)
+        guard case .identity(let identity) = answer.result else { return }
+        #expect(identity.tokenIssuedAt == nil)
+    }
+
     @Test func tellsWhatIsNotActive() throws {
         for body in [#"{"active":false}"#, #"{"active":false,"sub":"42","role":"driver","exp":1}"#] {
             #expect(try answer(body) == .inactive)
