@@ -69,7 +69,7 @@ def test_events_of_backends_are_hidden_in_part_too(fleet, closing):
     legacy.subscribe("driver-42")
     api = closing(Api(fleet.gateway))
     for data, expected in [('{"a": {"customerName": "C"}, "b": 1}', '{"a":{"customerName":null},"b":1}'),
-                           ("customerName", "customerName")]:
+                           ("customerName", "customerName"), ('{"customerName": "C", "a": NaN}', "null")]:
         api.publish("driver-42", "note", data)
         assert legacy.expect("note", channel="driver-42")["data"] == expected
 
