@@ -5,7 +5,7 @@ import PusherProtocol
 /// push is left out because of them.
 ///
 /// If a rule hides members, its legacy subscribers get other frames than the rest. For the loops they are subscribers of a
-/// second channel without a public name, so that each event is encoded once for them, whatever their number.
+/// second channel without a public name, so that each loop encodes an event once for them, whatever their number.
 extension Hub {
     /// The legacy subscriptions of a rule.
     package struct LegacyCount: Equatable, Sendable {
@@ -84,9 +84,9 @@ extension Hub {
     /// Sends a frame to the subscribers from whom members are hidden.
     func fanOutHidden(_ frame: Frame, on slot: ChannelSlot, except sender: SocketID?, _ effects: inout [Effect]) {
         guard let (hidden, names) = hiddenSlot(of: slot) else { return }
-        let frame = ServerMessage.event(frame, on: channels[slot].name, hiding: names)
+        let name = channels[slot].name
         for loop in channels[hidden].loops {
-            effects.append(Effect(loop: loop, instruction: .fanOut(frame, hidden, except: sender)))
+            effects.append(Effect(loop: loop, instruction: .fanOutHiding(names, in: frame, name, hidden, except: sender)))
         }
     }
 

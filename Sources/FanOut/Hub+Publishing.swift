@@ -39,16 +39,14 @@ extension Hub {
         _ event: ClientEvent, from socket: SocketID, userID: String?, on slot: ChannelSlot, _ effects: inout [Effect]
     ) {
         channels[slot].events.add(at: now)
-        let channel = channels[slot]
-        for loop in channel.loops {
-            effects.append(
-                Effect(loop: loop, instruction: .relay(event, channel.name, slot, from: socket, userID: userID)))
+        let name = channels[slot].name
+        func add(_ slot: ChannelSlot, hiding names: [String]) {
+            for loop in channels[slot].loops {
+                let instruction = Instruction.relay(event, name, slot, from: socket, userID: userID, hiding: names)
+                effects.append(Effect(loop: loop, instruction: instruction))
+            }
         }
-        guard let (hidden, names) = hiddenSlot(of: slot) else { return }
-        let rest = event.hiding(names)
-        for loop in channels[hidden].loops {
-            effects.append(
-                Effect(loop: loop, instruction: .relay(rest, channel.name, hidden, from: socket, userID: userID)))
-        }
+        add(slot, hiding: [])
+        if let (hidden, names) = hiddenSlot(of: slot) { add(hidden, hiding: names) }
     }
 }

@@ -8,12 +8,18 @@ package enum Instruction: Equatable, Sendable {
     case leave(ChannelSlot, SocketID)
     /// Sends an event to the channel's subscribers on this loop, except to the connection `except`.
     case fanOut(Frame, ChannelSlot, except: SocketID?)
+    /// Sends an event with null for some members of its data. Like ``fanOut(_:_:except:)`` otherwise. The loop encodes it, so
+    /// that this work is not done while the hub is locked.
+    indirect case fanOutHiding([String], in: Frame, ChannelName, ChannelSlot, except: SocketID?)
     /// Sends a notification of a durable channel to the channel's subscribers on this loop.
     case notify(Frame, ChannelSlot, sequence: Int64)
     /// Sends a client's event to the channel's subscribers on this loop, except to its sender. The loop encodes it, so
     /// that this work is not done while the hub is locked.
-    /// - Parameter userID: the sender's on a presence channel, else nil.
-    indirect case relay(ClientEvent, ChannelName, ChannelSlot, from: SocketID, userID: String?)
+    /// - Parameters:
+    ///   - userID: the sender's on a presence channel, else nil.
+    ///   - hiding: the members of the event's data that are null for these subscribers.
+    indirect case relay(
+        ClientEvent, ChannelName, ChannelSlot, from: SocketID, userID: String?, hiding: [String])
     /// Sends a message to one connection.
     case send(Frame, to: SocketID)
     /// Sends `subscription_succeeded`, with the member list, to a new subscriber.

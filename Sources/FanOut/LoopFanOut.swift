@@ -51,7 +51,12 @@ package struct LoopFanOut {
         case .leave(let channel, let socket): leave(channel, socket)
         case .fanOut(let frame, let channel, let sender): append(frame, to: channel, except: sender)
         case .notify(let frame, let channel, _): append(frame, to: channel, except: nil)
-        case .relay(let event, let name, let channel, let sender, let userID):
+        case .fanOutHiding(let names, let frame, let name, let channel, let sender):
+            guard hasSubscribers(channel) else { break }
+            append(ServerMessage.event(frame, on: name, hiding: names), to: channel, except: sender)
+        case .relay(let event, let name, let channel, let sender, let userID, let hidden):
+            guard hasSubscribers(channel) else { break }
+            let event = hidden.isEmpty ? event : event.hiding(hidden)
             append(ServerMessage.clientEvent(event, channel: name, userID: userID), to: channel, except: sender)
         case .send(let frame, let socket): send(frame, to: socket)
         case .sendPresence(let list, let socket): if isOpen(socket) { send(frames.append(list), to: socket) }
@@ -199,9 +204,13 @@ package struct LoopFanOut {
 
     // MARK: Queueing
 
+    /// A loop may have only subscribers from whom members are hidden: these get the event on a channel of their own.
+    private func hasSubscribers(_ channel: ChannelSlot) -> Bool {
+        channel < channels.count && !channels[channel].sockets.isEmpty
+    }
+
     private mutating func append(_ frame: Frame, to channel: ChannelSlot, except sender: SocketID?) {
-        // A loop may have only subscribers from whom members are hidden: these get the event on a channel of their own.
-        guard channel < channels.count, !channels[channel].sockets.isEmpty else { return }
+        guard hasSubscribers(channel) else { return }
         let pending = channels[channel].pending
         if pending == nil { pendingChannels.append(channel) }
         let number = frames.append(frame, channel: channel, except: sender, after: pending?.last)
@@ -210,7 +219,7 @@ package struct LoopFanOut {
 
     /// Sends a frame to the subscribers of a channel, except to the connections in some slots.
     package mutating func send(_ frame: Frame, toSubscribersOf channel: ChannelSlot, exceptSlots excluded: Set<Int>) {
-        guard channel < channels.count, !channels[channel].sockets.isEmpty else { return }
+        guard hasSubscribers(channel) else { return }
         distribute(channel)
         let number = frames.append(frame)
         for socket in channels[channel].sockets.elements where !excluded.contains(socket.slot) {

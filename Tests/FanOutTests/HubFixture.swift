@@ -89,16 +89,21 @@ extension Hub {
         Hub.occupiedChannels(app: app, prefix: prefix) { $0(self) }
     }
 
-    /// Applies `inputs` in order and returns all their effects. A client's event is given as its loop encodes it.
+    /// Applies `inputs` in order and returns all their effects. What its loop encodes is given
+    /// as the loop sends it.
     mutating func apply(_ inputs: Input...) -> [Delivery] {
         var effects: [Effect] = []
         for input in inputs { apply(input, &effects) }
         return effects.map { effect in
-            guard case .relay(let event, let name, let slot, let sender, let userID) = effect.instruction else {
-                return Delivery(effect.loop, effect.instruction)
+            switch effect.instruction {
+            case .relay(let event, let name, let slot, let sender, let userID, let hidden):
+                let frame = ServerMessage.clientEvent(
+                    hidden.isEmpty ? event : event.hiding(hidden), channel: name, userID: userID)
+                return Delivery(effect.loop, .fanOut(frame, slot, except: sender))
+            case .fanOutHiding(let names, let frame, let name, let slot, let sender):
+                return Delivery(effect.loop, .fanOut(ServerMessage.event(frame, on: name, hiding: names), slot, except: sender))
+            default: return Delivery(effect.loop, effect.instruction)
             }
-            let frame = ServerMessage.clientEvent(event, channel: name, userID: userID)
-            return Delivery(effect.loop, .fanOut(frame, slot, except: sender))
         }
     }
 }

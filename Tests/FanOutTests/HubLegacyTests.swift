@@ -66,6 +66,41 @@ import Testing
             ])
     }
 
+    /// An event may be large, and all loops wait for the hub.
+    @Test("the loops hide the members, not the hub, and only those with such subscribers")
+    mutating func hidesOutsideTheHub() {
+        _ = hub.apply(.opened(x, app: 1), .signin(x, user("driver:42")), .subscribe(x, grant("driver-42")))
+        _ = join(y, "driver-42", app: 1)
+        let frame = Self.event(#"{"customerName":"Cleo"}"#)
+        var effects: [Hub.Effect] = []
+        hub.apply(publish(#"{"customerName":"Cleo"}"#), &effects)
+        #expect(effects.filter { $0.loop == 0 }.map(\.instruction) == [.fanOut(frame, 0, except: nil)])
+        #expect(
+            effects.filter { $0.loop == 1 }.map(\.instruction)
+                == [
+                    .fanOut(frame, 0, except: nil),
+                    .fanOutHiding(["customerName"], in: frame, name("driver-42"), 1, except: nil),
+                ])
+    }
+
+    @Test("client events on the signed channel are hidden in part by the loops, too")
+    mutating func hidesInClientEvents() {
+        _ = hub.apply(.opened(x, app: 1), .subscribe(x, grant("private-driver-42")))
+        _ = join(y, "driver-42", app: 1)
+        let data = #""{\"customerName\":\"Cleo\"}""#
+        let event = ClientEvent(name: "client-a", channel: "private-driver-42", data: Array(data.utf8))
+        var effects: [Hub.Effect] = []
+        hub.apply(.clientEvent(x, event, on: name("private-driver-42")), &effects)
+        let hidden = Instruction.relay(event, name("driver-42"), 2, from: x, userID: nil, hiding: ["customerName"])
+        #expect(effects.filter { $0.instruction == hidden }.map(\.loop) == [1])
+        var loop = LoopFanOut()
+        loop.open(y)
+        var frames: [String] = []
+        for instruction in [.join(2, y), hidden] { loop.apply(instruction) }
+        _ = loop.flush(writesMax: 10) { frames.append(String(decoding: $1.bytes, as: UTF8.self)) }
+        #expect(frames.count == 1 && frames[0].contains(#"\"customerName\":null"#))
+    }
+
     @Test("data that is no JSON goes to all as it is")
     mutating func plainText() {
         _ = join(y, "driver-42", app: 1)

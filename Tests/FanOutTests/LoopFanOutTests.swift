@@ -119,7 +119,8 @@ import Testing
             [
                 .join(a, x), .join(a, y),
                 .relay(
-                    ClientEvent(name: "client-e", channel: "elsewhere", data: [0x31]), room, a, from: x, userID: "7"),
+                    ClientEvent(name: "client-e", channel: "elsewhere", data: [0x31]), room, a, from: x, userID: "7",
+                    hiding: []),
                 .fanOut(a2, a, except: nil),
             ],
             flushed: [

@@ -120,7 +120,7 @@ struct Checkers {
             guard effect.loop == socket.loop, model.connections[socket] != nil else {
                 throw Discrepancy("loop \(effect.loop) has a message for \(socket), which is not open there")
             }
-        case .join, .leave, .fanOut, .notify, .relay, .close: break
+        case .join, .leave, .fanOut, .fanOutHiding, .notify, .relay, .close: break
         }
     }
 

@@ -92,10 +92,16 @@ struct RunDigest: Equatable, Sendable {
             add(UInt64(channel))
             if let sender { add(sender) }
             add(frame)
-        case .relay(let event, let name, let channel, let sender, let userID):
+        case .fanOutHiding(let names, let frame, let name, let channel, let sender):
+            add(11)
+            add(UInt64(channel))
+            if let sender { add(sender) }
+            add(ServerMessage.event(frame, on: name, hiding: names))
+        case .relay(let event, let name, let channel, let sender, let userID, let hidden):
             add(9)
             add(UInt64(channel))
             add(sender)
+            for name in hidden { add(name) }
             add(ServerMessage.clientEvent(event, channel: name, userID: userID))
         case .send(let frame, let socket):
             add(4)

@@ -60,7 +60,7 @@ extension PlantedFault {
         var clientEvents: [SocketID: ChannelSlot] = [:]
         fault.mailbox = { _, mailbox in
             mailbox.removeAll { instruction in
-                guard case .relay(_, _, let channel, let sender, _) = instruction else { return false }
+                guard case .relay(_, _, let channel, let sender, _, _) = instruction else { return false }
                 defer { clientEvents[sender] = channel }
                 return clientEvents[sender].map { $0 != channel } ?? false
             }

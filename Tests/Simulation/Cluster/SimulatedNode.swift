@@ -206,7 +206,9 @@ struct SimulatedNode {
         case .join(let slot, let socket): subscribers[slot, default: []].append(socket)
         case .leave(let slot, let socket): subscribers[slot]?.removeAll { $0 == socket }
         case .fanOut(let frame, let slot, let except): deliver(frame, slot, except)
-        case .relay(let event, let channel, let slot, let sender, let userID):
+        case .fanOutHiding(let names, let frame, let channel, let slot, let except):
+            deliver(ServerMessage.event(frame, on: channel, hiding: names), slot, except)
+        case .relay(let event, let channel, let slot, let sender, let userID, _):
             deliver(ServerMessage.clientEvent(event, channel: channel, userID: userID), slot, sender)
         case .send(let frame, let socket): effects.append(.frame(frame, socket))
         case .sendPresence(let list, let socket): effects.append(.joined(socket, list.channel, list.members))
