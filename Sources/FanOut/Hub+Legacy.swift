@@ -26,8 +26,9 @@ extension Hub {
     mutating func addLegacy(_ socket: SocketID, to slot: ChannelSlot) -> ChannelSlot {
         let app = self[socket].app
         guard let (pattern, legacy) = apps[app].rules.policy?.legacy(of: channels[slot].name) else { return slot }
-        let hasOthers = self[socket].legacyPatterns.values.contains(pattern)
+        let hasOthers = self[socket].legacySlots[pattern] != nil
         self[socket].legacyPatterns[slot] = pattern
+        self[socket].legacySlots[pattern, default: IndexedList()].append(slot)
         apps[app].legacyCounts[pattern, default: LegacyCount()].total += 1
         apps[app].legacyCounts[pattern]?.open += 1
         if !hasOthers { apps[app].legacyCounts[pattern]?.connections += 1 }
@@ -46,7 +47,11 @@ extension Hub {
         else { return slot }
         let app = self[socket].app
         apps[app].legacyCounts[pattern]?.open -= 1
-        if !self[socket].legacyPatterns.values.contains(pattern) { apps[app].legacyCounts[pattern]?.connections -= 1 }
+        _ = self[socket].legacySlots[pattern]?.remove(slot)
+        if self[socket].legacySlots[pattern]?.isEmpty == true {
+            self[socket].legacySlots[pattern] = nil
+            apps[app].legacyCounts[pattern]?.connections -= 1
+        }
         guard let hidden = apps[app].hiddenSlots[slot] else { return slot }
         channels[hidden].remove(loop: socket.loop)
         if channels[hidden].loops.isEmpty {
@@ -60,26 +65,71 @@ extension Hub {
     mutating func promoteLegacy(_ socket: SocketID, _ effects: inout [Effect]) {
         guard !self[socket].legacyPatterns.isEmpty else { return }
         for slot in self[socket].legacyPatterns.keys.sorted() where isPermitted(socket, on: channels[slot].name) {
-            let left = removeLegacy(socket, from: slot)
-            guard left != slot else { continue }
-            effects.append(Effect(loop: socket.loop, instruction: .leave(left, socket)))
-            effects.append(Effect(loop: socket.loop, instruction: .join(slot, socket)))
+            promoteLegacy(slot, of: socket, &effects)
         }
     }
 
-    /// Ends the legacy subscriptions of a rule whose time is over.
+    private mutating func promoteLegacy(_ slot: ChannelSlot, of socket: SocketID, _ effects: inout [Effect]) {
+        let left = removeLegacy(socket, from: slot)
+        guard left != slot else { return }
+        effects.append(Effect(loop: socket.loop, instruction: .leave(left, socket)))
+        effects.append(Effect(loop: socket.loop, instruction: .join(slot, socket)))
+    }
+
+    /// A place in the table of connections.
+    struct LegacyEnd {
+        var (loop, slot) = (0, 0)
+    }
+
+    /// The most connections that one slice of ``endLegacy(_:_:_:)`` looks at, and the most subscriptions that it ends. The hub
+    /// is locked so long.
+    static let legacySliceMax = 256
+
+    /// Ends legacy subscriptions of a rule whose time is over: a slice of them. The ones that the connection's user may have
+    /// anyway become ordinary ones.
     mutating func endLegacy(_ pattern: String, _ app: AppIndex, _ effects: inout [Effect]) {
+        var place = apps[app].legacyEnds.removeValue(forKey: pattern) ?? LegacyEnd()
         guard apps[app].legacyCounts[pattern]?.open ?? 0 > 0 else { return }
-        for loop in 0..<loopCount {
-            for place in 0..<connectionSlots(of: loop) {
-                guard let socket = connectionSocket(loop: loop, slot: place), self[socket].app == app,
-                    !self[socket].legacyPatterns.isEmpty
-                else { continue }
-                let names = self[socket].legacyPatterns.filter { $0.value == pattern }.keys.map { channels[$0].name }
-                endSubscriptions(of: socket, because: "apps must sign in by now", &effects) { names.contains($0) }
+        var (looks, ends) = (Self.legacySliceMax, Self.legacySliceMax)
+        while place.loop < loopCount {
+            guard place.slot < connectionSlots(of: place.loop) else {
+                place = LegacyEnd(loop: place.loop + 1, slot: 0)
+                continue
             }
+            guard looks > 0, ends > 0 else {
+                apps[app].legacyEnds[pattern] = place
+                return
+            }
+            looks -= 1
+            if let socket = connectionSocket(loop: place.loop, slot: place.slot), self[socket].app == app {
+                ends -= endLegacy(pattern, of: socket, atMost: ends, &effects)
+                // The connection may have more of them.
+                if ends == 0 { continue }
+            }
+            place.slot += 1
         }
     }
+
+    /// - Returns: how many subscriptions are no legacy ones any more.
+    private mutating func endLegacy(
+        _ pattern: String, of socket: SocketID, atMost countMax: Int, _ effects: inout [Effect]
+    ) -> Int {
+        let slots = self[socket].legacySlots[pattern]?.elements.prefix(countMax) ?? []
+        for slot in slots {
+            let channel = channels[slot].name
+            if isPermitted(socket, on: channel) {
+                promoteLegacy(slot, of: socket, &effects)
+                continue
+            }
+            _ = self[socket].subscriptions.remove(slot)
+            leave(slot, socket, &effects)
+            sendError(socket, "Your subscription to \(channel.text) has ended: apps must sign in by now", &effects)
+        }
+        return slots.count
+    }
+
+    /// Whether the rule's legacy subscriptions are being ended, and further slices must follow.
+    package func isEndingLegacy(_ pattern: String, app: AppIndex) -> Bool { apps[app].legacyEnds[pattern] != nil }
 
     /// Sends a frame to the subscribers from whom members are hidden.
     func fanOutHidden(_ frame: Frame, on slot: ChannelSlot, except sender: SocketID?, _ effects: inout [Effect]) {

@@ -28,7 +28,8 @@ package struct Hub {
         case authorized(SocketID, Identity, device: String, channel: ChannelName?)
         /// A job's driver or reference has changed, or the job has ended.
         case assignment(JobAssignment, app: AppIndex)
-        /// The time of a rule's legacy subscriptions is over.
+        /// The time of a rule's legacy subscriptions is over: ends some of them. Repeat it while
+        /// ``Hub/isEndingLegacy(_:app:)``.
         case endLegacy(pattern: String, app: AppIndex)
         /// Restricts a driver whose account is not approved; nil lifts the restriction.
         case restrict(driverID: String, Restriction?, app: AppIndex)
@@ -288,6 +289,8 @@ struct Connection {
     var memberIDs: [ChannelSlot: String] = [:]
     /// The patterns of the rules by which the connection is subscribed without a signature, by the channel's slot.
     var legacyPatterns: [ChannelSlot: String] = [:]
+    /// The same subscriptions, by the rule's pattern. Without them a pattern is missing.
+    var legacySlots: [String: IndexedList<ChannelSlot>] = [:]
     /// The plain names to which the connection is to be subscribed when it signs in, in the order in which it asked.
     var keptNames: [SubscriptionGrant] = []
     /// Whether the kept names do not count as refused yet.
@@ -319,6 +322,8 @@ struct AppState {
     var hiddenSlots: [ChannelSlot: ChannelSlot] = [:]
     /// By the rule's pattern.
     var legacyCounts: [String: Hub.LegacyCount] = [:]
+    /// Where the next slice goes on that ends a rule's legacy subscriptions, by the rule's pattern.
+    var legacyEnds: [String: Hub.LegacyEnd] = [:]
     var cache: EventCache
     var users = UserDirectory()
     var jobs = JobAssignments()

@@ -16,8 +16,6 @@ final class LegacyAccess: Sendable {
     private struct State {
         /// When the next line is due, in milliseconds since 1970. The first one is due at the start.
         var nextLineAt: Int64 = 0
-        /// The patterns whose time was over at the last call.
-        var ended: Set<String> = []
     }
 
     init(_ policy: ChannelPolicy, app: AppIndex, hub: SharedHub, log: Log) {
@@ -30,19 +28,26 @@ final class LegacyAccess: Sendable {
     private static let day: Int64 = 86_400_000
 
     /// - Parameter now: milliseconds since 1970.
-    /// - Returns: the patterns whose time is over since the last call; the caller ends their subscriptions.
+    /// - Returns: the patterns whose time is over and that have subscriptions; the caller ends these. A subscription may open
+    ///   afterwards, if it has waited for the store or the cluster, so this is asked at each tick. Patterns whose
+    ///   subscriptions are being ended are left out.
     func tick(at now: Int64) -> [String] {
         guard !rules.isEmpty else { return [] }
-        return state.withLock { state in
-            if now >= state.nextLineAt {
-                state.nextLineAt = now + Self.day
-                for (pattern, legacy) in rules where !legacy.isOver(at: now) { write(pattern, legacy, at: now) }
-            }
-            let over = rules.filter { $0.legacy.isOver(at: now) }.map(\.pattern)
-            defer { state.ended = Set(over) }
-            return over.filter { !state.ended.contains($0) }
+        state.withLock { state in
+            guard now >= state.nextLineAt else { return }
+            state.nextLineAt = now + Self.day
+            for (pattern, legacy) in rules where !legacy.isOver(at: now) { write(pattern, legacy, at: now) }
+        }
+        let over = rules.filter { $0.legacy.isOver(at: now) }.map(\.pattern)
+        guard !over.isEmpty else { return [] }
+        return hub.read { hub in
+            let counts = hub.legacyCounts(app: app)
+            return over.filter { counts[$0]?.open ?? 0 > 0 && !hub.isEndingLegacy($0, app: app) }
         }
     }
+
+    /// Whether further slices of a pattern's subscriptions are to be ended.
+    func isEnding(_ pattern: String) -> Bool { hub.read { $0.isEndingLegacy(pattern, app: app) } }
 
     private func write(_ pattern: String, _ legacy: ChannelPolicy.Legacy, at now: Int64) {
         let daysLeft = legacy.until.map { Int(($0 - now + Self.day - 1) / Self.day) }

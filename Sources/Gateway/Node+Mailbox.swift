@@ -86,6 +86,8 @@ extension Node {
         case answerToken(RequestID, AnsweredToken?)
         /// Look at connections, from this slot on.
         case checkActivity(from: Int)
+        /// End further subscriptions of this rule.
+        case endLegacy(pattern: String)
         /// Repeat requests to the store that it could not take.
         case repeatRequests
         /// Respond to a request that the store has not answered in time.
@@ -108,6 +110,7 @@ extension Node {
         case .retry(let request, let seconds): retry(request, retryAfterSeconds: seconds)
         case .answerToken(let request, let answer): retry(request, with: answer)
         case .checkActivity(let start): checkActivity(from: start)
+        case .endLegacy(let pattern): endLegacy(pattern)
         case .repeatRequests:
             repeatRequests()
             if delivery.hasRequestsToRepeat { later(.repeatRequests) }

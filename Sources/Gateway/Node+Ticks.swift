@@ -22,12 +22,16 @@ extension Node {
         _ = messages.releaseSpareCapacity()
         if index == 0 {
             fleet.ticked()
-            for pattern in fleet.legacy.tick(at: Clock.unixMilliseconds()) {
-                apply(.endLegacy(pattern: pattern, app: fleet.app))
-            }
+            for pattern in fleet.legacy.tick(at: Clock.unixMilliseconds()) { endLegacy(pattern) }
             reportToOperators()
         }
         overloadLog.tick(isAcceptPaused: budget.isExhausted, at: now)
+    }
+
+    /// Ends the subscriptions of apps that never sign, whose time is over, one slice after the other.
+    func endLegacy(_ pattern: String) {
+        apply(.endLegacy(pattern: pattern, app: fleet.app))
+        if fleet.legacy.isEnding(pattern) { later(.endLegacy(pattern: pattern)) }
     }
 
     /// Looks for connections that have been silent for long, ``connectionsPerSlice`` at a time.

@@ -129,6 +129,63 @@ import Testing
         #expect(hub.legacyCounts(app: 1)["tracking-*"]?.open == 1)
     }
 
+    /// All loops wait for the hub meanwhile.
+    @Test("the 5,000 subscriptions of a connection end in slices, in linear time")
+    mutating func endsManyNamesInSlices() {
+        _ = join(x, "tracking-R1", app: 0)
+        for number in 1..<5_000 { _ = join(x, "driver-\(number)", app: 0, isOpen: true) }
+        #expect(hub.legacyCounts(app: 0)["driver-*"] == count(4_999, 1, 4_999))
+        var slices = 0
+        repeat {
+            let effects = hub.apply(.endLegacy(pattern: "driver-*", app: 0))
+            #expect((1...2 * Hub.legacySliceMax).contains(effects.count))
+            slices += 1
+        } while hub.isEndingLegacy("driver-*", app: 0)
+        #expect(slices == (4_999 + Hub.legacySliceMax - 1) / Hub.legacySliceMax)
+        #expect(hub.legacyCounts(app: 0)["driver-*"] == count(0, 0, 4_999) && hub.subscriptionCount == 1)
+        #expect(hub.hiddenMembers(from: x, on: name("tracking-R1")) == [] && hub.channelCount == 1)
+    }
+
+    @Test("a slice looks at a bounded number of connections, also at those without such subscriptions")
+    mutating func endsManyConnectionsInSlices() {
+        var dice = SplitMix(seed: 1)
+        let sockets = (0..<900).map { SocketID(loop: $0 % 3, slot: $0 / 3, using: &dice) }
+        for (number, socket) in sockets.enumerated() {
+            _ = join(socket, number.isMultiple(of: 10) ? "driver-42" : "tracking-R\(number)", app: 0)
+        }
+        var (slices, ended) = (0, 0)
+        repeat {
+            ended += hub.apply(.endLegacy(pattern: "driver-*", app: 0)).count / 2
+            slices += 1
+            #expect(ended <= slices * Hub.legacySliceMax)
+        } while hub.isEndingLegacy("driver-*", app: 0)
+        #expect(slices == (900 + Hub.legacySliceMax - 1) / Hub.legacySliceMax && ended == 90)
+        #expect(hub.legacyCounts(app: 0)["driver-*"] == count(0, 0, 90))
+        #expect(hub.legacyCounts(app: 0)["tracking-*"] == count(810, 810, 810))
+    }
+
+    @Test("a subscription that opens behind the slices is ended the next time")
+    mutating func endsWhatOpensMeanwhile() {
+        var dice = SplitMix(seed: 1)
+        for slot in 0..<300 { _ = join(SocketID(loop: 0, slot: slot, using: &dice), "driver-42", app: 0) }
+        _ = hub.apply(.endLegacy(pattern: "driver-*", app: 0))
+        #expect(hub.isEndingLegacy("driver-*", app: 0))
+        _ = hub.apply(.endLegacy(pattern: "driver-*", app: 0))
+        #expect(!hub.isEndingLegacy("driver-*", app: 0) && hub.legacyCounts(app: 0)["driver-*"]?.open == 0)
+        _ = join(y, "driver-42", app: 0)
+        let effects = hub.apply(.endLegacy(pattern: "driver-*", app: 0), .endLegacy(pattern: "driver-*", app: 0))
+        #expect(effects.count == 2 && hub.legacyCounts(app: 0)["driver-*"]?.open == 0)
+    }
+
+    @Test("what the connection's user may have anyway does not end")
+    mutating func keepsWhatIsPermitted() {
+        _ = join(x, "driver-42", app: 1)
+        _ = hub.apply(.identify(x, Identity(role: .driver, id: "42")))
+        #expect(
+            hub.apply(.endLegacy(pattern: "driver-*", app: 1)) == [Delivery(0, .leave(1, x)), Delivery(0, .join(0, x))])
+        #expect(hub.legacyCounts(app: 1)["driver-*"]?.open == 0 && hub.subscriptionCount == 1)
+    }
+
     /// Random subscriptions, sign-ins, ends and events on three loops, compared with what each connection must get.
     @Test(arguments: 1...40)
     func everyConnectionGetsItsForm(seed: Int) {
