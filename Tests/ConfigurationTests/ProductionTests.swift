@@ -58,6 +58,9 @@ import Testing
         Case(
             "apps", app("encryption_master_key: \(key)"), "store.encryption_keys[0].key", "that of apps[0].encryption_master_key"),
         Case("store", "{}", "store.encryption_keys", "development key"),
+        Case(
+            "auth", "{introspection: {url: 'https://i', client_id: c, client_secret: aaaabbbb}}",
+            "auth.introspection.client_secret", "8 different bytes, found 2"),
     ]
     static let databases = [
         "postgresql://u:p@db.example.com/f", "postgresql://db.example.com/f?sslmode=require",
@@ -181,6 +184,8 @@ import Testing
         let refused = Set(cases.map { Self.withoutIndex($0.key) } + others)
         let section = try #require(try Self.section("### What --production refuses"))
         #expect(Self.keys(inTable: section) == refused.filter { !$0.hasSuffix("secrets[]") })
+        // An empty line would end the table: what follows would be shown as text.
+        #expect(section.matches(of: /\n\n\|/).count == 1, "the section has one table")
     }
 
     @Test("docs/operations.md lists the keys that production advises on, and no others")
