@@ -158,7 +158,8 @@ extension Section {
         texts(key, value, into: &target, countMax: nil, mayBeEmpty: mayBeEmpty, parse: rule.accepted)
     }
 
-    /// The paths of two files, of which the second has a secret. Either both are set or neither, unless they are required; an empty path counts as not set.
+    /// The paths of two files, of which the second has a secret. Either both are set or neither, unless they are required; an
+    /// empty path counts as not set.
     /// A file that cannot be read is reported.
     func files(
         _ first: String, into firstPath: inout String, and second: String, into secondPath: inout String, areRequired: Bool

@@ -205,7 +205,8 @@ extension Settings.ChannelRule {
         if durable && !access.hasOwners {
             let owners = ChannelPolicy.Access.allCases.filter(\.hasOwners).map(\.rawValue).joined(separator: ", ")
             rule.reader.report(
-                "expected false for access \(access.rawValue), found true: only channels with access \(owners) have owners who confirm notifications",
+                "expected false for access \(access.rawValue), found true: only channels with access \(owners) have owners who "
+                    + "confirm notifications",
                 at: rule.reader.location(rule.path(to: "durable"), rule.line))
         }
     }

@@ -2,8 +2,8 @@
 /// configuration file.
 ///
 /// `${NAME}` anywhere in a value is replaced by the environment variable NAME; `$${` is a literal `${`. A value that is
-/// `file:PATH` as a whole is replaced by the content of the file PATH, but `file://` is an origin. The result is not expanded again, so a secret
-/// may contain `${`.
+/// `file:PATH` as a whole is replaced by the content of the file PATH, but `file://` is an origin. The result is not expanded
+/// again, so a secret may contain `${`.
 struct VariableExpansion {
     /// All environment variables.
     let environment: [String: String]

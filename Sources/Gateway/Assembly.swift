@@ -48,7 +48,8 @@ final class Assembly: Sendable {
         let loops = min(settings.server.loops > 0 ? settings.server.loops : cores, LoopSet.loopsMax)
         // First: sets the descriptor limit before loops open descriptors.
         let endpoints = settings.webhookEndpoints
-        // The connections of the adapter, and those to the backend that knows opaque tokens, need as many descriptors as those of webhooks.
+        // The connections of the adapter, and those to the backend that knows opaque tokens, need as many descriptors as those
+        // of webhooks.
         let smsConnections = SMSAdapter(settings.otp) == nil ? 0 : SMSLimits.connectionsMax
         let introspections = settings.auth.introspection.isEnabled ? IntrospectionThread.connectionsMax : 0
         budget = DescriptorBudget(

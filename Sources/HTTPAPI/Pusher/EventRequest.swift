@@ -89,7 +89,8 @@ package struct EventRequest {
             guard let name = ChannelName(text, lengthMax: limits.nameLength) else {
                 throw APIError(
                     400,
-                    "Invalid channel name \(text.clipped): expected 1 to \(limits.nameLength) characters of A-Z a-z 0-9 _ - = @ , . ;"
+                    "Invalid channel name \(text.clipped): expected 1 to \(limits.nameLength) characters of "
+                        + "A-Z a-z 0-9 _ - = @ , . ;"
                 )
             }
             guard rules.policy == nil || !ChannelPolicy.isReserved(name) else {
