@@ -159,7 +159,7 @@ let package = Package(
         tests("PusherProtocol", ["JSON", "TestSupport"]),
         tests("Console", ["HTTP"]),
         tests("Access", ["Addresses", "PusherProtocol"]),
-        tests("Migration", ["Configuration"]),
+        tests("Migration", ["Configuration", "TestSupport"]),
         tests("Accounts", ["Primitives", "TestSupport"]),
         tests("OneTimeCodes", ["Primitives", "TestSupport"]),
         tests("Batches", ["JSON", "Primitives", "TestSupport"]),

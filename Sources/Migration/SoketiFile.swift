@@ -4,6 +4,10 @@ struct SoketiFile {
     /// By option, such as `appManager.array.apps.0.key`.
     private let values: [String: String]
     private let names: [String]
+    private let apps: SoketiApps
+
+    /// The most apps and origins that become part of the configuration.
+    private static let (appsMax, originsMax) = (100, 100)
 
     /// The first parts of Soketi's options (src/options.ts).
     private static let sections: Set = [
@@ -21,30 +25,25 @@ struct SoketiFile {
         // The last one counts, as in JavaScript.
         values = Dictionary(scalars.map { ($0.path, $0.value) }, uniquingKeysWith: { $1 })
         names = scalars.map(\.path)
+        apps = SoketiApps(names)
     }
 
     var report: MigrationReport {
         var report = MigrationReport("a configuration of Soketi", page: "docs/migration/soketi.md")
         readServer(&report)
-        let count = appCount
-        if count == 0 {
+        if apps.indices.isEmpty {
             report.differences.append("no app is listed: Soketi uses app-id, app-key and app-secret then; choose others")
         }
-        for index in 0..<max(1, min(count, 100)) { readApp(index, &report) }
-        if count > 100 { report.differences.append("\(count - 100) further apps are left out: add them by hand") }
+        for index in apps.indices.isEmpty ? [0] : apps.indices.prefix(Self.appsMax) { readApp(index, &report) }
+        let omitted = apps.indices.count - Self.appsMax
+        if omitted > 0 { report.differences.append("\(omitted) further apps are left out: add them by hand") }
+        if apps.hasOthers {
+            report.differences.append(
+                "an entry of appManager.array.apps whose index is no number up to \(SoketiApps.indexMax) is left out")
+        }
         readRest(&report)
         report.differences += KnownDifferences.soketi
         return report
-    }
-
-    private var appCount: Int {
-        let prefix = "appManager.array.apps."
-        let indices = names.compactMap { name -> Int? in
-            guard name.utf8.starts(with: prefix.utf8) else { return nil }
-            let digits = name.utf8.dropFirst(prefix.utf8.count).prefix { $0 != UInt8(ascii: ".") }
-            return Int(String(Substring(digits)))
-        }
-        return (indices.max() ?? -1) + 1
     }
 
     private func number(_ name: String) -> Int? {
@@ -195,16 +194,15 @@ struct SoketiFile {
         app.batchesWebhooks = values["webhooks.batching.enabled"] == "true"
         for number in 0..<50 {
             let base = "appManager.array.apps.\(index).webhooks.\(number)."
-            let own = names.filter { $0.utf8.starts(with: base.utf8) }
-            guard !own.isEmpty else { break }
-            if own.contains(where: { $0.utf8.dropFirst(base.utf8.count).starts(with: "lambda".utf8) }) {
+            guard let members = apps.webhooks[.init(app: index, number: number)] else { break }
+            if members.contains(where: { $0.utf8.starts(with: "lambda".utf8) }) {
                 report.differences.append("a webhook that calls a Lambda function is left out")
                 continue
             }
-            if own.contains(where: { $0.utf8.dropFirst(base.utf8.count).starts(with: "headers".utf8) }) {
+            if members.contains(where: { $0.utf8.starts(with: "headers".utf8) }) {
                 report.differences.append("headers of a webhook are not sent: check X-Pusher-Signature instead")
             }
-            if own.contains(where: { $0.utf8.dropFirst(base.utf8.count).starts(with: "filter".utf8) }) {
+            if members.contains(where: { $0.utf8.starts(with: "filter".utf8) }) {
                 report.differences.append("a webhook's filter of channel names is left out: filter where it is received")
             }
             guard values[base + "url"] != nil, app.webhooks.count < 10 else { continue }

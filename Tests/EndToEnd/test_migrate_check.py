@@ -123,6 +123,12 @@ def test_a_hostile_file_gets_a_clear_error(tmp_path, content, words):
     assert words in result.stderr and "hunter2" not in result.stderr
 
 
+def test_an_app_with_an_index_beyond_all_lists_is_left_out(tmp_path):
+    path = tmp_path / "soketi.json"
+    path.write_text('{"appManager.array.apps.9223372036854775807.id":"x"}')
+    assert "no number up to 99999 is left out" in check(path, SOKETI_DEFAULT_APP_SECRET=SECRET)
+
+
 @pytest.mark.parametrize("path", ["/dev/zero", "/", "/nonexistent"])
 def test_only_regular_files_are_read(path):
     result = run("migrate-check", path)

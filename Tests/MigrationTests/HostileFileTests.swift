@@ -47,6 +47,16 @@ import Testing
         }
     }
 
+    @Test(
+        "an index that is no place of a list is left out",
+        arguments: ["100000", "9223372036854775807", "99999999999999999999", "-1", "+1", "01", "", "x"])
+    func hostileIndices(index: String) throws {
+        let checked = try Checked(
+            #"{"appManager.array.apps.\#(index).id":"x","appManager.array.apps.\#(index).webhooks.0.url":"y"}"#)
+        #expect(checked.settings.apps.map(\.id) == ["app-id"] && checked.settings.apps[0].webhooks.isEmpty)
+        #expect(checked.says("whose index is no number up to 99999") && checked.text.utf8.count < 5_000)
+    }
+
     @Test func readsOnlyRegularFilesOfABoundedSize() {
         for (path, text) in [
             ("/dev/zero", "expected a regular file"), ("/", "expected a regular file"), ("/nonexistent", "No such file"),

@@ -1,4 +1,5 @@
 import Configuration
+import TestSupport
 import Testing
 
 @testable import Migration
@@ -96,4 +97,30 @@ import Testing
         let checked = try Checked(#"{"appManager":{"array":{"apps":[\#(apps)]}}}"#)
         #expect(checked.settings.apps.count == 100 && checked.says("400 further apps are left out"))
     }
+
+    @Test("an app with a large index is one app")
+    func sparseApps() throws {
+        let checked = try Checked(
+            #"{"appManager.array.apps.99999.id":"x","appManager.array.apps.99999.key":"k","appManager.array.apps.7.id":"y"}"#)
+        #expect(checked.settings.apps.map(\.id) == ["y", "x"] && checked.text.utf8.count < 5_000)
+        #expect(checked.settings.apps[1].secrets == ["SOKETI_APP_99999_SECRET-value"])
+    }
+
+    /// 4,900 webhooks take as long as the same values elsewhere. With a search of all names for each webhook, they take a
+    /// hundred times as long.
+    @Test func readsManyWebhooksInLinearTime() throws {
+        let webhooks = (0..<49).map { #"{"url":"https://h/\#($0)","headers":{"a":"b"},"event_types":["cache_miss","x"]}"# }
+        func file(_ member: String) -> [UInt8] {
+            let app = #"{"\#(member)":[\#(webhooks.joined(separator: ","))]}"#
+            let apps = Array(repeating: app, count: 100).joined(separator: ",")
+            return Array(#"{"appManager":{"array":{"apps":[\#(apps)]}}}"#.utf8)
+        }
+        let counts = try MigrationCheck.report(on: file("webhooks")).configuration.apps.map(\.webhooks.count)
+        #expect(counts == Array(repeating: 10, count: 100))
+        let (many, none) = (file("webhooks"), file("others"))
+        func time(_ file: [UInt8]) -> Duration { ThreadTime.of { _ = try? MigrationCheck.report(on: file) } }
+        let without = ThreadTime.fastest { time(none) }
+        #expect(ThreadTime.isEver(below: without * 8) { time(many) }, "\(without) without webhooks")
+    }
+
 }
