@@ -23,11 +23,17 @@ struct RecordedURL {
         query = String(decoding: rest[question..<fragment].dropFirst(), as: UTF8.self)
     }
 
-    /// The port, or the scheme's.
-    var port: Int {
-        let digits = authority.utf8.reversed().prefix { $0 != UInt8(ascii: ":") }.reversed()
-        if digits.count < authority.utf8.count, let port = Int(String(decoding: digits, as: UTF8.self)) { return port }
-        return scheme == "https" || scheme == "wss" ? 443 : 80
+    /// The port, or the scheme's. Nil if what stands behind the colon is no port.
+    var port: Int? {
+        let host = Array(Self.host(authority).utf8)
+        // The colons in the brackets of an IPv6 address have no port behind them.
+        let colon = host.lastIndex(of: UInt8(ascii: ":")).flatMap { host[$0...].contains(UInt8(ascii: "]")) ? nil : $0 }
+        let digits = colon.map { host[($0 + 1)...] } ?? []
+        guard !digits.isEmpty else { return scheme == "https" || scheme == "wss" ? 443 : 80 }
+        guard digits.count <= 5, digits.allSatisfy(\.isDigit), let port = Int(String(decoding: digits, as: UTF8.self)) else {
+            return nil
+        }
+        return (1...65_535).contains(port) ? port : nil
     }
 
     /// The value of a query parameter, as written.
@@ -39,12 +45,12 @@ struct RecordedURL {
         return nil
     }
 
-    /// Whether the port, if there is one, is written without leading zeros.
+    /// Whether the port, if there is one, is written behind a host and without leading zeros.
     private var hasPlainPort: Bool {
         let parts = authority.utf8.split(separator: UInt8(ascii: ":"), omittingEmptySubsequences: false)
         guard parts.count == 2 else { return parts.count == 1 }
-        return parts[1].first.map { (UInt8(ascii: "1")...UInt8(ascii: "9")).contains($0) } ?? false
-            && parts[1].count <= 5 && parts[1].allSatisfy { (UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0) }
+        return !parts[0].isEmpty && parts[1].first.map { $0.isDigit && $0 != UInt8(ascii: "0") } ?? false
+            && parts[1].count <= 5 && parts[1].allSatisfy(\.isDigit)
     }
 
     /// The path's segments.
@@ -56,18 +62,17 @@ struct RecordedURL {
         return String(decoding: reversed.reversed(), as: UTF8.self)
     }
 
+    /// The longest origin that `allowed_origins` accepts, in bytes. A name of the DNS has at most 253.
+    static let originBytesMax = 300
+
     /// Whether the text is an origin, as browsers send it.
     static func isOrigin(_ text: String) -> Bool {
-        guard let url = RecordedURL(text), url.scheme == "http" || url.scheme == "https" else { return false }
+        guard text.utf8.count <= originBytesMax, let url = RecordedURL(text), url.scheme == "http" || url.scheme == "https" else {
+            return false
+        }
         return url.path.isEmpty && url.query.isEmpty
-            && url.authority.utf8.allSatisfy { byte in
-                switch byte {
-                case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
-                    UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "-"), UInt8(ascii: "."), UInt8(ascii: ":"):
-                    true
-                default: false
-                }
-            } && url.hasPlainPort && (1...65_535).contains(url.port)
+            && url.authority.utf8.allSatisfy { $0.isLetterOrDigit || "-.:".utf8.contains($0) }
+            && url.hasPlainPort && url.port != nil
             && !url.authority.utf8.split(separator: UInt8(ascii: "."), omittingEmptySubsequences: false).contains(
                 where: \.isEmpty)
     }

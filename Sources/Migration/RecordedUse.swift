@@ -7,7 +7,8 @@ struct RecordedUse {
     private var prefixes = Distinct(countMax: 10)
     private var protocols = Distinct(countMax: 10)
     private var authorizations = Distinct(lengthMax: 400)
-    private var origins = Distinct()
+    /// They become values of the configuration, so they are kept whole.
+    private var origins = Distinct(lengthMax: RecordedURL.originBytesMax)
     private var channels: [ChannelKind: Distinct] = [:]
     private var clientEvents = Distinct()
     private var publicWhispers = Distinct()
@@ -49,7 +50,7 @@ struct RecordedUse {
         let key = segments[app + 1]
         sockets.add("\(url.scheme)://\(RecordedURL.host(url.authority)) with the key \(key)")
         keys.add(key)
-        if !ports.contains(url.port), ports.count < 10 { ports.append(url.port) }
+        if let port = url.port, !ports.contains(port), ports.count < 10 { ports.append(port) }
         if app > 0 { prefixes.add("/" + segments[..<app].joined(separator: "/")) }
         protocols.add(url.parameter("protocol").map { "protocol \($0)" } ?? "no protocol")
         if let client = url.parameter("client") { protocols.add("client \(client) \(url.parameter("version") ?? "")") }
@@ -179,5 +180,9 @@ struct RecordedUse {
         }
         report.configuration.unsignedRules = zip(FleetRule.all, unsignedRules).filter(\.1).map(\.0)
         report.configuration.note("the app's id is not in a recording: use your backend's app_id")
+        if origins.omitted > 0 {
+            report.configuration.note(
+                "more than \(origins.texts.count) origins: allowed_origins is left out, so pages of all origins may connect")
+        }
     }
 }

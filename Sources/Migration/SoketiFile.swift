@@ -181,12 +181,21 @@ struct SoketiFile {
     }
 
     private func readOrigins(_ app: inout StarterConfiguration.App, _ report: inout MigrationReport) {
-        let origins = (0..<100).compactMap { values["cors.origin.\($0)"] }
+        let origins = (0..<Self.originsMax).compactMap { values["cors.origin.\($0)"] }
         guard !origins.isEmpty, origins != ["*"] else { return }
-        let accepted = origins.filter(RecordedURL.isOrigin)
-        app.origins = accepted
+        app.origins = origins.filter(RecordedURL.isOrigin)
+        guard !app.origins.isEmpty else {
+            report.configuration.note(
+                "no entry of cors.origin is an origin: allowed_origins is left out, so pages of all origins may connect")
+            return
+        }
         report.configuration.note("allowed_origins counts for WebSockets, too; Soketi's cors.origin for its HTTP API only")
-        if accepted.count < origins.count { report.configuration.note("an entry of cors.origin is no origin, and is left out") }
+        if app.origins.count < origins.count {
+            report.configuration.note("an entry of cors.origin is no origin, and is left out")
+        }
+        if values["cors.origin.\(Self.originsMax)"] != nil {
+            report.configuration.note("cors.origin has more than \(Self.originsMax) entries: add the others by hand")
+        }
     }
 
     private func readWebhooks(_ index: Int, _ app: inout StarterConfiguration.App, _ report: inout MigrationReport) {

@@ -81,8 +81,8 @@ struct StarterConfiguration {
         if let drainSeconds { lines.append("  drain_seconds: \(drainSeconds)") }
         if let certificate {
             lines.append("  # tls:  # of the other server; both files must be readable here, the key without a passphrase")
-            lines.append("  #   certificate: \(Self.quoted(Excerpt(certificate.chain).text))")
-            lines.append("  #   key: \(Self.quoted(Excerpt(certificate.key).text))")
+            lines.append("  #   certificate: \(Self.quoted(Self.path(certificate.chain)))")
+            lines.append("  #   key: \(Self.quoted(Self.path(certificate.key)))")
         }
         lines.append("apps:")
         for app in apps { lines += Self.lines(app) }
@@ -100,6 +100,9 @@ struct StarterConfiguration {
         let rules = unsignedRules.flatMap { $0.lines(legacyKey: Self.quoted(app.key)) }
         return (comments + ["channels:"] + rules).map { "# \($0)" }
     }
+
+    /// A path on one line, and whole: values of a file are not longer.
+    private static func path(_ text: String) -> String { Excerpt(text, lengthMax: 4_096).text }
 
     private static func lines(_ app: App) -> [String] {
         var lines = [

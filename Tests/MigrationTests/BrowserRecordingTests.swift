@@ -190,6 +190,45 @@ import Testing
         #expect(checked.says("with a form and \(shown)"), "\(checked.text)")
     }
 
+    @Test(
+        "a port that is none is left out",
+        arguments: [
+            "wss://x:99999", "wss://x:-5", "wss://x:+5", "wss://x:0", "wss://x:", "ws://[::1]:99999", "ws://[::1]", "ws://u:1@x",
+        ])
+    func portThatIsNone(server: String) throws {
+        #expect(try Checked(Self.recording(Self.socket(server + "/app/k1?protocol=7"))).settings.server.port == 6_001)
+    }
+
+    @Test(arguments: [
+        ("wss://x", 443), ("ws://x", 80), ("ws://x:8080", 8_080), ("ws://[::1]:8080", 8_080), ("ws://u:1@x:81", 81),
+        ("ws://x:65536", nil), ("ws://x:123456", nil),
+    ])
+    func port(url: String, port: Int?) { #expect(RecordedURL(url)?.port == port) }
+
+    private static func socket(origin: String) -> String {
+        #"""
+        {"request":{"method":"GET","url":"wss://x/app/k1?protocol=7","headers":[{"name":"Origin","value":"\#(origin)"}]},
+        "response":{"status":101}}
+        """#
+    }
+
+    @Test("an origin is written whole or not at all")
+    func longOrigins() throws {
+        let label = String(repeating: "a", count: 60)
+        let long = "https://\(label).\(label).\(label).example"
+        let checked = try Checked(Self.recording(Self.socket(origin: long), Self.socket(origin: "\(long).\(label).\(label)")))
+        #expect(checked.settings.apps[0].allowedOrigins == [long] && !checked.says("allowed_origins is left out"))
+    }
+
+    @Test("more origins than are kept leave the list out, and the report says what that means")
+    func manyOrigins() throws {
+        let kept = try Checked(Self.recording((0..<40).map { Self.socket(origin: "https://a\($0).example") }))
+        #expect(kept.settings.apps[0].allowedOrigins.count == 40 && !kept.says("allowed_origins is left out"))
+        let more = try Checked(Self.recording((0..<41).map { Self.socket(origin: "https://a\($0).example") }))
+        #expect(more.settings.apps[0].allowedOrigins == ["*"])
+        #expect(more.says("more than 40 origins: allowed_origins is left out, so pages of all origins may connect"))
+    }
+
     @Test func saysThatThereIsNoWebSocket() throws {
         let checked = try Checked(Self.recording())
         #expect(checked.says("no WebSocket to …/app/{key}: record from before the page is loaded"))

@@ -87,6 +87,8 @@ import Testing
         ("*", false),
         ("https://a.example:0", false), ("https://a.example:70000", false), ("https://a.example:", false), ("ftp://a", false),
         ("https://u@a", false), ("https://", false), ("https://a..b", false), ("https://a:b:c", false), ("https://a:080", false),
+        ("https://:80", false), ("https://a:-5", false), ("https://" + String(repeating: "a", count: 292), true),
+        ("https://" + String(repeating: "a", count: 293), false),
     ])
     func knowsOrigins(text: String, isOrigin: Bool) { #expect(RecordedURL.isOrigin(text) == isOrigin) }
 }

@@ -123,4 +123,11 @@ import Testing
         #expect(ThreadTime.isEver(below: without * 8) { time(many) }, "\(without) without webhooks")
     }
 
+    @Test func saysWhatBecomesOfOrigins() throws {
+        let none = try Checked(#"{"cors.origin":["*","https://:80","https://\#(String(repeating: "a", count: 300))"]}"#)
+        #expect(none.settings.apps[0].allowedOrigins == ["*"] && none.says("no entry of cors.origin is an origin"))
+        let list = (0..<101).map { "\"https://a\($0).example\"" }.joined(separator: ",")
+        let many = try Checked(#"{"cors.origin":[\#(list)]}"#)
+        #expect(many.settings.apps[0].allowedOrigins.count == 100 && many.says("cors.origin has more than 100 entries"))
+    }
 }
