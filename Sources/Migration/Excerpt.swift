@@ -34,6 +34,9 @@ struct Distinct {
 
     var isEmpty: Bool { texts.isEmpty }
 
+    /// The number of texts, and of those that found no place.
+    var count: Int { texts.count + omitted }
+
     mutating func add(_ text: String) {
         let excerpt = Excerpt(text, lengthMax: lengthMax).text
         guard !texts.contains(where: { $0.utf8.elementsEqual(excerpt.utf8) }) else { return }

@@ -58,6 +58,7 @@ struct LaravelVariables {
     private var laravelWebSockets: MigrationReport {
         var report = MigrationReport("a Laravel .env for Laravel WebSockets", page: "docs/migration/laravel-websockets.md")
         setPort(&report, "LARAVEL_WEBSOCKETS_PORT", 6_001)
+        setPathPrefix(&report, "PUSHER_APP_PATH")
         setCertificate(&report, "LARAVEL_WEBSOCKETS_SSL_LOCAL_CERT", "LARAVEL_WEBSOCKETS_SSL_LOCAL_PK")
         addApp(&report, id: "PUSHER_APP_ID", key: "PUSHER_APP_KEY", secret: "PUSHER_APP_SECRET")
         addFrontend(&report)
@@ -92,9 +93,7 @@ struct LaravelVariables {
             default: app.hasClientEvents = false
             }
         }
-        if file["REVERB_SERVER_PATH"] != nil {
-            report.differences.append("REVERB_SERVER_PATH: set server.path_prefix")
-        }
+        setPathPrefix(&report, "REVERB_SERVER_PATH")
         if isOn("REVERB_SCALING_ENABLED") {
             report.differences.append("REVERB_SCALING_ENABLED: several nodes need PostgreSQL and NATS: see docs/cluster.md")
         }
@@ -108,6 +107,7 @@ struct LaravelVariables {
     private var soketi: MigrationReport {
         var report = MigrationReport("a .env for Soketi", page: "docs/migration/soketi.md")
         setPort(&report, "SOKETI_PORT", 6_001)
+        setPathPrefix(&report, "SOKETI_PATH_PREFIX")
         setCertificate(&report, "SOKETI_SSL_CERT", "SOKETI_SSL_KEY")
         addApp(&report, id: "SOKETI_DEFAULT_APP_ID", key: "SOKETI_DEFAULT_APP_KEY", secret: "SOKETI_DEFAULT_APP_SECRET") {
             app, report in
@@ -154,6 +154,12 @@ struct LaravelVariables {
         let port = number(name) ?? normal
         report.used.append("port \(port)\(file[name] == nil ? " (the default)" : "")")
         report.configuration.port = report.configuration.clamped(port, 1...65_535, "server.port")
+    }
+
+    private func setPathPrefix(_ report: inout MigrationReport, _ name: String) {
+        guard let prefix = file[name] else { return }
+        report.used.append("\(name) \"\(Excerpt(prefix).text)\"")
+        report.configuration.setPathPrefix(prefix)
     }
 
     private func setCertificate(_ report: inout MigrationReport, _ chain: String, _ key: String) {

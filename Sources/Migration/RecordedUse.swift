@@ -142,7 +142,11 @@ struct RecordedUse {
             differences.append("\(text) is not supported: 5, 6 or 7")
         }
         if !prefixes.isEmpty {
-            differences.append("the path begins with \(prefixes.list): let the proxy in front remove it")
+            differences.append(
+                prefixes.count == 1
+                    ? "the path begins with \(prefixes.list): server.path_prefix"
+                    : "the path begins with \(prefixes.list): server.path_prefix takes one; let the proxy in front remove the others"
+            )
         }
         if channels[.encrypted] != nil {
             differences.append("private-encrypted- channels: set apps[].encryption_master_key if /pusher/auth signs them")
@@ -167,6 +171,7 @@ struct RecordedUse {
             // 80 and 443 are a proxy's, or need the right to bind them.
             report.configuration.port = port == 443 || port == 80 ? 6_001 : port
         }
+        if prefixes.count == 1, let prefix = prefixes.texts.first { report.configuration.setPathPrefix(prefix) }
         for (index, key) in (keys.isEmpty ? ["app-key"] : keys.texts).enumerated() {
             let suffix = index == 0 ? "" : "_\(index)"
             report.secrets.append(

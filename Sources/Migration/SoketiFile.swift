@@ -63,7 +63,8 @@ struct SoketiFile {
             report.configuration.certificate = (chain, key)
         }
         if let prefix = values["pathPrefix"], !prefix.isEmpty {
-            report.differences.append("pathPrefix \"\(Excerpt(prefix).text)\": let the proxy in front remove it")
+            report.used.append("pathPrefix \"\(Excerpt(prefix).text)\"")
+            report.configuration.setPathPrefix(prefix)
         }
         if let milliseconds = number("shutdownGracePeriod") {
             report.configuration.drainSeconds = report.configuration.clamped(

@@ -18,6 +18,8 @@ struct StarterConfiguration {
     }
 
     var port: Int?
+    /// The path below which the other server is reached, such as `/ws`.
+    private(set) var pathPrefix: String?
     private(set) var apps: [App] = []
     /// The seconds of a shutdown.
     var drainSeconds: Int?
@@ -73,11 +75,40 @@ struct StarterConfiguration {
         return clamped
     }
 
+    /// The first segments of the gateway's own paths.
+    private static let ownSegments = [
+        "api", "app", "app-register-device", "app-trip-status", "apps", "console", "healthz", "metrics", "pusher", "readyz",
+        "users",
+    ]
+
+    /// Sets the path below which the other server is reached. Slashes at its ends are of no meaning there. One that
+    /// `server.path_prefix` does not accept is left out, which is noted.
+    mutating func setPathPrefix(_ text: String) {
+        let slash = UInt8(ascii: "/")
+        let path = Array(text.utf8.drop { $0 == slash }.reversed().drop { $0 == slash }.reversed())
+        guard !path.isEmpty else { return }
+        let segments = path.split(separator: slash, omittingEmptySubsequences: false)
+        let isAccepted =
+            path.count < 100
+            && segments.allSatisfy { segment in
+                !segment.isEmpty && segment.first != UInt8(ascii: ".")
+                    && segment.allSatisfy { $0.isLetterOrDigit || "_-.~".utf8.contains($0) }
+            } && !Self.ownSegments.contains { segments[0].elementsEqual($0.utf8) }
+        if isAccepted {
+            pathPrefix = "/" + String(decoding: path, as: UTF8.self)
+        } else {
+            notes.append(
+                "server.path_prefix cannot be \"\(Excerpt(text).text)\": it has letters, digits, _, -, . and ~, and does not begin "
+                    + "with a path of the gateway; let the proxy in front remove it")
+        }
+    }
+
     mutating func note(_ text: String) { notes.append(text) }
 
     var yaml: String {
         var lines = ["server:", "  host: 0.0.0.0"]
         if let port { lines.append("  port: \(port)") }
+        if let pathPrefix { lines.append("  path_prefix: \(Self.quoted(pathPrefix))") }
         if let drainSeconds { lines.append("  drain_seconds: \(drainSeconds)") }
         if let certificate {
             lines.append("  # tls:  # of the other server; both files must be readable here, the key without a passphrase")

@@ -123,6 +123,19 @@ def test_a_hostile_file_gets_a_clear_error(tmp_path, content, words):
     assert words in result.stderr and "hunter2" not in result.stderr
 
 
+@pytest.mark.parametrize("url, credential, expected", [
+    ("wss://x:99999/app/k1?protocol=7", "Bearer hunter2", "Authorization: Bearer, answered"),
+    ("wss://x/app/k1?protocol=7", "hunter2_live_0123456789", "Authorization, answered"),
+    ("wss://x/ws/app/k1?protocol=7", "x", 'path_prefix: "/ws"')], ids=["port", "credential", "prefix"])
+def test_a_strange_recording_becomes_a_configuration_that_is_accepted(tmp_path, url, credential, expected):
+    authorization = {"method": "POST", "url": "https://a.example/auth", "postData": {"text": "socket_id=1.2"},
+                     "headers": [{"name": "Authorization", "value": credential}]}
+    requests = [{"method": "GET", "url": url, "headers": []}, authorization]
+    path = tmp_path / "page.har"
+    path.write_text(json.dumps({"log": {"entries": [{"request": request, "response": {}} for request in requests]}}))
+    assert expected in check(path, PUSHER_APP_SECRET=SECRET)
+
+
 def test_an_app_with_an_index_beyond_all_lists_is_left_out(tmp_path):
     path = tmp_path / "soketi.json"
     path.write_text('{"appManager.array.apps.9223372036854775807.id":"x"}')

@@ -229,6 +229,17 @@ import Testing
         #expect(more.says("more than 40 origins: allowed_origins is left out, so pages of all origins may connect"))
     }
 
+    @Test(arguments: [
+        (["/ws"], "/ws", "the path begins with /ws: server.path_prefix"), (["/ws/v1", "/ws/v1"], "/ws/v1", "/ws/v1"),
+        (["/a", "/b"], "", "server.path_prefix takes one"), ([""], "", "WebSockets"), (["", "/ws"], "/ws", "/ws"),
+        (["/a%20b"], "", "server.path_prefix cannot be \"/a%20b\""), (["/app"], "", "server.path_prefix cannot be \"/app\""),
+        (["/" + String(repeating: "a", count: 100)], "", "server.path_prefix cannot be"),
+    ])
+    func pathPrefix(paths: [String], prefix: String, text: String) throws {
+        let checked = try Checked(Self.recording(paths.map { Self.socket("wss://x\($0)/app/k1?protocol=7") }))
+        #expect(checked.settings.server.pathPrefix == prefix && checked.says(text), "\(checked.text)")
+    }
+
     @Test func saysThatThereIsNoWebSocket() throws {
         let checked = try Checked(Self.recording())
         #expect(checked.says("no WebSocket to …/app/{key}: record from before the page is loaded"))

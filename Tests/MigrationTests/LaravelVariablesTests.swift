@@ -27,7 +27,7 @@ import Testing
         #expect(app.id == "12345" && app.key == "laravel-key" && app.secrets == ["REVERB_APP_SECRET-value"])
         #expect(app.clientEvents, "Reverb accepts them from members unless it is told otherwise")
         #expect(app.limits.connections == 300 && app.limits.messageBytes == 20_000)
-        #expect(checked.settings.server.port == 8_080)
+        #expect(checked.settings.server.port == 8_080 && checked.settings.server.pathPrefix == "/ws")
         for part in [
             "a Laravel .env for Reverb", "docs/migration/reverb.md", "port 8080 (the default)", "https://ws.example.com:443",
             "REVERB_SCALING_ENABLED: several nodes", "REVERB_SERVER_PATH", "in the page: VITE_REVERB_APP_KEY",
@@ -66,6 +66,7 @@ import Testing
             PUSHER_APP_ID=app
             PUSHER_APP_KEY=key
             PUSHER_APP_SECRET=\(Checked.secret)
+            PUSHER_APP_PATH=ws/v1
             LARAVEL_WEBSOCKETS_PORT=6010
             LARAVEL_WEBSOCKETS_SSL_LOCAL_CERT=/c.pem
             LARAVEL_WEBSOCKETS_SSL_LOCAL_PK=/k.pem
@@ -73,6 +74,7 @@ import Testing
             WEBSOCKETS_REPLICATION_MODE=redis
             """)
         #expect(checked.settings.server.port == 6_010 && checked.settings.apps[0].id == "app")
+        #expect(checked.settings.server.pathPrefix == "/ws/v1" && checked.says("PUSHER_APP_PATH \"ws/v1\""))
         for part in [
             "a Laravel .env for Laravel WebSockets", "docs/migration/laravel-websockets.md", "WEBSOCKETS_REPLICATION_MODE",
             "config/websockets.php may set more",
@@ -85,6 +87,7 @@ import Testing
         let checked = try Checked(
             """
             SOKETI_PORT=6002
+            SOKETI_PATH_PREFIX=/ws
             SOKETI_DEFAULT_APP_ID=a
             SOKETI_DEFAULT_APP_KEY=k
             SOKETI_DEFAULT_APP_SECRET=\(Checked.secret)
@@ -94,7 +97,8 @@ import Testing
             SOKETI_ADAPTER_DRIVER=nats
             """)
         let app = checked.settings.apps[0]
-        #expect(checked.settings.server.port == 6_002 && app.id == "a" && app.clientEvents && app.limits.connections == 0)
+        #expect(checked.settings.server.port == 6_002 && checked.settings.server.pathPrefix == "/ws")
+        #expect(app.id == "a" && app.clientEvents && app.limits.connections == 0)
         #expect(app.limits.presenceInfoBytes == 2_048 && checked.says("SOKETI_ADAPTER_DRIVER"))
     }
 

@@ -28,6 +28,7 @@ import Testing
         let settings = checked.settings
         #expect(settings.channels == [], "no name of a channel is special on the other server")
         #expect(settings.server.port == 6_005 && settings.server.host == "0.0.0.0" && settings.server.drainSeconds == 3)
+        #expect(settings.server.pathPrefix == "/ws")
         let app = settings.apps[0]
         #expect(app.id == "a1" && app.key == "k_1" && app.secrets == ["SOKETI_DEFAULT_APP_SECRET-value"])
         #expect(app.clientEvents && app.enabled && app.allowedOrigins == ["https://app.example"])
@@ -121,6 +122,30 @@ import Testing
         func time(_ file: [UInt8]) -> Duration { ThreadTime.of { _ = try? MigrationCheck.report(on: file) } }
         let without = ThreadTime.fastest { time(none) }
         #expect(ThreadTime.isEver(below: without * 8) { time(many) }, "\(without) without webhooks")
+    }
+
+    @Test(
+        "the path prefix is written if the gateway accepts it",
+        arguments: [
+            ("/ws", "/ws"), ("ws", "/ws"), ("/ws/v1/", "/ws/v1"), ("/", ""), ("/a b", ""), ("/../x", ""), ("/a//b", ""),
+            ("/" + String(repeating: "a", count: 99), "/" + String(repeating: "a", count: 99)),
+            ("/" + String(repeating: "a", count: 100), ""),
+        ])
+    func pathPrefix(theirs: String, ours: String) throws {
+        let checked = try Checked(#"{"pathPrefix":"\#(theirs)"}"#)
+        #expect(checked.settings.server.pathPrefix == ours)
+        #expect(checked.says("server.path_prefix cannot be") == (ours.isEmpty && theirs != "/"))
+    }
+
+    /// Behind a proxy that removes the prefix, the gateway would take such paths for its own.
+    @Test("no path of the gateway is a prefix")
+    func ownPaths() throws {
+        let path = #filePath.replacing("Tests/MigrationTests/SoketiFileTests.swift", with: "docs/openapi.yaml")
+        let segments = Set(try TextFile.content(of: path).matches(of: /\n  (\/[a-z\-]+)[\/:]/).map { String($0.1) })
+        #expect(segments.isSuperset(of: ["/api", "/apps", "/app", "/pusher", "/healthz"]))
+        for segment in segments.union(["/console"]) {
+            #expect(try Checked(#"{"pathPrefix":"\#(segment)"}"#).settings.server.pathPrefix == "", "\(segment)")
+        }
     }
 
     @Test func saysWhatBecomesOfOrigins() throws {
