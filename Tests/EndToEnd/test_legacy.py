@@ -13,6 +13,7 @@ from harness.gateway import SERVER, check_log, expect_invalid_config, write_conf
 from harness.metrics import scrape
 from harness.pysher_client import PysherClient
 from harness.trips import Trip, position
+from harness.wall_clock import WallClock
 
 TOMORROW = (datetime.datetime.now(datetime.timezone.utc) + datetime.timedelta(days=1)).date().isoformat()
 
@@ -152,6 +153,22 @@ def test_operators_see_who_is_left(fleet, closing):
     assert [(line["pattern"], line["daysLeft"]) for line in lines] == [
         ("driver-*", 1), ("tracking-*", 1)]
     assert lines[0]["until"] == f"{TOMORROW}T00:00:00Z" and lines[0]["level"] == "warning" and "openNow" in lines[0]
+
+
+def test_it_ends_on_its_day(fleet, closing, tmp_path):
+    """Subscriptions end while the gateway runs, and no new one begins. Those of a rule without an end stay."""
+    clock = WallClock(tmp_path / "clock")
+    fleet = fleet(rule(), rule("tracking-*", "booking", until=""), wrapper=clock.wrapper)
+    client = closing(Client.connect(fleet.gateway))
+    client.subscribe("driver-42")
+    client.subscribe("tracking-R1")
+    clock.move(seconds=86_400)
+    error = client.expect("pusher:error")["data"]
+    assert error == {"code": None, "message": "Your subscription to driver-42 has ended: apps must sign in by now"}
+    assert "sign in" in refusal(client, "driver-42")["message"]
+    metrics = scrape(closing(Api(fleet.gateway)))
+    for pattern, count in (("driver-*", 0), ("tracking-*", 1)):
+        assert metrics.value("fleetwire_legacy_subscriptions", pattern=pattern) == count
 
 
 def test_a_configuration_with_a_wrong_key_is_refused(tmp_path):
