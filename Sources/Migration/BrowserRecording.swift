@@ -92,18 +92,13 @@ struct RecordedEntry {
         switch lower {
         case "origin": origin = value
         case "authorization":
-            credentials.append(Self.scheme(of: value).map { "Authorization: \($0)" } ?? "Authorization")
+            // Only the scheme: the rest is the credential.
+            let scheme = String(Substring(value.utf8.prefix { $0 != UInt8(ascii: " ") }.prefix(20)))
+            credentials.append(value.utf8.count > scheme.utf8.count ? "Authorization: \(scheme)" : "Authorization")
         case "cookie": credentials.append("Cookie")
         case "x-csrf-token", "x-xsrf-token": credentials.append(lower)
         default: break
         }
-    }
-
-    /// The scheme of a header `Authorization` (RFC 9110 section 11.4): the word before a space and the credential. Nil if there
-    /// is no short one, because then the value begins with the credential.
-    private static func scheme(of value: String) -> String? {
-        let word = value.utf8.prefix(21).prefix { $0 != UInt8(ascii: " ") }
-        return (1...20).contains(word.count) && word.endIndex < value.utf8.endIndex ? String(Substring(word)) : nil
     }
 
     private mutating func readBody(_ body: JSONSlice) throws {

@@ -178,18 +178,6 @@ import Testing
         #expect(checked.settings.apps.map(\.key) == ["k2", "k3"])
     }
 
-    /// Some apps send the credential without a scheme, whatever its length.
-    @Test(arguments: [
-        (Checked.secret, "Authorization,"), ("hunter2", "Authorization,"),
-        (" \(Checked.secret)", "Authorization,"), ("hunter2-hunter2-hunter2 x", "Authorization,"),
-        ("Bearer \(Checked.secret)", "Authorization: Bearer,"), ("", "Authorization,"),
-    ])
-    func namesTheSchemeOnly(of value: String, shown: String) throws {
-        let entry = Self.auth.replacing("Bearer \(Checked.secret)", with: value)
-        let checked = try Checked(Self.recording(Self.socket(), entry))
-        #expect(checked.says("with a form and \(shown)"), "\(checked.text)")
-    }
-
     @Test(
         "a port that is none is left out",
         arguments: [
