@@ -91,14 +91,22 @@ struct RecordedEntry {
             decoding: name.utf8.map { UInt8(ascii: "A")...UInt8(ascii: "Z") ~= $0 ? $0 | 0x20 : $0 }, as: UTF8.self)
         switch lower {
         case "origin": origin = value
-        case "authorization":
-            // Only the scheme: the rest is the credential.
-            let scheme = String(Substring(value.utf8.prefix { $0 != UInt8(ascii: " ") }.prefix(20)))
-            credentials.append(value.utf8.count > scheme.utf8.count ? "Authorization: \(scheme)" : "Authorization")
+        case "authorization": credentials.append(Self.scheme(value).map { "Authorization: \($0)" } ?? "Authorization")
         case "cookie": credentials.append("Cookie")
         case "x-csrf-token", "x-xsrf-token": credentials.append(lower)
         default: break
         }
+    }
+
+    /// The scheme of `scheme credentials` (RFC 9110 section 11.4). Nil without a space behind it: then the value may be the
+    /// credential itself, which no report shows.
+    private static func scheme(_ value: String) -> String? {
+        let scheme = value.utf8.prefix { $0.isLetterOrDigit || $0 == UInt8(ascii: "-") }
+        let rest = value.utf8.dropFirst(scheme.count)
+        guard (1...20).contains(scheme.count), rest.first == UInt8(ascii: " "), rest.contains(where: { $0 != 0x20 }) else {
+            return nil
+        }
+        return String(Substring(scheme))
     }
 
     private mutating func readBody(_ body: JSONSlice) throws {

@@ -5,7 +5,9 @@ import Testing
 
 /// Recordings of browsers.
 @Suite struct BrowserRecordingTests {
-    private static func recording(_ entries: String...) -> String {
+    private static func recording(_ entries: String...) -> String { recording(entries) }
+
+    private static func recording(_ entries: [String]) -> String {
         #"{"log":{"version":"1.2","creator":{"name":"WebInspector"},"pages":[],"entries":[\#(entries.joined(separator: ","))]}}"#
     }
 
@@ -226,6 +228,21 @@ import Testing
     func pathPrefix(paths: [String], prefix: String, text: String) throws {
         let checked = try Checked(Self.recording(paths.map { Self.socket("wss://x\($0)/app/k1?protocol=7") }))
         #expect(checked.settings.server.pathPrefix == prefix && checked.says(text), "\(checked.text)")
+    }
+
+    @Test(
+        "a report names the scheme of a credential, and nothing of a credential without one",
+        arguments: [
+            ("Bearer hunter2", "Authorization: Bearer,"), ("AWS4-HMAC-SHA256 hunter2", "Authorization: AWS4-HMAC-SHA256,"),
+            ("sk_hunter2_0123456789", "Authorization,"), ("hunter2", "Authorization,"), ("hunter2 ", "Authorization,"),
+            ("hunter2:hunter2 x", "Authorization,"), ("hunter2hunter2hunter2 x", "Authorization,"), ("", "Authorization,"),
+        ])
+    func credentials(value: String, text: String) throws {
+        let entry = #"""
+            {"request":{"method":"POST","url":"https://a.example/auth","headers":[{"name":"Authorization","value":"\#(value)"}],
+            "postData":{"mimeType":"application/json","text":"{\"socket_id\":\"1.2\"}"}},"response":{"status":200}}
+            """#
+        #expect(try Checked(Self.recording(entry)).says("with JSON and \(text) answered 200"))
     }
 
     @Test func saysThatThereIsNoWebSocket() throws {
