@@ -191,7 +191,6 @@ import Testing
         let yaml = """
             auth: {jwt: {algorithm: RS256, jwks_url: file:u}, firebase: {certificates_url: ' https://u/c '},
               introspection: {url: file:u, client_id: f, client_secret: s}}
-            otp: {sms: {url: file:u}}
             push: {fcm: {base_url: file:b}}
             console: {tile_url: "${T}"}
             """
@@ -199,7 +198,7 @@ import Testing
         let settings = try read(yaml, ["T": "https://t/{z}/{x}/{y}\n"], files: texts).get()
         let auth = settings.auth
         #expect(auth.jwt[0].jwksURL == "https://u/c" && auth.firebase.certificatesURL == "https://u/c")
-        #expect(auth.introspection.url == "https://u/c" && settings.otp.sms.url == "https://u/c")
+        #expect(auth.introspection.url == "https://u/c")
         #expect(settings.push.fcm.baseURL == "https://b" && settings.console.tileURL == "https://t/{z}/{x}/{y}")
     }
 

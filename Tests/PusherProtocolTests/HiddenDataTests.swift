@@ -19,6 +19,7 @@ import Testing
         for (data, expected) in [
             (#"{"a":[{"customerName":{"b":1}}]}"#, #"{"a":[{"customerName":null}]}"#), ("customerName", "customerName"),
             (#""customerName""#, #""customerName""#), ("", ""), ("1}", "1}"), ("null", "null"),
+            ("\u{FEFF}{\"customerName\":\"SEC\"}", #"{"customerName":null}"#),
         ] {
             #expect(try hiding(in: data) == Self.event(expected, on: try channel()), "\(data)")
         }
@@ -29,7 +30,7 @@ import Testing
         "what begins like JSON and is none is null as a whole",
         arguments: [
             #"{"a":NaN,"customerName":"SEC"}"#, #"{"customerName":"SEC""#, #"{"customerName":"SEC"} x"#, "[",
-            #"{'customerName':'SEC'}"#, "\u{FEFF}{\"customerName\":\"SEC\"}", " \n\t\u{B}{\"customerName\":\"SEC\",}",
+            #"{'customerName':'SEC'}"#, "\u{FEFF}{\"customerName\":\"SEC\"", " \n\t\u{B}{\"customerName\":\"SEC\",}",
             String(repeating: "[", count: 70) + #"{"customerName":"SEC"}"# + String(repeating: "]", count: 70),
         ])
     func unreadable(data: String) throws {
