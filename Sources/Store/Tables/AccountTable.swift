@@ -23,6 +23,8 @@ struct AccountTable {
         try database.first(Self.selectByID, .string(id.text), as: Account.init(row:))
     }
 
+    func prefetch(personID: String) throws(DatabaseError) { try database.prefetch(Self.selectByPerson, .string(personID)) }
+
     /// The account of the driver who has this id in channels.
     func account(personID: String) throws(DatabaseError) -> Account? {
         try database.first(Self.selectByPerson, .string(personID), as: Account.init(row:))

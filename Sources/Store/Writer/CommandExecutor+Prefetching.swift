@@ -7,21 +7,31 @@ extension CommandExecutor {
         switch command.action {
         case .order(let action):
             try orders.prefetch(code: action.code)
-            if case .assign(let driver) = action.kind { try prefetchAssignment(to: driver.id.text, now) }
+            if case .assign(let driver) = action.kind {
+                if driver.name == nil { try prefetchShownCard(ofDriver: driver.id.text) }
+                try prefetchAssignment(to: driver.id.text, now)
+            }
         case .route(let action):
             try routes.prefetch(id: action.id)
             if case .assign(let driver) = action.kind { try prefetchAssignment(to: driver.id.text, now) }
         case .acceptJob(let id), .progress(let id, _):
             try orders.prefetch(code: id)
-            try drivers.prefetch(driverID: command.actor.id)
+            try prefetchShownCard(ofDriver: command.actor.id)
             try prefetchChannels(ofDriver: command.actor.id)
         case .correctArrival(let code, _): try orders.prefetch(code: code)
         case .acceptRoute(let id):
             try routes.prefetch(id: id)
+            try prefetchShownCard(ofDriver: command.actor.id)
             try prefetchChannels(ofDriver: command.actor.id)
-        case .driverCard(let id, _): try drivers.prefetch(driverID: id)
+        case .driverCard(let id, _): try prefetchShownCard(ofDriver: id)
         default: break
         }
+    }
+
+    /// What ``shownCard(ofDriver:)`` reads of a card that lacks something.
+    private func prefetchShownCard(ofDriver id: String) throws(DatabaseError) {
+        try drivers.prefetch(driverID: id)
+        try accounts.prefetch(personID: id)
     }
 
     /// What it takes to tell the driver.
