@@ -41,8 +41,9 @@ struct ArrivalWatch {
                 leaving = (correctedAt, fix.recordedAt)
                 return .left(at: fix.recordedAt)
             }
-            // After a restart the stored position may be older than the leaving, which was stored at once.
-            guard fix.recordedAt > leftAt else { return nil }
+            // After a restart the stored position may be older than the leaving, which was stored at once. One of the same
+            // millisecond may have come right after.
+            guard fix.recordedAt >= leftAt else { return nil }
         }
         let previous = before
         before = fix

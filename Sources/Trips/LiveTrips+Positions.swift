@@ -67,7 +67,7 @@ extension LiveTrips {
         }
         var heldHere = 0
         var hasKept = false
-        for (position, hasTime, isSuperseded) in oldestFirst(positions.filter { !$0.isNone }, now: now.wall) {
+        for (position, hasTime) in oldestFirst(positions.filter { !$0.isNone }, now: now.wall) {
             let newest = drivers[id]?.track.newest
             guard now.wall - position.recordedAt <= Self.ageMax, position.recordedAt >= newest?.recordedAt ?? .min else {
                 continue
@@ -76,11 +76,9 @@ extension LiveTrips {
                 receipt.copies += 1
                 continue
             }
-            guard !isSuperseded else {
-                receipt.accepted += 1
-                continue
-            }
-            let kept = drivers[id]?.jumps.take(position, after: newest, rules) ?? []
+            // Nobody knows how fast the driver came from one position of a list without times to the next.
+            let isJudged = hasTime || newest?.recordedAt != position.recordedAt
+            let kept = isJudged ? drivers[id]?.jumps.take(position, after: newest, rules) ?? [] : [position]
             if kept.isEmpty {
                 receipt.jumps += 1
                 heldHere += 1
@@ -117,19 +115,13 @@ extension LiveTrips {
         return references
     }
 
-    /// The positions by their times. One without a time of its own, or with one too far ahead, has the present time. Of
-    /// several such the last one of the list supersedes the others: nobody knows how fast the driver came from one to the
-    /// next.
-    private func oldestFirst(
-        _ positions: [Position], now: Int64
-    ) -> [(position: Position, hasTime: Bool, isSuperseded: Bool)] {
-        let hasOwnTime = { (position: Position) in position.recordedAt - now <= Self.aheadMax }
-        let newest = positions.lastIndex { !hasOwnTime($0) }
-        let dated = positions.enumerated().map { index, position in
+    /// The positions by their times. One without a time of its own, or with one too far ahead, has the present time.
+    private func oldestFirst(_ positions: [Position], now: Int64) -> [(position: Position, hasTime: Bool)] {
+        let dated = positions.map { position in
             var position = position
-            let hasTime = hasOwnTime(position)
+            let hasTime = position.recordedAt - now <= Self.aheadMax
             if !hasTime { position.recordedAt = now }
-            return (position: position, hasTime: hasTime, isSuperseded: !hasTime && index != newest)
+            return (position: position, hasTime: hasTime)
         }
         return dated.enumerated().sorted {
             ($0.element.position.recordedAt, $0.offset) < ($1.element.position.recordedAt, $1.offset)

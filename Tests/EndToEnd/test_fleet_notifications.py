@@ -83,7 +83,7 @@ def test_data_cannot_override_the_ids(admin, fleet):
 
 
 @pytest.mark.parametrize("body, field", [
-    ({"type": "UNKNOWN_TYPE"}, "type"), ({"to": {"driver": 1}}, "driver"),
+    ({"type": "UNKNOWN_TYPE"}, "type"), ({"to": {"driver": 1.5}}, "driver"),
     ({"data": {"x": "y" * 10_240}}, "data")],
                          ids=lambda value: json.dumps(value)[:40])
 def test_invalid_announcements_are_400(admin, fleet, api, body, field):

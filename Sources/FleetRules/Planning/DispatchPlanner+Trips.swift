@@ -81,7 +81,7 @@ extension Order {
     package func metresOfArrival(at position: Position, _ rules: TripRules) -> Double? {
         guard rules.automaticArrival, assignment.status == .enRoute, let pickupCoordinates, let startedAt = trip.startedAt,
             position.recordedAt >= startedAt, position.isFix(rules),
-            [trip.correctedAt, trip.leftAt].allSatisfy({ $0.map { position.recordedAt > $0 } ?? true })
+            trip.correctedAt.map({ position.recordedAt > $0 }) ?? true, trip.leftAt.map({ position.recordedAt >= $0 }) ?? true
         else { return nil }
         let metres = position.metres(to: pickupCoordinates)
         return metres <= rules.arrivalMetres + Self.roundingMetres ? metres : nil

@@ -44,12 +44,12 @@ package struct Track: Equatable, Sendable {
             isNewestOnWay = false
             return
         }
+        // Of fixes of one time the last one stands for all: nobody knows how fast the driver came from one to the next.
+        if points.last?.at == position.recordedAt, isOnWay(from: points.dropLast().last, to: position) { points.removeLast() }
         var way = (metres: 0.0, time: Int64(0))
-        isNewestOnWay = true
+        isNewestOnWay = isOnWay(from: points.last, to: position)
         if let last = points.last {
-            let metres = Position.metres((last.latitude, last.longitude), (position.latitude, position.longitude))
-            let time = position.recordedAt - last.at
-            isNewestOnWay = metres / Double(max(time, 1_000)) * 3_600 <= Self.kmhMax
+            let (metres, time) = (Self.metres(from: last, to: position), position.recordedAt - last.at)
             way = isNewestOnWay ? (last.metres + metres, last.time + time) : (last.metres, last.time)
         }
         points.removeAll { $0.at < position.recordedAt - Self.window }
@@ -61,6 +61,17 @@ package struct Track: Equatable, Sendable {
             let last = points.count - 1
             points = points.enumerated().filter { (last - $0.offset) % 2 == 0 }.map(\.element)
         }
+    }
+
+    /// Whether a car can have come from a fix to a position; true without a fix.
+    private func isOnWay(from last: Point?, to position: Position) -> Bool {
+        guard let last else { return true }
+        let time = max(position.recordedAt - last.at, 1_000)
+        return Self.metres(from: last, to: position) / Double(time) * 3_600 <= Self.kmhMax
+    }
+
+    private static func metres(from last: Point, to position: Position) -> Double {
+        Position.metres((last.latitude, last.longitude), (position.latitude, position.longitude))
     }
 
     /// The minutes to a place, rounded up. Nil if the place is nil, or no position is new enough.
