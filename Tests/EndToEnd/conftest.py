@@ -3,12 +3,17 @@
 import contextlib
 import itertools
 import os
+import resource
 import shutil
 import subprocess
 import uuid
 from pathlib import Path
 
 import pytest
+
+# Debian's nginx is where only root's path leads, and a login has 1,024 descriptors where it may have more.
+os.environ["PATH"] += ":/usr/sbin:/sbin"
+resource.setrlimit(resource.RLIMIT_NOFILE, (resource.getrlimit(resource.RLIMIT_NOFILE)[1],) * 2)
 
 pytest.register_assert_rewrite("harness")
 
