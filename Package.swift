@@ -78,7 +78,6 @@ let package = Package(
         module("Trips", ["Access", "FleetRules", "Primitives"]),
 
         module("Console", ["CConsole", "HTTP", "JSON"]),
-        module("Migration", ["JSON"]),
 
         // Adapters, each to one thing outside.
         module("Crypto", ["COpenSSL"]),
@@ -87,6 +86,7 @@ let package = Package(
         module("JWT", ["Access", "Crypto", "JSON", "Primitives", "Threads"]),
         module(
             "Configuration", ["Access", "Accounts", "Addresses", "FleetRules", "JSON", "Primitives", "PusherProtocol", "Yams"]),
+        module("Migration", ["Configuration", "JSON"]),
         module("HTTPClient", ["CCurl"]),
         module("NATS", ["CNats", "Primitives", "Threads"]),
         module(

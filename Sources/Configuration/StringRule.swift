@@ -105,6 +105,11 @@ extension StringRule {
     }
 }
 
+extension Settings.Server {
+    /// Whether ``pathPrefix`` may be this text.
+    package static func acceptsPathPrefix(_ text: String) -> Bool { StringRule.pathPrefix.accepts(text) }
+}
+
 extension UInt8 {
     var isDigit: Bool { (UInt8(ascii: "0")...UInt8(ascii: "9")).contains(self) }
     var isLowercase: Bool { (UInt8(ascii: "a")...UInt8(ascii: "z")).contains(self) }

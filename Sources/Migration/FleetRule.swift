@@ -1,3 +1,5 @@
+import Configuration
+
 /// A rule that the gateway has by default for plain names of a fleet (`channels` in config/fleetwire.yaml). Apps need a token
 /// for these names, unless the rule lets apps in that never sign (`legacy`).
 struct FleetRule: Equatable {
@@ -9,14 +11,10 @@ struct FleetRule: Equatable {
     let permitsLegacy: Bool
 
     /// All of them, in their order.
-    static let all = [
-        FleetRule(pattern: "driver-*", access: "own-driver", isDurable: true, permitsLegacy: true),
-        FleetRule(pattern: "drivers-channel", access: "any-driver", isDurable: true, permitsLegacy: true),
-        FleetRule(pattern: "admin-channel", access: "admin", isDurable: false, permitsLegacy: false),
-        FleetRule(pattern: "tracking-*", access: "booking", isDurable: false, permitsLegacy: true),
-        FleetRule(pattern: "booking-*", access: "booking", isDurable: false, permitsLegacy: true),
-        FleetRule(pattern: "customer-*", access: "own-customer", isDurable: true, permitsLegacy: true),
-    ]
+    static let all = Settings.ChannelRule.defaults.map { rule in
+        FleetRule(
+            pattern: rule.pattern, access: rule.access.rawValue, isDurable: rule.durable, permitsLegacy: rule.access != .admin)
+    }
 
     /// Whether the rule is about a name without a prefix such as `private-`.
     func matches(_ name: String) -> Bool {

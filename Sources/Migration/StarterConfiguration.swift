@@ -1,3 +1,5 @@
+import Configuration
+
 /// The configuration to start with, as YAML that `check-config` accepts. It has what the file says, and otherwise relies on
 /// the defaults.
 struct StarterConfiguration {
@@ -75,27 +77,15 @@ struct StarterConfiguration {
         return clamped
     }
 
-    /// The first segments of the gateway's own paths.
-    private static let ownSegments = [
-        "api", "app", "app-register-device", "app-trip-status", "apps", "console", "healthz", "metrics", "pusher", "readyz",
-        "users",
-    ]
-
     /// Sets the path below which the other server is reached. Slashes at its ends are of no meaning there. One that
     /// `server.path_prefix` does not accept is left out, which is noted.
     mutating func setPathPrefix(_ text: String) {
         let slash = UInt8(ascii: "/")
         let path = Array(text.utf8.drop { $0 == slash }.reversed().drop { $0 == slash }.reversed())
         guard !path.isEmpty else { return }
-        let segments = path.split(separator: slash, omittingEmptySubsequences: false)
-        let isAccepted =
-            path.count < 100
-            && segments.allSatisfy { segment in
-                !segment.isEmpty && segment.first != UInt8(ascii: ".")
-                    && segment.allSatisfy { $0.isLetterOrDigit || "_-.~".utf8.contains($0) }
-            } && !Self.ownSegments.contains { segments[0].elementsEqual($0.utf8) }
-        if isAccepted {
-            pathPrefix = "/" + String(decoding: path, as: UTF8.self)
+        let prefix = "/" + String(decoding: path, as: UTF8.self)
+        if Settings.Server.acceptsPathPrefix(prefix) {
+            pathPrefix = prefix
         } else {
             notes.append(
                 "server.path_prefix cannot be \"\(Excerpt(text).text)\": it has letters, digits, _, -, . and ~, and does not begin "

@@ -181,7 +181,7 @@ import Testing
     }
 
     @Test(
-        "a port that is none is left out",
+        "a number that is no port is left out",
         arguments: [
             "wss://x:99999", "wss://x:-5", "wss://x:+5", "wss://x:0", "wss://x:", "ws://[::1]:99999", "ws://[::1]", "ws://u:1@x",
         ])
