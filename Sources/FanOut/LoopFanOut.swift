@@ -204,7 +204,8 @@ package struct LoopFanOut {
 
     // MARK: Queueing
 
-    /// A loop may have only subscribers from whom members are hidden: these get the event on a channel of their own.
+    /// Whether the channel has subscribers on this loop. The hub counts those from whom members are hidden for it as well, but
+    /// the loop knows them under a channel of their own.
     private func hasSubscribers(_ channel: ChannelSlot) -> Bool {
         channel < channels.count && !channels[channel].sockets.isEmpty
     }

@@ -34,8 +34,9 @@ struct Drain {
     private static func ticks(_ seconds: Int) -> Int { Int(Int64(seconds) * 1_000 / Timing.drainTick) }
 
     /// Whether all waves are closed, and the grace period is over, as well as the time of requests, if there are any.
-    func isOver(hasRequests: Bool) -> Bool {
-        remaining.isEmpty && graceTicks <= 0 && (requestTicks <= 0 || !hasRequests)
+    /// - Parameter hasRequests: evaluated only when nothing else keeps the loop.
+    func isOver(hasRequests: @autoclosure () -> Bool) -> Bool {
+        remaining.isEmpty && graceTicks <= 0 && (requestTicks <= 0 || !hasRequests())
     }
 
     /// The connections to close in this tick, so that after each tick the same share of connections is closed as of the

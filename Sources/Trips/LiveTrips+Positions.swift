@@ -76,7 +76,7 @@ extension LiveTrips {
                 receipt.copies += 1
                 continue
             }
-            // Nobody knows how fast the driver came from one position of a list without times to the next.
+            // The filter judges by speed, which is not known between the positions of a list without times.
             let isJudged = hasTime || newest?.recordedAt != position.recordedAt
             let kept = isJudged ? drivers[id]?.jumps.take(position, after: newest, rules) ?? [] : [position]
             if kept.isEmpty {

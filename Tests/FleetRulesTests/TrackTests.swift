@@ -82,6 +82,19 @@ import Testing
         #expect(track.etaMinutes(to: place("0", "0.1"), now: now, rules) == 12)
     }
 
+    /// The speed between fixes of one time is not known: only what came before can say that the driver may be there.
+    @Test func ofFixesOfOneTimeTheLastReplacesTheOthers() {
+        let rules = TripRules()
+        var track = Track()
+        track.add(position(0, 0, at: -20), rules)
+        track.add(position(0, 0.01, at: -20), rules)
+        #expect(!track.isNewestOnWay, "no fix before: one wild position of two tells nothing")
+        for metres in [100.0, 230, 360] { track.add(position(0, metres / 111_195.0797, at: 0), rules) }
+        #expect(track.isNewestOnWay)
+        track.add(position(48, 16, at: 0), rules)
+        #expect(!track.isNewestOnWay)
+    }
+
     /// 2,500 m in 36 s are 250 km/h, which counts as 90; more does not count at all, so that the default of 30 km/h holds.
     @Test(arguments: [(2_499.9, 7), (2_500.1, 21)]) func theFastestPartThatCounts(_ metres: Double, _ minutes: Int) {
         var rules = TripRules()

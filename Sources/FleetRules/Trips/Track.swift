@@ -44,8 +44,11 @@ package struct Track: Equatable, Sendable {
             isNewestOnWay = false
             return
         }
-        // Of fixes of one time the last one stands for all: nobody knows how fast the driver came from one to the next.
-        if points.last?.at == position.recordedAt, isOnWay(from: points.dropLast().last, to: position) { points.removeLast() }
+        // A fix replaces the one before with the same time if it fits the way up to there: the speed between the two is not
+        // known. The first fix is not replaced, because nothing says that the driver was near.
+        if points.last?.at == position.recordedAt, let before = points.dropLast().last, isOnWay(from: before, to: position) {
+            points.removeLast()
+        }
         var way = (metres: 0.0, time: Int64(0))
         isNewestOnWay = isOnWay(from: points.last, to: position)
         if let last = points.last {

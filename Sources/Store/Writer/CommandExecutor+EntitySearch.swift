@@ -44,11 +44,12 @@ extension CommandExecutor {
         if search.orders[entity] == nil { search.orders[entity] = .some(try orders.order(code: entity)) }
         // The events of an order contain its booking, and its code only if it has none.
         let order = search.orders[entity] ?? nil
+        let collapseKeys = ["order:\(entity)", "route:\(entity)"]
         let texts = [entity] + [order?.bookingID, order?.bookingReference].compactMap { $0 }
         for index in (search.candidates ?? []).indices {
             guard let candidate = search.candidates?[index],
                 rules[candidate.notification.event].dataType.hasSameBytes(as: event.type),
-                candidate.names.contain(entity, orOneOf: texts)
+                candidate.names.contain(collapseKeys, or: texts)
             else { continue }
             let id = candidate.notification.id
             if candidate.isPushed == nil {
@@ -90,8 +91,8 @@ private struct EntityNames {
         }
     }
 
-    func contain(_ entity: String, orOneOf names: [String]) -> Bool {
-        ["order:", "route:"].contains { collapseKey.hasSameBytes(as: $0 + entity) }
+    func contain(_ collapseKeys: [String], or names: [String]) -> Bool {
+        collapseKeys.contains(where: collapseKey.hasSameBytes(as:))
             || texts.contains { text in names.contains(where: text.hasSameBytes(as:)) }
     }
 }
