@@ -74,7 +74,7 @@ let package = Package(
         module("Batches", ["JSON", "Primitives"]),
         module("OneTimeCodes", ["JSON", "Primitives"]),
         module("FleetRules", ["Access", "Accounts", "Batches", "JSON", "OneTimeCodes", "Primitives"]),
-        module("Delivery", ["FleetRules"]),
+        module("Replay", ["FleetRules"]),
         module("Trips", ["Access", "FleetRules", "Primitives"]),
 
         module("Console", ["CConsole", "HTTP", "JSON"]),
@@ -124,7 +124,7 @@ let package = Package(
         module(
             "Gateway",
             [
-                "Access", "Accounts", "Addresses", "Batches", "Cluster", "Configuration", "Console", "Crypto", "Delivery",
+                "Access", "Accounts", "Addresses", "Batches", "Cluster", "Configuration", "Console", "Crypto", "Replay",
                 "FanOut", "FleetRules", "HTTP", "HTTPAPI", "HTTPClient", "JSON", "JWT", "NATS", "Observability",
                 "OneTimeCodes", "Primitives", "Push", "PusherProtocol", "Server", "SMS", "Store", "Threads", "Trips", "Webhooks",
             ]),
@@ -142,7 +142,7 @@ let package = Package(
         .target(
             name: "Simulation",
             dependencies: [
-                "Access", "Cluster", "Crypto", "Delivery", "FanOut", "FleetRules", "Gateway", "JSON", "Primitives",
+                "Access", "Cluster", "Crypto", "Replay", "FanOut", "FleetRules", "Gateway", "JSON", "Primitives",
                 "PusherProtocol", "Store", "TestSupport",
             ],
             path: "Tests/Simulation",
@@ -167,7 +167,7 @@ let package = Package(
             "FleetRules", ["Access", "Accounts", "Batches", "HTTPAPI", "JSON", "Primitives", "TestSupport"], exclude: ["Golden"]),
         tests("FanOut", ["Access", "JSON", "PusherProtocol", "TestSupport"]),
         tests("Cluster", ["Access", "FanOut", "Primitives", "PusherProtocol", "TestSupport"]),
-        tests("Delivery", ["FleetRules", "TestSupport"]),
+        tests("Replay", ["FleetRules", "TestSupport"]),
         tests("Trips", ["Access", "FleetRules", "JSON", "Primitives", "TestSupport"]),
         tests("Crypto", ["TestSupport"]),
         tests("JWT", ["Access", "Crypto", "TestSupport", "Threads"]),

@@ -17,9 +17,9 @@ struct KeptChannels {
     /// The digests of the shares that the other nodes have reported.
     private var digests: [Epoch: ShareDigest] = [:]
     /// The nodes that are reporting all their shares.
-    private var wholeReports: [Epoch: WholeReport] = [:]
+    private var wholeReports: [Epoch: WholeShareReport] = [:]
 
-    private struct WholeReport {
+    private struct WholeShareReport {
         /// The channels of which the node has said nothing yet.
         var unconfirmed: Set<ChannelKey>
         var received = 0
@@ -97,7 +97,7 @@ struct KeptChannels {
 
     /// A node begins to report all its shares.
     mutating func beginWhole(of node: Epoch) {
-        wholeReports[node] = WholeReport(unconfirmed: Set(keys(of: node)))
+        wholeReports[node] = WholeShareReport(unconfirmed: Set(keys(of: node)))
     }
 
     /// A node has reported all its shares.

@@ -9,7 +9,7 @@ extension Settings {
         /// Firebase Authentication.
         package var firebase = Firebase()
         /// The encrypted session cookie of a dashboard.
-        package var session = Session()
+        package var session = SessionCookies()
         /// The backend that knows what opaque tokens are worth.
         package var introspection = Introspection()
         /// Whether a signed request to Pusher's HTTP API is accepted only once.
@@ -44,7 +44,7 @@ extension Settings {
     }
 
     /// The session cookie of a dashboard that signs in with NextAuth.js or Auth.js.
-    package struct Session: Equatable, Sendable {
+    package struct SessionCookies: Equatable, Sendable {
         /// The cookies' names.
         package var cookies = ["next-auth.session-token", "__Secure-next-auth.session-token"]
         /// The dashboard's secrets: any of them may have encrypted a cookie. Empty: cookies are not read.

@@ -2,7 +2,7 @@ import Cluster
 import FleetRules
 
 /// The answer to a driver's accept, as one node of a cluster tells it to the others: the phone may have reported its view of
-/// the offer to another node, which counts how soon the driver accepts (``OfferTimes``).
+/// the offer to another node, which counts how soon the driver accepts (``OfferMetrics``).
 struct AnswerNote: Equatable {
     static let kind: UInt8 = 2
 
@@ -13,12 +13,12 @@ struct AnswerNote: Equatable {
     let at: Int64
 
     /// The note of an answer; nil for other events.
-    init?(_ event: OfferEvent) {
+    init?(_ event: OfferMetricsEvent) {
         guard case .answered(let driverID, let subject, let answer, let at) = event else { return nil }
         (self.driverID, self.subject, self.answer, self.at) = (driverID, subject, answer, at)
     }
 
-    var event: OfferEvent { .answered(driverID: driverID, subject, answer, at: at) }
+    var event: OfferMetricsEvent { .answered(driverID: driverID, subject, answer, at: at) }
 
     /// A line for each part.
     var note: ClusterNote {

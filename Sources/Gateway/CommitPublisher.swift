@@ -20,8 +20,8 @@ final class CommitPublisher: Sendable {
     let policy: ChannelPolicy
     let trips: SharedTrips
     private let accounts: AccountDirectory
-    private let codes: CodeDispatch
-    private let codeMetrics: CodeMetrics
+    private let codes: SignInCodeDispatch
+    private let codeMetrics: SignInCodeMetrics
     let endedSessions: EndedSessions
     private let pushService: PushService
     let counters: FleetCounters
@@ -36,7 +36,7 @@ final class CommitPublisher: Sendable {
     ///   mailbox was full.
     init(
         hub: SharedHub, app: AppIndex, policy: ChannelPolicy, trips: SharedTrips, accounts: AccountDirectory,
-        codes: CodeDispatch, codeMetrics: CodeMetrics, endedSessions: EndedSessions, pushService: PushService,
+        codes: SignInCodeDispatch, codeMetrics: SignInCodeMetrics, endedSessions: EndedSessions, pushService: PushService,
         counters: FleetCounters, intake: CommandIntake, order: Lock<CommitOrder>, log: Log,
         refusedTransitions: RateLimitedLog,
         onDroppedUpdates: @escaping @Sendable (Int) -> Void = { _ in }
@@ -151,12 +151,12 @@ final class CommitPublisher: Sendable {
             return 0
         }
         if let session = effects?.awaited, codes.join(session, request.replyTo) { return 0 }
-        if case .code(.delivered(let delivery)) = request.command.action {
+        if case .code(.delivered(let sms)) = request.command.action {
             switch reply {
-            case .unavailable, .failed: codes.keep(delivery)
+            case .unavailable, .failed: codes.keep(sms)
             case .committed, .replayed, .rejected: break
             }
-            let waiting = codes.finish(delivery.sessionID)
+            let waiting = codes.finish(sms.sessionID)
             for request in waiting { post(request.hasJoined ? reply.forRepetition : reply, to: request.address) }
             return waiting.count
         }
@@ -248,12 +248,12 @@ final class CommitPublisher: Sendable {
         let names = [channel] + (policy.mirror(of: channel).map { [$0] } ?? [])
         let results = names.map { name in
             hub.publish(on: name, app: app, scope: .node) {
-                updates.map { ServerMessage.event(DeliveryUpdate.event, name, data: $0) }
+                updates.map { ServerMessage.event(NotificationUpdate.event, name, data: $0) }
             }
         }
         for result in results where result == .rejected { onDroppedUpdates(updates.count) }
         guard isOwn, !results.contains(.rejected) else { return }
-        for _ in updates { counters.countEvent(DeliveryUpdate.event, isHeard: results.contains(.published)) }
+        for _ in updates { counters.countEvent(NotificationUpdate.event, isHeard: results.contains(.published)) }
     }
 }
 

@@ -15,7 +15,7 @@ extension FleetCounters {
             MetricFamily(
                 "\(prefix)_notifications_total", .counter,
                 help: "Notifications, by event and state; each state once per recipient.",
-                samples: counts.deliveries.arrivals
+                samples: counts.notifications.arrivals
                     .sorted { ($0.key.event, $0.key.state.rawValue) < ($1.key.event, $1.key.state.rawValue) }
                     .map { ([("event", $0.key.event), ("state", $0.key.state.rawValue)], String($0.value)) }),
             MetricFamily(
@@ -28,20 +28,20 @@ extension FleetCounters {
                 value: counts.unconfirmed),
             MetricFamily(
                 "\(prefix)_telemetry_total", .counter, help: "Steps that devices reported for the first time, by event and type.",
-                samples: counts.deliveries.steps
+                samples: counts.notifications.steps
                     .sorted { ($0.key.kind.rawValue, $0.key.type) < ($1.key.kind.rawValue, $1.key.type) }
                     .map { ([("event", $0.key.kind.rawValue), ("type", $0.key.type)], String($0.value)) }),
             MetricFamily(
                 "\(prefix)_telemetry_repeated_total", .counter, help: "Steps that devices reported again.",
-                value: counts.deliveries.repeatedSteps),
+                value: counts.notifications.repeatedSteps),
             MetricFamily(
                 "\(prefix)_telemetry_by_entity_total", .counter,
                 help: "Steps under ids of no notification, matched by the order, booking or route that they name.",
-                value: counts.deliveries.stepsByEntity),
+                value: counts.notifications.stepsByEntity),
             MetricFamily(
                 "\(prefix)_telemetry_dropped_total", .counter,
                 help: "Steps not stored: the device reported too many of unknown notifications.",
-                value: counts.deliveries.droppedSteps),
+                value: counts.notifications.droppedSteps),
             MetricFamily(
                 "\(prefix)_transitions_total", .counter,
                 help: "Reported steps of jobs, by the job's status before, the step, and whether it was taken.",
@@ -69,9 +69,9 @@ extension FleetCounters {
 
     /// The families about how people react to notifications.
     func reactionFamilies(prefix: String) -> [MetricFamily] {
-        let pushEffects = counts.withLock { $0.deliveries.pushEffects }
+        let pushEffects = counts.withLock { $0.notifications.pushEffects }
         let offers = offerFigures
-        func pushes(_ kind: DeliveryCounts.PushEffect.Kind) -> [(labels: [(name: String, value: String)], value: String)] {
+        func pushes(_ kind: NotificationCounts.PushEffect.Kind) -> [(labels: [(name: String, value: String)], value: String)] {
             pushEffects.filter { $0.key.kind == kind }
                 .sorted { ($0.key.provider.rawValue, $0.key.type) < ($1.key.provider.rawValue, $1.key.type) }
                 .map { ([("provider", $0.key.provider.rawValue), ("type", $0.key.type)], String($0.value)) }
@@ -173,12 +173,12 @@ extension FleetCounters {
             ("actions", counts.actions.map { ("\($0.key.name) \($0.key.outcome)", $0.value) }.sorted { $0.0 < $1.0 }),
             (
                 "events",
-                counts.deliveries.arrivals.filter { $0.key.state == .created }.map { ($0.key.event, $0.value) }
+                counts.notifications.arrivals.filter { $0.key.state == .created }.map { ($0.key.event, $0.value) }
                     .sorted { $0.0 < $1.0 }
             ),
             (
                 "telemetry",
-                Dictionary(counts.deliveries.steps.map { ($0.key.kind.rawValue, $0.value) }, uniquingKeysWith: +)
+                Dictionary(counts.notifications.steps.map { ($0.key.kind.rawValue, $0.value) }, uniquingKeysWith: +)
                     .map { ($0.key, $0.value) }.sorted { $0.0 < $1.0 }
             ),
             (

@@ -10,7 +10,7 @@ final class FleetCounters: Sendable {
     /// All counts since the start.
     struct Counts {
         var actions: [Action: Int] = [:]
-        var deliveries = DeliveryCounts()
+        var notifications = NotificationCounts()
         var transitions: [Transition: Int] = [:]
         var events: [String: Audience] = [:]
         var confirmations = Histogram(
@@ -25,7 +25,7 @@ final class FleetCounters: Sendable {
         var withoutOffset = 0
         var moments: [TripMoment: Int] = [:]
         var batchActions: [Action: Int] = [:]
-        var reports: [Report: Int] = [:]
+        var reports: [ReportedEnd: Int] = [:]
         var lostRaces = 0
         var arrivalToPush = Histogram(bounds: arrivalBounds)
         var arrivalToReceived = Histogram(bounds: arrivalBounds)
@@ -70,14 +70,14 @@ final class FleetCounters: Sendable {
     }
 
     /// What a driver reported of an order at its end.
-    struct Report: Hashable {
+    struct ReportedEnd: Hashable {
         let status: ReportedStatus
         let reason: FailureReason?
     }
 
     let counts = Lock(Counts())
     /// Behind locks of their own, because they are large: a scrape must not make the next writer copy them.
-    private let offers = Lock(OfferTimes())
+    private let offers = Lock(OfferMetrics())
     private let funnels = Lock(NotificationFunnel())
 
     func countAction(_ name: String, outcome: String) {
@@ -97,17 +97,17 @@ final class FleetCounters: Sendable {
         case .delivered: reason = nil
         case .failed(let failure): reason = failure
         }
-        counts.withLock { $0.reports[Report(status: report.status, reason: reason), default: 0] += 1 }
+        counts.withLock { $0.reports[ReportedEnd(status: report.status, reason: reason), default: 0] += 1 }
     }
 
     /// Counts a driver who was too late for a batch.
     func countLostRace() { counts.withLock { $0.lostRaces += 1 } }
 
     /// Counts what happened to notifications in a transaction.
-    func count(_ deliveries: DeliveryCounts) {
-        guard !deliveries.isEmpty else { return }
-        let (minute, occurrences) = (Self.minute, deliveries.occurrences)
-        if !deliveries.arrivals.isEmpty { funnels.withLock { $0.add(deliveries, minute: minute) } }
+    func count(_ notifications: NotificationCounts) {
+        guard !notifications.isEmpty else { return }
+        let (minute, occurrences) = (Self.minute, notifications.occurrences)
+        if !notifications.arrivals.isEmpty { funnels.withLock { $0.add(notifications, minute: minute) } }
         if !occurrences.viewSeconds.isEmpty || !occurrences.offers.isEmpty {
             offers.withLock { offers in
                 for seconds in occurrences.viewSeconds { offers.observeView(seconds: seconds) }
@@ -117,14 +117,14 @@ final class FleetCounters: Sendable {
         counts.withLock { counts in
             for seconds in occurrences.arrivalPushSeconds { counts.arrivalToPush.observe(seconds) }
             for seconds in occurrences.arrivalReceivedSeconds { counts.arrivalToReceived.observe(seconds) }
-            var rest = deliveries
-            rest.occurrences = DeliveryOccurrences()
-            counts.deliveries.add(rest)
+            var rest = notifications
+            rest.occurrences = NotificationOccurrences()
+            counts.notifications.add(rest)
         }
     }
 
     /// Counts what another node of the cluster has told about an offer.
-    func count(_ event: OfferEvent) { offers.withLock { $0.apply(event) } }
+    func count(_ event: OfferMetricsEvent) { offers.withLock { $0.apply(event) } }
 
     /// Counts the times from the creation of notifications to their first confirmations.
     func count(_ confirmations: [Confirmation]) {
@@ -192,7 +192,7 @@ final class FleetCounters: Sendable {
     func tick(now: Int64) { offers.withLock { $0.expire(now: now) } }
 
     /// How soon offers were accepted.
-    var offerFigures: OfferTimes.Figures { offers.withLock { $0.figures } }
+    var offerFigures: OfferMetrics.Figures { offers.withLock { $0.figures } }
 
     /// The present number of unconfirmed notifications of the last hour.
     var unconfirmed: Int { counts.withLock { $0.unconfirmed } }
@@ -213,5 +213,5 @@ final class FleetCounters: Sendable {
     private static var minute: Int { Int(Clock.monotonicMilliseconds() / 60_000) }
 
     /// The number of steps that were not stored, because their reporter has reported too many of unknown notifications.
-    var droppedSteps: Int { counts.withLock { $0.deliveries.droppedSteps } }
+    var droppedSteps: Int { counts.withLock { $0.notifications.droppedSteps } }
 }

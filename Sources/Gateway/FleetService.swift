@@ -35,12 +35,12 @@ final class FleetService: Sendable {
     let accounts = AccountDirectory()
     let activity = DriverActivity()
     let endedSessions = EndedSessions()
-    let codeMetrics = CodeMetrics()
+    let codeMetrics = SignInCodeMetrics()
     /// The requests of each client address for codes (`otp.requests_per_address`).
     private let codeAddresses: Lock<RequestWindows>
     /// The tries of each client address: five for each of its codes.
     private let tryAddresses: Lock<RequestWindows>
-    let codes: CodeDispatch
+    let codes: SignInCodeDispatch
     /// Requests that are refused before they reach the store.
     let refusedRequests: RateLimitedLog
     /// Requests that took long.
@@ -74,7 +74,7 @@ final class FleetService: Sendable {
         self.cluster = cluster
         self.hub = hub
         codeAddresses = Lock(RequestWindows(ofTenMinutes: settings.otp.requestsPerAddress))
-        tryAddresses = Lock(RequestWindows(ofTenMinutes: settings.otp.requestsPerAddress * CodeSession.triesMax))
+        tryAddresses = Lock(RequestWindows(ofTenMinutes: settings.otp.requestsPerAddress * SignInCodeSession.triesMax))
         catalogue = Lock(settings.notifications)
         app = settings.fleetAppIndex
         issuers = settings.issuers
@@ -97,7 +97,7 @@ final class FleetService: Sendable {
         let (activity, intake) = (activity, intake)
         let rates = SubjectRates(settings.apps[app].limits, metrics, counters)
         self.rates = rates
-        let codes = CodeDispatch(SMSAdapter(settings.otp), log: log)
+        let codes = SignInCodeDispatch(SMSAdapter(settings.otp), log: log)
         self.codes = codes
         let trips = SharedTrips(settings.trips, hub: hub, app: app, policy: policy, counters: counters) { excess in
             if excess.contains(.driver) { metrics.countLimited(.followedJobs) }

@@ -113,7 +113,7 @@ extension Node {
         case .endLegacy(let pattern): endLegacy(pattern)
         case .repeatRequests:
             repeatRequests()
-            if delivery.hasRequestsToRepeat { later(.repeatRequests) }
+            if loopReplay.hasRequestsToRepeat { later(.repeatRequests) }
         case .refuse(let request): refuseUnanswered(request)
         case nil: break
         }

@@ -14,8 +14,8 @@ extension Node {
         now += 1
         if index == 0 { apply(.tick(Int64(Clock.monotonicNanoseconds() / 1_000_000))) }
         if !isCheckingActivity { checkActivity(from: 0) }
-        deliveryTicked()
-        if delivery.hasRequestsToRepeat { later(.repeatRequests) }
+        replayTicked()
+        if loopReplay.hasRequestsToRepeat { later(.repeatRequests) }
         refuseUnansweredRequests()
         loopChooser.forgetRecent()
         fanOut.releaseMemory()

@@ -37,11 +37,11 @@ final class Node: EventLoopDelegate {
     private(set) var loop: EventLoop?
     let wakeup: Wakeup
     var fanOut = LoopFanOut()
-    var delivery = LoopDelivery()
+    var loopReplay = LoopReplay()
     /// For the payloads of pings.
     var random = BlockRandom()
     /// Admitted connections, by slot.
-    var connections: [ConnectionState?] = []
+    var connections: [ConnectionLimits?] = []
     /// What was taken from the mailbox, and how much of it is performed.
     var messages: [LoopMessage] = []
     var performedMessages = 0
@@ -165,7 +165,7 @@ final class Node: EventLoopDelegate {
         case .apply(.subscribe(_, let grant)):
             requestSubscription(socket, isLegacy(grant, socket, app) ? grant.asLegacy : grant, to: app)
         case .apply(.unsubscribe(_, let channel)) where waitingSubscriptions.cancel(socket, channel, app: app.index): break
-        case .apply(.unsubscribe(_, let channel)) where delivery.cancelOpening(socket, channel): break
+        case .apply(.unsubscribe(_, let channel)) where loopReplay.cancelOpening(socket, channel): break
         case .apply(let input): apply(input)
         case .applyRateLimited(let input): applyIfAllowed(input, of: socket)
         case .signIn(let user):
@@ -196,7 +196,7 @@ final class Node: EventLoopDelegate {
         flush(socket)
         apply(.closed(socket))
         fanOut.close(socket)
-        delivery.receipts += delivery.table.close(socket.slot)
+        loopReplay.receipts += loopReplay.table.close(socket.slot)
         connections[socket.slot] = nil
         loopMetrics.add(-1, to: .connected)
         loopMetrics.add(to: .connectionsClosed)
@@ -210,7 +210,7 @@ final class Node: EventLoopDelegate {
 
     private func admit(_ socket: SocketID, to app: Application) {
         while connections.count <= socket.slot { connections.append(nil) }
-        connections[socket.slot] = ConnectionState(app: app, seenAt: now)
+        connections[socket.slot] = ConnectionLimits(app: app, seenAt: now)
         fanOut.open(socket)
         drainMailbox()
         loopMetrics.add(to: .connected)
@@ -294,7 +294,7 @@ final class Node: EventLoopDelegate {
     /// - Returns: whether anything is left to write.
     private func flushPart() -> Bool {
         // Asked once, because asking for each recipient would be a sixth of the instructions of a delivery.
-        if delivery.table.isAnyOwed { return fanOut.flush(writesMax: Self.writesPerLook) { write($1, to: $0) } }
+        if loopReplay.table.isAnyOwed { return fanOut.flush(writesMax: Self.writesPerLook) { write($1, to: $0) } }
         return fanOut.flush(writesMax: Self.writesPerLook) { send($1, to: $0) }
     }
 

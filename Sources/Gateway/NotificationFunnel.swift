@@ -15,10 +15,10 @@ struct NotificationFunnel {
     private var slices: [Slice?] = Array(repeating: nil, count: 1_440)
 
     /// - Parameter minute: of a clock that only goes forward.
-    mutating func add(_ deliveries: DeliveryCounts, minute: Int) {
+    mutating func add(_ notifications: NotificationCounts, minute: Int) {
         let index = minute % slices.count
         if slices[index]?.minute != minute { slices[index] = Slice(minute: minute) }
-        for (arrival, count) in deliveries.arrivals {
+        for (arrival, count) in notifications.arrivals {
             if let state = Self.states.firstIndex(of: arrival.state) { slices[index]!.counts[state] += count }
         }
     }

@@ -43,7 +43,7 @@ extension StoreWriter.Options {
                     issuedAt: claims.issuedAt, lifetimeSeconds: CustomerTokenClaims.lifetime)
             }
         }
-        codes.limits = CodeLimits(dailyMax: settings.otp.dailyMax, prefixDailyMax: settings.otp.prefixDailyMax)
+        codes.limits = SignInCodeLimits(dailyMax: settings.otp.dailyMax, prefixDailyMax: settings.otp.prefixDailyMax)
         self.trips = settings.trips
         track = { trips.track(ofDriver: $0) }
         takePositions = { trips.takeUnsaved() }

@@ -30,7 +30,7 @@ extension Settings {
 }
 
 extension SessionCookies {
-    init(_ session: Settings.Session) {
+    init(_ session: Settings.SessionCookies) {
         self.init(
             names: session.cookies, secrets: session.secrets, scheme: session.scheme,
             roles: Roles(claim: session.roleClaim, admin: session.adminRoles, ops: session.opsRoles))

@@ -10,7 +10,7 @@ import Threads
 /// connection is declared lost, 3 s after the server froze at the latest.
 final class Acknowledger: Sendable {
     private struct Work {
-        var session: Session?
+        var session: NATSSession?
         /// Subscriptions that were written, but are not granted.
         var tokens: [UInt64] = []
         var isFlushWanted = false
@@ -29,7 +29,7 @@ final class Acknowledger: Sendable {
     // MARK: Of the connection's thread
 
     /// Watches a session from now on.
-    func begin(_ session: Session) {
+    func begin(_ session: NATSSession) {
         work.withLock { $0.session = session }
         work.signal()
     }
@@ -103,7 +103,7 @@ final class Acknowledger: Sendable {
             })
     }
 
-    private func finish(_ task: Work, of session: Session) {
+    private func finish(_ task: Work, of session: NATSSession) {
         work.withLock { work in
             guard work.session === session else { return }
             if !task.tokens.isEmpty { inbox.append(.granted(task.tokens)) }
@@ -114,7 +114,7 @@ final class Acknowledger: Sendable {
         }
     }
 
-    private func repeatLater(_ task: Work, of session: Session) {
+    private func repeatLater(_ task: Work, of session: NATSSession) {
         work.withLock { work in
             guard work.session === session else { return }
             work.tokens = task.tokens + work.tokens
@@ -122,7 +122,7 @@ final class Acknowledger: Sendable {
         }
     }
 
-    private func stopWatching(_ session: Session) {
+    private func stopWatching(_ session: NATSSession) {
         work.withLock { work in
             if work.session === session { work.session = nil }
         }

@@ -23,7 +23,7 @@ enum ErrorRoutes {
         guard let inbox = routes.withLock({ $0.inboxes[route] }) else { return }
         switch status {
         case NATS_SLOW_CONSUMER: inbox.noteSlow()
-        case NATS_NOT_PERMITTED: inbox.noteRefusal(connection.flatMap(Session.lastError) ?? "a subject is not permitted")
+        case NATS_NOT_PERMITTED: inbox.noteRefusal(connection.flatMap(NATSSession.lastError) ?? "a subject is not permitted")
         default: break
         }
     }

@@ -13,7 +13,7 @@ extension Link {
 
     /// Buffers the batch's messages and writes them: with one write, unless they are many bytes. Then asks for the grants
     /// of its subscriptions.
-    func carryOut(on session: Session) {
+    func carryOut(on session: NATSSession) {
         if next < batch.count, session.bufferedBytes <= Self.bufferMax {
             var bytes = 0
             while next < batch.count {
@@ -33,7 +33,7 @@ extension Link {
 
     /// Carries out a command.
     /// - Returns: the bytes that it buffered, about.
-    private func carryOut(_ command: NATSConnection.Command, on session: Session?) -> Int {
+    private func carryOut(_ command: NATSConnection.Command, on session: NATSSession?) -> Int {
         switch command {
         case .publish(let subject, let payload):
             guard let session, session.publish(subject, payload) else {
@@ -66,7 +66,7 @@ extension Link {
     }
 
     /// Whether the server has everything that was posted, or the time for it is over.
-    func isDrained(_ session: Session, by deadline: Int64) -> Bool {
+    func isDrained(_ session: NATSSession, by deadline: Int64) -> Bool {
         if Clock.monotonicMilliseconds() >= deadline { return true }
         guard next == batch.count, queue.isEmpty else { return false }
         if !isFlushRequested {
@@ -87,7 +87,7 @@ extension Link {
     // MARK: Events
 
     /// Reports what has arrived.
-    func report(of session: Session) {
+    func report(of session: NATSSession) {
         let inbox = state.inbox.takeAll()
         if let refusal = inbox.refusal { session.lose(refusal) }
         var events = inbox.items.compactMap { event($0, of: session) }
@@ -100,7 +100,7 @@ extension Link {
     }
 
     /// An item as an event, without what concerns subscriptions that were ended meanwhile; nil if nothing is left.
-    private func event(_ item: Inbox.Item, of session: Session) -> NATSConnection.Event? {
+    private func event(_ item: Inbox.Item, of session: NATSSession) -> NATSConnection.Event? {
         switch item {
         case .message(let token, let number, let address):
             // What cnats delivers after a session's end would be late by the time of the outage.

@@ -73,11 +73,11 @@ final class Link {
     // MARK: Connecting
 
     /// Tries each server once.
-    private func connect() -> Session? {
+    private func connect() -> NATSSession? {
         var problems: [String: String] = [:]
         for server in servers.shuffled() where queue.closeDeadline == nil {
             sessions += 1
-            let session = Session(number: sessions, wakeUp: state.wakeUp)
+            let session = NATSSession(number: sessions, wakeUp: state.wakeUp)
             guard let problem = session.connect(server, options, errorRoute: errorRoute) else { return session }
             problems[server.url] = options.redacted("\(server.host): \(problem)")
         }
@@ -103,7 +103,7 @@ final class Link {
 
     // MARK: Serving
 
-    private func serve(_ session: Session) {
+    private func serve(_ session: NATSSession) {
         begin(session)
         while !session.isClosed {
             wait(for: session)
@@ -115,7 +115,7 @@ final class Link {
         end(session)
     }
 
-    private func begin(_ session: Session) {
+    private func begin(_ session: NATSSession) {
         for token in subscriptions.keys {
             guard var subscription = subscriptions[token] else { continue }
             subscription.handle = session.subscribe(subscription.subject, token: token, inbox: state.inbox)
@@ -133,7 +133,7 @@ final class Link {
         onEvents([.up(payloadMax: session.payloadMax)])
     }
 
-    private func end(_ session: Session) {
+    private func end(_ session: NATSSession) {
         queue.disconnected()
         acknowledger.forget()
         session.close()
@@ -146,7 +146,7 @@ final class Link {
     }
 
     /// Sleeps until there is something to do, then reads what has arrived, and writes what the kernel now takes.
-    private func wait(for session: Session) {
+    private func wait(for session: NATSSession) {
         let isWriting = session.wantsToWrite
         if !isWriting { lastWrite = Clock.monotonicMilliseconds() }
         var descriptors = [
@@ -164,7 +164,7 @@ final class Link {
         }
     }
 
-    func write(_ session: Session) {
+    func write(_ session: NATSSession) {
         guard session.wantsToWrite else { return }  // cnats takes an empty write for the end of the connection
         let before = session.bufferedBytes
         session.write()

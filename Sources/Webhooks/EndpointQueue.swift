@@ -53,13 +53,13 @@ struct EndpointQueue {
     private enum State {
         /// No request is in flight or waits for a retry.
         case ready
-        case sending(Delivery)
+        case sending(PendingRequest)
         /// The request waits for its next attempt.
-        case failed(Delivery, until: Int64)
+        case failed(PendingRequest, until: Int64)
     }
 
     /// A request and its attempts.
-    private struct Delivery {
+    private struct PendingRequest {
         let events: ArraySlice<QueuedEvent>
         let request: WebhookRequest
         /// When the first attempt was made, in monotonic milliseconds.
@@ -136,7 +136,7 @@ struct EndpointQueue {
     }
 
     private mutating func send(_ events: ArraySlice<QueuedEvent>, at now: Int64, refusals: Int = 0) -> Step {
-        let delivery = Delivery(events, at: now, refusals: refusals)
+        let delivery = PendingRequest(events, at: now, refusals: refusals)
         state = .sending(delivery)
         return .send(delivery.request)
     }
@@ -172,7 +172,7 @@ struct EndpointQueue {
         let middle = events.startIndex + events.count / 2
         parts.append(events[middle...])
         let until = now + Timing.webhookSplitDelay
-        var half = Delivery(events[..<middle], at: until, refusals: Self.refusalsMax)
+        var half = PendingRequest(events[..<middle], at: until, refusals: Self.refusalsMax)
         half.attempts = 0
         state = .failed(half, until: until)
     }

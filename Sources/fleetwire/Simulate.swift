@@ -27,7 +27,7 @@ struct Simulate: ParsableCommand {
         for seed in seed..<(seed + seeds) {
             do {
                 let summary = try simulate(seed: seed, steps: steps)
-                let delivery = try simulateDelivery(seed: seed, steps: steps)
+                let delivery = try simulateReplay(seed: seed, steps: steps)
                 let cluster = try simulateCluster(seed: seed, steps: steps)
                 if seeds == 1 { print(summary, delivery, cluster, separator: "\n") }
             } catch {

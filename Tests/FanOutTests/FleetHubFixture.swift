@@ -55,7 +55,7 @@ extension Hub.Input {
 extension Hub {
     /// Assigns an order to a driver, or to no driver if `driverID` is nil.
     @discardableResult
-    mutating func assign(_ code: String, _ reference: String, to driverID: String?, app: AppIndex = 0) -> [Delivery] {
+    mutating func assign(_ code: String, _ reference: String, to driverID: String?, app: AppIndex = 0) -> [Received] {
         apply(.assigned(code, reference, driverID, app: app))
     }
 

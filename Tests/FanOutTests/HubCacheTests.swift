@@ -30,7 +30,7 @@ import Testing
             name(channel).isPresence ? .sendPresence(name(channel), [member("anna")], to: y) : .send(succeeded(channel), to: y)
         #expect(
             deliveries.prefix(3) == [
-                Delivery(1, .join(0, y)), Delivery(1, confirmation), .send(ServerMessage.cacheMiss(name(channel)), to: y),
+                Received(1, .join(0, y)), Received(1, confirmation), .send(ServerMessage.cacheMiss(name(channel)), to: y),
             ])
     }
 
@@ -40,13 +40,13 @@ import Testing
         let channel = name("presence-cache-a")
         #expect(
             deliveries == [
-                Delivery(0, .join(0, x)), Delivery(0, .sendPresence(channel, [member("anna")], to: x)), .send(frame("2"), to: x),
-                Delivery(0, .fanOut(ServerMessage.memberAdded(channel, member("anna")), 0, except: x)),
+                Received(0, .join(0, x)), Received(0, .sendPresence(channel, [member("anna")], to: x)), .send(frame("2"), to: x),
+                Received(0, .fanOut(ServerMessage.memberAdded(channel, member("anna")), 0, except: x)),
             ])
         #expect(
             hub.apply(publish("2", on: "cache-b"), .subscribe(x, grant("cache-b"))).suffix(3) == [
                 .send(succeeded("cache-b"), to: x), .send(frame("2"), to: x),
-                Delivery(0, .fanOut(count(1, "cache-b"), 1, except: nil)),
+                Received(0, .fanOut(count(1, "cache-b"), 1, except: nil)),
             ])
     }
 
@@ -79,20 +79,20 @@ import Testing
 
     @Test mutating func n1EveryChangeIsSentToAllSubscribers() {
         _ = hub.apply(.opened(x, app: 0), .opened(y, app: 0))
-        #expect(hub.apply(.subscribe(x, grant("news"))).last == Delivery(0, .fanOut(count(1, "news"), 0, except: nil)))
+        #expect(hub.apply(.subscribe(x, grant("news"))).last == Received(0, .fanOut(count(1, "news"), 0, except: nil)))
         #expect(
             hub.apply(.subscribe(y, grant("news"))).suffix(2)
-                == [0, 1].map { Delivery($0, .fanOut(count(2, "news"), 0, except: nil)) })
+                == [0, 1].map { Received($0, .fanOut(count(2, "news"), 0, except: nil)) })
         #expect(
             hub.apply(.unsubscribe(x, name("news"))) == [
-                Delivery(0, .leave(0, x)), Delivery(1, .fanOut(count(1, "news"), 0, except: nil)),
+                Received(0, .leave(0, x)), Received(1, .fanOut(count(1, "news"), 0, except: nil)),
             ])
-        #expect(hub.apply(.closed(y)) == [Delivery(1, .leave(0, y))], "no subscriber is left")
+        #expect(hub.apply(.closed(y)) == [Received(1, .leave(0, y))], "no subscriber is left")
     }
 
     @Test mutating func n1CountsRequireTheAppSetting() {
         _ = hub.apply(.opened(x, app: 1))
-        #expect(hub.apply(.subscribe(x, grant("news"))) == [Delivery(0, .join(0, x)), .send(succeeded("news"), to: x)])
+        #expect(hub.apply(.subscribe(x, grant("news"))) == [Received(0, .join(0, x)), .send(succeeded("news"), to: x)])
     }
 
     @Test mutating func n1LargeChannelsGetCountsEveryFiveSeconds() {
@@ -105,11 +105,11 @@ import Testing
                 "join and subscription_succeeded, but no count yet")
         }
         #expect(hub.apply(.tick(4_999)) == [])
-        #expect(hub.apply(.tick(6_000)) == [Delivery(0, .fanOut(count(102, "news"), 0, except: nil))])
+        #expect(hub.apply(.tick(6_000)) == [Received(0, .fanOut(count(102, "news"), 0, except: nil))])
         #expect(hub.apply(.tick(20_000)) == [], "each count is sent once")
         _ = hub.apply(.unsubscribe(sockets[0], name("news")))
         #expect(
-            hub.apply(.unsubscribe(sockets[1], name("news"))).last == Delivery(0, .fanOut(count(100, "news"), 0, except: nil)))
+            hub.apply(.unsubscribe(sockets[1], name("news"))).last == Received(0, .fanOut(count(100, "news"), 0, except: nil)))
         #expect(hub.apply(.tick(30_000)) == [], "immediate counts are not repeated")
     }
 

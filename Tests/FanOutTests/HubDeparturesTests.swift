@@ -11,11 +11,11 @@ import Testing
 
     init() { _ = hub.apply(.tick(1_000), .opened(watcher, app: 0), .subscribe(watcher, grant("presence-room", as: "watcher"))) }
 
-    private var anna: [Delivery] { [Delivery(0, .fanOut(ServerMessage.memberRemoved(room, userID: "anna"), 0, except: nil))] }
+    private var anna: [Received] { [Received(0, .fanOut(ServerMessage.memberRemoved(room, userID: "anna"), 0, except: nil))] }
 
-    private mutating func join() -> [Delivery] { hub.apply(.remoteMemberJoined(member("anna"), on: room, app: 0)) }
+    private mutating func join() -> [Received] { hub.apply(.remoteMemberJoined(member("anna"), on: room, app: 0)) }
 
-    private mutating func leave() -> [Delivery] { hub.apply(.remoteMemberLeft(userID: "anna", on: room, app: 0)) }
+    private mutating func leave() -> [Received] { hub.apply(.remoteMemberLeft(userID: "anna", on: room, app: 0)) }
 
     /// The hub's time is that of its last tick, up to 100 ms ago: the user may have left just now.
     @Test mutating func memberStaysFromTheNextTickOn() {
@@ -51,7 +51,7 @@ import Testing
         _ = hub.apply(.closed(watcher))
         let other = socket("2.0")
         let effects = hub.apply(.opened(other, app: 0), .subscribe(other, grant("presence-room", as: "other")))
-        #expect(effects.contains(Delivery(0, .sendPresence(room, [member("other")], to: other))))
+        #expect(effects.contains(Received(0, .sendPresence(room, [member("other")], to: other))))
         #expect(hub.apply(.tick(2_000)) == [])
     }
 }

@@ -70,7 +70,7 @@ extension Instruction {
 }
 
 /// An instruction of the hub, and the event loop that receives it.
-struct Delivery: Equatable {
+struct Received: Equatable {
     let loop: Int
     let instruction: Instruction
 
@@ -80,7 +80,7 @@ struct Delivery: Equatable {
     }
 
     /// A message for one connection.
-    static func send(_ frame: Frame, to socket: SocketID) -> Delivery { Delivery(socket.loop, .send(frame, to: socket)) }
+    static func send(_ frame: Frame, to socket: SocketID) -> Received { Received(socket.loop, .send(frame, to: socket)) }
 }
 
 extension Hub {
@@ -91,7 +91,7 @@ extension Hub {
 
     /// Applies `inputs` in order and returns all their effects. What its loop encodes is given
     /// as the loop sends it.
-    mutating func apply(_ inputs: Input...) -> [Delivery] {
+    mutating func apply(_ inputs: Input...) -> [Received] {
         var effects: [Effect] = []
         for input in inputs { apply(input, &effects) }
         return effects.map { effect in
@@ -99,10 +99,10 @@ extension Hub {
             case .relay(let event, let name, let slot, let sender, let userID, let hidden):
                 let frame = ServerMessage.clientEvent(
                     hidden.isEmpty ? event : event.hiding(hidden), channel: name, userID: userID)
-                return Delivery(effect.loop, .fanOut(frame, slot, except: sender))
+                return Received(effect.loop, .fanOut(frame, slot, except: sender))
             case .fanOutHiding(let names, let frame, let name, let slot, let sender):
-                return Delivery(effect.loop, .fanOut(ServerMessage.event(frame, on: name, hiding: names), slot, except: sender))
-            default: return Delivery(effect.loop, effect.instruction)
+                return Received(effect.loop, .fanOut(ServerMessage.event(frame, on: name, hiding: names), slot, except: sender))
+            default: return Received(effect.loop, effect.instruction)
             }
         }
     }

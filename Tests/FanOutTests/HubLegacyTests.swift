@@ -19,7 +19,7 @@ import Testing
     }
 
     /// Subscribes without a signature. Opens the connection first if it is not open.
-    private mutating func join(_ socket: SocketID, _ channel: String, app: AppIndex, isOpen: Bool = false) -> [Delivery] {
+    private mutating func join(_ socket: SocketID, _ channel: String, app: AppIndex, isOpen: Bool = false) -> [Received] {
         if !isOpen { _ = hub.apply(.opened(socket, app: app)) }
         return hub.apply(.subscribe(socket, grant(channel).asLegacy))
     }
@@ -61,8 +61,8 @@ import Testing
         let data = #"{"code":"A","customerName":"Cleo"}"#
         #expect(
             hub.apply(publish(data)) == [
-                Delivery(0, .fanOut(Self.event(data), 0, except: nil)), Delivery(1, .fanOut(Self.event(data), 0, except: nil)),
-                Delivery(1, .fanOut(Self.event(#"{"code":"A","customerName":null}"#), 1, except: nil)),
+                Received(0, .fanOut(Self.event(data), 0, except: nil)), Received(1, .fanOut(Self.event(data), 0, except: nil)),
+                Received(1, .fanOut(Self.event(#"{"code":"A","customerName":null}"#), 1, except: nil)),
             ])
     }
 
@@ -104,7 +104,7 @@ import Testing
     @Test("data that is no JSON goes to all as it is")
     mutating func plainText() {
         _ = join(y, "driver-42", app: 1)
-        #expect(hub.apply(publish("Cleo")).last == Delivery(1, .fanOut(Self.event("Cleo"), 1, except: nil)))
+        #expect(hub.apply(publish("Cleo")).last == Received(1, .fanOut(Self.event("Cleo"), 1, except: nil)))
     }
 
     @Test("a sign-in makes it an ordinary subscription, if its user may have it")
@@ -112,7 +112,7 @@ import Testing
         _ = join(x, "driver-42", app: 1)
         _ = join(x, "driver-43", app: 1, isOpen: true)
         let effects = hub.apply(.signin(x, user("driver:42")))
-        #expect(effects.filter(\.instruction.isMove) == [Delivery(0, .leave(1, x)), Delivery(0, .join(0, x))])
+        #expect(effects.filter(\.instruction.isMove) == [Received(0, .leave(1, x)), Received(0, .join(0, x))])
         #expect(hub.legacyCounts(app: 1)["driver-*"]?.open == 1, "driver-43 stays, as it was")
         #expect(hub.hiddenMembers(from: x, on: name("driver-42")) == [])
         #expect(hub.hiddenMembers(from: x, on: name("driver-43")) == ["customerName"])
@@ -124,7 +124,7 @@ import Testing
         _ = join(x, "tracking-R1", app: 1, isOpen: true)
         let text = "Your subscription to driver-42 has ended: apps must sign in by now"
         #expect(
-            hub.apply(.endLegacy(pattern: "driver-*", app: 1)) == [Delivery(0, .leave(1, x)), .send(error(text), to: x)])
+            hub.apply(.endLegacy(pattern: "driver-*", app: 1)) == [Received(0, .leave(1, x)), .send(error(text), to: x)])
         #expect(hub.apply(.endLegacy(pattern: "driver-*", app: 1)) == [])
         #expect(hub.legacyCounts(app: 1)["tracking-*"]?.open == 1)
     }
@@ -182,7 +182,7 @@ import Testing
         _ = join(x, "driver-42", app: 1)
         _ = hub.apply(.identify(x, Identity(role: .driver, id: "42")))
         #expect(
-            hub.apply(.endLegacy(pattern: "driver-*", app: 1)) == [Delivery(0, .leave(1, x)), Delivery(0, .join(0, x))])
+            hub.apply(.endLegacy(pattern: "driver-*", app: 1)) == [Received(0, .leave(1, x)), Received(0, .join(0, x))])
         #expect(hub.legacyCounts(app: 1)["driver-*"]?.open == 0 && hub.subscriptionCount == 1)
     }
 

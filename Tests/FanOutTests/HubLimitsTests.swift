@@ -63,7 +63,7 @@ import Testing
         let anna = user("anna", watching: ["1", "2", "3", "4", "5"])
         let deliveries = hub.apply(.signin(x, anna))
         #expect(deliveries[1] == .send(cut("4 channels", to: 3), to: x))
-        #expect(deliveries[2] == Delivery(0, .sendWatchlist(online: [], offline: ["1", "2", "3"], to: x)))
+        #expect(deliveries[2] == Received(0, .sendWatchlist(online: [], offline: ["1", "2", "3"], to: x)))
         #expect(deliveries.count == 6 && hub.refusedSubscriptions.channels == 1)
         #expect(hub.apply(.subscribe(y, grant("b"))) == [.send(refusal("b", "4 channels"), to: y)])
         #expect(hub.apply(.signin(y, user("bert", watching: ["3", "1"]))).count == 4, "others watch them already")
@@ -87,7 +87,7 @@ import Testing
         var hub = Self.hub { $0.appSubscriptions = 1 }
         _ = hub.apply(.subscribe(x, grant("a")))
         let bert = user("bert", watching: ["1"])
-        let success = Delivery(0, .sendSigninSuccess(bert, to: y))
+        let success = Received(0, .sendSigninSuccess(bert, to: y))
         #expect(hub.apply(.signin(y, bert)) == [success, .send(cut("1 subscriptions", to: 0), to: y)])
         #expect(hub.apply(.closed(y)) == [])
     }

@@ -31,9 +31,9 @@ import Testing
         join(z, "private-driver-42")
         #expect(
             hub.apply(clientEvent(x, "private-driver-42")) == [
-                Delivery(0, .fanOut(frame("private-driver-42"), 0, except: x)),
-                Delivery(2, .fanOut(frame("private-driver-42"), 0, except: x)),
-                Delivery(0, .fanOut(frame("driver-42"), 1, except: x)), Delivery(1, .fanOut(frame("driver-42"), 1, except: x)),
+                Received(0, .fanOut(frame("private-driver-42"), 0, except: x)),
+                Received(2, .fanOut(frame("private-driver-42"), 0, except: x)),
+                Received(0, .fanOut(frame("driver-42"), 1, except: x)), Received(1, .fanOut(frame("driver-42"), 1, except: x)),
             ])
     }
 
@@ -65,7 +65,7 @@ import Testing
         let original = Hub.Publication(channel: name("driver-42"), frame: empty)
         let mirrored = Hub.Publication(original, mirroredOn: name("private-driver-42"))
         #expect(
-            hub.apply(.publish([original, mirrored], app: 0, except: nil)) == [Delivery(0, .fanOut(empty, 0, except: nil))])
+            hub.apply(.publish([original, mirrored], app: 0, except: nil)) == [Received(0, .fanOut(empty, 0, except: nil))])
     }
 
     @Test mutating func mirrorWithSubscribersGetsThePublishedEvent() {
@@ -74,14 +74,14 @@ import Testing
         let mirrored = Hub.Publication(original, mirroredOn: name("private-driver-42"))
         #expect(
             hub.apply(.publish([original, mirrored], app: 0, except: nil))
-                == [Delivery(0, .fanOut(event("private-driver-42"), 0, except: nil))])
+                == [Received(0, .fanOut(event("private-driver-42"), 0, except: nil))])
     }
 
     @Test mutating func mirrorWithoutSubscribersGetsNothing() {
         join(x, "private-driver-42")
         join(y, "driver-7")
         #expect(
-            hub.apply(clientEvent(x, "private-driver-42")) == [Delivery(0, .fanOut(frame("private-driver-42"), 0, except: x))])
+            hub.apply(clientEvent(x, "private-driver-42")) == [Received(0, .fanOut(frame("private-driver-42"), 0, except: x))])
     }
 
     @Test mutating func mirrorSubscriptionDoesNotPermitClientEvents() {
@@ -96,7 +96,7 @@ import Testing
         join(x, channel)
         join(y, "driver-42", "cache-driver-42", "private-driver-42", "news", "presence-cache-driver-42")
         let userID = channel.hasPrefix("presence-") ? "admin:1" : nil
-        #expect(hub.apply(clientEvent(x, channel)) == [Delivery(0, .fanOut(frame(channel, from: userID), 0, except: x))])
+        #expect(hub.apply(clientEvent(x, channel)) == [Received(0, .fanOut(frame(channel, from: userID), 0, except: x))])
     }
 
     @Test mutating func encryptedChannelsAreNotMirrored() {
@@ -110,7 +110,7 @@ import Testing
         join(y, "driver-42", app: 1)
         join(z, "driver-42")
         #expect(
-            hub.apply(clientEvent(x, "private-driver-42")) == [Delivery(0, .fanOut(frame("private-driver-42"), 0, except: x))])
+            hub.apply(clientEvent(x, "private-driver-42")) == [Received(0, .fanOut(frame("private-driver-42"), 0, except: x))])
     }
 
     /// The REST API publishes the events of backends on both channels itself: before it publishes, it must check that

@@ -14,7 +14,7 @@ import Testing
         return rules
     }
 
-    private mutating func join(_ socket: SocketID, as id: String, info: String? = nil) -> [Delivery] {
+    private mutating func join(_ socket: SocketID, as id: String, info: String? = nil) -> [Received] {
         hub.apply(.opened(socket, app: 0), .subscribe(socket, grant("presence-room", as: id, info: info)))
     }
 
@@ -25,8 +25,8 @@ import Testing
     @Test mutating func r1MemberListIncludesTheSubscriber() {
         #expect(
             join(x, as: "anna", info: "{}") == [
-                Delivery(0, .join(0, x)), Delivery(0, .sendPresence(room, [member("anna", info: "{}")], to: x)),
-                Delivery(0, .fanOut(added("anna", info: "{}"), 0, except: x)),
+                Received(0, .join(0, x)), Received(0, .sendPresence(room, [member("anna", info: "{}")], to: x)),
+                Received(0, .fanOut(added("anna", info: "{}"), 0, except: x)),
             ], "no subscription_count on presence channels (N1)")
     }
 
@@ -34,8 +34,8 @@ import Testing
         _ = join(x, as: "anna")
         #expect(
             join(y, as: "10") == [
-                Delivery(1, .join(0, y)), Delivery(1, .sendPresence(room, [member("anna"), member("10")], to: y)),
-                Delivery(0, .fanOut(added("10"), 0, except: y)), Delivery(1, .fanOut(added("10"), 0, except: y)),
+                Received(1, .join(0, y)), Received(1, .sendPresence(room, [member("anna"), member("10")], to: y)),
+                Received(0, .fanOut(added("10"), 0, except: y)), Received(1, .fanOut(added("10"), 0, except: y)),
             ])
     }
 
@@ -44,11 +44,11 @@ import Testing
         _ = join(y, as: "bert")
         #expect(
             hub.apply(.unsubscribe(y, room)) == [
-                Delivery(1, .leave(0, y)), Delivery(0, .fanOut(removed("bert"), 0, except: nil)),
+                Received(1, .leave(0, y)), Received(0, .fanOut(removed("bert"), 0, except: nil)),
             ])
         _ = hub.apply(.subscribe(y, grant("presence-room", as: "bert")))
-        #expect(hub.apply(.closed(y)) == [Delivery(1, .leave(0, y)), Delivery(0, .fanOut(removed("bert"), 0, except: nil))])
-        #expect(hub.apply(.closed(x)) == [Delivery(0, .leave(0, x))], "no subscriber is left for member_removed")
+        #expect(hub.apply(.closed(y)) == [Received(1, .leave(0, y)), Received(0, .fanOut(removed("bert"), 0, except: nil))])
+        #expect(hub.apply(.closed(x)) == [Received(0, .leave(0, x))], "no subscriber is left for member_removed")
     }
 
     @Test mutating func r4UserWithSeveralConnectionsIsOneMember() {
@@ -56,14 +56,14 @@ import Testing
         _ = join(y, as: "bert", info: "1")
         #expect(
             join(z, as: "bert", info: "2") == [
-                Delivery(2, .join(0, z)), Delivery(2, .sendPresence(room, [member("anna"), member("bert", info: "1")], to: z)),
+                Received(2, .join(0, z)), Received(2, .sendPresence(room, [member("anna"), member("bert", info: "1")], to: z)),
             ], "the first connection's info is kept")
         #expect(hub.occupancy(of: room, app: 0)?.users == 2)
         #expect(hub.occupancy(of: room, app: 0)?.subscriptions == 3)
         #expect(hub.userIDs(on: room, app: 0) == ["anna", "bert"])
-        #expect(hub.apply(.closed(y)) == [Delivery(1, .leave(0, y))])
+        #expect(hub.apply(.closed(y)) == [Received(1, .leave(0, y))])
         #expect(hub.userIDs(on: room, app: 0) == ["anna", "bert"])
-        #expect(hub.apply(.closed(z)) == [Delivery(2, .leave(0, z)), Delivery(0, .fanOut(removed("bert"), 0, except: nil))])
+        #expect(hub.apply(.closed(z)) == [Received(2, .leave(0, z)), Received(0, .fanOut(removed("bert"), 0, except: nil))])
         #expect(hub.userIDs(on: room, app: 0) == ["anna"])
     }
 
@@ -73,13 +73,13 @@ import Testing
         let full = error("Channel presence-room is full: the limit is 2 members", code: 4009)
         #expect(join(z, as: "carl") == [.send(full, to: z)])
         #expect(hub.userIDs(on: room, app: 0) == ["anna", "bert"])
-        #expect(hub.apply(.subscribe(z, grant("presence-room", as: "bert"))).first == Delivery(2, .join(0, z)))
+        #expect(hub.apply(.subscribe(z, grant("presence-room", as: "bert"))).first == Received(2, .join(0, z)))
         _ = hub.apply(.closed(x))
         let late = socket("9.0")
-        #expect(join(late, as: "carl").first == Delivery(0, .join(0, late)), "the channel has room again")
+        #expect(join(late, as: "carl").first == Received(0, .join(0, late)), "the channel has room again")
         _ = hub.apply(.opened(w, app: 1))
         #expect(
-            hub.apply(.subscribe(w, grant("presence-room", as: "dora"))).first == Delivery(0, .join(1, w)),
+            hub.apply(.subscribe(w, grant("presence-room", as: "dora"))).first == Received(0, .join(1, w)),
             "the other app has its own channel")
     }
 
@@ -103,7 +103,7 @@ import Testing
         let frame = ServerMessage.clientEvent(wave, channel: room, userID: "10")
         #expect(
             hub.apply(.clientEvent(x, wave, on: room)) == [
-                Delivery(0, .fanOut(frame, 0, except: x)), Delivery(1, .fanOut(frame, 0, except: x)),
+                Received(0, .fanOut(frame, 0, except: x)), Received(1, .fanOut(frame, 0, except: x)),
             ])
     }
 
@@ -111,7 +111,7 @@ import Testing
         let event = ClientEvent(name: "client-wave", channel: "private-a", data: Array("null".utf8))
         _ = hub.apply(.opened(x, app: 0), .signin(x, user("anna")), .subscribe(x, grant("private-a")))
         let frame = ServerMessage.clientEvent(event, channel: name("private-a"), userID: nil)
-        #expect(hub.apply(.clientEvent(x, event, on: name("private-a"))) == [Delivery(0, .fanOut(frame, 0, except: x))])
+        #expect(hub.apply(.clientEvent(x, event, on: name("private-a"))) == [Received(0, .fanOut(frame, 0, except: x))])
     }
 
     @Test mutating func e6ClientEventRequiresSubscription() {

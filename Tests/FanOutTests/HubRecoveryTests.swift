@@ -23,7 +23,7 @@ private let z = socket("3.2")
 
     /// Subscribes a connection, which it opens first.
     /// - Returns: the events that follow the confirmation.
-    private mutating func subscribe(_ socket: SocketID, _ channel: String, app: AppIndex = 0) -> [Delivery] {
+    private mutating func subscribe(_ socket: SocketID, _ channel: String, app: AppIndex = 0) -> [Received] {
         _ = hub.apply(.opened(socket, app: app), .signin(socket, user("admin:1")))
         let effects = hub.apply(.subscribe(socket, grant(channel, as: "admin:1")))
         #expect(effects.contains(.send(succeeded(channel), to: socket)))
@@ -42,8 +42,8 @@ private let z = socket("3.2")
         #expect(!hub.hasPublishedRecovered)
         #expect(
             subscribe(x, "driver-42") == [
-                Delivery(0, .fanOut(event("driver-42", "1"), 0, except: nil)),
-                Delivery(0, .fanOut(event("driver-42", "3"), 0, except: nil)),
+                Received(0, .fanOut(event("driver-42", "1"), 0, except: nil)),
+                Received(0, .fanOut(event("driver-42", "3"), 0, except: nil)),
             ])
         #expect(published() == ["1", "3"])
         #expect(subscribe(y, "driver-42") == [])
@@ -53,7 +53,7 @@ private let z = socket("3.2")
     @Test mutating func subscriberOfTheMirrorGetsThem() {
         hold("1", on: "driver-42")
         #expect(
-            subscribe(x, "private-driver-42") == [Delivery(0, .fanOut(event("private-driver-42", "1"), 0, except: nil))])
+            subscribe(x, "private-driver-42") == [Received(0, .fanOut(event("private-driver-42", "1"), 0, except: nil))])
         #expect(subscribe(y, "driver-42") == [])
         #expect(published() == ["1"])
     }
@@ -62,12 +62,12 @@ private let z = socket("3.2")
         hold("1", on: "driver-42", until: 10)
         hold("2", on: "driver-42", until: 11)
         _ = hub.apply(.tick(10))
-        #expect(subscribe(x, "driver-42") == [Delivery(0, .fanOut(event("driver-42", "2"), 0, except: nil))])
+        #expect(subscribe(x, "driver-42") == [Received(0, .fanOut(event("driver-42", "2"), 0, except: nil))])
         #expect(published() == ["1", "2"])
     }
 
     /// Publishes a committed notification.
-    private mutating func publish(_ id: String, on channel: String) -> [Delivery] {
+    private mutating func publish(_ id: String, on channel: String) -> [Received] {
         let publication = Hub.Publication(channel: name(channel), frame: event(channel, id))
         let mirror = Hub.Publication(publication, mirroredOn: name("private-" + channel))
         return hub.apply(.notify([Hub.Notification(id: id, publications: [publication, mirror], expiresAt: 10)], app: 0))
@@ -80,11 +80,11 @@ private let z = socket("3.2")
         #expect(publish("3", on: "driver-7") == [])
         #expect(
             subscribe(x, "driver-42") == [
-                Delivery(0, .fanOut(event("driver-42", "1"), 0, except: nil)),
-                Delivery(0, .fanOut(event("driver-42", "2"), 0, except: nil)),
+                Received(0, .fanOut(event("driver-42", "1"), 0, except: nil)),
+                Received(0, .fanOut(event("driver-42", "2"), 0, except: nil)),
             ])
         #expect(published() == ["1", "2"])
-        #expect(publish("4", on: "driver-42") == [Delivery(0, .fanOut(event("driver-42", "4"), 0, except: nil))])
+        #expect(publish("4", on: "driver-42") == [Received(0, .fanOut(event("driver-42", "4"), 0, except: nil))])
         #expect(subscribe(y, "driver-7") == [], "nothing waited for this channel")
     }
 

@@ -26,9 +26,9 @@ private let y = socket("2.16777216")
         open(y, driver("7"), "private-drivers-channel")
         #expect(
             hub.apply(.restrict(driverID: "42", .nothing, app: 0)) == [
-                Delivery(0, .leave(0, x)), .send(ended("private-driver-42"), to: x),
-                Delivery(0, .leave(1, x)), .send(ended("private-tracking-R1"), to: x),
-                Delivery(0, .leave(2, x)), .send(ended("private-drivers-channel"), to: x),
+                Received(0, .leave(0, x)), .send(ended("private-driver-42"), to: x),
+                Received(0, .leave(1, x)), .send(ended("private-tracking-R1"), to: x),
+                Received(0, .leave(2, x)), .send(ended("private-drivers-channel"), to: x),
             ])
         #expect(hub.subscriptionCount == 2, "other drivers' subscriptions, and those to other channels, stay")
         for channel in ["private-driver-42", "private-tracking-R1", "private-drivers-channel"] {

@@ -22,8 +22,8 @@ import Testing
         for channel in ["tracking-R1", "news", "private-booking-R1", "driver-42"] { #expect(hub.join(x, channel) == .joined) }
         #expect(
             hub.assign("A", "R1", to: "7") == [
-                Delivery(0, .leave(0, x)), .send(ended("tracking-R1"), to: x),
-                Delivery(0, .leave(2, x)), .send(ended("private-booking-R1"), to: x),
+                Received(0, .leave(0, x)), .send(ended("tracking-R1"), to: x),
+                Received(0, .leave(2, x)), .send(ended("private-booking-R1"), to: x),
             ], "in the order of subscribing; other subscriptions stay")
         #expect(hub.subscriptionCount == 2)
         #expect(hub.join(x, "tracking-R1") == .rejected)
@@ -34,7 +34,7 @@ import Testing
     mutating func losingAJobEndsEveryFormOfItsChannels(channel: String) {
         hub.assign("A", "R1", to: "42")
         identified(x, driver("42"), on: [channel])
-        #expect(hub.assign("A", "R1", to: nil) == [Delivery(0, .leave(0, x)), .send(ended(channel), to: x)])
+        #expect(hub.assign("A", "R1", to: nil) == [Received(0, .leave(0, x)), .send(ended(channel), to: x)])
         #expect(hub.subscriptionCount == 0 && hub.channelCount == 0)
         #expect(hub.apply(.publish([Hub.Publication(channel: name(channel), frame: event)], app: 0, except: nil)) == [])
         let none = error("No current subscription to channel \(channel), or subscription in progress")
@@ -48,15 +48,15 @@ import Testing
         #expect(hub.join(y, "private-tracking-R1") == .joined)
         #expect(
             hub.assign("A", "R1", to: "7") == [
-                Delivery(1, .leave(0, y)), .send(ended("private-tracking-R1"), to: y),
-                Delivery(0, .leave(0, x)), .send(ended("private-tracking-R1"), to: x),
+                Received(1, .leave(0, y)), .send(ended("private-tracking-R1"), to: y),
+                Received(0, .leave(0, x)), .send(ended("private-tracking-R1"), to: x),
             ])
     }
 
     @Test mutating func changedReferenceEndsOldSubscriptions() {
         hub.assign("A", "R1", to: "42")
         identified(x, driver("42"), on: ["private-tracking-R1"])
-        #expect(hub.assign("A", "R2", to: "42") == [Delivery(0, .leave(0, x)), .send(ended("private-tracking-R1"), to: x)])
+        #expect(hub.assign("A", "R2", to: "42") == [Received(0, .leave(0, x)), .send(ended("private-tracking-R1"), to: x)])
         #expect(hub.join(x, "private-tracking-R1") == .rejected)
         #expect(hub.join(x, "private-tracking-R2") == .joined)
     }
@@ -81,7 +81,7 @@ import Testing
         let removed = ServerMessage.memberRemoved(name("presence-tracking-R1"), userID: "driver:42")
         #expect(
             hub.assign("A", "R1", to: nil) == [
-                Delivery(0, .leave(0, x)), Delivery(1, .fanOut(removed, 0, except: nil)),
+                Received(0, .leave(0, x)), Received(1, .fanOut(removed, 0, except: nil)),
                 .send(ended("presence-tracking-R1"), to: x),
             ])
         #expect(hub.userIDs(on: name("presence-tracking-R1"), app: 0) == ["admin:1"])
@@ -97,7 +97,7 @@ import Testing
         let one = ServerMessage.subscriptionCount(name("private-tracking-R1"), 1)
         #expect(
             hub.assign("A", "R1", to: nil) == [
-                Delivery(0, .leave(0, x)), Delivery(1, .fanOut(one, 0, except: nil)), .send(ended("private-tracking-R1"), to: x),
+                Received(0, .leave(0, x)), Received(1, .fanOut(one, 0, except: nil)), .send(ended("private-tracking-R1"), to: x),
             ])
         #expect(hub.occupancy(of: name("private-tracking-R1"), app: 0)?.subscriptions == 1)
         #expect(hub.statistics(app: 0).subscriptions == 1)
@@ -115,7 +115,7 @@ import Testing
     @Test mutating func endedJobRevokesItsChannels() {
         hub.assign("A", "R1", to: "42")
         identified(x, driver("42"), on: ["private-tracking-R1"])
-        let revoked = [Delivery(0, .leave(0, x)), .send(ended("private-tracking-R1"), to: x)]
+        let revoked = [Received(0, .leave(0, x)), .send(ended("private-tracking-R1"), to: x)]
         #expect(hub.apply(.end("A", "R1"), .end("A", "R1"), .end("unknown", "R1")) == revoked)
         #expect(hub.subscriptionCount == 0)
         #expect(hub.join(x, "private-tracking-R1") == .rejected, "new subscriptions are rejected")
@@ -130,8 +130,8 @@ import Testing
         identified(y, driver("7"), on: ["private-tracking-R1"])
         #expect(hub.assign("A", "R1", to: "7") == [], "driver 42 still has order B")
         #expect(hub.apply(.end("C", "R1")) == [], "driver 7 still has order A")
-        #expect(hub.assign("A", "R1", to: nil) == [Delivery(1, .leave(0, y)), .send(ended("private-tracking-R1"), to: y)])
-        #expect(hub.assign("B", "R9", to: "42") == [Delivery(0, .leave(0, x)), .send(ended("private-tracking-R1"), to: x)])
+        #expect(hub.assign("A", "R1", to: nil) == [Received(1, .leave(0, y)), .send(ended("private-tracking-R1"), to: y)])
+        #expect(hub.assign("B", "R9", to: "42") == [Received(0, .leave(0, x)), .send(ended("private-tracking-R1"), to: x)])
     }
 
     /// The policy denies drivers a presence channel, but a backend signed this subscription. It stays as long as the
@@ -142,7 +142,7 @@ import Testing
         _ = hub.apply(.opened(x, app: 0), .signin(x, user("driver:42")))
         _ = hub.apply(.subscribe(x, grant("presence-tracking-R1", as: "driver:42")))
         #expect(hub.assign("A", "R1", to: "7") == [])
-        #expect(hub.assign("B", "R1", to: "7") == [Delivery(0, .leave(0, x)), .send(ended("presence-tracking-R1"), to: x)])
+        #expect(hub.assign("B", "R1", to: "7") == [Received(0, .leave(0, x)), .send(ended("presence-tracking-R1"), to: x)])
     }
 
     @Test mutating func anotherPermittedIdentityKeepsAccess() {
@@ -152,7 +152,7 @@ import Testing
         identified(y, driver("42"), Identity(role: .admin, id: "1"), on: ["private-tracking-R1"])
         identified(z, driver("42"), driver("7"), on: ["private-tracking-R1"])
         #expect(hub.assign("A", "R1", to: "7") == [])
-        #expect(hub.assign("A", "R1", to: nil) == [Delivery(2, .leave(0, z)), .send(ended("private-tracking-R1"), to: z)])
+        #expect(hub.assign("A", "R1", to: nil) == [Received(2, .leave(0, z)), .send(ended("private-tracking-R1"), to: z)])
     }
 
     @Test mutating func permittedSignedInUserKeepsAccess() {
@@ -161,7 +161,7 @@ import Testing
         _ = hub.apply(.signin(x, user("customer:9", bookings: ["R1"])))
         identified(y, driver("42"), on: ["private-tracking-R1"])
         _ = hub.apply(.signin(y, user("customer:9", bookings: ["R2"])))
-        #expect(hub.assign("A", "R1", to: nil) == [Delivery(1, .leave(0, y)), .send(ended("private-tracking-R1"), to: y)])
+        #expect(hub.assign("A", "R1", to: nil) == [Received(1, .leave(0, y)), .send(ended("private-tracking-R1"), to: y)])
     }
 
     @Test mutating func otherSubscribersAreUnaffected() {
@@ -219,7 +219,7 @@ import Testing
         hub.assign("A", "R1", to: "42")
         identified(x, driver("42"), driver("42", name: "Anna"), driver("1"), driver("2"), on: ["private-tracking-R1"])
         #expect(hub.apply(.identify(x, driver("3"))) == [], "the first identity is removed; the second one is the same driver")
-        #expect(hub.assign("A", "R1", to: "7") == [Delivery(0, .leave(0, x)), .send(ended("private-tracking-R1"), to: x)])
+        #expect(hub.assign("A", "R1", to: "7") == [Received(0, .leave(0, x)), .send(ended("private-tracking-R1"), to: x)])
     }
 
     /// If the hub kept the subscriptions that a removed identity permitted, it could not end them when that driver
@@ -234,8 +234,8 @@ import Testing
         }
         #expect(
             hub.apply(.identify(x, driver("4"))) == [
-                Delivery(0, .leave(0, x)), .send(replaced("private-tracking-R1"), to: x),
-                Delivery(0, .leave(3, x)), .send(replaced("private-booking-R1"), to: x),
+                Received(0, .leave(0, x)), .send(replaced("private-tracking-R1"), to: x),
+                Received(0, .leave(3, x)), .send(replaced("private-booking-R1"), to: x),
             ])
         #expect(hub.join(x, "private-tracking-R1") == .rejected)
         #expect(hub.assign("A", "R1", to: "7") == [])

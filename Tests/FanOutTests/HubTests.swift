@@ -11,7 +11,7 @@ import Testing
     @Test mutating func joinPrecedesSubscriptionSucceeded() {
         _ = hub.apply(.opened(x, app: 0))
         #expect(
-            hub.apply(.subscribe(x, grant("news"))) == [Delivery(0, .join(0, x)), Delivery(0, .send(succeeded("news"), to: x))])
+            hub.apply(.subscribe(x, grant("news"))) == [Received(0, .join(0, x)), Received(0, .send(succeeded("news"), to: x))])
         #expect(hub.subscriptionCount == 1)
         #expect(hub.channelCount == 1)
     }
@@ -24,7 +24,7 @@ import Testing
     @Test mutating func secondSubscriptionIsAnError() {
         join(x, "news")
         #expect(
-            hub.apply(.subscribe(x, grant("news"))) == [Delivery(0, .send(error("Existing subscription to channel news"), to: x))]
+            hub.apply(.subscribe(x, grant("news"))) == [Received(0, .send(error("Existing subscription to channel news"), to: x))]
         )
         #expect(hub.subscriptionCount == 1)
     }
@@ -38,7 +38,7 @@ import Testing
             hub.apply(.subscribe(x, grant("c"))) == [
                 .send(error("Cannot subscribe to channel c: the limit is 2 channels per connection"), to: x)
             ])
-        #expect(hub.apply(.subscribe(x, grant("a"))) == [Delivery(0, .send(error("Existing subscription to channel a"), to: x))])
+        #expect(hub.apply(.subscribe(x, grant("a"))) == [Received(0, .send(error("Existing subscription to channel a"), to: x))])
         #expect(hub.subscriptionCount == 2 && hub.channelCount == 2, "a rejected subscription creates no channel")
         _ = hub.apply(.unsubscribe(x, name("a")))
         #expect(hub.apply(.subscribe(x, grant("c"))).count == 2)
@@ -47,7 +47,7 @@ import Testing
     @Test mutating func channelHasTheSameSlotOnAllLoops() {
         join(x, "news")
         join(y, "sport")
-        #expect(hub.apply(.opened(z, app: 0), .subscribe(z, grant("news"))).first == Delivery(63, .join(0, z)))
+        #expect(hub.apply(.opened(z, app: 0), .subscribe(z, grant("news"))).first == Received(63, .join(0, z)))
         #expect(hub.channelCount == 2)
         #expect(hub.subscriptionCount == 3)
     }
@@ -55,7 +55,7 @@ import Testing
     @Test mutating func unsubscribeLeavesTheChannel() {
         join(x, "news")
         join(y, "news")
-        #expect(hub.apply(.unsubscribe(x, name("news"))) == [Delivery(0, .leave(0, x))])
+        #expect(hub.apply(.unsubscribe(x, name("news"))) == [Received(0, .leave(0, x))])
         #expect(hub.subscriptionCount == 1)
         #expect(hub.channelCount == 1)
     }
@@ -65,7 +65,7 @@ import Testing
         join(x, "news")
         join(y, "sport")
         let text = "No current subscription to channel \(channel), or subscription in progress"
-        #expect(hub.apply(.unsubscribe(x, name(channel))) == [Delivery(0, .send(error(text), to: x))])
+        #expect(hub.apply(.unsubscribe(x, name(channel))) == [Received(0, .send(error(text), to: x))])
         #expect(hub.subscriptionCount == 2)
     }
 
@@ -77,13 +77,13 @@ import Testing
         join(x, "news")
         join(w, "news")
         let deliveries = hub.apply(publish("news", except: y))
-        #expect(deliveries == [0, 1, 63].map { Delivery($0, .fanOut(event, 0, except: y)) })
+        #expect(deliveries == [0, 1, 63].map { Received($0, .fanOut(event, 0, except: y)) })
     }
 
     @Test mutating func eventIsSentToTheLastPossibleLoop() {
         #expect(z.loop == LoopSet.loopsMax - 1)
         join(z, "news")
-        #expect(hub.apply(publish("news")) == [Delivery(z.loop, .fanOut(event, 0, except: nil))])
+        #expect(hub.apply(publish("news")) == [Received(z.loop, .fanOut(event, 0, except: nil))])
     }
 
     @Test mutating func eventWithoutSubscribersHasNoEffects() {
@@ -101,7 +101,7 @@ import Testing
         ]
         #expect(
             hub.apply(.publish(publications, app: 0, except: nil)) == [
-                Delivery(0, .fanOut(other, 1, except: nil)), Delivery(0, .fanOut(event, 0, except: nil)),
+                Received(0, .fanOut(other, 1, except: nil)), Received(0, .fanOut(event, 0, except: nil)),
             ])
     }
 
@@ -109,9 +109,9 @@ import Testing
         join(x, "news")
         _ = hub.apply(.opened(y, app: 1))
         #expect(hub.apply(publish("news", app: 1)) == [])
-        #expect(hub.apply(.subscribe(y, grant("news"))).first == Delivery(1, .join(1, y)))
-        #expect(hub.apply(publish("news", app: 1)) == [Delivery(1, .fanOut(event, 1, except: nil))])
-        #expect(hub.apply(publish("news", app: 0)) == [Delivery(0, .fanOut(event, 0, except: nil))])
+        #expect(hub.apply(.subscribe(y, grant("news"))).first == Received(1, .join(1, y)))
+        #expect(hub.apply(publish("news", app: 1)) == [Received(1, .fanOut(event, 1, except: nil))])
+        #expect(hub.apply(publish("news", app: 0)) == [Received(0, .fanOut(event, 0, except: nil))])
         #expect(hub.channelCount == 2)
     }
 
@@ -139,9 +139,9 @@ import Testing
         #expect(hub.channelCount == 1)
         deliveries += hub.apply(.subscribe(x, grant("weather")))
         #expect(
-            deliveries == [Delivery(0, .leave(0, x)), Delivery(0, .join(0, x)), Delivery(0, .send(succeeded("weather"), to: x))])
+            deliveries == [Received(0, .leave(0, x)), Received(0, .join(0, x)), Received(0, .send(succeeded("weather"), to: x))])
         #expect(hub.apply(publish("news")) == [])
-        #expect(hub.apply(.subscribe(x, grant("news"))).first == Delivery(0, .join(2, x)))
+        #expect(hub.apply(.subscribe(x, grant("news"))).first == Received(0, .join(2, x)))
         #expect(hub.channelCount == 3)
     }
 
@@ -150,7 +150,7 @@ import Testing
         _ = hub.apply(.closed(x))
         let successor = socket("77.0")
         #expect(hub.apply(.opened(successor, app: 1), .unsubscribe(successor, name("news"))).count == 1)
-        #expect(hub.apply(.subscribe(successor, grant("news"))).first == Delivery(0, .join(0, successor)))
+        #expect(hub.apply(.subscribe(successor, grant("news"))).first == Received(0, .join(0, successor)))
     }
 
     // MARK: Closing
@@ -158,7 +158,7 @@ import Testing
     @Test mutating func closeLeavesAllChannelsInADeterministicOrder() {
         for channel in ["c", "a", "d", "b"] { join(x, channel) }
         _ = hub.apply(.unsubscribe(x, name("a")))
-        #expect(hub.apply(.closed(x)) == [0, 3, 2].map { Delivery(0, .leave($0, x)) })
+        #expect(hub.apply(.closed(x)) == [0, 3, 2].map { Received(0, .leave($0, x)) })
         #expect(hub.subscriptionCount == 0)
         #expect(hub.channelCount == 0)
     }

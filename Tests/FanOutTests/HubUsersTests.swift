@@ -6,19 +6,19 @@ import Testing
 @Suite struct HubUsersTests {
     private var hub = Hub(loopCount: 3, apps: [AppRules(), AppRules()])
 
-    private func success(_ user: SignedInUser, to socket: SocketID) -> Delivery {
-        Delivery(socket.loop, .sendSigninSuccess(user, to: socket))
+    private func success(_ user: SignedInUser, to socket: SocketID) -> Received {
+        Received(socket.loop, .sendSigninSuccess(user, to: socket))
     }
 
-    private func watchlist(online: [String], offline: [String], to socket: SocketID) -> Delivery {
-        Delivery(socket.loop, .sendWatchlist(online: online, offline: offline, to: socket))
+    private func watchlist(online: [String], offline: [String], to socket: SocketID) -> Received {
+        Received(socket.loop, .sendWatchlist(online: online, offline: offline, to: socket))
     }
 
     private func online(_ ids: String...) -> Frame { ServerMessage.watchlistEvents(online: ids, offline: []) }
 
     private func offline(_ ids: String...) -> Frame { ServerMessage.watchlistEvents(online: [], offline: ids) }
 
-    private mutating func signIn(_ socket: SocketID, _ user: SignedInUser, app: AppIndex = 0) -> [Delivery] {
+    private mutating func signIn(_ socket: SocketID, _ user: SignedInUser, app: AppIndex = 0) -> [Received] {
         hub.apply(.opened(socket, app: app), .signin(socket, user))
     }
 
@@ -41,7 +41,7 @@ import Testing
         _ = signIn(x, user("bert"))
         let anna = user("anna", watching: ["carl", "bert", "dora"])
         let state = watchlist(online: ["bert"], offline: ["carl", "dora"], to: y)
-        let joins = (0..<3).map { Delivery(1, .join($0, y)) }
+        let joins = (0..<3).map { Received(1, .join($0, y)) }
         #expect(signIn(y, anna) == [success(anna, to: y), state] + joins)
     }
 
@@ -50,12 +50,12 @@ import Testing
         let bert = user("bert")
         _ = signIn(x, anna)
         #expect(
-            signIn(y, bert) == [success(bert, to: y), Delivery(0, .fanOut(online("bert"), 0, except: y))],
+            signIn(y, bert) == [success(bert, to: y), Received(0, .fanOut(online("bert"), 0, except: y))],
             "the watchers of a user are a channel")
         #expect(signIn(z, bert) == [success(bert, to: z)])
         #expect(hub.apply(.closed(y)) == [])
-        #expect(hub.apply(.closed(z)) == [Delivery(0, .fanOut(offline("bert"), 0, except: nil))])
-        #expect(hub.apply(.closed(x)) == [Delivery(0, .leave(0, x))])
+        #expect(hub.apply(.closed(z)) == [Received(0, .fanOut(offline("bert"), 0, except: nil))])
+        #expect(hub.apply(.closed(x)) == [Received(0, .leave(0, x))])
         #expect(signIn(y, bert) == [success(bert, to: y)], "a closed connection has no watchlist")
     }
 
@@ -63,22 +63,22 @@ import Testing
         _ = signIn(x, user("anna", watching: ["bert"]))
         _ = signIn(y, user("anna", watching: ["bert"]))
         let signins = Array(signIn(z, user("bert")).dropFirst())
-        #expect(signins == [0, 1].map { Delivery($0, .fanOut(online("bert"), 0, except: z)) })
-        #expect(hub.apply(.closed(z)) == [0, 1].map { Delivery($0, .fanOut(offline("bert"), 0, except: nil)) })
+        #expect(signins == [0, 1].map { Received($0, .fanOut(online("bert"), 0, except: z)) })
+        #expect(hub.apply(.closed(z)) == [0, 1].map { Received($0, .fanOut(offline("bert"), 0, except: nil)) })
     }
 
     @Test mutating func w2OwnSigninIsNotSentTwice() {
         let anna = user("anna", watching: ["anna"])
         #expect(
             signIn(x, anna) == [
-                success(anna, to: x), watchlist(online: ["anna"], offline: [], to: x), Delivery(0, .join(0, x)),
-                Delivery(0, .fanOut(online("anna"), 0, except: x)),
+                success(anna, to: x), watchlist(online: ["anna"], offline: [], to: x), Received(0, .join(0, x)),
+                Received(0, .fanOut(online("anna"), 0, except: x)),
             ],
             "the watchlist's initial state, and no event about anna's own sign-in")
         #expect(
-            signIn(y, anna) == [success(anna, to: y), watchlist(online: ["anna"], offline: [], to: y), Delivery(1, .join(0, y))])
-        #expect(hub.apply(.closed(y)) == [Delivery(1, .leave(0, y))])
-        #expect(hub.apply(.closed(x)) == [Delivery(0, .leave(0, x))])
+            signIn(y, anna) == [success(anna, to: y), watchlist(online: ["anna"], offline: [], to: y), Received(1, .join(0, y))])
+        #expect(hub.apply(.closed(y)) == [Received(1, .leave(0, y))])
+        #expect(hub.apply(.closed(x)) == [Received(0, .leave(0, x))])
     }
 
     @Test mutating func w2WatchlistsAreScopedToOneApp() {
@@ -98,7 +98,7 @@ import Testing
             deliveries.prefix(3) == [
                 success(anna, to: x), .send(error(text, code: 4302), to: x), state,
             ])
-        #expect(Array(deliveries.dropFirst(3)) == (0..<100).map { Delivery(0, .join($0, x)) })
+        #expect(Array(deliveries.dropFirst(3)) == (0..<100).map { Received(0, .join($0, x)) })
         #expect(signIn(y, user("u100")).count == 2)
         #expect(signIn(z, user("u101")).count == 1, "the 101st user is not watched")
     }
@@ -114,7 +114,7 @@ import Testing
         let publication = Hub.Publication(channel: name("#server-to-user-anna"), frame: frame)
         #expect(
             hub.apply(.publish([publication], app: 0, except: nil)) == [
-                Delivery(0, .fanOut(frame, 0, except: nil)), Delivery(1, .fanOut(frame, 0, except: nil)),
+                Received(0, .fanOut(frame, 0, except: nil)), Received(1, .fanOut(frame, 0, except: nil)),
             ])
         #expect(hub.listed(app: 0, "").isEmpty, "server-to-user channels are not listed")
     }
@@ -136,7 +136,7 @@ import Testing
         _ = hub.apply(.opened(memberOnly, app: 0), .subscribe(memberOnly, grant("presence-a", as: "anna")))
         #expect(
             hub.apply(.terminate(userID: "anna", app: 0))
-                == [Delivery(0, .close(x, .notAuthorized)), Delivery(1, .close(y, .notAuthorized))])
+                == [Received(0, .close(x, .notAuthorized)), Received(1, .close(y, .notAuthorized))])
         #expect(hub.apply(.terminate(userID: "carl", app: 0)) == [])
         _ = hub.apply(.closed(x), .closed(y))
         #expect(hub.apply(.terminate(userID: "anna", app: 0)) == [])
@@ -147,7 +147,7 @@ import Testing
         _ = signIn(y, user("anna"))
         _ = signIn(z, user("bert", watching: ["anna"]))
         _ = hub.apply(.terminate(userID: "anna", app: 0))
-        #expect(hub.apply(.closed(x), .closed(y)) == [Delivery(2, .fanOut(offline("anna"), 0, except: nil))])
+        #expect(hub.apply(.closed(x), .closed(y)) == [Received(2, .fanOut(offline("anna"), 0, except: nil))])
     }
 }
 

@@ -8,7 +8,7 @@ struct PresenceListTests {
     private let room = name("presence-room")
 
     /// The lists that the hub sends for these inputs.
-    private func lists(_ deliveries: [Delivery]) -> [PresenceList] {
+    private func lists(_ deliveries: [Received]) -> [PresenceList] {
         deliveries.compactMap { if case .sendPresence(let list, _) = $0.instruction { list } else { nil } }
     }
 

@@ -326,7 +326,7 @@ private func checkRequests(_ bytes: UnsafeRawBufferPointer) {
 
 /// Checks a request of sign-in by code: who may make it, and what its fields are.
 private func check(
-    _ request: CodeCommand, _ command: Command, _ body: Slice<UnsafeRawBufferPointer>, isAuthorized: Bool
+    _ request: SignInCodeCommand, _ command: Command, _ body: Slice<UnsafeRawBufferPointer>, isAuthorized: Bool
 ) {
     invariant(command.idempotencyKey == nil, "a request of sign-in by code takes no idempotency key")
     invariant(!request.hasActor || isAuthorized && command.actor.role == .customer, "only a customer has an account")

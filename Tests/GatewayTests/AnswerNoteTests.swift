@@ -5,13 +5,13 @@ import Testing
 @testable import Gateway
 
 @Suite struct AnswerNoteTests {
-    private static let events: [OfferEvent] = [
+    private static let events: [OfferMetricsEvent] = [
         .answered(driverID: "d1", .job("O-1"), .accepted, at: 2_000_000),
         .answered(driverID: "Ω", .route("R 1"), .taken, at: 5_600_000),
         .answered(driverID: "d1", .job("O-1"), .refused, at: -1_600_000),
     ]
 
-    @Test(arguments: events) func isReadAsItWasWritten(_ event: OfferEvent) throws {
+    @Test(arguments: events) func isReadAsItWasWritten(_ event: OfferMetricsEvent) throws {
         let note = try #require(AnswerNote(event)?.note)
         #expect(AnswerNote(note, now: 2_000_000)?.event == event)
         #expect(PositionNote(note) == nil)

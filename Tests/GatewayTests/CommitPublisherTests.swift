@@ -25,8 +25,8 @@ import Threads
     private let publisher: CommitPublisher
     private let counters = FleetCounters()
     private let intake = CommandIntake()
-    private let codes: CodeDispatch
-    private let codeMetrics = CodeMetrics()
+    private let codes: SignInCodeDispatch
+    private let codeMetrics = SignInCodeMetrics()
     private let endedSessions = EndedSessions()
     /// The lines of the log.
     private let lines = Lock<[String]>([])
@@ -40,7 +40,7 @@ import Threads
         let lines = lines
         let log = Log(level: .info, format: .json) { line in lines.withLock { $0.append(line) } }
         let removed = removed
-        codes = CodeDispatch(nil, log: log)
+        codes = SignInCodeDispatch(nil, log: log)
         publisher = CommitPublisher(
             hub: hub, app: 1, policy: Self.policy,
             trips: SharedTrips(TripRules(), hub: hub, app: 1, policy: Self.policy, counters: counters),

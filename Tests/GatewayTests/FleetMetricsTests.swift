@@ -12,14 +12,14 @@ import Testing
         for (name, outcome) in [("b", "done"), ("a", "done"), ("a", "conflict"), ("a", "done")] {
             counters.countAction(name, outcome: outcome)
         }
-        var deliveries = DeliveryCounts()
+        var deliveries = NotificationCounts()
         deliveries.add(.created, of: "job-assigned", count: 2)
         deliveries.add(.created, of: "order-assigned")
         deliveries.add(.pushed, of: "job-assigned")
         deliveries.addStep(.received, ofType: "new_job")
         (deliveries.repeatedSteps, deliveries.droppedSteps) = (3, 4)
         counters.count(deliveries)
-        deliveries = DeliveryCounts()
+        deliveries = NotificationCounts()
         deliveries.addStep(.received, ofType: "new_job")
         deliveries.addStep(.received, ofType: "DRIVER_APPROVED")
         counters.count(deliveries)
@@ -54,7 +54,7 @@ import Testing
         let zeros = ["p_telemetry_repeated_total 0", "p_telemetry_by_entity_total 0", "p_telemetry_dropped_total 0"]
         #expect(samples() == zeros)
         #expect(report() == ["actions: ", "events: ", "telemetry: ", "transitions: failed 0"])
-        counters.count(DeliveryCounts())
+        counters.count(NotificationCounts())
         #expect(samples() == zeros)
     }
 

@@ -4,8 +4,8 @@ import Testing
 @testable import Gateway
 
 @Suite struct NotificationFunnelTests {
-    private func counts(_ states: [NotificationState]) -> DeliveryCounts {
-        var counts = DeliveryCounts()
+    private func counts(_ states: [NotificationState]) -> NotificationCounts {
+        var counts = NotificationCounts()
         for state in states { counts.add(state, of: "job-assigned") }
         return counts
     }

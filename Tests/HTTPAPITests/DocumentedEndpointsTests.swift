@@ -48,7 +48,7 @@ import Testing
 
     @Test func everyEndpointIsDocumented() throws {
         let rows = try Self.rows(of: "Pusher") + Self.rows(of: "Fleet")
-        let endpoints = (FleetEndpoints.groupsWithAccounts + [CodeEndpoints.group]).flatMap(\.endpoints)
+        let endpoints = (FleetEndpoints.groupsWithAccounts + [SignInCodeEndpoints.group]).flatMap(\.endpoints)
         #expect(rows.count > 10 && endpoints.count > 40)
         for endpoint in endpoints {
             let path = endpoint.documentedPath
@@ -59,7 +59,7 @@ import Testing
 
     @Test func everyDocumentedPathExists() throws {
         let known = Set(
-            (FleetEndpoints.groupsWithAccounts + [CodeEndpoints.group]).flatMap(\.endpoints).map(\.documentedPath))
+            (FleetEndpoints.groupsWithAccounts + [SignInCodeEndpoints.group]).flatMap(\.endpoints).map(\.documentedPath))
         let others: Set = ["/healthz", "/readyz", "/metrics", "/console"]
         for path in try Self.rows(of: "Fleet").flatMap(\.paths) where !others.contains(path) {
             #expect(known.contains(path), "\(path)")

@@ -13,7 +13,7 @@ import Testing
 
     private func decode(_ body: [UInt8], limits: Limits = Limits()) throws(APIError) -> [Sent] {
         let result = body.withUnsafeBytes { bytes in
-            Result { () throws(APIError) in try BatchRequest(bytes, rules: AppRules(limits)) }
+            Result { () throws(APIError) in try EventBatchRequest(bytes, rules: AppRules(limits)) }
         }
         return try result.get().events.flatMap { event in
             event.publications.map { Sent(channel: $0.channel.text, frame: $0.frame, except: event.except) }

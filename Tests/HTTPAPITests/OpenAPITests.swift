@@ -23,7 +23,7 @@ import Yams
         return found
     }
 
-    private static let groups = FleetEndpoints.groupsWithAccounts + [CodeEndpoints.group]
+    private static let groups = FleetEndpoints.groupsWithAccounts + [SignInCodeEndpoints.group]
 
     @Test func everyEndpointOfTheFleetIsDescribed() throws {
         let documented = try Self.documented()

@@ -37,7 +37,7 @@ extension Parser {
             ("too many", filled(#"{"batch":["#, "1,", "1]}")),
             ("batches", filled(#"{"batch":[]"#, #","batch":[1]"#, "}")),
         ],
-        parse: { bytes in bytes.withUnsafeBytes { _ = try? BatchRequest($0, rules: rules) } })
+        parse: { bytes in bytes.withUnsafeBytes { _ = try? EventBatchRequest($0, rules: rules) } })
 
     static let query = Parser(
         name: "signed query",

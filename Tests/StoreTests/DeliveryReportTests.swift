@@ -93,7 +93,7 @@ import Testing
         }
         let whole = try page(nil, 200)
         #expect(whole.ids == Array(all.prefix(200)) && all.count > 100)
-        #expect(whole.parts >= 40 / ReportSearch.changesMax)
+        #expect(whole.parts >= 40 / NotificationSearch.changesMax)
         for limit in [1, 7, 64] {
             var ids: [String] = []
             while true {
@@ -115,7 +115,7 @@ import Testing
         try executor.commit(written(phone(), after: 2, upTo: 3))
         _ = try executor.commit(command(.markRead(nil), by: driver("42")), at: noon + 7)
         let result = try QueryExecutor(Database.open(readingFrom: store.address)).execute(.deliveryFigures, now: noon + 9_000)
-        var expected = DeliveryFigures()
+        var expected = ReceiptFigures()
         (expected.created, expected.written, expected.confirmed, expected.acknowledged) = (5, 3, 2, 4)
         expected.unconfirmed = 1
         (expected.median, expected.percentile99) = (100, 101)
@@ -220,12 +220,12 @@ import Testing
     }
 
     @Test func anUpdateNamesWhatTheNotificationConcerns() throws {
-        func update(_ channel: String, _ actor: String, _ data: String) -> DeliveryUpdate? {
+        func update(_ channel: String, _ actor: String, _ data: String) -> NotificationUpdate? {
             let notification = Notification(
                 id: "N", channel: channel, event: "e", data: Array(data.utf8), createdAt: 1, expiresAt: 2, collapseKey: "N")
             let logged = LoggedNotification(
                 notification: notification, sequence: 1, correlationID: "c", actor: actor, action: "a", readAt: nil)
-            return DeliveryUpdate(logged, .pushFailed, at: noon)
+            return NotificationUpdate(logged, .pushFailed, at: noon)
         }
         let start = #"{"notificationId":"N","event":"e","driverId":"4","#
         let end = #""state":"push_failed","at":"2026-11-21T12:00:00.000Z"}"#

@@ -66,7 +66,7 @@ extension CommandExecutor {
     }
 
     /// Handles a report in a transaction.
-    func handle(_ report: PushReport, at now: Int64 = noon) throws -> PushOutbox.ReportReply {
+    func handle(_ report: PushReport, at now: Int64 = noon) throws -> PushOutbox.PushReportReply {
         try transaction { () throws(DatabaseError) in try outbox.handle(report, now: now) }
     }
 

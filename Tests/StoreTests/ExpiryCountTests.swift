@@ -8,7 +8,7 @@ import Threads
     private let store = TemporaryStore()
     private let hour: Int64 = 3_600_000
 
-    private func texts(_ counts: DeliveryCounts?) -> [String]? {
+    private func texts(_ counts: NotificationCounts?) -> [String]? {
         counts?.arrivals.map { "\($0.event) \($0.state) \($1)" }.sorted()
     }
 
@@ -72,12 +72,12 @@ import Threads
     @Test func theReaderCounts() throws {
         do { _ = try store.pushing().commit(announce(to: "1")) }
         let time = Lock(noon)
-        let counts = WorkQueue<DeliveryCounts>(capacity: 10)
+        let counts = WorkQueue<NotificationCounts>(capacity: 10)
         let reader = try StoreReader(
             store.address, encode: { _ in [] }, onReplies: { _ in }, onExpired: { _ = counts.post($0) },
             onError: { Issue.record("\($0)") }, now: { time.withLock { $0 } })
         time.withLock { $0 += hour }
-        var batch: [DeliveryCounts] = []
+        var batch: [NotificationCounts] = []
         #expect(counts.take(into: &batch, most: 1, waiting: 20_000) == .items)
         #expect(texts(batch.first) == ["hello expired 1"])
         reader.stop()

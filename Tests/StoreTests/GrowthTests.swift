@@ -49,7 +49,7 @@ import Testing
             sequence += 1
             try executor.transaction { () throws(DatabaseError) in
                 for person in people {
-                    let key = DeliveryKey(channel: "driver-\(person.id)", owner: "driver:\(person.id)", device: person.phone)
+                    let key = ReceiptKey(channel: "driver-\(person.id)", owner: "driver:\(person.id)", device: person.phone)
                     _ = try executor.record(
                         Receipt(key: key, after: sequence - 1, upTo: sequence, writtenAt: now + 25, confirmedAt: now + 90),
                         now: now + 90)

@@ -377,7 +377,7 @@ import Trips
         // The next receipt of a device finds its delivery.
         try executor.commit(
             Receipt(
-                key: DeliveryKey(channel: "driver-42", owner: "driver:42", device: phone), after: 0, upTo: 1, writtenAt: noon + 9,
+                key: ReceiptKey(channel: "driver-42", owner: "driver:42", device: phone), after: 0, upTo: 1, writtenAt: noon + 9,
                 confirmedAt: noon + 9))
         #expect(try executor.count("deliveries") == 5)
         #expect(try database.dump("SELECT notification FROM audit") == ["1"])

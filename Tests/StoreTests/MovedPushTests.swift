@@ -121,7 +121,7 @@ import Testing
         #expect(try executor.count("push_outcomes") == 0 && names(executor) == "0")
     }
 
-    // MARK: Deliveries
+    // MARK: OwnerReceipts
 
     private func deliveries(_ executor: CommandExecutor) throws -> [String] {
         try executor.database.dump("SELECT device, written_at, confirmed_at FROM \(deliveryRows) ORDER BY sequence, device")

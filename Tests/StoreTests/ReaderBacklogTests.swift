@@ -10,7 +10,7 @@ extension NotificationTable {
     func reports(
         _ filter: NotificationFilter, before position: Position = .end, limit: Int, now: Int64 = noon
     ) throws(DatabaseError) -> [NotificationReport] {
-        var search = ReportSearch(filter, before: position, limit: limit, now: now)
+        var search = NotificationSearch(filter, before: position, limit: limit, now: now)
         while try !self.search(&search) {}
         return search.found
     }
@@ -32,7 +32,7 @@ extension NotificationTable {
     private func list(_ name: String, by subject: Identity) -> ReaderRequest {
         .list(
             QueryRequest(.order(name), by: subject, replyTo: ReplyAddress(loop: 0, request: 0)),
-            ReportSearch(NotificationFilter(), before: .end, limit: 1, now: noon))
+            NotificationSearch(NotificationFilter(), before: .end, limit: 1, now: noon))
     }
 
     private func name(_ request: ReaderRequest) -> String {
@@ -108,7 +108,7 @@ extension NotificationTable {
 }
 
 /// Lists that search through much, and find little.
-@Suite struct ReportSearchTests {
+@Suite struct NotificationSearchTests {
     private let store = TemporaryStore()
 
     /// Adds notifications of driver 1, a millisecond after each other.
@@ -122,7 +122,7 @@ extension NotificationTable {
             """)
     }
 
-    private func steps(_ search: ReportSearch, _ table: NotificationTable) throws -> (parts: Int, found: [Int64]) {
+    private func steps(_ search: NotificationSearch, _ table: NotificationTable) throws -> (parts: Int, found: [Int64]) {
         var (search, parts) = (search, 1)
         while try !table.search(&search) { parts += 1 }
         return (parts, search.found.map(\.logged.sequence))
@@ -134,7 +134,7 @@ extension NotificationTable {
         try executor.database.run("UPDATE notifications SET confirmed_at = 1 WHERE sequence = 3 OR sequence = 600")
         let confirmed = NotificationFilter(state: .only(.confirmed))
         func search(_ filter: NotificationFilter, _ limit: Int) throws -> (parts: Int, found: [Int64]) {
-            try steps(ReportSearch(filter, before: .end, limit: limit, now: noon), executor.notifications)
+            try steps(NotificationSearch(filter, before: .end, limit: limit, now: noon), executor.notifications)
         }
         #expect(try search(confirmed, 9) == (3, [600, 3]))
         #expect(try search(confirmed, 1) == (2, [600]))
@@ -148,13 +148,14 @@ extension NotificationTable {
         try fill(2_000, executor.database)
         let open = (1...2_000).filter { $0 % 3 == 2 }.map(Int64.init)
         let filter = NotificationFilter(state: .unconfirmed)
-        let all = try steps(ReportSearch(filter, before: .end, limit: 200, now: noon), executor.notifications)
+        let all = try steps(NotificationSearch(filter, before: .end, limit: 200, now: noon), executor.notifications)
         #expect(all == (2, Array(open.suffix(200).reversed())))
         let position = NotificationTable.Position(id: "0000000000000000000000" + "1001", sequence: 0)
-        let before = try steps(ReportSearch(filter, before: position, limit: 5, now: noon), executor.notifications)
+        let before = try steps(NotificationSearch(filter, before: position, limit: 5, now: noon), executor.notifications)
         #expect(before.found == Array(open.filter { $0 < 1_001 }.suffix(5).reversed()))
         let young = NotificationFilter(state: .unconfirmed, createdUntil: noon + 50)
-        #expect(try steps(ReportSearch(young, before: .end, limit: 3, now: noon), executor.notifications).found == [50, 47, 44])
+        #expect(
+            try steps(NotificationSearch(young, before: .end, limit: 3, now: noon), executor.notifications).found == [50, 47, 44])
         let later = try executor.notifications.reports(filter, limit: 2_000, now: noon + day + 3)
         #expect(later.map(\.logged.sequence) == Array(open.filter { $0 % 7 > 3 }.reversed()), "what has expired is left out")
     }

@@ -54,10 +54,10 @@ import Testing
     @Test mutating func signInByCodeCountsTowardsNoSubject() {
         let nobody = Identity(role: .customer, id: "")
         for number in 0..<50 {
-            let request = CodeCommand.verify(sessionID: "temp_\(number)", code: "123456")
+            let request = SignInCodeCommand.verify(sessionID: "temp_\(number)", code: "123456")
             #expect(post(command(.code(request), by: nobody)) == .queued)
         }
-        let delivery = CodeDelivery(sessionID: "temp_1", sendID: "1", isResent: false, isSent: true)
+        let delivery = SignInCodeSMS(sessionID: "temp_1", sendID: "1", isResent: false, isSent: true)
         #expect(post(command(.code(.resend(sessionID: "temp_1")), by: nobody)) == .queueFull)
         for _ in 0..<500 { #expect(post(command(.code(.delivered(delivery)), by: nobody)) == .queued) }
         guard let session = TokenSession(jti: String(repeating: "a", count: 32), expiresAt: 0) else { return }

@@ -342,10 +342,10 @@ import Testing
 
     private func runCodes(_ executor: CommandExecutor) throws(DatabaseError) {
         let (codes, customers) = (executor.signIns, executor.customers)
-        let session = CodeSession(id: "S", phone: "+1", now: noon)
-        try codes.store(CodeTable.Stored(session: session, sendID: "1", sends: 1, keyID: "k", digest: [1], answer: nil))
+        let session = SignInCodeSession(id: "S", phone: "+1", now: noon)
+        try codes.store(SignInCodeTable.Stored(session: session, sendID: "1", sends: 1, keyID: "k", digest: [1], answer: nil))
         _ = try (codes.session(id: "S"), codes.newest(ofPhone: "+1", isOwn: false, until: 1), codes.forgetSending(before: noon))
-        try codes.addSend(CodeTable.Send(id: "1", phone: "+1", isOwn: false, at: noon, prefix: nil, address: nil))
+        try codes.addSend(SignInCodeTable.Send(id: "1", phone: "+1", isOwn: false, at: noon, prefix: nil, address: nil))
         _ = try (codes.sends(toPhone: "+1", isOwn: false, since: 0), codes.removeSend("1"))
         try codes.addTry("1", phone: "+1", isOwn: false, at: noon)
         _ = try codes.tries(forPhone: "+1", isOwn: false, since: 0)
@@ -363,8 +363,8 @@ import Testing
         try counters.count(.all, at: noon)
         try counters.withdraw(.all, at: noon)
         _ = try (counters.counts(of: [.all], now: noon), counters.prefix("+1"))
-        try counters.store(CodePrefix(), of: "+1", now: noon)
-        let address = CodeLimitTable.OwnAddress(digest: [1], keyID: "k", signedInAt: noon)
+        try counters.store(SignInCodePrefix(), of: "+1", now: noon)
+        let address = SignInCodeLimitTable.OwnAddress(digest: [1], keyID: "k", signedInAt: noon)
         try counters.store(address, of: "+1")
         _ = try counters.addresses(of: "+1")
         try counters.remove(address, of: "+1")
@@ -531,12 +531,12 @@ import Testing
     }
 
     private func runDelivery(_ executor: CommandExecutor) throws(DatabaseError) {
-        let key = DeliveryKey(channel: "driver-42", owner: "driver:42", device: "d")
+        let key = ReceiptKey(channel: "driver-42", owner: "driver:42", device: "d")
         let receipt = Receipt(key: key, after: 0, upTo: 1, writtenAt: noon, confirmedAt: noon)
         _ = try executor.record(receipt, now: noon)
-        let other = DeliveryKey(channel: "driver-42", owner: "driver:42", device: "e")
+        let other = ReceiptKey(channel: "driver-42", owner: "driver:42", device: "e")
         _ = try executor.record(Receipt(key: other, after: 0, upTo: 1, writtenAt: noon, confirmedAt: noon), now: noon)
-        let ofAll = DeliveryKey(channel: "drivers-channel", owner: "driver:42", device: "d")
+        let ofAll = ReceiptKey(channel: "drivers-channel", owner: "driver:42", device: "d")
         _ = try executor.subscribe(subscription(ofAll), now: noon)
         _ = try executor.record(Receipt(key: ofAll, after: 0, upTo: 1, writtenAt: noon, confirmedAt: noon), now: noon)
         _ = try executor.checkConfirmations(now: noon + hour)

@@ -8,7 +8,7 @@ package struct NotificationStep: Equatable, Sendable {
     /// ``Identity/key`` of the reporter (not always the recipient) or of the push job's recipient; empty if the
     /// step has neither.
     package let subject: String
-    /// The device that the step concerns, as its client names it (``DeliveryKey/device``); nil if the step concerns no
+    /// The device that the step concerns, as its client names it (``ReceiptKey/device``); nil if the step concerns no
     /// single device.
     package let device: String?
     /// When the step happened or, if an app reported it, when the report arrived: milliseconds since 1970.

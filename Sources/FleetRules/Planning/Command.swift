@@ -37,7 +37,7 @@ package struct Command: Equatable, Sendable {
         case switchAvailability(isOnline: Bool)
         /// The gateway itself takes a driver offline who was away for long.
         case endAvailability(accountID: ObjectID)
-        case code(CodeCommand)
+        case code(SignInCodeCommand)
     }
 
     package let actor: Identity

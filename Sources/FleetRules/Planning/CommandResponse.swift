@@ -27,7 +27,7 @@ package enum CommandResponse: Equatable, Sendable {
     case account(AccountResponse)
     case batch(BatchResponse)
     case availability(AvailabilityState)
-    case code(CodeResponse)
+    case code(SignInCodeResponse)
 
     /// The same response with another message. Only responses with an order or a route have a message.
     func withMessage(_ message: String) -> CommandResponse {

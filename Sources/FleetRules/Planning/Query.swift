@@ -64,12 +64,12 @@ package struct NotificationListing: Equatable, Sendable {
 /// A driver who is to get a notification for all drivers.
 package struct NotificationRecipient: Equatable, Sendable {
     package let driverID: String
-    /// Never ``DeliveryState/expired``: what a driver has confirmed stays confirmed.
-    package let state: DeliveryState
+    /// Never ``ReceiptState/expired``: what a driver has confirmed stays confirmed.
+    package let state: ReceiptState
     /// When the driver reached the state, in milliseconds since 1970.
     package let at: Int64
 
-    package init(driverID: String, state: DeliveryState, at: Int64) {
+    package init(driverID: String, state: ReceiptState, at: Int64) {
         self.driverID = driverID
         self.state = state
         self.at = at
@@ -95,7 +95,7 @@ package enum QueryResult: Equatable, Sendable {
     case notificationLog([NotificationReport])
     /// In the order of the drivers' ids.
     case notificationRecipients([NotificationRecipient])
-    case deliveryFigures(DeliveryFigures)
+    case deliveryFigures(ReceiptFigures)
     /// In the order of registration.
     case devices([StoredDevice])
     case preferences(Preferences)

@@ -53,3 +53,25 @@ package struct TripRules: Equatable, Sendable {
     /// ``positionHours`` in milliseconds.
     package var positionLifetime: Int64 { Int64(positionHours) * 3_600_000 }
 }
+
+extension Order {
+    /// The distance in metres from a position to the pickup, if the position shows that the driver has arrived; else nil.
+    /// A position of the same millisecond as the report of `en_route` counts as later: it may have come right after.
+    package func metresOfArrival(at position: Position, _ rules: TripRules) -> Double? {
+        guard rules.automaticArrival, assignment.status == .enRoute, let pickupCoordinates, let startedAt = trip.startedAt,
+            position.recordedAt >= startedAt, position.isFix(rules),
+            trip.correctedAt.map({ position.recordedAt > $0 }) ?? true, trip.leftAt.map({ position.recordedAt >= $0 }) ?? true
+        else { return nil }
+        let metres = position.metres(to: pickupCoordinates)
+        return metres <= rules.arrivalMetres + Self.roundingMetres ? metres : nil
+    }
+
+    /// A position that was computed may be so far outside the circle.
+    private static let roundingMetres = 0.001
+
+    /// Whether a position shows that the driver, who is in transit, is close to the drop-off.
+    package func isNearDestination(at position: Position, _ rules: TripRules) -> Bool {
+        guard assignment.status == .inTransit, let dropoffCoordinates, let departedAt = trip.departedAt else { return false }
+        return position.recordedAt >= departedAt && position.metres(to: dropoffCoordinates) <= rules.approachingMetres
+    }
+}

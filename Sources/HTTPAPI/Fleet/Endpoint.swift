@@ -232,7 +232,7 @@ struct EndpointRequest {
     private func notificationState() throws(APIError) -> NotificationFilter.State? {
         guard let text = http.queryValue("state") else { return nil }
         guard let state = NotificationFilter.State(name: text) else {
-            let names = DeliveryState.allCases.map(\.rawValue).joined(separator: ", ")
+            let names = ReceiptState.allCases.map(\.rawValue).joined(separator: ", ")
             throw .invalid("state", "be one of \(names), unconfirmed")
         }
         return state

@@ -213,7 +213,7 @@ extension NotificationRecipient {
     }
 }
 
-extension DeliveryFigures {
+extension ReceiptFigures {
     fileprivate func writeMembers(to json: inout JSONWriter) {
         json.member("created", created)
         json.member("written", written)

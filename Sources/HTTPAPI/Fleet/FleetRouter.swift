@@ -59,7 +59,7 @@ package struct FleetRouter {
         self.codeCountries = codeCountries
         let groups =
             (accounts == nil ? FleetEndpoints.groups : FleetEndpoints.groupsWithAccounts)
-            + [codeCountries == nil ? CodeEndpoints.off : CodeEndpoints.group]
+            + [codeCountries == nil ? SignInCodeEndpoints.off : SignInCodeEndpoints.group]
         var patterns = EndpointPatterns()
         self.groups = groups.map { $0.adding(to: &patterns) }
         self.patterns = patterns.texts

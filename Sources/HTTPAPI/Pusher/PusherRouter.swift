@@ -71,7 +71,7 @@ struct PusherRouter {
                 let event = try EventRequest(body, rules: app.rules)
                 return .publish(PublishRequest(events: [event], isBatch: false), app: app.index)
             case .batchEvents:
-                let batch = try BatchRequest(body, rules: app.rules)
+                let batch = try EventBatchRequest(body, rules: app.rules)
                 return .publish(PublishRequest(events: batch.events, isBatch: true), app: app.index)
             case .terminate(let userID):
                 // Official SDKs refuse the colon in the ids of the fleet's users.

@@ -109,7 +109,7 @@ package struct Lane {
     var backoff: DeviceBackoff
     var poisonJobs = PoisonJobs()
     var breaker = RejectionBreaker()
-    var reports: ReportBuffer
+    var reports: PushReportBuffer
     var effects: [Effect] = []
     /// The jobs in flight by number.
     private(set) var inFlight: [Int64: InFlight] = [:]
@@ -134,7 +134,7 @@ package struct Lane {
         self.rules = rules
         congestion = CongestionControl(rules, at: now)
         backoff = DeviceBackoff(waitMax: rules.deviceWaitMax)
-        reports = ReportBuffer(rules, at: now)
+        reports = PushReportBuffer(rules, at: now)
         credential = hasCredential ? .ready : .expired
         credentialSince = now
     }

@@ -18,7 +18,7 @@ struct ExpiryCount {
     /// counted until it has caught up; if it was set back by more, counting begins anew.
     /// - Returns: nil if it is too early.
     /// - Throws: the first error only, until a count succeeds: the next call is a second later.
-    mutating func next(_ executor: QueryExecutor, now: Int64) throws(DatabaseError) -> DeliveryCounts? {
+    mutating func next(_ executor: QueryExecutor, now: Int64) throws(DatabaseError) -> NotificationCounts? {
         if now < countedUntil - Self.setBackMax { countedUntil = now }
         guard now >= countedUntil + Timing.expiryCountInterval else { return nil }
         do throws(DatabaseError) {

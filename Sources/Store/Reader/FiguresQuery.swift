@@ -17,7 +17,7 @@ struct FiguresQuery {
     ///   - onError: makes a reply of an error.
     /// - Returns: the replies to the requests, after the last slice; otherwise none.
     mutating func next(
-        _ executor: QueryExecutor, now: Int64, reply: (DeliveryFigures) -> QueryReply,
+        _ executor: QueryExecutor, now: Int64, reply: (ReceiptFigures) -> QueryReply,
         onError: (DatabaseError) -> QueryReply
     ) -> [(request: QueryRequest, reply: QueryReply)] {
         guard isRunning else { return [] }

@@ -15,7 +15,7 @@ final class QueryExecutor {
     private let availability: AvailabilityTable
     private let notifications: NotificationTable
     private let inbox: InboxTable
-    private let deliveries: DeliveryTable
+    private let deliveries: ReceiptTable
     private let steps: NotificationStepTable
     private let pushes: PushJobTable
     private let devices: DeviceTable
@@ -41,7 +41,7 @@ final class QueryExecutor {
         availability = AvailabilityTable(database: database)
         notifications = NotificationTable(database: database)
         inbox = InboxTable(database: database)
-        deliveries = DeliveryTable(database: database)
+        deliveries = ReceiptTable(database: database)
         steps = NotificationStepTable(database: database)
         pushes = PushJobTable(database: database)
         devices = DeviceTable(database: database)
@@ -56,7 +56,7 @@ final class QueryExecutor {
         /// A failure if the query names an order, a route, a driver's card or a notification that does not exist.
         case done(Result<QueryResult, RuleError>)
         /// A list of which a part is done.
-        case searching(ReportSearch)
+        case searching(NotificationSearch)
     }
 
     /// Executes a query to its end.
@@ -74,7 +74,7 @@ final class QueryExecutor {
 
     /// Searches the next part of a list. What is committed between two parts may be missing in the list, as if it had been
     /// read before.
-    func proceed(_ search: ReportSearch) throws(DatabaseError) -> Step {
+    func proceed(_ search: NotificationSearch) throws(DatabaseError) -> Step {
         var search = search
         return try notifications.search(&search) ? .done(.success(.notificationLog(search.found))) : .searching(search)
     }
@@ -85,10 +85,10 @@ final class QueryExecutor {
         if case .notificationLog(let listing, let before, let limit) = query {
             let filter = listing.filter(now: now, confirmTime: confirmTime)
             guard let position = try position(before, on: filter.channel) else { return .done(.failure(Self.unknownPosition)) }
-            var search = ReportSearch(filter, before: position, limit: Self.clamped(limit), now: now)
+            var search = NotificationSearch(filter, before: position, limit: Self.clamped(limit), now: now)
             if let code = listing.orderCode {
                 guard let order = try orders.order(code: code) else { return .done(.failure(Self.unknownOrder(code))) }
-                search.next = .order(ReportSearch.OrderPlace(order, before: position.id))
+                search.next = .order(NotificationSearch.OrderPlace(order, before: position.id))
             }
             return try proceed(search)
         }
@@ -287,7 +287,7 @@ final class QueryExecutor {
     /// The most notifications in one slice of a count; it takes about a millisecond.
     private static let figuresSlice = 500
 
-    private func figures(now: Int64) throws(DatabaseError) -> DeliveryFigures {
+    private func figures(now: Int64) throws(DatabaseError) -> ReceiptFigures {
         var count = figuresCount(now: now)
         while true { if let figures = try countFigures(&count, now: now) { return figures } }
     }
@@ -299,7 +299,7 @@ final class QueryExecutor {
     /// - Returns: the figures after the last slice; nil before it.
     func countFigures(
         _ count: inout NotificationTable.FiguresCount, now: Int64
-    ) throws(DatabaseError) -> DeliveryFigures? {
+    ) throws(DatabaseError) -> ReceiptFigures? {
         guard var figures = try notifications.count(&count, most: Self.figuresSlice) else { return nil }
         figures.unconfirmed = try countUnconfirmed(now: now)
         return figures
@@ -317,9 +317,9 @@ final class QueryExecutor {
     // MARK: Expiry
 
     /// Counts the notifications that expired after `start`, up to and including `end`, without a sign of the recipient.
-    func expired(after start: Int64, upTo end: Int64) throws(DatabaseError) -> DeliveryCounts {
+    func expired(after start: Int64, upTo end: Int64) throws(DatabaseError) -> NotificationCounts {
         try database.transaction(.reading) { () throws(DatabaseError) in
-            var counts = DeliveryCounts()
+            var counts = NotificationCounts()
             for (event, count) in try notifications.expired(after: start, upTo: end) {
                 counts.add(.expired, of: event, count: count)
             }

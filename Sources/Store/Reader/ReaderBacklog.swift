@@ -7,7 +7,7 @@ enum ReaderRequest: Sendable {
     case query(QueryRequest)
     case replay(ReplayRequest)
     /// The next part of a list that is being searched.
-    case list(QueryRequest, ReportSearch)
+    case list(QueryRequest, NotificationSearch)
 
     /// Whose query it is; nil: a replay, or the gateway's own.
     var subject: Identity? {

@@ -2,7 +2,7 @@ import FleetRules
 
 /// A request for the next notifications that a device is to get again.
 package struct ReplayRequest: Equatable, Sendable {
-    package let key: DeliveryKey
+    package let key: ReceiptKey
     /// The sequence number behind which the page begins.
     package let after: Int64
     /// The most notifications in the page.
@@ -11,7 +11,7 @@ package struct ReplayRequest: Equatable, Sendable {
     package let isFirst: Bool
     package let replyTo: ReplyAddress
 
-    package init(key: DeliveryKey, after: Int64, limit: Int, isFirst: Bool, replyTo: ReplyAddress) {
+    package init(key: ReceiptKey, after: Int64, limit: Int, isFirst: Bool, replyTo: ReplyAddress) {
         self.key = key
         self.after = after
         self.limit = limit

@@ -48,7 +48,7 @@ package final class StoreReader: Sendable {
         encode: @escaping @Sendable (QueryResult) -> [UInt8],
         onReplies: @escaping @Sendable ([(request: QueryRequest, reply: QueryReply)]) -> Void,
         onReplays: @escaping @Sendable ([(request: ReplayRequest, page: ReplayPage?)]) -> Void = { _ in },
-        onExpired: @escaping @Sendable (DeliveryCounts) -> Void = { _ in },
+        onExpired: @escaping @Sendable (NotificationCounts) -> Void = { _ in },
         onPushQueues: @escaping @Sendable ([PushLane: PushQueue]) -> Void = { _ in },
         onUnconfirmed: @escaping @Sendable (Int) -> Void = { _ in },
         onRead: @escaping @Sendable (_ rows: Int, _ subject: Identity) -> Void = { _, _ in },
@@ -130,7 +130,7 @@ package final class StoreReader: Sendable {
         var unconfirmed = RegularCount()
 
         mutating func next(
-            _ executor: QueryExecutor, now: Int64, _ onExpired: (DeliveryCounts) -> Void,
+            _ executor: QueryExecutor, now: Int64, _ onExpired: (NotificationCounts) -> Void,
             _ onPushQueues: ([PushLane: PushQueue]) -> Void, _ onUnconfirmed: (Int) -> Void
         ) throws(DatabaseError) {
             if let counts = try expiry.next(executor, now: now), !counts.isEmpty { onExpired(counts) }

@@ -11,7 +11,7 @@ struct CursorTable {
     let database: Database
 
     /// The device's cursor, and when it was last used; nil if the device has none.
-    func cursor(of key: DeliveryKey) throws(DatabaseError) -> (sequence: Int64, usedAt: Int64)? {
+    func cursor(of key: ReceiptKey) throws(DatabaseError) -> (sequence: Int64, usedAt: Int64)? {
         try database.first(
             "SELECT sequence, updated_at FROM cursors WHERE channel = ? AND owner = ? AND device = ?",
             .string(key.channel), .string(key.owner), .string(key.device), as: { ($0.integer(0), $0.integer(1)) })
@@ -37,7 +37,7 @@ struct CursorTable {
 
     /// Moves the device's cursor to a sequence number, never backwards. Creates the cursor if the device has none, unless
     /// the owner has ``devicesMax`` others: then the cursor has gone while the device was connected.
-    func advance(_ key: DeliveryKey, to sequence: Int64, now: Int64) throws(DatabaseError) {
+    func advance(_ key: ReceiptKey, to sequence: Int64, now: Int64) throws(DatabaseError) {
         // `updated_at` is not changed, because that would also write to its index at each confirmation.
         try database.change(
             """
@@ -51,7 +51,7 @@ struct CursorTable {
     }
 
     /// Records when the device last used its cursor.
-    func touch(_ key: DeliveryKey, now: Int64) throws(DatabaseError) {
+    func touch(_ key: ReceiptKey, now: Int64) throws(DatabaseError) {
         try database.change(
             "UPDATE cursors SET updated_at = ? WHERE channel = ? AND owner = ? AND device = ?", .integer(now),
             .string(key.channel), .string(key.owner), .string(key.device))

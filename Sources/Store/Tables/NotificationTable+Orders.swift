@@ -4,7 +4,7 @@ import JSON
 /// The notifications that concern an order: those of its changes, which have the time and the correlation id of the change in
 /// the audit log, and those on its booking's channels. A backend may change an order very often, so the list is searched in
 /// parts, as others are.
-extension ReportSearch {
+extension NotificationSearch {
     /// How far a list of the notifications of an order is searched.
     struct OrderPlace {
         let order: Order
@@ -49,7 +49,7 @@ extension ReportSearch {
 extension NotificationTable {
     /// Searches the next part of a list of the notifications of an order.
     /// - Returns: whether the list is complete.
-    func searchOrder(_ search: inout ReportSearch, _ place: ReportSearch.OrderPlace) throws(DatabaseError) -> Bool {
+    func searchOrder(_ search: inout NotificationSearch, _ place: NotificationSearch.OrderPlace) throws(DatabaseError) -> Bool {
         var place = place
         switch place.stage {
         case .changes(let before): place.stage = try searchChanges(&search, place, before: before)
@@ -63,15 +63,15 @@ extension NotificationTable {
 
     /// - Returns: where the search goes on.
     private func searchChanges(
-        _ search: inout ReportSearch, _ place: ReportSearch.OrderPlace, before: String
-    ) throws(DatabaseError) -> ReportSearch.OrderPlace.Stage {
+        _ search: inout NotificationSearch, _ place: NotificationSearch.OrderPlace, before: String
+    ) throws(DatabaseError) -> NotificationSearch.OrderPlace.Stage {
         let changes = try database.all(
-            Self.changesOfOrder, .string(place.order.code), .string(before), .integer(ReportSearch.changesMax),
+            Self.changesOfOrder, .string(place.order.code), .string(before), .integer(NotificationSearch.changesMax),
             as: { (id: $0.string(0), at: $0.integer(1), correlationID: $0.string(2), first: $0.integer(3)) })
         let (now, channels) = (search.now, place.channels)
         for change in changes {
             let reports = try database.all(
-                Self.reportsOfChange, .integer(change.first), .integer(change.first + Int64(ReportSearch.perActionMax)),
+                Self.reportsOfChange, .integer(change.first), .integer(change.first + Int64(NotificationSearch.perActionMax)),
                 .integer(change.at), .string(place.before), as: { NotificationReport(row: $0, now: now) })
             search.searched += reports.count
             search.add(
@@ -82,7 +82,7 @@ extension NotificationTable {
             let oldest = reports.last?.logged.notification.id
             if let oldest, search.isFull(before: oldest) { return .channel(0, before: .max) }
         }
-        let isOver = changes.count < ReportSearch.changesMax || search.searched >= ReportSearch.searchMax
+        let isOver = changes.count < NotificationSearch.changesMax || search.searched >= NotificationSearch.searchMax
         return isOver ? .channel(0, before: .max) : .changes(before: changes.last?.id ?? "")
     }
 
@@ -99,13 +99,13 @@ extension NotificationTable {
 
     /// - Returns: where the search goes on; nil: the list is complete.
     private func searchChannel(
-        _ search: inout ReportSearch, _ place: ReportSearch.OrderPlace, _ index: Int, before sequence: Int64
-    ) throws(DatabaseError) -> ReportSearch.OrderPlace.Stage? {
+        _ search: inout NotificationSearch, _ place: NotificationSearch.OrderPlace, _ index: Int, before sequence: Int64
+    ) throws(DatabaseError) -> NotificationSearch.OrderPlace.Stage? {
         let part = try reports(ofChannel: place.channels[index], before: sequence, now: search.now)
         search.searched += part.count
         search.add(part.filter { $0.logged.notification.id < place.before })
-        if part.count == ReportSearch.partMax, let last = part.last?.logged, !search.isFull(before: last.notification.id),
-            search.searched < ReportSearch.searchMax
+        if part.count == NotificationSearch.partMax, let last = part.last?.logged, !search.isFull(before: last.notification.id),
+            search.searched < NotificationSearch.searchMax
         {
             return .channel(index, before: last.sequence)
         }

@@ -3,7 +3,7 @@ import Primitives
 
 /// A list of notifications as far as it is found. Its filter may select few of very many, so it is searched in parts
 /// (``NotificationTable/search(_:)``), and readers do other things in between.
-struct ReportSearch: Sendable {
+struct NotificationSearch: Sendable {
     /// The most notifications through which a list searches, unless an index contains its state.
     static let searchMax = 100_000
     /// The most notifications of a part; they take about a millisecond.
@@ -58,7 +58,7 @@ struct ReportSearch: Sendable {
 extension NotificationTable {
     /// Searches the next part of a list.
     /// - Returns: whether the list is complete.
-    func search(_ search: inout ReportSearch) throws(DatabaseError) -> Bool {
+    func search(_ search: inout NotificationSearch) throws(DatabaseError) -> Bool {
         switch search.next {
         case .position(let position): try searchLog(&search, before: position)
         case .expiry(let time, let id, let before): try searchUnconfirmed(&search, after: time, id, before: before)
@@ -66,28 +66,28 @@ extension NotificationTable {
         }
     }
 
-    private func searchLog(_ search: inout ReportSearch, before position: Position) throws(DatabaseError) -> Bool {
+    private func searchLog(_ search: inout NotificationSearch, before position: Position) throws(DatabaseError) -> Bool {
         let now = search.now
         let part: [NotificationReport]
         if let channel = search.filter.channel {
             part = try reports(ofChannel: channel, before: position.sequence, now: now)
         } else {
             part = try database.all(
-                Self.allReports, .string(position.id), .integer(ReportSearch.partMax),
+                Self.allReports, .string(position.id), .integer(NotificationSearch.partMax),
                 as: { NotificationReport(row: $0, now: now) })
         }
         let new = part.filter(search.filter.includes).prefix(search.limit - search.found.count)
         search.found += new
         search.searched += part.count
-        guard part.count == ReportSearch.partMax, let last = part.last?.logged else { return true }
+        guard part.count == NotificationSearch.partMax, let last = part.last?.logged else { return true }
         search.next = .position(Position(id: last.notification.id, sequence: last.sequence))
-        return search.found.count >= search.limit || search.searched >= ReportSearch.searchMax
+        return search.found.count >= search.limit || search.searched >= NotificationSearch.searchMax
     }
 
     /// A part of a channel's notifications, newest first.
     func reports(ofChannel channel: String, before sequence: Int64, now: Int64) throws(DatabaseError) -> [NotificationReport] {
         try database.all(
-            Self.reportsOfChannel, .string(channel), .integer(sequence), .integer(ReportSearch.partMax),
+            Self.reportsOfChannel, .string(channel), .integer(sequence), .integer(NotificationSearch.partMax),
             as: { NotificationReport(row: $0, now: now) })
     }
 
@@ -99,11 +99,12 @@ extension NotificationTable {
     /// The index has them by the time at which they expire, the list by id. What expires last is mostly the newest, so that
     /// later parts hardly change the list.
     private func searchUnconfirmed(
-        _ search: inout ReportSearch, after time: Int64, _ id: String, before: String
+        _ search: inout NotificationSearch, after time: Int64, _ id: String, before: String
     ) throws(DatabaseError) -> Bool {
         let (now, createdUntil) = (search.now, search.filter.createdUntil)
         let part = try database.all(
-            Self.unconfirmedReports, .integer(now), .integer(time), .integer(time), .string(id), .integer(ReportSearch.partMax),
+            Self.unconfirmedReports, .integer(now), .integer(time), .integer(time), .string(id),
+            .integer(NotificationSearch.partMax),
             as: { NotificationReport(row: $0, now: now) })
         let isFull = search.found.count >= search.limit
         let least = isFull ? search.found.last?.logged.notification.id ?? "" : ""
@@ -115,7 +116,7 @@ extension NotificationTable {
             let all = (search.found + new).sorted { $0.logged.notification.id > $1.logged.notification.id }
             search.found = Array(all.prefix(search.limit))
         }
-        guard part.count == ReportSearch.partMax, let last = part.last?.logged.notification else { return true }
+        guard part.count == NotificationSearch.partMax, let last = part.last?.logged.notification else { return true }
         search.next = .expiry(last.expiresAt, id: last.id, before: before)
         return false
     }

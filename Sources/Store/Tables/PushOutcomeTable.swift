@@ -63,7 +63,7 @@ struct PushOutcomeTable {
             INSERT INTO push_outcomes (number, device, round, recipient, state, attempts, reason, message, queued, settled) \
             VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (number, device, round) DO NOTHING
             """, .integer(notification.number), .blob(PackedText.pack(job.device)), .integer(job.round),
-            .string(DeliveryTable.stored(owner: job.recipient, on: notification.channel)), .integer(state * 10 + lane),
+            .string(ReceiptTable.stored(owner: job.recipient, on: notification.channel)), .integer(state * 10 + lane),
             .integer(job.attempts), .string(job.reason), job.messageID.map { .blob(PackedText.pack($0)) } ?? .null,
             .integer(job.queuedAt - notification.createdAt), .integer(job.settledAt - notification.createdAt))
     }
@@ -138,7 +138,7 @@ struct PushOutcomeTable {
     /// The first push of a notification that a provider has accepted for a recipient; nil if none has.
     func firstAccepted(of id: String, for recipient: String) throws(DatabaseError) -> PushJobTable.Acceptance? {
         let own = try database.first(
-            Self.selectFirstOfOwner, .string(id), .string(DeliveryTable.channel(of: recipient)), as: Self.acceptance)
+            Self.selectFirstOfOwner, .string(id), .string(ReceiptTable.channel(of: recipient)), as: Self.acceptance)
         if let own { return own }
         return try database.first(Self.selectFirstOfRecipient, .string(id), .string(recipient), as: Self.acceptance)
     }
@@ -181,7 +181,7 @@ struct PushOutcomeTable {
                 let (device, recipient, state) = (PackedText.unpack(row.bytes(0)), row.string(2), row.integer(3))
                 return PushJobTable.PushJobSummary(
                     deviceID: device, round: row.integer(1), lane: Self.lane(state),
-                    recipient: recipient.isEmpty ? DeliveryTable.owner(of: row.string(9)) : recipient, device: device,
+                    recipient: recipient.isEmpty ? ReceiptTable.owner(of: row.string(9)) : recipient, device: device,
                     state: Self.states[min(Int(state / 10), Self.states.count - 1)], attempts: Int(row.integer(4)),
                     reason: row.optionalString(5), messageID: row.optionalBytes(6).map(PackedText.unpack),
                     queuedAt: row.integer(7), settledAt: row.integer(8))
@@ -213,7 +213,7 @@ struct PushOutcomeTable {
                 let (stored, channel) = (row.string(1), row.optionalString(4) ?? "")
                 let names = names(
                     messageID: row.optionalBytes(3).map(PackedText.unpack),
-                    recipient: stored.isEmpty ? DeliveryTable.owner(of: channel) : stored,
+                    recipient: stored.isEmpty ? ReceiptTable.owner(of: channel) : stored,
                     collapseKey: row.optionalString(5).map { StableID.collapseID(of: PackedWord.unpack($0)) },
                     isAccepted: row.integer(2) / 10 == 1)
                 return (number: row.integer(0), names: names)

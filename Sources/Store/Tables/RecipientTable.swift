@@ -77,7 +77,7 @@ extension NotificationRecipient {
     /// Nil if the row's owner is no driver.
     fileprivate init?(row: Row, _ notification: Notification) {
         guard let driver = Identity(key: row.string(0)), driver.role == .driver else { return nil }
-        let stages: [(DeliveryState, Int64?)] = [
+        let stages: [(ReceiptState, Int64?)] = [
             (.acknowledged, row.optionalInteger(1)), (.confirmed, row.optionalInteger(2)),
             (.written, row.optionalInteger(3)),
         ]

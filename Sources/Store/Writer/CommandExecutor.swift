@@ -26,8 +26,8 @@ package final class CommandExecutor {
     let drivers: DriverTable
     let accounts: AccountTable
     let batches: BatchTable
-    let signIns: CodeTable
-    let codeCounters: CodeLimitTable
+    let signIns: SignInCodeTable
+    let codeCounters: SignInCodeLimitTable
     let customers: CustomerTable
     let endedTokens: EndedTokenTable
     let positions: DriverPositionTable
@@ -41,7 +41,7 @@ package final class CommandExecutor {
     let inbox: InboxTable
     let readMarks: ReadMarkTable
     let cursors: CursorTable
-    let deliveries: DeliveryTable
+    let deliveries: ReceiptTable
     let checks: ConfirmationCheckTable
     let probe: WriteProbeTable
     let outbox: PushOutbox
@@ -88,15 +88,15 @@ package final class CommandExecutor {
     var resumedErasure = ""
     /// Of the notifications for all drivers, those up to this sequence number have no deliveries any more.
     var deliveriesRemovedTo: Int64 = 0
-    let counter = DeliveryCounter()
+    let counter = NotificationCounter()
     /// The rows of the transactions so far.
     private(set) var rowCounts = RowCounts()
     /// The most rows that the transaction that runs may write, as far as it is known; 0: nothing is declared. Debug builds
     /// count, and check it: see `RowBounds.swift`.
     var declaredRows = 0
     /// What the transaction that runs does with one-time codes.
-    var codeCounts = CodeCounts()
-    let codeRules: CodeRules
+    var codeCounts = SignInCodeCounts()
+    let codeRules: SignInCodeRules
     /// The number of each user's stray telemetry steps.
     var strayCounts = SubjectCounts()
     /// The number of each user's stored responses.
@@ -121,8 +121,8 @@ package final class CommandExecutor {
         drivers = DriverTable(database: database)
         accounts = AccountTable(database: database)
         batches = BatchTable(database: database)
-        signIns = CodeTable(database: database)
-        codeCounters = CodeLimitTable(database: database)
+        signIns = SignInCodeTable(database: database)
+        codeCounters = SignInCodeLimitTable(database: database)
         customers = CustomerTable(database: database)
         endedTokens = EndedTokenTable(database: database)
         codeRules = options.codes
@@ -145,7 +145,7 @@ package final class CommandExecutor {
         inbox = InboxTable(database: database)
         readMarks = ReadMarkTable(database: database)
         cursors = CursorTable(database: database)
-        deliveries = DeliveryTable(database: database)
+        deliveries = ReceiptTable(database: database)
         backlog = Int64(options.backlogHours) * 3_600_000
         confirmTime = Int64(options.confirmSeconds) * 1_000
         checks = ConfirmationCheckTable(database: database)
@@ -191,8 +191,8 @@ package final class CommandExecutor {
     }
 
     /// Returns what was counted and starts again at zero. Call it after each commit.
-    func drainCodeCounts() -> CodeCounts {
-        defer { codeCounts = CodeCounts() }
+    func drainCodeCounts() -> SignInCodeCounts {
+        defer { codeCounts = SignInCodeCounts() }
         return codeCounts
     }
 

@@ -24,7 +24,7 @@ package struct CommandResult: Equatable, Sendable {
     /// The change of a driver's account; nil if the command changed none.
     package internal(set) var account: AccountChange?
     /// What a command of sign-in by code causes.
-    package internal(set) var codes = CodeEffects()
+    package internal(set) var codes = SignInCodeEffects()
     /// The person whose data the command has erased.
     package internal(set) var erased: Identity?
     /// The push lanes for which the command created push jobs.

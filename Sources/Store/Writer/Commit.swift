@@ -27,11 +27,11 @@ package struct Commit: Sendable {
     /// The notifications that were confirmed for the first time by one of their owner's devices.
     package var confirmations: [Confirmation] = []
     /// What dispatchers are to learn of notifications that they have sent, in the order in which it happened.
-    package var updates: [DeliveryUpdate] = []
+    package var updates: [NotificationUpdate] = []
     /// What happened to notifications, for the metrics.
-    package var counts = DeliveryCounts()
+    package var counts = NotificationCounts()
     /// What happened to one-time codes.
-    package var codes = CodeCounts()
+    package var codes = SignInCodeCounts()
     /// In a cluster: who waited until this node has applied what was committed before, or the store cannot be read.
     package var looked: [ReplyAddress] = []
     /// In a cluster: what other nodes have committed before this, and this commit's own entry of the log.
@@ -78,7 +78,7 @@ package struct Confirmation: Equatable, Sendable {
     package let channel: String
     /// ``Identity/key``.
     package let owner: String
-    /// ``DeliveryKey/device``.
+    /// ``ReceiptKey/device``.
     package let device: String
     /// Milliseconds since 1970.
     package let createdAt: Int64

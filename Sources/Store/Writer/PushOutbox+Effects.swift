@@ -34,7 +34,7 @@ extension PushOutbox {
         if !reported.isDisjoint(with: [.viewed, .accepted]) { count(.opened, of: job.notification.event, by: lane) }
     }
 
-    private func count(_ kind: DeliveryCounts.PushEffect.Kind, of event: String, by lane: PushLane) {
+    private func count(_ kind: NotificationCounts.PushEffect.Kind, of event: String, by lane: PushLane) {
         counter.counts.add(kind, ofPushBy: lane.provider, type: rules[event].dataType)
     }
 }

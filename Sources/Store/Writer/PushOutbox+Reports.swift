@@ -12,7 +12,7 @@ extension PushOutbox {
     private static let clockSlack: Int64 = 1_000
 
     /// The reply to a lane's report.
-    struct ReportReply {
+    struct PushReportReply {
         var lease: PushLease
         /// Lanes other than the reporting one that have new jobs.
         var woken: Set<PushLane> = []
@@ -20,9 +20,9 @@ extension PushOutbox {
 
     /// Records a lane's results and leases as many jobs as the lane has capacity for. Call it in a transaction: it
     /// writes to several tables.
-    func handle(_ report: PushReport, now: Int64) throws(DatabaseError) -> ReportReply {
+    func handle(_ report: PushReport, now: Int64) throws(DatabaseError) -> PushReportReply {
         let lane = report.lane
-        var reply = ReportReply(lease: PushLease(lane: lane, worker: report.worker))
+        var reply = PushReportReply(lease: PushLease(lane: lane, worker: report.worker))
         if report.isFirst {
             leftBehind.insert(lane)
             _ = try requeue(lane, most: Self.takeoverMax)
@@ -46,7 +46,7 @@ extension PushOutbox {
     // MARK: Results
 
     /// Records one result, and removes the device if the provider rejected its token for good.
-    private func record(_ outcome: PushOutcome, _ now: Int64, _ reply: inout ReportReply) throws(DatabaseError) {
+    private func record(_ outcome: PushOutcome, _ now: Int64, _ reply: inout PushReportReply) throws(DatabaseError) {
         if case .released = outcome.result { try devices.release(id: outcome.job.device.id) }
         let outcome = try corrected(outcome, reply.lease.lane, now)
         let job = outcome.job
@@ -99,9 +99,9 @@ extension PushOutbox {
     }
 
     /// Tells dispatchers what became of a push.
-    private func report(_ state: DeliveryUpdate.State, _ job: PushJob, _ now: Int64) throws(DatabaseError) {
+    private func report(_ state: NotificationUpdate.State, _ job: PushJob, _ now: Int64) throws(DatabaseError) {
         guard let logged = try notifications.notification(id: job.notification.id) else { return }
-        counter.add(DeliveryUpdate(logged, state, at: now))
+        counter.add(NotificationUpdate(logged, state, at: now))
     }
 
     /// Changes two results because of what lanes do not know:
@@ -124,7 +124,7 @@ extension PushOutbox {
 
     /// A lane's provider has accepted a push: if the token's APNs environment was unknown, it is that of the lane. The
     /// device's other open jobs move to the lane.
-    private func learnEnvironment(of device: PushJob.Device, _ reply: inout ReportReply) throws(DatabaseError) {
+    private func learnEnvironment(of device: PushJob.Device, _ reply: inout PushReportReply) throws(DatabaseError) {
         guard device.token.provider == .apns, device.token.environment == nil,
             let environment = reply.lease.lane.environment,
             let stored = try devices.setEnvironment(environment, of: device.id)

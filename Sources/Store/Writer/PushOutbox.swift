@@ -18,9 +18,9 @@ final class PushOutbox {
     let notifications: NotificationTable
     let arrivals: ArrivalTimes
     let sequences: ChannelSequenceTable
-    let counter: DeliveryCounter
+    let counter: NotificationCounter
     let steps: NotificationStepTable
-    let deliveries: DeliveryTable
+    let deliveries: ReceiptTable
     /// For the types of pushes.
     var rules: NotificationRules
     let keys: DeviceKeys
@@ -49,7 +49,7 @@ final class PushOutbox {
 
     init(
         _ database: Database, _ options: StoreWriter.Options, _ notifications: NotificationTable,
-        _ sequences: ChannelSequenceTable, _ counter: DeliveryCounter
+        _ sequences: ChannelSequenceTable, _ counter: NotificationCounter
     ) throws(DatabaseError) {
         self.counter = counter
         self.notifications = notifications
@@ -57,7 +57,7 @@ final class PushOutbox {
         self.sequences = sequences
         rules = options.rules
         steps = NotificationStepTable(database: database)
-        deliveries = DeliveryTable(database: database)
+        deliveries = ReceiptTable(database: database)
         jobs = PushJobTable(database: database)
         devices = DeviceTable(database: database, unreadableRows: unreadableRows)
         bookings = DeviceBookingTable(database: database)

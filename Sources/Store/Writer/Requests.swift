@@ -54,10 +54,10 @@ package enum CommandReply: Equatable, Sendable {
 
 /// A subscription of a device to one of its owner's durable channels.
 package struct CursorRequest: Equatable, Sendable {
-    package let key: DeliveryKey
+    package let key: ReceiptKey
     package let replyTo: ReplyAddress
 
-    package init(key: DeliveryKey, replyTo: ReplyAddress) {
+    package init(key: ReceiptKey, replyTo: ReplyAddress) {
         self.key = key
         self.replyTo = replyTo
     }

@@ -30,7 +30,7 @@ struct RetentionSchedule {
     /// The longest time of a slice in milliseconds, as the last ones of a kind took; nil: slices have ``rowsMax`` rows.
     private let sliceMilliseconds: Int64?
     /// How many rows a slice of each kind takes.
-    private var sizes: [CommandExecutor.RetentionKind: BatchSize] = [:]
+    private var sizes: [CommandExecutor.RetentionKind: TransactionSize] = [:]
     /// The rows of the first slice of a kind.
     private static let firstRows = 25
     static let sliceMillisecondsMax: Int64 = 2
@@ -67,7 +67,7 @@ struct RetentionSchedule {
         if !isClockTrusted { kinds.removeAll(where: \.isDecidedByAge) }
         guard let kind = kinds.popFirst() else { return (0, []) }
         let count: Int
-        var size = sizes[kind] ?? BatchSize(most: Self.rowsMax, first: Self.firstRows, milliseconds: sliceMilliseconds)
+        var size = sizes[kind] ?? TransactionSize(most: Self.rowsMax, first: Self.firstRows, milliseconds: sliceMilliseconds)
         let limit = size.value
         let start = Clock.monotonicMilliseconds()
         var removed: [RemovedDevice] = []

@@ -49,7 +49,7 @@ package final class StoreWriter: Sendable {
         package var trips = TripRules()
         /// The numbers that vehicles may have.
         package var vehicleNumbers = VehicleNumberPattern.standard
-        package var codes = CodeRules()
+        package var codes = SignInCodeRules()
         /// Returns the positions of a driver. Called on the writer's thread, in a transaction.
         package var track: @Sendable (_ driverID: String) -> Track = { _ in Track() }
         /// Returns the positions that are newer than when it was last called. Called on the writer's thread every 15

@@ -19,7 +19,7 @@ struct WriterLoop {
     let onEvent: @Sendable (StoreEvent) -> Void
     let takePositions: @Sendable () -> [DriverPosition]
     let returnPositions: @Sendable ([DriverPosition]) -> Void
-    var batchSize: BatchSize
+    var batchSize: TransactionSize
     /// ``StoreWriter/Options/admitsOwnCommand``
     let admitsOwnCommand: @Sendable () -> Bool
     /// ``StoreWriter/Options/keepsAccounts``
@@ -71,7 +71,7 @@ struct WriterLoop {
         self.onCommit = onCommit
         self.takePublished = takePublished
         self.onEvent = onEvent
-        batchSize = BatchSize(most: options.batchMax, milliseconds: options.batchMilliseconds)
+        batchSize = TransactionSize(most: options.batchMax, milliseconds: options.batchMilliseconds)
         (admitsOwnCommand, keepsAccounts) = (options.admitsOwnCommand, options.keepsAccounts)
         dueCommands = DueCommands(keepsAccounts: options.keepsAccounts, openDays: options.openDays)
         (takePositions, returnPositions) = (options.takePositions, options.returnPositions)
