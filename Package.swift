@@ -28,13 +28,36 @@ let moduleSettings: [SwiftSetting] =
         .define("TIMING_DIVISOR", .when(configuration: .debug)),
     ]
 
-func module(_ name: String, _ dependencies: [Target.Dependency] = []) -> Target {
-    .target(name: name, dependencies: dependencies, swiftSettings: moduleSettings)
+/// The layers, from the lowest: a target imports only targets that stand above it in this file. `dev/layers` checks the
+/// words, too: what stands below `fleet` knows nothing of the fleet.
+enum Layer: String {
+    case base = "Base"
+    case realtime = "Realtime"
+    case fleet = "Fleet"
+    /// The programs, and what only they need.
+    case program = ""
+
+    func path(_ target: String) -> String { self == .program ? "Sources/\(target)" : "Sources/\(rawValue)/\(target)" }
 }
 
-func tests(_ name: String, _ dependencies: [Target.Dependency] = [], exclude: [String] = []) -> Target {
+func library(
+    _ layer: Layer, _ name: String, pkgConfig: String? = nil, apt package: String? = nil
+) -> Target {
+    .systemLibrary(
+        name: name, path: layer.path(name), pkgConfig: pkgConfig, providers: package.map { [.apt([$0])] })
+}
+
+func module(_ layer: Layer, _ name: String, _ dependencies: [Target.Dependency] = []) -> Target {
+    .target(name: name, dependencies: dependencies, path: layer.path(name), swiftSettings: moduleSettings)
+}
+
+/// - Parameter module: the tested one, if the tests have another name.
+func tests(
+    _ name: String, of module: String? = nil, _ dependencies: [Target.Dependency] = [], exclude: [String] = []
+) -> Target {
     .testTarget(
-        name: name + "Tests", dependencies: [.byName(name: name)] + dependencies, exclude: exclude, swiftSettings: settings)
+        name: name + "Tests", dependencies: [.byName(name: module ?? name)] + dependencies, exclude: exclude,
+        swiftSettings: settings)
 }
 
 let package = Package(
@@ -45,95 +68,78 @@ let package = Package(
         .package(url: "https://github.com/jpsim/Yams", exact: "6.2.2"),
     ],
     targets: [
-        // C libraries: a module map and a small shim header each, no logic.
-        .systemLibrary(name: "CLibev", providers: [.apt(["libev-dev"])]),
-        .systemLibrary(name: "CLibwebsockets", pkgConfig: "libwebsockets", providers: [.apt(["libwebsockets-dev"])]),
-        .systemLibrary(name: "CLinux"),
-        .systemLibrary(name: "COpenSSL", pkgConfig: "libcrypto", providers: [.apt(["libssl-dev"])]),
-        .systemLibrary(name: "CTLS", pkgConfig: "libssl", providers: [.apt(["libssl-dev"])]),
-        .systemLibrary(name: "CCurl", pkgConfig: "libcurl", providers: [.apt(["libcurl4-openssl-dev"])]),
-        .systemLibrary(name: "CNats", pkgConfig: "libnats", providers: [.apt(["libnats-dev"])]),
-        .systemLibrary(name: "CPostgres", pkgConfig: "libpq", providers: [.apt(["libpq-dev"])]),
-        .systemLibrary(name: "CSQLite", pkgConfig: "sqlite3", providers: [.apt(["libsqlite3-dev"])]),
+        // Base: what any server needs. C libraries are a module map and a small shim header each, no logic.
+        library(.base, "CLibev", apt: "libev-dev"),
+        library(.base, "CLinux"),
+        library(.base, "COpenSSL", pkgConfig: "libcrypto", apt: "libssl-dev"),
+        library(.base, "CTLS", pkgConfig: "libssl", apt: "libssl-dev"),
+        library(.base, "CCurl", pkgConfig: "libcurl", apt: "libcurl4-openssl-dev"),
+        module(.base, "Primitives"),
+        module(.base, "Addresses", ["Primitives"]),
+        module(.base, "JSON", ["Primitives"]),
+        module(.base, "HTTP", ["Addresses", "Primitives"]),
+        module(.base, "HTTP1", ["HTTP", "Primitives"]),
+        module(.base, "WebSocketFraming"),
+        module(.base, "Crypto", ["COpenSSL"]),
+        module(.base, "Threads", ["CLinux"]),
+        module(.base, "Observability", ["Primitives", "Threads"]),
+        module(.base, "HTTPClient", ["CCurl"]),
 
-        // The files of the console's page, as bytes in the binary.
-        .target(name: "CConsole", exclude: ["page"]),
-
-        // Values: no I/O, no threads, no C.
-        module("Primitives"),
-        module("Addresses", ["Primitives"]),
-        module("JSON", ["Primitives"]),
-        module("HTTP", ["Addresses", "Primitives"]),
-        module("HTTP1", ["HTTP", "Primitives"]),
-        module("WebSocketFraming"),
-        module("PusherProtocol", ["JSON", "Primitives", "WebSocketFraming"]),
-        module("Access", ["Addresses", "Primitives", "PusherProtocol"]),
-        module("FanOut", ["Access", "Primitives", "PusherProtocol"]),
-        module("Cluster", ["Access", "FanOut", "Primitives", "PusherProtocol"]),
-        module("Accounts", ["Primitives"]),
-        module("Batches", ["JSON", "Primitives"]),
-        module("OneTimeCodes", ["JSON", "Primitives"]),
-        module("FleetRules", ["Access", "Accounts", "Batches", "JSON", "OneTimeCodes", "Primitives"]),
-        module("Replay", ["FleetRules"]),
-        module("Trips", ["Access", "FleetRules", "Primitives"]),
-
-        module("Console", ["CConsole", "HTTP", "JSON"]),
-
-        // Adapters, each to one thing outside.
-        module("Crypto", ["COpenSSL"]),
-        module("Threads", ["CLinux"]),
-        module("Observability", ["Primitives", "Threads"]),
-        module("JWT", ["Access", "Crypto", "JSON", "Primitives", "Threads"]),
+        // Realtime: a Pusher server.
+        library(.realtime, "CLibwebsockets", pkgConfig: "libwebsockets", apt: "libwebsockets-dev"),
+        library(.realtime, "CNats", pkgConfig: "libnats", apt: "libnats-dev"),
+        module(.realtime, "PusherProtocol", ["JSON", "Primitives", "WebSocketFraming"]),
+        module(.fleet, "Access", ["Addresses", "Primitives", "PusherProtocol"]),
+        module(.realtime, "FanOut", ["Access", "Primitives", "PusherProtocol"]),
+        module(.realtime, "Cluster", ["Access", "FanOut", "Primitives", "PusherProtocol"]),
+        module(.realtime, "NATS", ["CNats", "Primitives", "Threads"]),
+        module(.realtime, "Webhooks", ["Crypto", "HTTPClient", "JSON", "Primitives", "PusherProtocol", "Threads"]),
         module(
-            "Configuration", ["Access", "Accounts", "Addresses", "FleetRules", "JSON", "Primitives", "PusherProtocol", "Yams"]),
-        module("Migration", ["Configuration", "JSON"]),
-        module("HTTPClient", ["CCurl"]),
-        module("NATS", ["CNats", "Primitives", "Threads"]),
-        module(
-            "Store",
-            [
-                "Access", "Accounts", "Batches", "CPostgres", "Crypto", "CSQLite", "FleetRules", "JSON", "OneTimeCodes",
-                "Primitives", "Threads",
-            ]),
-        module(
-            "Push", ["Access", "Crypto", "FleetRules", "HTTPClient", "JSON", "JWT", "Primitives", "Threads"]),
-        // What the load test does: values, and an epoll loop over its own sockets.
-        module(
-            "Bench",
-            [
-                "Addresses", "CLinux", "CTLS", "Crypto", "HTTP1", "JSON", "Primitives", "PusherProtocol", "Threads",
-                "WebSocketFraming",
-            ]),
-        module("Top", ["CLinux", "HTTPClient", "JSON", "Primitives"]),
-        module("Webhooks", ["Crypto", "HTTPClient", "JSON", "Primitives", "PusherProtocol", "Threads"]),
-        module("SMS", ["Crypto", "HTTPClient", "JSON", "Primitives", "Threads"]),
-        module(
-            "HTTPAPI",
-            [
-                "Access", "Accounts", "Batches", "Console", "Crypto", "FanOut", "FleetRules", "HTTP", "JSON", "JWT",
-                "OneTimeCodes", "Primitives", "PusherProtocol",
-            ]),
-        module(
-            "Server",
+            .realtime, "Server",
             [
                 "Addresses", "CLibev", "CLibwebsockets", "CLinux", "CTLS", "Crypto", "HTTP", "HTTP1", "Observability",
                 "Primitives", "PusherProtocol", "Threads", "WebSocketFraming",
             ]),
 
-        // Composition.
+        // Fleet: what a delivery fleet needs of it.
+        library(.fleet, "CPostgres", pkgConfig: "libpq", apt: "libpq-dev"),
+        library(.fleet, "CSQLite", pkgConfig: "sqlite3", apt: "libsqlite3-dev"),
+        module(.fleet, "JWT", ["Access", "Crypto", "JSON", "Primitives", "Threads"]),
+        module(.fleet, "Fleet", ["Access", "CPostgres", "Crypto", "CSQLite", "JSON", "Primitives", "Threads"]),
+        module(.fleet, "Push", ["Access", "Crypto", "Fleet", "HTTPClient", "JSON", "JWT", "Primitives", "Threads"]),
+        module(.fleet, "SMS", ["Crypto", "HTTPClient", "JSON", "Primitives", "Threads"]),
         module(
-            "Gateway",
+            .fleet, "Configuration", ["Access", "Addresses", "Fleet", "JSON", "Primitives", "PusherProtocol", "Yams"]),
+
+        // The programs. The files of the console's page are bytes in the binary.
+        .target(name: "CConsole", exclude: ["page"]),
+        module(.program, "Console", ["CConsole", "HTTP", "JSON"]),
+        module(
+            .program, "HTTPAPI",
             [
-                "Access", "Accounts", "Addresses", "Batches", "Cluster", "Configuration", "Console", "Crypto", "Replay",
-                "FanOut", "FleetRules", "HTTP", "HTTPAPI", "HTTPClient", "JSON", "JWT", "NATS", "Observability",
-                "OneTimeCodes", "Primitives", "Push", "PusherProtocol", "Server", "SMS", "Store", "Threads", "Trips", "Webhooks",
+                "Access", "Console", "Crypto", "FanOut", "Fleet", "HTTP", "JSON", "JWT", "Primitives", "PusherProtocol",
             ]),
+        module(
+            .program, "Gateway",
+            [
+                "Access", "Addresses", "Cluster", "Configuration", "Console", "Crypto", "FanOut", "Fleet", "HTTP", "HTTPAPI",
+                "HTTPClient", "JSON", "JWT", "NATS", "Observability", "Primitives", "Push", "PusherProtocol", "Server", "SMS",
+                "Threads", "Webhooks",
+            ]),
+        module(.program, "Migration", ["Configuration", "JSON"]),
+        // What the load test does: values, and an epoll loop over its own sockets.
+        module(
+            .program, "Bench",
+            [
+                "Addresses", "CLinux", "CTLS", "Crypto", "HTTP1", "JSON", "Primitives", "PusherProtocol", "Threads",
+                "WebSocketFraming",
+            ]),
+        module(.program, "Top", ["CLinux", "HTTPClient", "JSON", "Primitives"]),
         .executableTarget(
             name: "fleetwire",
             dependencies: [
-                "Access", "Bench", "Configuration", "Crypto", "FleetRules", "Gateway", "HTTPClient", "JSON", "JWT",
-                "Migration", "Observability",
-                "Primitives", "Push", "PusherProtocol", "Server", "Simulation", "Store", "Threads", "Top",
+                "Access", "Bench", "Configuration", "Crypto", "Fleet", "Gateway", "HTTPClient", "JSON", "JWT", "Migration",
+                "Observability", "Primitives", "Push", "PusherProtocol", "Server", "Simulation", "Threads", "Top",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
             ],
             swiftSettings: settings),
@@ -142,8 +148,8 @@ let package = Package(
         .target(
             name: "Simulation",
             dependencies: [
-                "Access", "Cluster", "Crypto", "Replay", "FanOut", "FleetRules", "Gateway", "JSON", "Primitives",
-                "PusherProtocol", "Store", "TestSupport",
+                "Access", "Cluster", "Crypto", "FanOut", "Fleet", "Gateway", "JSON", "Primitives", "PusherProtocol",
+                "TestSupport",
             ],
             path: "Tests/Simulation",
             swiftSettings: settings),
@@ -160,41 +166,37 @@ let package = Package(
         tests("Console", ["HTTP"]),
         tests("Access", ["Addresses", "PusherProtocol"]),
         tests("Migration", ["Configuration", "TestSupport"]),
-        tests("Accounts", ["Primitives", "TestSupport"]),
-        tests("OneTimeCodes", ["Primitives", "TestSupport"]),
-        tests("Batches", ["JSON", "Primitives", "TestSupport"]),
+        tests("Accounts", of: "Fleet", ["Primitives", "TestSupport"]),
+        tests("OneTimeCodes", of: "Fleet", ["Primitives", "TestSupport"]),
+        tests("Batches", of: "Fleet", ["JSON", "Primitives", "TestSupport"]),
         tests(
-            "FleetRules", ["Access", "Accounts", "Batches", "HTTPAPI", "JSON", "Primitives", "TestSupport"], exclude: ["Golden"]),
+            "FleetRules", of: "Fleet", ["Access", "HTTPAPI", "JSON", "Primitives", "TestSupport"], exclude: ["Golden"]),
         tests("FanOut", ["Access", "JSON", "PusherProtocol", "TestSupport"]),
         tests("Cluster", ["Access", "FanOut", "Primitives", "PusherProtocol", "TestSupport"]),
-        tests("Replay", ["FleetRules", "TestSupport"]),
-        tests("Trips", ["Access", "FleetRules", "JSON", "Primitives", "TestSupport"]),
+        tests("Replay", of: "Fleet", ["TestSupport"]),
+        tests("Trips", of: "Fleet", ["Access", "JSON", "Primitives", "TestSupport"]),
         tests("Crypto", ["TestSupport"]),
         tests("JWT", ["Access", "Crypto", "TestSupport", "Threads"]),
         tests(
-            "Store",
-            [
-                "Access", "Accounts", "Batches", "Crypto", "CSQLite", "FleetRules", "HTTPAPI", "JSON", "OneTimeCodes",
-                "Primitives",
-                "TestSupport", "Threads", "Trips",
-            ]),
+            "Store", of: "Fleet",
+            ["Access", "CSQLite", "Crypto", "HTTPAPI", "JSON", "Primitives", "TestSupport", "Threads"]),
         tests("Threads"),
         tests("Observability", ["Primitives", "TestSupport", "Threads"]),
-        tests("Configuration", ["Access", "FleetRules", "TestSupport", "Yams"]),
+        tests("Configuration", ["Access", "Fleet", "TestSupport", "Yams"]),
         tests("HTTPClient"),
         tests("NATS", ["Threads"]),
         tests("Bench", ["JSON"]),
         tests("Top"),
         tests(
-            "Push", ["Access", "Crypto", "FleetRules", "HTTPClient", "JSON", "Primitives", "TestSupport", "Threads"],
+            "Push", ["Access", "Crypto", "Fleet", "HTTPClient", "JSON", "Primitives", "TestSupport", "Threads"],
             exclude: ["Golden"]),
         tests("SMS", ["Threads"]),
         tests("Webhooks", ["JSON", "PusherProtocol", "TestSupport", "Threads"]),
         tests(
             "HTTPAPI",
             [
-                "Access", "Accounts", "Batches", "Crypto", "FanOut", "FleetRules", "HTTP", "JSON", "JWT", "OneTimeCodes",
-                "Primitives", "PusherProtocol", "TestSupport", "Yams",
+                "Access", "Fleet", "Crypto", "FanOut", "HTTP", "JSON", "JWT", "Primitives", "PusherProtocol", "TestSupport",
+                "Yams",
             ], exclude: ["Golden"]),
         tests(
             "Server",
@@ -202,11 +204,11 @@ let package = Package(
         tests(
             "Gateway",
             [
-                "Access", "Addresses", "Batches", "Cluster", "Configuration", "FanOut", "FleetRules", "HTTP", "HTTPAPI",
-                "Observability", "OneTimeCodes", "Primitives", "PusherProtocol", "Server", "Store", "TestSupport", "Threads",
+                "Access", "Addresses", "Fleet", "Cluster", "Configuration", "FanOut", "HTTP", "HTTPAPI",
+                "Observability", "Primitives", "PusherProtocol", "Server", "TestSupport", "Threads",
                 "Webhooks",
             ]),
-        tests("Simulation", ["FanOut", "FleetRules", "PusherProtocol", "Store", "TestSupport"]),
+        tests("Simulation", ["FanOut", "Fleet", "PusherProtocol", "TestSupport"]),
     ],
     swiftLanguageModes: [.v6]
 )

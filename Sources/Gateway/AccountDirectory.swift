@@ -1,6 +1,5 @@
-import Accounts
+import Fleet
 import Primitives
-import Store
 import Threads
 
 /// The states of all drivers' accounts in memory, so that each request can be decided by the newest one.

@@ -1,5 +1,5 @@
 import Cluster
-import FleetRules
+import Fleet
 
 /// The answer to a driver's accept, as one node of a cluster tells it to the others: the phone may have reported its view of
 /// the offer to another node, which counts how soon the driver accepts (``OfferMetrics``).

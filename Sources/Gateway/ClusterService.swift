@@ -1,9 +1,9 @@
 import Cluster
 import Configuration
 import FanOut
+import Fleet
 import NATS
 import Observability
-import Store
 import Threads
 
 /// This gateway as a node of a cluster: the connection to NATS, and what its messages cause.

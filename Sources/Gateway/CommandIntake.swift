@@ -1,4 +1,4 @@
-import Store
+import Fleet
 import Threads
 
 /// Counts the commands between their acceptance and their replies. A drain stops accepting commands, then waits until all

@@ -1,9 +1,7 @@
 import Access
-import Batches
-import FleetRules
+import Fleet
 import Observability
 import Primitives
-import Store
 
 /// Counts and logs what commands have come to.
 extension CommitPublisher {

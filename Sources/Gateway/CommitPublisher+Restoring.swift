@@ -1,8 +1,7 @@
 import Access
 import FanOut
-import FleetRules
+import Fleet
 import Observability
-import Store
 import Threads
 
 /// What the hub and the trips get at the start.

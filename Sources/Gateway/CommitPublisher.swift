@@ -1,14 +1,12 @@
 import Access
-import Batches
 import Cluster
 import FanOut
-import FleetRules
+import Fleet
 import JSON
 import Observability
 import Primitives
 import PusherProtocol
 import Server
-import Store
 import Threads
 
 /// Publishes what the store has committed: events to channels, job assignments to the hub, replies to the event loops,

@@ -1,5 +1,5 @@
 import Access
-import FleetRules
+import Fleet
 import Threads
 
 /// The sign-ins by code and the customers whose tokens are refused, in memory, so that each request can be decided by the

@@ -1,7 +1,5 @@
-import Batches
-import FleetRules
+import Fleet
 import Observability
-import Store
 
 /// The counts as families of `/metrics`, and as members of `GET /api/ops/stats`.
 extension FleetCounters {

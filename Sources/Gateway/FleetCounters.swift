@@ -1,7 +1,5 @@
-import Batches
-import FleetRules
+import Fleet
 import Observability
-import Store
 import Threads
 
 /// Counts fleet actions, notifications, telemetry, trips and batches. The store's threads and the loops write, any thread

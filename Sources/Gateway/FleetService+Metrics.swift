@@ -1,6 +1,6 @@
 import Configuration
+import Fleet
 import Observability
-import Store
 import Threads
 
 /// The state of the fleet's parts, for `/metrics`, `/healthz` and operators.

@@ -1,20 +1,17 @@
 import Access
-import Accounts
 import Addresses
 import Cluster
 import Configuration
 import Crypto
 import FanOut
-import FleetRules
+import Fleet
 import HTTPAPI
 import JWT
 import Observability
-import OneTimeCodes
 import Push
 import PusherProtocol
 import SMS
 import Server
-import Store
 import Threads
 import Webhooks
 

@@ -1,5 +1,5 @@
+import Fleet
 import Observability
-import Store
 
 extension Log {
     /// Writes an event of the store.

@@ -1,9 +1,9 @@
 import FanOut
+import Fleet
 import HTTP
 import JWT
 import PusherProtocol
 import Server
-import Store
 
 /// A message in a loop's mailbox.
 ///

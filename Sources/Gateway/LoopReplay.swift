@@ -1,9 +1,7 @@
 import FanOut
-import FleetRules
+import Fleet
 import Primitives
 import PusherProtocol
-import Replay
-import Store
 
 /// What a loop knows of guaranteed delivery: subscriptions that wait for their cursors, replays under way, and what was
 /// written and confirmed.

@@ -1,11 +1,11 @@
 import Access
 import Cluster
 import FanOut
+import Fleet
 import HTTP
 import HTTPAPI
 import PusherProtocol
 import Server
-import Store
 
 /// Requests whose answers depend on other nodes of the cluster: authorization, and sums of channels.
 extension Node {

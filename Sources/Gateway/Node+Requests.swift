@@ -1,14 +1,12 @@
 import Access
 import Addresses
 import FanOut
-import FleetRules
+import Fleet
 import HTTP
 import HTTPAPI
 import JWT
 import Observability
-import OneTimeCodes
 import Server
-import Store
 import Threads
 
 /// HTTP requests: routes each when its head is complete, then responds at once, or passes the request to the thread that

@@ -1,12 +1,12 @@
 import Addresses
 import FanOut
+import Fleet
 import HTTP
 import HTTPAPI
 import Observability
 import Primitives
 import PusherProtocol
 import Server
-import Store
 import Threads
 import Webhooks
 

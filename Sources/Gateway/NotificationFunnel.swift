@@ -1,4 +1,4 @@
-import FleetRules
+import Fleet
 
 /// How many notifications of the last day came how far, by minute. A pure value.
 struct NotificationFunnel {

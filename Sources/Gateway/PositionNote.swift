@@ -1,5 +1,5 @@
 import Cluster
-import FleetRules
+import Fleet
 
 /// Positions of a driver, as one node of a cluster tells them to the others: a line for the driver, and one for each
 /// position.

@@ -1,5 +1,5 @@
 import FanOut
-import Store
+import Fleet
 
 /// Finds out which notifications are written to their subscribers' connections.
 ///

@@ -1,9 +1,8 @@
 import Configuration
-import FleetRules
+import Fleet
 import Observability
 import Push
 import Server
-import Store
 import Threads
 
 /// The push lanes: a worker thread per enabled lane. The store leases jobs to the workers, and the workers report

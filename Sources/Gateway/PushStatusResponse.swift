@@ -1,7 +1,6 @@
-import FleetRules
+import Fleet
 import JSON
 import Push
-import Store
 
 /// The response of `GET /api/ops/push`: the state of the lanes. Contains no personal data.
 struct PushStatusResponse {

@@ -1,9 +1,7 @@
 import FanOut
-import FleetRules
+import Fleet
 import JSON
 import PusherProtocol
-import Replay
-import Store
 
 /// Guaranteed delivery (`durable: true`): replays what the owner of a channel has missed, and finds out by pings what has
 /// arrived.

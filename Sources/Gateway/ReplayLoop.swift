@@ -1,8 +1,6 @@
 import FanOut
-import FleetRules
+import Fleet
 import PusherProtocol
-import Replay
-import Store
 import Threads
 
 /// What guaranteed delivery needs of an event loop. ``Node`` has sockets and threads; the loops of the simulation have

@@ -1,6 +1,6 @@
 import Configuration
 import Crypto
-import FleetRules
+import Fleet
 import HTTPClient
 import Push
 

@@ -1,11 +1,8 @@
-import Accounts
 import Configuration
 import Crypto
-import FleetRules
+import Fleet
 import HTTPAPI
 import JWT
-import OneTimeCodes
-import Store
 
 extension Settings.Store {
     /// Where the store is.

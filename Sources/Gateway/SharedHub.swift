@@ -1,8 +1,8 @@
 import FanOut
+import Fleet
 import HTTPAPI
 import PusherProtocol
 import Server
-import Store
 import Threads
 import Webhooks
 

@@ -1,11 +1,9 @@
 import Access
 import FanOut
-import FleetRules
+import Fleet
 import HTTPAPI
 import PusherProtocol
-import Store
 import Threads
-import Trips
 
 /// The followed trips, protected by a lock, and what follows from their changes. Any thread may use it.
 ///

@@ -1,11 +1,9 @@
 import Access
 import Configuration
-import FleetRules
+import Fleet
 import Observability
-import OneTimeCodes
 import Primitives
 import SMS
-import Store
 import Threads
 
 /// Hands SMS with codes to the operator's adapter, and keeps the requests that wait for what becomes of them.

@@ -1,7 +1,6 @@
-import FleetRules
+import Fleet
 import HTTPAPI
 import Observability
-import OneTimeCodes
 import Threads
 
 /// Counts what becomes of one-time codes. The store's writer and the loops write, any thread reads.

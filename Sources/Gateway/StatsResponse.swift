@@ -1,5 +1,5 @@
 import FanOut
-import FleetRules
+import Fleet
 import JSON
 import Observability
 

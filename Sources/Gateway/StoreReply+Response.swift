@@ -1,6 +1,6 @@
+import Fleet
 import HTTP
 import HTTPAPI
-import Store
 
 extension CommandReply {
     /// The HTTP response. Errors have the format of the endpoint's envelope.

@@ -1,6 +1,6 @@
 import Access
 import FanOut
-import FleetRules
+import Fleet
 import HTTP
 
 /// The action that the router selects for a complete request. The gateway carries it out.

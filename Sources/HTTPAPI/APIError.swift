@@ -1,4 +1,5 @@
 import Access
+import Fleet
 import HTTP
 import JSON
 import Primitives

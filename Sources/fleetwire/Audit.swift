@@ -1,10 +1,9 @@
 import ArgumentParser
 import Configuration
-import FleetRules
+import Fleet
 import Gateway
 import Glibc
 import Primitives
-import Store
 
 /// `fleetwire audit`: prints the audit log of an order, a route, an account or a batch. It works whether or not a gateway is
 /// running.

@@ -1,6 +1,6 @@
 import ArgumentParser
 import Configuration
-import Store
+import Fleet
 import Threads
 
 /// `fleetwire backup FILE`: copies the store while the gateway runs.

@@ -1,7 +1,7 @@
 import Access
 import ArgumentParser
 import Configuration
-import FleetRules
+import Fleet
 import Glibc
 import HTTPClient
 import JSON

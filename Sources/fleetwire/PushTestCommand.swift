@@ -1,5 +1,5 @@
 import ArgumentParser
-import FleetRules
+import Fleet
 import Gateway
 import Primitives
 import Push

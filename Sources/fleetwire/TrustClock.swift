@@ -1,8 +1,8 @@
 import ArgumentParser
 import Configuration
+import Fleet
 import Gateway
 import Primitives
-import Store
 
 /// `fleetwire trust-clock`: confirms that this machine's clock is right, although it has jumped. It works whether or not
 /// a gateway is running.

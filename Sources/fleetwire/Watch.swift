@@ -1,10 +1,9 @@
 import ArgumentParser
 import Configuration
-import FleetRules
+import Fleet
 import Gateway
 import Glibc
 import Primitives
-import Store
 import Threads
 
 /// `fleetwire watch`: prints the timeline of a notification as it happens. It works whether or not a gateway is running.

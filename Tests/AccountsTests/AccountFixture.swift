@@ -1,4 +1,4 @@
-import Accounts
+import Fleet
 import Primitives
 
 /// An account and a registration form that is right in every field.

@@ -1,4 +1,4 @@
-import Accounts
+import Fleet
 import Primitives
 import Testing
 

@@ -2,7 +2,7 @@ import JSON
 import Primitives
 import Testing
 
-@testable import Batches
+@testable import Fleet
 
 /// What the actions change, and what is told about them.
 @Suite struct BatchActionTests {

@@ -2,7 +2,7 @@ import Primitives
 import TestSupport
 import Testing
 
-@testable import Batches
+@testable import Fleet
 
 @Suite struct BatchCountsTests {
     private typealias Fixture = BatchFixture

@@ -2,7 +2,7 @@ import JSON
 import Primitives
 import Testing
 
-@testable import Batches
+@testable import Fleet
 
 @Suite struct BatchEditsTests {
     private typealias Fixture = BatchFixture

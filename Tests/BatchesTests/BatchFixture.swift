@@ -2,7 +2,7 @@ import JSON
 import Primitives
 import TestSupport
 
-@testable import Batches
+@testable import Fleet
 
 /// Batches in each state, with two orders, and the people who act on them.
 enum BatchFixture {

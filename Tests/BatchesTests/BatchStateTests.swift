@@ -2,7 +2,7 @@ import JSON
 import Primitives
 import Testing
 
-@testable import Batches
+@testable import Fleet
 
 /// Every call in every state.
 @Suite struct BatchStateTests {

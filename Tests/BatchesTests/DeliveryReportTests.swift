@@ -1,7 +1,7 @@
 import Primitives
 import Testing
 
-@testable import Batches
+@testable import Fleet
 
 @Suite struct DeliveryReportTests {
     private typealias Fixture = BatchFixture

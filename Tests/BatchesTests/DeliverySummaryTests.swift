@@ -1,7 +1,7 @@
 import JSON
 import Testing
 
-@testable import Batches
+@testable import Fleet
 
 @Suite struct DeliverySummaryTests {
     private typealias Fixture = BatchFixture

@@ -1,7 +1,7 @@
 import Primitives
 import Testing
 
-@testable import Batches
+@testable import Fleet
 
 @Suite struct OTPTests {
     private typealias Fixture = BatchFixture

@@ -125,7 +125,7 @@ def test_too_large_a_body_is_refused_by_nginx(nginx, closing):
 def test_shipped_files_have_the_ciphers_of_the_gateway(path):
     """TLS 1.2 with forward secrecy only, as clients get it without nginx in front."""
     root = FOLDER.parent.parent
-    [own] = re.findall(r'SSL_CTX_set_cipher_list\(context, "([^"]+)"\)', (root / "Sources/CTLS/shim.h").read_text())
+    [own] = re.findall(r'SSL_CTX_set_cipher_list\(context, "([^"]+)"\)', (root / "Sources/Base/CTLS/shim.h").read_text())
     assert re.findall(r"^ *ssl_ciphers (\S+);", (root / path).read_text(), re.MULTILINE) == [own]
 
 

@@ -1,5 +1,4 @@
-import Accounts
-import FleetRules
+import Fleet
 import Primitives
 import Testing
 

@@ -1,10 +1,9 @@
-import Batches
 import JSON
 import Primitives
 import TestSupport
 import Testing
 
-@testable import FleetRules
+@testable import Fleet
 
 @Suite struct BatchPlanTests {
     static let driver = BatchDriver(accountID: id(0xD1), personID: Identifier("42"), name: "Dana")

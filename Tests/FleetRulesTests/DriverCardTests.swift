@@ -1,4 +1,4 @@
-import FleetRules
+import Fleet
 import Testing
 
 @Suite struct DriverCardTests {

@@ -1,7 +1,6 @@
-import Batches
 import Testing
 
-@testable import FleetRules
+@testable import Fleet
 
 @Suite struct EventRecipientsTests {
     /// The events of every transition, and the channels on which each is published.

@@ -3,7 +3,7 @@ import JSON
 import TestSupport
 import Testing
 
-@testable import FleetRules
+@testable import Fleet
 
 @Suite struct EventSizeTests {
     private static let address = String(repeating: "a", count: 10_000)

@@ -1,4 +1,4 @@
-import FleetRules
+import Fleet
 import Foundation
 import JSON
 import Testing

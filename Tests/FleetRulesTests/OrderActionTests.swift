@@ -1,4 +1,4 @@
-import FleetRules
+import Fleet
 import Testing
 
 /// Every action in every status, with and without a stored driver, with and without a fallback driver.

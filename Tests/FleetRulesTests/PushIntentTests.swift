@@ -1,4 +1,4 @@
-import FleetRules
+import Fleet
 import Testing
 
 /// The pushed events of an action, and the audience of each push.

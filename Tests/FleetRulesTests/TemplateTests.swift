@@ -1,6 +1,6 @@
 import Testing
 
-@testable import FleetRules
+@testable import Fleet
 
 @Suite struct TemplateTests {
     static let values = ["name": "Ada", "a1_B": "x", "empty": "", "braces": "{name}", "accent": "\u{301}"]

@@ -1,10 +1,8 @@
 import Access
-import Batches
-import FleetRules
+import Fleet
 import HTTP
 import JSON
 import JWT
-import OneTimeCodes
 import Primitives
 
 @testable import HTTPAPI

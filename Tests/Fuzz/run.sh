@@ -8,19 +8,19 @@ cd "$(dirname "$0")/../.."
 
 seconds=${1:-10}
 build=.build-fuzz
-modules=(Primitives Addresses JSON HTTP HTTP1 WebSocketFraming PusherProtocol Access Accounts Batches OneTimeCodes FleetRules FanOut Crypto
-    Threads JWT Console HTTPAPI TestSupport)
+modules=(Primitives Addresses JSON HTTP HTTP1 WebSocketFraming PusherProtocol Access FanOut Crypto Threads Fleet JWT Console
+    HTTPAPI TestSupport)
 targets=(FuzzAddresses FuzzHTTP1 FuzzWebSocketFraming FuzzJSON FuzzClientMessage FuzzHub FuzzTokens FuzzFleet)
 flags=(-O -wmo -g -swift-version 6 -warnings-as-errors -parse-as-library -package-name fleetwire -enable-testing
-    -sanitize=fuzzer,address -use-ld=lld -I "$build" -I "$PWD/Sources/COpenSSL" -I "$PWD/Sources/CLinux"
+    -sanitize=fuzzer,address -use-ld=lld -I "$build" -I "$PWD/Sources/Base/COpenSSL" -I "$PWD/Sources/Base/CLinux"
+    -I "$PWD/Sources/Fleet/CSQLite" -I "$PWD/Sources/Fleet/CPostgres" -I /usr/include/postgresql
     -I "$PWD/Sources/CConsole/include")
 
 mkdir -p "$build"
 clang -O2 -c Sources/CConsole/console.c -I Sources/CConsole/include -o "$build/CConsole.o"
 objects=("$build/CConsole.o")
 for module in "${modules[@]}"; do
-    folder=Sources/$module
-    [ -d "$folder" ] || folder=Tests/$module
+    for folder in Sources/*/"$module" Sources/"$module" Tests/"$module"; do if [ -d "$folder" ]; then break; fi; done
     mapfile -t sources < <(find "$folder" -name '*.swift')
     swiftc "${flags[@]}" -module-name "$module" -emit-module -emit-module-path "$build/$module.swiftmodule" \
         -c -o "$build/$module.o" "${sources[@]}"

@@ -1,5 +1,5 @@
 import Cluster
-import FleetRules
+import Fleet
 import Testing
 
 @testable import Gateway

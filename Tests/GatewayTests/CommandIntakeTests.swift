@@ -1,4 +1,4 @@
-import Store
+import Fleet
 import Testing
 import Threads
 

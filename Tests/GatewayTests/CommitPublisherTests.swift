@@ -1,9 +1,7 @@
 import Access
-import Batches
 import Cluster
 import Configuration
 import FanOut
-import FleetRules
 import HTTP
 import Observability
 import Primitives
@@ -13,8 +11,8 @@ import TestSupport
 import Testing
 import Threads
 
+@testable import Fleet
 @testable import Gateway
-@testable import Store
 
 /// What is published after a commit, and in which order.
 @Suite struct CommitPublisherTests {

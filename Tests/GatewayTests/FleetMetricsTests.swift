@@ -1,6 +1,5 @@
-import FleetRules
+import Fleet
 import Observability
-import Store
 import Testing
 
 @testable import Gateway
@@ -69,8 +68,8 @@ import Testing
         func lines() -> [String] {
             MetricFamily.text(counters.families(prefix: "p")).split(separator: "\n").map(String.init)
         }
-        func confirmation(after milliseconds: Int64) -> Store.Confirmation {
-            Store.Confirmation(
+        func confirmation(after milliseconds: Int64) -> Fleet.Confirmation {
+            Fleet.Confirmation(
                 notificationID: "N", event: "e", channel: "driver-42", owner: "driver:42", device: "", createdAt: 1_000,
                 confirmedAt: 1_000 + milliseconds)
         }

@@ -1,4 +1,4 @@
-import FleetRules
+import Fleet
 import PusherProtocol
 import Testing
 

@@ -2,17 +2,15 @@ import Access
 import Cluster
 import Configuration
 import FanOut
-import FleetRules
 import Observability
-import OneTimeCodes
 import Primitives
 import PusherProtocol
 import Server
 import Testing
 import Threads
 
+@testable import Fleet
 @testable import Gateway
-@testable import Store
 
 /// A request for a code gets its reply when it is known what became of the SMS.
 @Suite struct SignInCodePublicationTests {

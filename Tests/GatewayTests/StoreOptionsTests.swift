@@ -1,8 +1,8 @@
 import Access
 import Configuration
 import FanOut
+import Fleet
 import Server
-import Store
 import TestSupport
 import Testing
 

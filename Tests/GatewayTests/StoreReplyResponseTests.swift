@@ -1,10 +1,9 @@
-import FleetRules
 import HTTP
 import HTTPAPI
 import Testing
 
+@testable import Fleet
 @testable import Gateway
-@testable import Store
 
 @Suite struct StoreReplyResponseTests {
     @Test(arguments: [Envelope.success, .message, .error]) func passesJSONOnUnchanged(envelope: Envelope) {

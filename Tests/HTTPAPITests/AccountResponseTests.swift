@@ -1,5 +1,4 @@
-import Accounts
-import FleetRules
+import Fleet
 import Foundation
 import Primitives
 import Testing

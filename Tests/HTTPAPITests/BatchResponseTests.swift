@@ -1,6 +1,4 @@
-import Accounts
-import Batches
-import FleetRules
+import Fleet
 import Foundation
 import JSON
 import Primitives

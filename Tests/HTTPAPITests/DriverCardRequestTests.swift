@@ -1,4 +1,4 @@
-import FleetRules
+import Fleet
 import Testing
 
 /// `PUT` and `GET /api/admin/drivers/{driverId}`: ids and bodies.

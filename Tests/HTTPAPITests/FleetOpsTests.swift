@@ -1,6 +1,6 @@
 import Access
 import FanOut
-import FleetRules
+import Fleet
 import HTTP
 import HTTPAPI
 import PusherProtocol

@@ -1,5 +1,5 @@
 import Access
-import FleetRules
+import Fleet
 import HTTPAPI
 import Testing
 

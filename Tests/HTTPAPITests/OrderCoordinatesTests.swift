@@ -1,4 +1,4 @@
-import FleetRules
+import Fleet
 import HTTP
 import JSON
 import Primitives

@@ -1,8 +1,7 @@
 import Access
-import FleetRules
+import Fleet
 import HTTP
 import JWT
-import OneTimeCodes
 import Testing
 
 @testable import HTTPAPI

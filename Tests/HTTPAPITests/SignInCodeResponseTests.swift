@@ -1,6 +1,5 @@
-import FleetRules
+import Fleet
 import Foundation
-import OneTimeCodes
 import Primitives
 import Testing
 

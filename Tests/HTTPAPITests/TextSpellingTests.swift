@@ -1,5 +1,4 @@
-import Batches
-import FleetRules
+import Fleet
 import HTTPAPI
 import Primitives
 import TestSupport

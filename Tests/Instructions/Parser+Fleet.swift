@@ -1,7 +1,7 @@
 import Crypto
+import Fleet
 import JSON
 import JWT
-import OneTimeCodes
 
 extension Parser {
     static let token = Parser(

@@ -1,6 +1,6 @@
 import Testing
 
-@testable import OneTimeCodes
+@testable import Fleet
 
 /// The numbers are those that card networks publish for tests.
 @Suite struct CardNumbersTests {

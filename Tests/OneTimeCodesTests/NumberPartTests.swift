@@ -1,6 +1,6 @@
 import Testing
 
-@testable import OneTimeCodes
+@testable import Fleet
 
 @Suite struct NumberPartTests {
     /// The table has what the standard library's version of Unicode has.

@@ -1,4 +1,4 @@
-import OneTimeCodes
+import Fleet
 import Primitives
 import Testing
 

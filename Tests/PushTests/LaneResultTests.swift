@@ -1,4 +1,4 @@
-import FleetRules
+import Fleet
 import HTTPClient
 import Testing
 

@@ -1,5 +1,5 @@
 import Crypto
-import FleetRules
+import Fleet
 import HTTPClient
 import Testing
 import Threads

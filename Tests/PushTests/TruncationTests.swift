@@ -1,4 +1,4 @@
-import FleetRules
+import Fleet
 import Push
 import TestSupport
 import Testing

@@ -1,5 +1,4 @@
-import FleetRules
-import Replay
+import Fleet
 import TestSupport
 import Testing
 

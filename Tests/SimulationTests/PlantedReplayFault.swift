@@ -1,6 +1,5 @@
-import FleetRules
+import Fleet
 import Simulation
-import Store
 import Testing
 
 /// A fault of guaranteed delivery, and a part of the problem that the checkers must report.

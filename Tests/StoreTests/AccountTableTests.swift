@@ -1,8 +1,7 @@
-import Accounts
 import Primitives
 import Testing
 
-@testable import Store
+@testable import Fleet
 
 /// Makes ids that increase with a number.
 private struct SeededIDs: RandomNumberGenerator {

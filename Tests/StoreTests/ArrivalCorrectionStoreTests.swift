@@ -1,10 +1,8 @@
 import Access
-import Accounts
-import FleetRules
 import Primitives
 import Testing
 
-@testable import Store
+@testable import Fleet
 
 /// What the store keeps of arrivals that are taken back.
 @Suite struct ArrivalCorrectionStoreTests {

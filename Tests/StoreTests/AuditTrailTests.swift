@@ -1,8 +1,7 @@
-import FleetRules
 import Primitives
 import Testing
 
-@testable import Store
+@testable import Fleet
 
 @Suite struct AuditTrailTests {
     private let store = TemporaryStore()

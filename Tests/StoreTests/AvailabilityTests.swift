@@ -1,12 +1,9 @@
 import Access
-import Accounts
-import Batches
-import FleetRules
 import Primitives
 import Testing
 import Threads
 
-@testable import Store
+@testable import Fleet
 
 /// Drivers' switches, and to whom new batches are pushed.
 @Suite struct AvailabilityTests {

@@ -1,8 +1,7 @@
-import FleetRules
 import TestSupport
 import Testing
 
-@testable import Store
+@testable import Fleet
 
 /// The badge is the number on the app's icon, which each push contains: the number of the person's unread
 /// notifications. The store updates this number with each change instead of counting.

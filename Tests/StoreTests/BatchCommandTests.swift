@@ -1,11 +1,8 @@
 import Access
-import Accounts
-import Batches
-import FleetRules
 import Primitives
 import Testing
 
-@testable import Store
+@testable import Fleet
 
 /// Batches of orders in the store: what a command of a driver or an admin writes.
 @Suite struct BatchCommandTests {

@@ -1,11 +1,8 @@
-import Accounts
-import Batches
-import FleetRules
 import JSON
 import Primitives
 import Testing
 
-@testable import Store
+@testable import Fleet
 
 /// What an erasure removes from batches of orders.
 @Suite struct BatchErasureTests {

@@ -1,10 +1,8 @@
-import Batches
-import FleetRules
 import JSON
 import Primitives
 import Testing
 
-@testable import Store
+@testable import Fleet
 
 extension ObjectID {
     static func sample(_ number: Int) -> ObjectID {

@@ -1,7 +1,6 @@
-import FleetRules
 import Testing
 
-@testable import Store
+@testable import Fleet
 
 /// Commits do not copy the write-ahead log into the database file; the checkpointer does, and the log stays bounded.
 @Suite(.fileOnly) struct CheckpointTests {

@@ -1,12 +1,10 @@
 import Access
-import FleetRules
 import JSON
 import Primitives
 import TestSupport
 import Testing
-import Trips
 
-@testable import Store
+@testable import Fleet
 
 /// A simulated city: drivers on straight lines past their pickups, with noise, jumps, wrong clocks and pauses. The process
 /// is killed between any two steps: what the store has committed stays, what memory knew is lost.

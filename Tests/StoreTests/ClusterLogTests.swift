@@ -1,7 +1,6 @@
-import FleetRules
 import Testing
 
-@testable import Store
+@testable import Fleet
 
 /// Nodes whose log has lost its oldest entries: the leader deletes them after ``ClusterLog/keptMilliseconds``.
 @Suite(.postgresOnly) struct ClusterLogTests {

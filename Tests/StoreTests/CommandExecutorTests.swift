@@ -1,9 +1,8 @@
-import FleetRules
 import JSON
 import Primitives
 import Testing
 
-@testable import Store
+@testable import Fleet
 
 @Suite struct CommandExecutorTests {
     private let store = TemporaryStore()

@@ -1,8 +1,7 @@
-import FleetRules
 import Testing
 import Threads
 
-@testable import Store
+@testable import Fleet
 
 /// What the writer publishes after a commit, and that a failure of one task or command does not affect the others.
 @Suite(.timeLimit(.minutes(5))) struct CommitOrderTests {

@@ -1,7 +1,6 @@
-import FleetRules
 import Testing
 
-@testable import Store
+@testable import Fleet
 
 @Suite struct CursorTests {
     private let store = TemporaryStore()

@@ -1,6 +1,6 @@
 import CSQLite
 
-@testable import Store
+@testable import Fleet
 
 extension Database {
     /// The connection to an SQLite file.

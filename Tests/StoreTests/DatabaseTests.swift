@@ -1,7 +1,7 @@
 import Glibc
 import Testing
 
-@testable import Store
+@testable import Fleet
 
 @Suite(.fileOnly) struct DatabaseTests {
     private let store = TemporaryStore()

@@ -1,10 +1,9 @@
 import Access
-import FleetRules
 import JSON
 import Primitives
 import Testing
 
-@testable import Store
+@testable import Fleet
 
 /// What operators and dispatchers learn of notifications.
 @Suite struct DeliveryReportTests {

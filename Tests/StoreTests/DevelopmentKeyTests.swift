@@ -1,7 +1,7 @@
 import Glibc
 import Testing
 
-@testable import Store
+@testable import Fleet
 
 /// The key that encrypts device tokens if none is configured. Its file is created completely or not at all, and only
 /// once, even if several processes start at the same time.

@@ -1,8 +1,7 @@
 import Access
-import FleetRules
 import Testing
 
-@testable import Store
+@testable import Fleet
 
 @Suite struct DeviceTests {
     private let store = TemporaryStore()

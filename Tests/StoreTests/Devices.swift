@@ -1,8 +1,7 @@
 import Access
 import CSQLite
-import FleetRules
 
-@testable import Store
+@testable import Fleet
 
 func customer(_ id: String, bookings: [String] = [], tokenIssuedAt: Int64? = nil) -> Identity {
     Identity(role: .customer, id: id, bookings: bookings, tokenIssuedAt: tokenIssuedAt)

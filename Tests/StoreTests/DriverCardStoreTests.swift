@@ -1,9 +1,8 @@
 import Access
-import FleetRules
 import Primitives
 import Testing
 
-@testable import Store
+@testable import Fleet
 
 /// Cards of drivers in the store, and their erasure.
 @Suite struct DriverCardStoreTests {

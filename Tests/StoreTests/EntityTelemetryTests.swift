@@ -1,9 +1,8 @@
 import Access
-import FleetRules
 import Primitives
 import Testing
 
-@testable import Store
+@testable import Fleet
 
 /// Telemetry under ids of the app's own, which is matched by the job that it names.
 @Suite struct EntityTelemetryTests {

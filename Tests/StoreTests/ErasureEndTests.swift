@@ -1,9 +1,8 @@
 import Access
-import FleetRules
 import Glibc
 import Testing
 
-@testable import Store
+@testable import Fleet
 
 /// Data that is erased after the erasure's own transaction: open orders, stored responses to other people, and deleted
 /// content in the files.

@@ -1,10 +1,9 @@
 import Access
-import FleetRules
 import JSON
 import Primitives
 import Testing
 
-@testable import Store
+@testable import Fleet
 
 /// An erasure also removes what other people wrote about the person.
 @Suite struct ErasureSearchTests {

@@ -1,10 +1,9 @@
 import Access
-import FleetRules
 import JSON
 import Primitives
 import Testing
 
-@testable import Store
+@testable import Fleet
 
 /// After an erasure, the store contains no personal data of the person, and other people's data is unchanged.
 @Suite struct ErasureTests {

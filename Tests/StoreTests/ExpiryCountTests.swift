@@ -1,8 +1,7 @@
-import FleetRules
 import Testing
 import Threads
 
-@testable import Store
+@testable import Fleet
 
 @Suite struct ExpiryCountTests {
     private let store = TemporaryStore()

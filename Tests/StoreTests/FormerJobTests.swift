@@ -1,9 +1,8 @@
 import Access
-import FleetRules
 import Primitives
 import Testing
 
-@testable import Store
+@testable import Fleet
 
 /// A driver's list of notifications is without the customer's name and addresses of jobs that the driver no longer has.
 @Suite struct FormerJobTests {

@@ -1,9 +1,8 @@
-import FleetRules
 import Foundation
 import Primitives
 import Testing
 
-@testable import Store
+@testable import Fleet
 
 /// What a notification costs on the disk, and what becomes of pushes that have left the queue.
 @Suite struct GrowthTests {

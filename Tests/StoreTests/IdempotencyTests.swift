@@ -1,9 +1,8 @@
 import Access
-import FleetRules
 import Primitives
 import Testing
 
-@testable import Store
+@testable import Fleet
 
 @Suite struct IdempotencyTests {
     private let store = TemporaryStore()

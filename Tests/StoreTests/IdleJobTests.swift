@@ -1,8 +1,7 @@
-import FleetRules
 import Primitives
 import Testing
 
-@testable import Store
+@testable import Fleet
 
 /// Open orders and routes that nobody ends: the gateway ends them after `fleet.open_days`.
 @Suite struct IdleJobTests {

@@ -1,8 +1,7 @@
 import Access
-import FleetRules
 import Testing
 
-@testable import Store
+@testable import Fleet
 
 /// What a customer can list: the notifications of the customer's own channel, and those of bookings that were pushed to
 /// the customer.

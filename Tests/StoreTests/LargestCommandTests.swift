@@ -1,13 +1,9 @@
 import Access
-import Accounts
-import Batches
-import FleetRules
-import OneTimeCodes
 import Primitives
 import Testing
 import Threads
 
-@testable import Store
+@testable import Fleet
 
 /// Every command at the largest size that the API permits, for people with as many devices as a person may have: none writes
 /// more rows than it declares. The transactions themselves check it, on a file and on a server.

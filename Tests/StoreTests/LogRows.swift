@@ -1,4 +1,4 @@
-@testable import Store
+@testable import Fleet
 
 extension Database {
     /// The data of notifications in the order of their ids.

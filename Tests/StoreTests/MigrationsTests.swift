@@ -1,8 +1,6 @@
-import FleetRules
 import Testing
-import Trips
 
-@testable import Store
+@testable import Fleet
 
 @Suite struct MigrationsTests {
     private let store = TemporaryStore()

@@ -1,8 +1,7 @@
 import Access
-import FleetRules
 import Testing
 
-@testable import Store
+@testable import Fleet
 
 /// Pushes that have left the queue are known as before.
 @Suite struct MovedPushTests {

@@ -1,6 +1,4 @@
-import FleetRules
-
-@testable import Store
+@testable import Fleet
 
 /// The length of an hour in milliseconds.
 let hour: Int64 = 3_600_000

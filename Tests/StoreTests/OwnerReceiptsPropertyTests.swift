@@ -1,8 +1,7 @@
-import FleetRules
 import TestSupport
 import Testing
 
-@testable import Store
+@testable import Fleet
 
 /// After random notifications, receipts, marks, rollbacks and restarts, each subscription gets by replay what a simple
 /// model says: nothing is lost, nothing comes twice, and the order is that of the channel.

@@ -1,7 +1,6 @@
-import FleetRules
 import Testing
 
-@testable import Store
+@testable import Fleet
 
 @Suite struct PackingTests {
     private static let (id, correlation) = ("01JDQ3S8T9ABCDEFGHJKMNPQRS", "9f1c2d3e-4b5a-4678-9abc-def012345678")

@@ -1,6 +1,6 @@
 import Testing
 
-@testable import Store
+@testable import Fleet
 
 /// Writes that are sent together with later statements.
 @Suite(.postgresOnly) struct PostgresPipelineTests {

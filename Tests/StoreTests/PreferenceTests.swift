@@ -1,9 +1,8 @@
 import Access
-import FleetRules
 import TestSupport
 import Testing
 
-@testable import Store
+@testable import Fleet
 
 @Suite struct PreferenceTests {
     private let store = TemporaryStore()

@@ -1,8 +1,7 @@
-import FleetRules
 import Testing
 import Threads
 
-@testable import Store
+@testable import Fleet
 
 /// Which notifications the next process publishes because this one did not.
 @Suite struct PublicationTests {

@@ -1,8 +1,7 @@
 import Access
-import FleetRules
 import Testing
 
-@testable import Store
+@testable import Fleet
 
 /// Notifications for all drivers, whose push jobs are created in slices.
 @Suite struct PushBroadcastTests {

@@ -1,7 +1,6 @@
-import FleetRules
 import Testing
 
-@testable import Store
+@testable import Fleet
 
 /// An app registers an APNs token without saying for which environment: production is tried first, then the sandbox.
 @Suite struct PushEnvironmentTests {

@@ -1,8 +1,7 @@
 import Access
-import FleetRules
 import Testing
 
-@testable import Store
+@testable import Fleet
 
 /// Pushes that are needless once a notification has arrived otherwise.
 @Suite struct PushFallbackTests {

@@ -1,9 +1,8 @@
-import FleetRules
 import Glibc
 import Testing
 import Threads
 
-@testable import Store
+@testable import Fleet
 
 /// Prints measurements and checks no limits. Run it with
 /// `FLEETWIRE_MEASURE=1 swift test -c release -Xswiftc -enable-testing --filter PushMeasurement`.

@@ -1,9 +1,8 @@
 import Access
-import FleetRules
 import TestSupport
 import Testing
 
-@testable import Store
+@testable import Fleet
 
 /// Devices are registered, removed and get new owners while pushes are being sent and the process is killed. The tests
 /// check that a token's owner is the user who registered it last, that each device has one job per notification, that

@@ -1,7 +1,6 @@
-import FleetRules
 import Testing
 
-@testable import Store
+@testable import Fleet
 
 /// A device whose token the provider rejected gets no jobs until the lane knows whether the configuration is the cause.
 @Suite struct PushQuarantineTests {

@@ -1,8 +1,7 @@
 import Access
-import FleetRules
 import Testing
 
-@testable import Store
+@testable import Fleet
 
 /// Reminders: a notification for all drivers is pushed once more.
 @Suite struct PushReminderTests {

@@ -1,8 +1,7 @@
-import FleetRules
 import TestSupport
 import Testing
 
-@testable import Store
+@testable import Fleet
 
 /// For each order, a device shows the notification that it received last. So an older notification must not reach it
 /// after a newer one.

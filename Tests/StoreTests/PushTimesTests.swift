@@ -1,8 +1,7 @@
 import Access
-import FleetRules
 import Testing
 
-@testable import Store
+@testable import Fleet
 
 /// After the clock was set back, times in the future have no lasting effect.
 @Suite struct ClockSetBackTests {

@@ -1,7 +1,6 @@
-import FleetRules
 import Testing
 
-@testable import Store
+@testable import Fleet
 
 /// Fair queueing: recipients take turns, whatever the number of their jobs.
 @Suite struct PushTurnTests {

@@ -1,9 +1,8 @@
 import CSQLite
-import FleetRules
 import Testing
 import Threads
 
-@testable import Store
+@testable import Fleet
 
 /// Reports of lanes to the writer, and how they share transactions with commands.
 @Suite struct PushWriterTests {

@@ -1,8 +1,7 @@
 import Access
-import FleetRules
 import Testing
 
-@testable import Store
+@testable import Fleet
 
 /// "Mark all as read" is one row at first. Nobody sees the difference to rows that are marked one by one.
 @Suite struct ReadMarkTests {

@@ -1,9 +1,8 @@
 import Access
-import FleetRules
 import Testing
 import Threads
 
-@testable import Store
+@testable import Fleet
 
 extension NotificationTable {
     /// A whole list.

@@ -1,7 +1,6 @@
-import FleetRules
 import Testing
 
-@testable import Store
+@testable import Fleet
 
 /// How long deliveries and cursors are kept, and what an erasure leaves of them.
 @Suite struct ReceiptRetentionTests {

@@ -1,10 +1,9 @@
 import CSQLite
-import FleetRules
 import Glibc
 import Testing
 import Threads
 
-@testable import Store
+@testable import Fleet
 
 /// Receipts and subscriptions on their way through the writer.
 @Suite struct ReceiptWriterTests {

@@ -1,8 +1,7 @@
-import FleetRules
 import Testing
 import Threads
 
-@testable import Store
+@testable import Fleet
 
 @Suite struct RegularCountTests {
     private let store = TemporaryStore()

@@ -1,9 +1,8 @@
 import Access
-import FleetRules
 import TestSupport
 import Testing
 
-@testable import Store
+@testable import Fleet
 
 @Suite struct RequestBacklogTests {
     private var backlog = RequestBacklog(countMax: 100, perSubjectMax: 10)

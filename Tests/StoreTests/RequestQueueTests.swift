@@ -1,8 +1,7 @@
-import FleetRules
 import Testing
 import Threads
 
-@testable import Store
+@testable import Fleet
 
 @Suite struct RequestQueueTests {
     private static let receipts = StoreWriter.Request.receipts([confirmed(phone(), upTo: 1)])

@@ -1,9 +1,8 @@
 import Access
-import FleetRules
 import Primitives
 import Testing
 
-@testable import Store
+@testable import Fleet
 
 /// What requests declare is a bound, and no loose one. In debug builds, each suite that executes a request checks that it
 /// writes no more rows than it declares.

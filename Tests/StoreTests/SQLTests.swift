@@ -1,12 +1,8 @@
 import Access
-import Accounts
-import Batches
-import FleetRules
 import Foundation
-import OneTimeCodes
 import Testing
 
-@testable import Store
+@testable import Fleet
 
 /// Runs every statement of the store once, then checks each of them. SQL is written inside the methods that use it, so
 /// without these tests an error in it would be noticed only when the method is called.

@@ -1,9 +1,7 @@
 import Access
-import FleetRules
-import OneTimeCodes
 import Testing
 
-@testable import Store
+@testable import Fleet
 
 /// Tokens, registration and the end of accounts.
 extension SignInCodeTests {

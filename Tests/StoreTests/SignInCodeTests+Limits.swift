@@ -1,9 +1,7 @@
-import FleetRules
-import OneTimeCodes
 import Primitives
 import Testing
 
-@testable import Store
+@testable import Fleet
 
 /// What limits codes beside a phone's own limits, and what strangers cannot do to a phone.
 extension SignInCodeTests {

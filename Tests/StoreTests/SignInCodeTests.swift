@@ -1,12 +1,10 @@
 import Access
-import FleetRules
 import JSON
-import OneTimeCodes
 import Primitives
 import Testing
 import Threads
 
-@testable import Store
+@testable import Fleet
 
 /// Sign-in by code, as the writer executes it. Times are seconds since ``noon``.
 @Suite struct SignInCodeTests {

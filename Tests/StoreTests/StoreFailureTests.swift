@@ -1,10 +1,9 @@
 import CSQLite
-import FleetRules
 import Glibc
 import Testing
 import Threads
 
-@testable import Store
+@testable import Fleet
 
 /// Errors of the disk and of statements: each transaction is committed completely or changes nothing, and the store
 /// works again afterwards.

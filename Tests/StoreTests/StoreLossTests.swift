@@ -1,9 +1,8 @@
-import FleetRules
 import Glibc
 import Testing
 import Threads
 
-@testable import Store
+@testable import Fleet
 
 /// The store's files are moved, replaced, deleted or damaged while a gateway has them open.
 @Suite(.fileOnly) struct StoreLossTests {

@@ -1,8 +1,7 @@
-import FleetRules
 import TestSupport
 import Testing
 
-@testable import Store
+@testable import Fleet
 
 /// After random commands, rollbacks and restarts, the content of the file equals that of a simple model.
 @Suite struct StorePropertyTests {

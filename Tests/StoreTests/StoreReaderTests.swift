@@ -1,11 +1,10 @@
 import Access
-import FleetRules
 import HTTPAPI
 import Primitives
 import Testing
 import Threads
 
-@testable import Store
+@testable import Fleet
 
 @Suite struct StoreReaderTests {
     private typealias Reply = (request: QueryRequest, reply: QueryReply)

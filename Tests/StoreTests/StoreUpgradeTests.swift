@@ -3,7 +3,7 @@ import Primitives
 import Testing
 import Threads
 
-@testable import Store
+@testable import Fleet
 
 /// The first start of this version on a store with a large log of version 20.
 @Suite struct StoreUpgradeTests {

@@ -1,7 +1,7 @@
 import Testing
 import Threads
 
-@testable import Store
+@testable import Fleet
 
 @Suite struct StoreWriterTests {
     @Test func repliesInTheOrderOfPosting() throws {

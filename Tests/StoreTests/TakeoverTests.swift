@@ -1,7 +1,6 @@
-import FleetRules
 import Testing
 
-@testable import Store
+@testable import Fleet
 
 /// What lanes were sending when their process ended is queued again in slices, however much it is.
 @Suite struct TakeoverTests {

@@ -1,8 +1,7 @@
 import Crypto
-import FleetRules
 import Testing
 
-@testable import Store
+@testable import Fleet
 
 @Suite struct TelemetryTests {
     private let store = TemporaryStore()

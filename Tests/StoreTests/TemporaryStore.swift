@@ -1,6 +1,5 @@
 import Access
 import Crypto
-import FleetRules
 import Foundation
 import Glibc
 import HTTPAPI
@@ -9,7 +8,7 @@ import Primitives
 import Testing
 import Threads
 
-@testable import Store
+@testable import Fleet
 
 /// A store in a new temporary directory, or in a new schema of the PostgreSQL database that the environment variable
 /// `FLEETWIRE_TEST_POSTGRES` names. It is removed when the object is released.

@@ -1,7 +1,7 @@
 import TestSupport
 import Testing
 
-@testable import Store
+@testable import Fleet
 
 @Suite struct TextSearchTests {
     /// Each row: the texts to find, a text, the text after all occurrences are replaced, and after whole words are; nil

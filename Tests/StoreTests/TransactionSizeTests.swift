@@ -1,6 +1,6 @@
 import Testing
 
-@testable import Store
+@testable import Fleet
 
 @Suite struct TransactionSizeTests {
     @Test func slowTransactionsMakeTheNextOnesSmaller() {

@@ -1,11 +1,10 @@
 import Access
-import FleetRules
 import Foundation
 import JSON
 import Primitives
 import Testing
 
-@testable import Store
+@testable import Fleet
 
 /// No position is kept longer than `trips.position_hours`, not even in the audit log or in what a deletion leaves behind
 /// in the store's files.

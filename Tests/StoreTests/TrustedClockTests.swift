@@ -1,7 +1,7 @@
 import TestSupport
 import Testing
 
-@testable import Store
+@testable import Fleet
 
 private let second: Int64 = 1_000
 private let minute: Int64 = 60_000

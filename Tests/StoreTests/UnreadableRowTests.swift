@@ -1,7 +1,6 @@
-import FleetRules
 import Testing
 
-@testable import Store
+@testable import Fleet
 
 /// Rows that this program cannot read, because they were changed by hand or by a newer program, affect nothing else.
 @Suite struct UnreadableRowTests {

@@ -1,9 +1,8 @@
-import FleetRules
 import Primitives
 import Testing
 import Threads
 
-@testable import Store
+@testable import Fleet
 
 /// What the writer does while the wall clock has jumped.
 @Suite(.timeLimit(.minutes(5))) struct WriterClockTests {

@@ -1,8 +1,7 @@
-import FleetRules
 import HTTPAPI
 import Threads
 
-@testable import Store
+@testable import Fleet
 
 /// A running writer whose wall clock shows ``time`` plus ``clockError``. Records what the writer publishes.
 final class WriterHarness: Sendable {

@@ -1,12 +1,11 @@
 import Access
-import FleetRules
 import Glibc
 import JSON
 import Primitives
 import TestSupport
 import Testing
 
-@testable import Trips
+@testable import Fleet
 
 /// When a driver has arrived. The pickup lies on the equator, where a degree is 111,195.08 m in each direction.
 @Suite struct ArrivalWatchTests {

@@ -1,10 +1,9 @@
 import Access
-import FleetRules
 import JSON
 import Primitives
 import Testing
 
-@testable import Trips
+@testable import Fleet
 
 /// What positions and time make due. Distances are along a meridian, where a degree is 111,195.08 m.
 @Suite struct LiveTripsTests {

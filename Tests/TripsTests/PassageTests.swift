@@ -1,10 +1,9 @@
-import FleetRules
 import Glibc
 import JSON
 import TestSupport
 import Testing
 
-@testable import Trips
+@testable import Fleet
 
 /// The way between two fixes, compared with points along it, whose distances another formula computes.
 @Suite struct PassageTests {

@@ -1,10 +1,9 @@
 import Access
-import FleetRules
 import JSON
 import Primitives
 import Testing
 
-@testable import Trips
+@testable import Fleet
 
 /// Which positions are kept, and what wild ones may cause. Distances are along a meridian.
 @Suite struct PositionIntakeTests {

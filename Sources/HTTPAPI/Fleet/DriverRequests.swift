@@ -1,4 +1,4 @@
-import FleetRules
+import Fleet
 import Primitives
 
 /// Parses the bodies of requests about drivers.

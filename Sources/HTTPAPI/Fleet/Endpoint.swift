@@ -1,6 +1,5 @@
 import Access
-import Accounts
-import FleetRules
+import Fleet
 import HTTP
 import PusherProtocol
 

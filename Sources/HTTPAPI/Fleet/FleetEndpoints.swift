@@ -1,5 +1,5 @@
 import Access
-import FleetRules
+import Fleet
 import HTTP
 
 /// The endpoints of the fleet's API (docs/api.md, "Fleet"), by prefix.

@@ -1,4 +1,4 @@
-import FleetRules
+import Fleet
 import JSON
 import Primitives
 

@@ -1,11 +1,9 @@
 import Access
-import Accounts
 import Crypto
-import FleetRules
+import Fleet
 import HTTP
 import JSON
 import JWT
-import OneTimeCodes
 import Primitives
 
 /// Authenticates requests to the fleet's API, and maps them to actions by the table in ``FleetEndpoints``. One instance

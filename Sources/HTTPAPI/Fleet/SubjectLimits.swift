@@ -1,4 +1,4 @@
-import FleetRules
+import Fleet
 import Primitives
 
 /// The kinds of requests whose rate is limited for each sender.

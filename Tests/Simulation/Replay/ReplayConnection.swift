@@ -1,4 +1,4 @@
-import FleetRules
+import Fleet
 import PusherProtocol
 
 /// A WebSocket, byte by byte: what the loop has written to it, what the client has read of that, and what the client has

@@ -1,6 +1,5 @@
-import FleetRules
+import Fleet
 import PusherProtocol
-import Store
 
 /// A fault that a test plants in a delivery world, to prove that its checkers find it.
 package struct ReplayFault {

@@ -1,7 +1,6 @@
-import FleetRules
+import Fleet
 import JSON
 import PusherProtocol
-import Store
 
 /// Compares what happens in a delivery world with the contract (``ReplayModel``): nothing is lost, nothing is confirmed
 /// that was not received, the order is kept, and nothing is repeated that need not be.

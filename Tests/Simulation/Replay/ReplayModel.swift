@@ -1,5 +1,4 @@
-import FleetRules
-import Store
+import Fleet
 
 /// The contract of guaranteed delivery, as naively as possible: what was sent, acknowledged and stored, and what each
 /// device has received.

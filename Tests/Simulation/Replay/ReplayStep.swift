@@ -1,5 +1,5 @@
 import FanOut
-import FleetRules
+import Fleet
 import PusherProtocol
 
 /// One step of a run of a delivery world.

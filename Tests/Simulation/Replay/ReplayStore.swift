@@ -1,7 +1,6 @@
 import Crypto
-import FleetRules
+import Fleet
 import Glibc
-import Store
 
 /// The store of a delivery world: the real tables and statements on a file, without the threads. It survives the
 /// processes that open it.

@@ -1,7 +1,6 @@
 import Access
-import FleetRules
+import Fleet
 import PusherProtocol
-import Store
 import TestSupport
 
 /// Clients, the gateway's processes one after another, and the store that survives them.

@@ -1,10 +1,8 @@
 import FanOut
-import FleetRules
+import Fleet
 import Gateway
 import Primitives
 import PusherProtocol
-import Replay
-import Store
 import TestSupport
 
 /// An event loop without sockets and threads. What it does about deliveries is the gateway's own code

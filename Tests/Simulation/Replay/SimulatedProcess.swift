@@ -1,8 +1,7 @@
 import Access
 import FanOut
-import FleetRules
+import Fleet
 import PusherProtocol
-import Store
 import TestSupport
 
 /// One process of the gateway, until it is killed or ends: a hub, loops, and the queues of the store's two threads. What

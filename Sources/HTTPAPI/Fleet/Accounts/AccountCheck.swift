@@ -1,6 +1,5 @@
 import Access
-import Accounts
-import FleetRules
+import Fleet
 import Primitives
 
 /// Decides what a driver may do by the state of the driver's account. It checks only Firebase users: anybody can

@@ -1,5 +1,4 @@
-import Accounts
-import FleetRules
+import Fleet
 import JSON
 
 /// The bodies of responses about drivers' accounts. Existing apps parse those below `/api/auth`.

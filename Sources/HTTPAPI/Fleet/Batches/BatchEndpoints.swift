@@ -1,5 +1,4 @@
-import Batches
-import FleetRules
+import Fleet
 import Primitives
 
 /// The endpoints of batches of orders, which exist while `accounts.enabled` is true.

@@ -1,5 +1,4 @@
-import Batches
-import FleetRules
+import Fleet
 import JSON
 import Primitives
 

@@ -1,4 +1,4 @@
-import Batches
+import Fleet
 import HTTP
 import JSON
 import Primitives

@@ -1,6 +1,5 @@
 import Access
-import FleetRules
-import OneTimeCodes
+import Fleet
 import Primitives
 
 /// The endpoints of sign-in by code, which exist while `otp.enabled` is true.

@@ -1,6 +1,5 @@
-import FleetRules
+import Fleet
 import JSON
-import OneTimeCodes
 import Primitives
 
 /// The bodies of responses below `/api/mobile/v1`, which existing apps parse.
