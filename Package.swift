@@ -206,7 +206,7 @@ let package = Package(
                 "Observability", "OneTimeCodes", "Primitives", "PusherProtocol", "Server", "Store", "TestSupport", "Threads",
                 "Webhooks",
             ]),
-        tests("Simulation", ["FanOut", "FleetRules", "PusherProtocol", "Store", "TestSupport"]),
+        tests("Simulation", ["Access", "FanOut", "FleetRules", "PusherProtocol", "Store", "TestSupport"]),
     ],
     swiftLanguageModes: [.v6]
 )
