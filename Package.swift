@@ -39,7 +39,10 @@ func tests(_ name: String, _ dependencies: [Target.Dependency] = [], exclude: [S
 
 let package = Package(
     name: "fleetwire",
-    products: [.executable(name: "fleetwire", targets: ["fleetwire"])],
+    products: [
+        .executable(name: "fleetwire", targets: ["fleetwire"]),
+        .executable(name: "fleetwire-sim", targets: ["fleetwire-sim"]),
+    ],
     dependencies: [
         .package(url: "https://github.com/apple/swift-argument-parser", exact: "1.8.2"),
         .package(url: "https://github.com/jpsim/Yams", exact: "6.2.2"),
@@ -133,12 +136,15 @@ let package = Package(
             dependencies: [
                 "Access", "Bench", "Configuration", "Crypto", "FleetRules", "Gateway", "HTTPClient", "JSON", "JWT",
                 "Migration", "Observability",
-                "Primitives", "Push", "PusherProtocol", "Server", "Simulation", "Store", "Threads", "Top",
+                "Primitives", "Push", "PusherProtocol", "Server", "Store", "Threads", "Top",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
             ],
             swiftSettings: settings),
 
-        // The seeded world that runs the pure modules against a naive model, and what several targets' tests need.
+        // What several targets' tests need; the seeded world that runs the pure modules against a naive model, and its
+        // program, which is not installed.
+        .target(
+            name: "TestSupport", dependencies: ["HTTP", "HTTP1", "JSON"], path: "Tests/TestSupport", swiftSettings: settings),
         .target(
             name: "Simulation",
             dependencies: [
@@ -147,8 +153,10 @@ let package = Package(
             ],
             path: "Tests/Simulation",
             swiftSettings: settings),
-        .target(
-            name: "TestSupport", dependencies: ["HTTP", "HTTP1", "JSON"], path: "Tests/TestSupport", swiftSettings: settings),
+        .executableTarget(
+            name: "fleetwire-sim",
+            dependencies: ["Simulation", .product(name: "ArgumentParser", package: "swift-argument-parser")],
+            swiftSettings: settings),
 
         tests("Primitives", ["TestSupport"]),
         tests("Addresses", ["TestSupport"]),
