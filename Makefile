@@ -109,11 +109,12 @@ test-cluster: build $(PYTHON_READY) ## Run the tests of clusters, and others on 
 
 check: lint build test test-release ## Check the formatting, build, and run all tests. CI runs more: see .ci/run.
 
-lint: ## Check the formatting, the declared imports, that input is read as bytes, and that locks contain no functions.
+lint: ## Check the formatting, the declared imports, that input is read as bytes, that locks contain no functions, that links name something.
 	swift format lint --strict --recursive Sources Tests Package.swift
 	dev/imports
 	dev/bytes
 	dev/locks
+	dev/links
 
 format: ## Format all Swift files.
 	swift format --in-place --recursive Sources Tests Package.swift
