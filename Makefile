@@ -5,6 +5,8 @@ SHELL := bash
 
 CONFIG ?= config/fleetwire.yaml
 BINARY := .build/release/fleetwire
+# The program of the simulations, which is not installed.
+SIMULATOR := .build/release/fleetwire-sim
 # The program that `make run` or `make build` has built last.
 BUILT := .build/fleetwire
 # The program that the tests use: optimised, with assertions, and with constants of time that a test may divide.
@@ -57,7 +59,7 @@ run: packages ## Start the gateway with the development configuration. Builds wi
 	@exec $(BUILT) serve --config $(CONFIG)
 
 build: packages ## Build the release binary.
-	@$(RELEASE)
+	@$(RELEASE) --product fleetwire
 	@ln -sf release/fleetwire $(BUILT)
 
 test-build: test-packages ## Build the tests, and the program that they use.
@@ -107,11 +109,12 @@ test-cluster: build $(PYTHON_READY) ## Run the tests of clusters, and others on 
 
 check: lint build test test-release ## Check the formatting, build, and run all tests. CI runs more: see .ci/run.
 
-lint: ## Check the formatting, the declared imports, that input is read as bytes, and that locks contain no functions.
+lint: ## Check the formatting, the declared imports, that input is read as bytes, that locks contain no functions, that links name something.
 	swift format lint --strict --recursive Sources Tests Package.swift
 	dev/imports
 	dev/bytes
 	dev/locks
+	dev/links
 
 format: ## Format all Swift files.
 	swift format --in-place --recursive Sources Tests Package.swift
@@ -132,8 +135,9 @@ BASE ?= e44a37d
 bench-base: build test-packages ## Compare the speed of BASE, an earlier revision, with the present one, in interleaved runs.
 	Benchmarks/base $(BASE) $(BINARY)
 
-sim: build ## Run the simulation with SEEDS seeds.
-	$(BINARY) simulate --seed 1 --seeds $(SEEDS)
+sim: packages ## Run the simulation with SEEDS seeds.
+	@$(RELEASE) --product fleetwire-sim
+	$(SIMULATOR) --seed 1 --seeds $(SEEDS)
 
 crash: build $(PYTHON_READY) ## Kill the gateway under load ROUNDS times, stop it STOPS times; check that nothing answered 200 is lost, or not delivered.
 	cd Tests/EndToEnd && $(abspath $(PYTHON)) crash.py --rounds $(ROUNDS) --stops $(STOPS)

@@ -62,7 +62,10 @@ func tests(
 
 let package = Package(
     name: "fleetwire",
-    products: [.executable(name: "fleetwire", targets: ["fleetwire"])],
+    products: [
+        .executable(name: "fleetwire", targets: ["fleetwire"]),
+        .executable(name: "fleetwire-sim", targets: ["fleetwire-sim"]),
+    ],
     dependencies: [
         .package(url: "https://github.com/apple/swift-argument-parser", exact: "1.8.2"),
         .package(url: "https://github.com/jpsim/Yams", exact: "6.2.2"),
@@ -139,12 +142,15 @@ let package = Package(
             name: "fleetwire",
             dependencies: [
                 "Access", "Bench", "Configuration", "Crypto", "Fleet", "Gateway", "HTTPClient", "JSON", "JWT", "Migration",
-                "Observability", "Primitives", "Push", "PusherProtocol", "Server", "Simulation", "Threads", "Top",
+                "Observability", "Primitives", "Push", "PusherProtocol", "Server", "Threads", "Top",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
             ],
             swiftSettings: settings),
 
-        // The seeded world that runs the pure modules against a naive model, and what several targets' tests need.
+        // What several targets' tests need; the seeded world that runs the pure modules against a naive model, and its
+        // program, which is not installed.
+        .target(
+            name: "TestSupport", dependencies: ["HTTP", "HTTP1", "JSON"], path: "Tests/TestSupport", swiftSettings: settings),
         .target(
             name: "Simulation",
             dependencies: [
@@ -153,8 +159,10 @@ let package = Package(
             ],
             path: "Tests/Simulation",
             swiftSettings: settings),
-        .target(
-            name: "TestSupport", dependencies: ["HTTP", "HTTP1", "JSON"], path: "Tests/TestSupport", swiftSettings: settings),
+        .executableTarget(
+            name: "fleetwire-sim",
+            dependencies: ["Simulation", .product(name: "ArgumentParser", package: "swift-argument-parser")],
+            swiftSettings: settings),
 
         tests("Primitives", ["TestSupport"]),
         tests("Addresses", ["TestSupport"]),
@@ -208,7 +216,7 @@ let package = Package(
                 "Observability", "Primitives", "PusherProtocol", "Server", "TestSupport", "Threads",
                 "Webhooks",
             ]),
-        tests("Simulation", ["FanOut", "Fleet", "PusherProtocol", "TestSupport"]),
+        tests("Simulation", ["Access", "FanOut", "Fleet", "PusherProtocol", "TestSupport"]),
     ],
     swiftLanguageModes: [.v6]
 )
