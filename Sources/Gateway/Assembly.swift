@@ -5,12 +5,13 @@ import Configuration
 import Console
 import Crypto
 import FanOut
+import Fleet
 import Glibc
 import HTTP
-import HTTPAPI
 import JWT
 import Observability
 import Push
+import PusherAPI
 import PusherProtocol
 import SMS
 import Server
@@ -171,7 +172,7 @@ final class Assembly: Sendable {
     }
 
     /// The operators' page; nil if it is off.
-    var console: ConsolePage? {
+    private var console: ConsolePage? {
         guard settings.console.isEnabled else { return nil }
         return ConsolePage(
             key: settings.apps[settings.fleetAppIndex].key, tileURL: settings.console.tileURL,
@@ -196,7 +197,7 @@ final class Assembly: Sendable {
                     verifier: verifier, cookies: cookies, sessions: SessionCookies(settings.auth.session),
                     origins: app.origins, lookUp: lookUp, noteMissing: { fleet.noteMissing(setting: $0) }),
                 metricsToken: settings.metrics.token, isCatalogued: { fleet.isCatalogued($0) }, isTimeZone: LocalTime.isKnown,
-                isPushedAs: { fleet.isPushedAs($0) },
+                isPushedAs: { fleet.isPushedAs($0) }, console: console,
                 accounts: settings.accounts.isEnabled
                     ? AccountCheck(
                         countryCode: settings.accounts.countryCode, seen: { activity.record($0) },

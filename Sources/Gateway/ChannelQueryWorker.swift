@@ -1,6 +1,7 @@
 import FanOut
+import Fleet
 import HTTP
-import HTTPAPI
+import PusherAPI
 import PusherProtocol
 import Server
 import Threads
@@ -63,7 +64,7 @@ final class ChannelQueryWorker: Sendable {
                 let position = try position(before, hub)
                 list(filter, after: position, limit: limit, hub) { respond($0.response(apps: apps)) }
             } catch {
-                respond(error.response(.error))
+                respond(error.response(Envelope.error))
             }
         }
     }

@@ -5,10 +5,10 @@ import Configuration
 import Crypto
 import FanOut
 import Fleet
-import HTTPAPI
 import JWT
 import Observability
 import Push
+import PusherAPI
 import PusherProtocol
 import SMS
 import Server
@@ -227,11 +227,7 @@ final class FleetService: Sendable {
     /// - Returns: the seconds until it may make one; nil if it may make this one.
     func secondsToWait(_ address: IPAddress, _ limit: AddressLimit) -> Int? {
         let now = Clock.monotonicMilliseconds()
-        let windows =
-            switch limit {
-            case .codes: codeAddresses
-            case .tries: tryAddresses
-            }
+        let windows = limit == .codes ? codeAddresses : tryAddresses
         let wait = windows.withLock { $0.wait(address, now: now) }
         if wait != nil { codeMetrics.count(refusedAddress: limit) }
         return wait

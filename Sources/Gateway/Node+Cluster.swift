@@ -3,7 +3,7 @@ import Cluster
 import FanOut
 import Fleet
 import HTTP
-import HTTPAPI
+import PusherAPI
 import PusherProtocol
 import Server
 
@@ -50,7 +50,7 @@ extension Node {
         }
         waiting[id] = pending
         let (hub, loop) = (hub, index)
-        let unreachable = (pending.envelope ?? .error).error(
+        let unreachable = (pending.envelope ?? Envelope.error).error(
             503, "The node of the connection does not answer: try again", headers: ["Retry-After": "1"])
         cluster.ask(.authorized(socket, identity, device: device, channel: channel?.text)) { result in
             // If no node has the connection, it has closed: the signature is of no use.
@@ -92,11 +92,11 @@ extension Node {
         case nil: list(nil)
         case .positionInCluster(let position)?: list(position)
         case .position?:
-            return (pending.envelope ?? .error).error(400, "Expected before to be the next of a page of all nodes")
+            return (pending.envelope ?? Envelope.error).error(400, "Expected before to be the next of a page of all nodes")
         case .socket(let socket)?:
             cluster.find(socket) { position, isCertain in
                 if let position { return list(position) }
-                respond(isCertain ? APIError.closed.response(.error) : silence)
+                respond(isCertain ? APIError.closed.response(Envelope.error) : silence)
             }
         }
         waiting[id] = pending
@@ -105,12 +105,13 @@ extension Node {
 
     /// The response if too many lists wait.
     private static func listsFull(_ pending: PendingRequest) -> HTTPResponse {
-        (pending.envelope ?? .error).error(503, "Overloaded: too many lists wait, try again", headers: ["Retry-After": "1"])
+        (pending.envelope ?? Envelope.error).error(
+            503, "Overloaded: too many lists wait, try again", headers: ["Retry-After": "1"])
     }
 
     /// The response if a node does not answer.
     private func silence(_ pending: PendingRequest) -> HTTPResponse {
-        (pending.envelope ?? .error).error(
+        (pending.envelope ?? Envelope.error).error(
             503, "A node of the cluster does not answer: try again", headers: ["Retry-After": "1"])
     }
 

@@ -1,6 +1,7 @@
 import FanOut
-import HTTPAPI
+import Fleet
 import JWT
+import PusherAPI
 import PusherProtocol
 import Server
 import Threads

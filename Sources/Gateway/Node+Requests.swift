@@ -3,9 +3,9 @@ import Addresses
 import FanOut
 import Fleet
 import HTTP
-import HTTPAPI
 import JWT
 import Observability
+import PusherAPI
 import Server
 import Threads
 
@@ -15,7 +15,7 @@ extension Node {
     /// What is kept of a request until its response.
     struct PendingRequest {
         /// The JSON format of the path's responses; nil for a path outside the fleet's API.
-        let envelope: Envelope?
+        let envelope: (any ErrorFormat)?
         let crossOriginHeaders: HTTPHeaders
         /// Nil while the request waits for its token issuer's keys, or for the answer about its token.
         var route: RoutedRequest?
@@ -33,7 +33,7 @@ extension Node {
         let (routing, endpoint) =
             request.isPreflight || mayGoOn() ? route(request) : (.respond(Self.notAlive), router.pattern(of: request))
         let pending = PendingRequest(
-            envelope: router.envelope(of: request)?.at(Clock.unixMilliseconds()),
+            envelope: router.errorFormat(of: request)?.at(Clock.unixMilliseconds()),
             crossOriginHeaders: router.crossOriginHeaders(for: request))
         return (decide(routing, request, id, pending), endpoint.index, routing.actor)
     }
@@ -54,15 +54,8 @@ extension Node {
                 if let refusal = refuseAddress(of: pending, limit) { return .respond(finish(refusal, pending, request)) }
             }
             return readBody(of: id, route, pending)
-        case .needsKey(let key):
-            guard fleet.fetch(key, for: id, on: index) else {
-                return .respond(finish(rejectForFullQueue(.tokenKeys, pending), pending, request))
-            }
-            waiting[id] = pending
-            waiting[id]?.deferred = DeferredRequest(request)
-            return .wait
-        case .needsAnswer(let token):
-            if let fullQueue = fleet.ask(token, for: id, on: index) {
+        case .needs(let fact):
+            if let fullQueue = learn(fact, for: id) {
                 return .respond(finish(rejectForFullQueue(fullQueue, pending), pending, request))
             }
             waiting[id] = pending
@@ -77,7 +70,7 @@ extension Node {
         }
         pending.route = nil  // It has a copy of the head, which may be long.
         guard mayGoOn() else { return finish(Self.notAlive, pending, request) }
-        guard let response = perform(router.action(of: route, request: request), pending, id) else { return nil }
+        guard let response = perform(route.action(request.body), pending, id) else { return nil }
         return finish(fitting(response, to: id, pending), pending, request)
     }
 
@@ -87,7 +80,7 @@ extension Node {
     }
 
     func errorResponse(_ status: Int, _ text: String, to request: HTTPRequest) -> HTTPResponse {
-        let envelope = router.envelope(of: request)?.at(Clock.unixMilliseconds())
+        let envelope = router.errorFormat(of: request)?.at(Clock.unixMilliseconds())
         var headers = router.crossOriginHeaders(for: request)
         if status == 503 { headers["Retry-After"] = "1" }
         return envelope?.error(status, text, headers: headers) ?? .text(status, text, headers: headers)
@@ -101,7 +94,7 @@ extension Node {
     /// - Returns: the response if the address has made too many; otherwise nil.
     private func refuseAddress(of pending: PendingRequest, _ limit: AddressLimit) -> HTTPResponse? {
         guard let address = pending.client, let wait = fleet.secondsToWait(address, limit) else { return nil }
-        return (pending.envelope ?? .error).error(429, "Too many requests", headers: ["Retry-After": String(wait)])
+        return (pending.envelope ?? Envelope.error).error(429, "Too many requests", headers: ["Retry-After": String(wait)])
     }
 
     private func readBody(of id: RequestID, _ route: RoutedRequest, _ pending: PendingRequest) -> HeadDecision {
@@ -146,19 +139,10 @@ extension Node {
         case .terminate(let userIDs, let app):
             for userID in userIDs { apply(.terminate(userID: userID, app: app)) }
             return .emptyObject
-        case .command, .fleetQuery: return forward(action, pending, id)
-        case .locate(let report, let driver):
-            let receipt = fleet.trips.report(report.positions, ofDriver: driver.id)
-            fleet.counters.count(receipt)
-            fleet.counters.countWithoutOffset(report.withoutOffset)
-            drainMailbox()
-            return .json(200, FleetResponses.body(of: receipt))
-        case .tripStatus(let reference, let identity): return tripStatus(reference, identity, pending, id)
-        case .driverPositions: return look(up: .positions(fleet.trips), pending, id)
-        case .authorize(let authorization): return authorize(authorization, pending, id)
-        case .authenticate(let user): return authenticate(user, pending, id)
+        case .perform(let action):
+            guard let action = action as? FleetAction else { preconditionFailure("an action of no extension: \(action)") }
+            return perform(action, pending, id)
         case .stats(let ofCluster): return ofCluster ? statsOfCluster(pending, id) : .json(200, stats)
-        case .pushReport: return .json(200, PushStatusResponse(fleet.pushService.statuses).json)
         case .liveness:
             return readiness.isStalled ? .text(503, "a thread is stuck: see thread_stalled in the log") : .text(200, "ok")
         case .readiness:
@@ -175,6 +159,33 @@ extension Node {
         }
     }
 
+    private func perform(_ action: FleetAction, _ pending: PendingRequest, _ id: RequestID) -> HTTPResponse? {
+        switch action {
+        case .command, .query: return forward(action, pending, id)
+        case .locate(let report, let driver):
+            let receipt = fleet.trips.report(report.positions, ofDriver: driver.id)
+            fleet.counters.count(receipt)
+            fleet.counters.countWithoutOffset(report.withoutOffset)
+            drainMailbox()
+            return .json(200, FleetResponses.body(of: receipt))
+        case .tripStatus(let reference, let identity): return tripStatus(reference, identity, pending, id)
+        case .driverPositions: return look(up: .positions(fleet.trips), pending, id)
+        case .authorize(let authorization): return authorize(authorization, pending, id)
+        case .authenticate(let user): return authenticate(user, pending, id)
+        case .pushReport: return .json(200, PushStatusResponse(fleet.pushService.statuses).json)
+        }
+    }
+
+    /// Asks for what must be known before a request can be routed.
+    /// - Returns: the queue that is full; nil if it is asked for.
+    private func learn(_ fact: any MissingFact, for id: RequestID) -> FullQueue? {
+        switch fact as? TokenNeed {
+        case .key(let key): fleet.fetch(key, for: id, on: index) ? nil : .tokenKeys
+        case .answer(let token): fleet.ask(token, for: id, on: index)
+        case nil: preconditionFailure("a fact of no extension: \(fact)")
+        }
+    }
+
     private func look(up query: ChannelQueryWorker.Query, _ pending: PendingRequest, _ id: RequestID) -> HTTPResponse? {
         guard channelQueries.post(query, for: id, on: index) else { return rejectForFullQueue(.channelQueries, pending) }
         waiting[id] = pending
@@ -186,11 +197,11 @@ extension Node {
         _ reference: String, _ identity: Identity, _ pending: PendingRequest, _ id: RequestID
     ) -> HTTPResponse? {
         guard let view = fleet.trips.view(reference: reference) else {
-            return forward(.fleetQuery(.trip(reference: reference, of: identity), by: identity), pending, id)
+            return forward(.query(.trip(reference: reference, of: identity), by: identity), pending, id)
         }
         switch view.answer(to: identity) {
         case .success(let view): return .json(200, FleetResponses.body(of: .trip(view)))
-        case .failure(let error): return APIError(error).response(pending.envelope ?? .success)
+        case .failure(let error): return APIError(error).response(pending.envelope ?? Envelope.success)
         }
     }
 
@@ -198,7 +209,7 @@ extension Node {
     private static let restartSeconds = 5
 
     /// Posts a request to the thread that can respond; responds with 503 if that thread's queue is full.
-    private func forward(_ action: APIAction, _ pending: PendingRequest, _ id: RequestID) -> HTTPResponse? {
+    private func forward(_ action: FleetAction, _ pending: PendingRequest, _ id: RequestID) -> HTTPResponse? {
         let address = ReplyAddress(loop: index, request: id.rawValue)
         var fullQueue: FullQueue?
         switch action {
@@ -215,7 +226,7 @@ extension Node {
                 let text = "The gateway is stopping: nothing was done, try again"
                 return unavailable(pending.envelope, text, retryAfterSeconds: Self.restartSeconds)
             }
-        case .fleetQuery(let query, let identity):
+        case .query(let query, let identity):
             switch fleet.post(QueryRequest(query, by: identity, replyTo: address)) {
             case .queued: break
             case .queueFull: fullQueue = .storeReader
@@ -249,9 +260,9 @@ extension Node {
 
     /// Responds to a forwarded request. If the request's connection has closed, the response is dropped, and a
     /// committed command stays committed.
-    func respond(to id: RequestID, with makeResponse: (Envelope) -> HTTPResponse) {
+    func respond(to id: RequestID, with makeResponse: (any ErrorFormat) -> HTTPResponse) {
         guard let request = waiting.removeValue(forKey: id) else { return }
-        respond(makeResponse((request.envelope ?? .error).at(Clock.unixMilliseconds())), to: id, request)
+        respond(makeResponse((request.envelope ?? Envelope.error).at(Clock.unixMilliseconds())), to: id, request)
     }
 
     /// Responds to a request of Pusher's HTTP API, unless its connection has closed.
@@ -281,7 +292,8 @@ extension Node {
             id, route: { route($0).routing },
             otherwise: { pending in
                 guard let retryAfterSeconds else {
-                    return APIError.unauthorized("Unknown key id (kid) for this issuer").response(pending.envelope ?? .error)
+                    return APIError.unauthorized("Unknown key id (kid) for this issuer").response(
+                        pending.envelope ?? Envelope.error)
                 }
                 return unavailable(
                     pending.envelope, "The token's key is not known yet: try again", retryAfterSeconds: retryAfterSeconds)
@@ -295,7 +307,7 @@ extension Node {
             id,
             route: { request in
                 guard let answer else { return nil }
-                return router.route(head: request, now: Clock.unixMilliseconds() / 1000, with: answer).routing
+                return fleetRouter.with(answer) { self.route(request).routing }
             },
             otherwise: { pending in
                 unavailable(
@@ -318,15 +330,15 @@ extension Node {
                 switch routing {
                 case .respond(let response): .respond(finish(response, pending, request))
                 case .route(let route): readBody(of: id, route, pending)
-                case .needsKey, .needsAnswer, nil: .respond(finish(refuse(pending), pending, request))
+                case .needs, nil: .respond(finish(refuse(pending), pending, request))
                 }
             return (decision, routing?.actor)
         }
         loop?.resume(id, with: decision, actor: actor)
     }
 
-    private func unavailable(_ envelope: Envelope?, _ text: String, retryAfterSeconds: Int) -> HTTPResponse {
-        (envelope ?? .error).error(503, text, headers: ["Retry-After": String(retryAfterSeconds)])
+    private func unavailable(_ envelope: (any ErrorFormat)?, _ text: String, retryAfterSeconds: Int) -> HTTPResponse {
+        (envelope ?? Envelope.error).error(503, text, headers: ["Retry-After": String(retryAfterSeconds)])
     }
 
     /// Logs a request to the fleet's API that was refused before it reached the store. Verifies its token once more to
@@ -334,7 +346,7 @@ extension Node {
     private func logRefusal(_ request: HTTPRequest, _ status: Int) {
         guard [400, 401, 403].contains(status) else { return }
         fleet.refusedRequests.write {
-            let actor = router.identity(of: request, now: Clock.unixMilliseconds() / 1000)
+            let actor = fleetRouter.identity(of: request, now: Clock.unixMilliseconds() / 1000)
             return [
                 "method": .text(request.method.rawValue), "path": .text(pathInLog(request)), "status": .number(status),
                 "actor": .optional(actor?.key), "correlation_id": .text(request.correlationID),
@@ -344,7 +356,7 @@ extension Node {
 
     /// The path, unless an app has put a card's number into it.
     private func pathInLog(_ request: HTTPRequest) -> String {
-        guard case .mobile? = router.envelope(of: request), CardNumbers.occur(inText: request.path) else {
+        guard case .mobile? = router.errorFormat(of: request) as? Envelope, CardNumbers.occur(inText: request.path) else {
             return request.path
         }
         return "(a card's number)"
@@ -353,7 +365,7 @@ extension Node {
     private func rejectForWaiting(_ requests: String, _ limit: Limit, _ pending: PendingRequest) -> HTTPResponse {
         metrics.countLimited(limit)
         let text = "Too many \(requests) of yours wait: nothing was done, try again"
-        return (pending.envelope ?? .error).error(
+        return (pending.envelope ?? Envelope.error).error(
             429, text, summary: "Too many requests", headers: ["Retry-After": "1"])
     }
 
@@ -367,12 +379,12 @@ extension Node {
     }
 }
 
-extension APIAction {
+extension FleetAction {
     /// The name of a command in metrics; nil for any other action.
     fileprivate var commandName: String? { if case .command(let command) = self { command.action.name } else { nil } }
 }
 
 extension Routing {
     /// The sender, if the request has been routed.
-    fileprivate var actor: String? { if case .route(let route) = self { route.actor?.key } else { nil } }
+    fileprivate var actor: String? { if case .route(let route) = self { route.actor } else { nil } }
 }

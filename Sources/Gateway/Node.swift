@@ -2,9 +2,9 @@ import Addresses
 import FanOut
 import Fleet
 import HTTP
-import HTTPAPI
 import Observability
 import Primitives
+import PusherAPI
 import PusherProtocol
 import Server
 import Threads
@@ -24,6 +24,7 @@ final class Node: EventLoopDelegate {
     let loopMetrics: LoopMetrics
     private let apps: Applications
     let router: Router
+    let fleetRouter: FleetRouter
     let activityTimeout: ActivityTimeout
     let log: Log
     let fleet: FleetService
@@ -93,10 +94,10 @@ final class Node: EventLoopDelegate {
         channelQueries = assembly.channelQueries
         appIDs = apps.map(\.id)
         wakeup = assembly.wakeups[index]
+        fleetRouter = try assembly.makeFleetRouter(apps)
         router = Router(
-            apps: apps, metricsToken: assembly.settings.metrics.token, fleet: try assembly.makeFleetRouter(apps),
-            console: assembly.console, pathPrefix: assembly.settings.server.pathPrefix,
-            replayGuard: assembly.replayGuard)
+            apps: apps, metricsToken: assembly.settings.metrics.token, pathPrefix: assembly.settings.server.pathPrefix,
+            replayGuard: assembly.replayGuard, patterns: fleetRouter.patterns, extension: fleetRouter)
         loop = try EventLoop(
             index: index, delegate: self, wakeup: assembly.wakeups[index], budget: budget, metrics: loopMetrics,
             requestMetrics: assembly.metrics.requests[index], options: assembly.loopOptions)

@@ -1,10 +1,11 @@
 import Access
 import Addresses
 import Configuration
-import HTTPAPI
+import Fleet
 import JWT
 import Observability
 import Push
+import PusherAPI
 import Server
 import Threads
 

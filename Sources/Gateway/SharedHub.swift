@@ -1,6 +1,6 @@
 import FanOut
 import Fleet
-import HTTPAPI
+import PusherAPI
 import PusherProtocol
 import Server
 import Threads

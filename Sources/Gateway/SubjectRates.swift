@@ -1,7 +1,8 @@
 import Access
-import HTTPAPI
+import Fleet
 import Observability
 import Primitives
+import PusherAPI
 import PusherProtocol
 import Threads
 

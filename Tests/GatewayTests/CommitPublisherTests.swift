@@ -408,8 +408,8 @@ import Threads
                 text(of: frame)
             case .instruction(.leave): "leave"
             case .confirmPublication: "confirm"
-            case .commandReply(let reply, let request): description(reply.response(in: .success), request)
-            case .queryReply(let reply, let request): description(reply.response(in: .success), request)
+            case .commandReply(let reply, let request): description(reply.response(in: Envelope.success), request)
+            case .queryReply(let reply, let request): description(reply.response(in: Envelope.success), request)
             default: nil
             }
         }

@@ -66,7 +66,7 @@ import Threads
         hub.mailboxes[loop].drain(into: &messages)
         return messages.compactMap { message in
             guard case .commandReply(let reply, let request) = message else { return nil }
-            return "\(request.rawValue) \(reply.response(in: .success).status)"
+            return "\(request.rawValue) \(reply.response(in: Envelope.success).status)"
         }
     }
 
