@@ -40,11 +40,14 @@ final class Assembly: Sendable {
     let cluster: ClusterService?
     let webhooks: WebhookWorker
     let channelQueries: ChannelQueryWorker
+    /// Requests that took long.
+    let slowRequests: RateLimitedLog
 
     /// - Throws: ``StartError`` if the store cannot be opened, or a key or certificate is unusable.
     init(settings: Settings, log: Log, logWriter: LogWriter) throws(StartError) {
         self.settings = settings
         self.log = log
+        slowRequests = RateLimitedLog(log, .warning, "slow_request")
         let cores = max(1, Int(sysconf(Int32(_SC_NPROCESSORS_ONLN))))
         let loops = min(settings.server.loops > 0 ? settings.server.loops : cores, LoopSet.loopsMax)
         // First: sets the descriptor limit before loops open descriptors.
@@ -179,9 +182,15 @@ final class Assembly: Sendable {
             pathPrefix: settings.server.pathPrefix)
     }
 
+    /// What runs on top of the Pusher server on one loop's thread.
+    /// - Throws: ``StartError`` if a configured public key is invalid.
+    func makeNodeExtension(_ apps: [Application]) throws(StartError) -> (any NodeExtension)? {
+        FleetNode(fleet, try makeFleetRouter(apps), apps: apps.map(\.id))
+    }
+
     /// The fleet API's router for one loop, with its own keys.
     /// - Throws: ``StartError`` if a configured public key is invalid.
-    func makeFleetRouter(_ apps: [Application]) throws(StartError) -> FleetRouter {
+    private func makeFleetRouter(_ apps: [Application]) throws(StartError) -> FleetRouter {
         let app = apps[fleet.app]
         let (fleet, rates) = (fleet, fleet.rates)
         let (accounts, activity, endedSessions) = (fleet.accounts, fleet.activity, fleet.endedSessions)

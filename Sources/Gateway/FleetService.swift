@@ -40,8 +40,6 @@ final class FleetService: Sendable {
     let codes: SignInCodeDispatch
     /// Requests that are refused before they reach the store.
     let refusedRequests: RateLimitedLog
-    /// Requests that took long.
-    let slowRequests: RateLimitedLog
 
     /// Requests that could not be judged, because the configuration lacks a key.
     private let missingSettings: RateLimitedLog
@@ -85,7 +83,6 @@ final class FleetService: Sendable {
             log: log)
         self.pushService = pushService
         refusedRequests = RateLimitedLog(log, .info, "request_refused")
-        slowRequests = RateLimitedLog(log, .warning, "slow_request")
         missingSettings = RateLimitedLog(log, .error, "setting_missing")
         refusedTransitions = RateLimitedLog(log, .warning, "transition_refused")
         let unreadableStore = RateLimitedLog(log, .error, "store_unreadable")
@@ -245,7 +242,6 @@ final class FleetService: Sendable {
     func ticked() {
         refusedRequests.flush()
         missingSettings.flush()
-        slowRequests.flush()
         unreadableStore.flush()
         counters.tick(now: Clock.unixMilliseconds())
         refusedTransitions.flush()
