@@ -39,7 +39,7 @@ TESTS ?=
 
 RELEASE := swift build -c release --static-swift-stdlib
 
-.PHONY: help run build test-build test unit e2e test-release test-slow test-postgres test-cluster check lint format bench \
+.PHONY: help run build test-build test unit e2e e2e-plain test-release test-slow test-postgres test-cluster check lint format bench \
   bench-latency bench-cluster bench-base sim crash city storm hostile soak aged growth upgrade pictures conformance \
   mutants fuzz instructions tsan asan man install packages test-packages clean
 
@@ -68,6 +68,7 @@ test-build: test-packages ## Build the tests, and the program that they use.
 # End-to-end tests wait more than they compute, Swift tests only compute: they run side by side, and Swift tests give way.
 test: test-build $(PYTHON_READY) ## Run all tests.
 	+$(MAKE) -j 2 --old-file=test-build unit e2e
+	+$(MAKE) --old-file=test-build e2e-plain
 
 # Prints what fails and the sum: a line for each of thousands of tests would hide both.
 unit: test-build ## Run the Swift tests, or FILTER.
@@ -81,6 +82,17 @@ ALL_TESTS := -n 4 --dist loadfile --no-loadscope-reorder $(FAULT_TESTS:%=--ignor
 
 e2e: test-build $(PYTHON_READY) ## Run the end-to-end tests without those of a cluster's faults, or TESTS.
 	cd Tests/EndToEnd && FLEETWIRE_BINARY=$(or $(FLEETWIRE_BINARY),$(abspath $(TEST_BINARY))) $(abspath $(PYTHON)) -m pytest -q $(or $(TESTS),$(ALL_TESTS))
+
+# The tests of the protocol, which hold for a gateway without a fleet, too.
+PLAIN_TESTS := test_activity_timeout.py test_api_*.py test_applications.py test_cache_channels.py test_client_events.py \
+  test_connection.py test_connection_states.py test_http_wire.py test_invalid_messages.py test_isolation.py test_limits.py \
+  test_message_format.py test_message_order.py test_message_rates.py test_origins.py test_path_prefix.py test_presence*.py \
+  test_private_channels.py test_quota.py test_replay_protection.py test_sdk_*.py test_subscription_counts.py \
+  test_subscriptions.py test_tls.py test_users.py test_watchlists.py test_webhook_delivery.py test_webhooks.py \
+  test_websocket_wire.py
+
+e2e-plain: test-build $(PYTHON_READY) ## Run the protocol's end-to-end tests on gateways without a fleet.
+	cd Tests/EndToEnd && FLEETWIRE_TEST_PLAIN=1 FLEETWIRE_BINARY=$(or $(FLEETWIRE_BINARY),$(abspath $(TEST_BINARY))) $(abspath $(PYTHON)) -m pytest -q -n 4 --dist loadfile $(PLAIN_TESTS)
 
 # What is true of the program that users install only.
 test-release: build $(PYTHON_READY) ## Run the tests of the release binary: its libraries, its unit, the walk through docs/operations.md.

@@ -35,7 +35,8 @@ final class Assembly: Sendable {
     let certificates: TLSCertificates?
     /// Nil if `auth.replay_protection` is off.
     let replayGuard: ReplayGuard?
-    let fleet: FleetService
+    /// Nil if the gateway is a plain Pusher server.
+    let fleet: FleetService?
     /// Nil unless the gateway is a node of a cluster.
     let cluster: ClusterService?
     let webhooks: WebhookWorker
@@ -54,8 +55,9 @@ final class Assembly: Sendable {
         let endpoints = settings.webhookEndpoints
         // The connections of the adapter, and those to the backend that knows opaque tokens, need as many descriptors as those
         // of webhooks.
-        let smsConnections = SMSAdapter(settings.otp) == nil ? 0 : SMSLimits.connectionsMax
-        let introspections = settings.auth.introspection.isEnabled ? IntrospectionThread.connectionsMax : 0
+        let smsConnections = !settings.fleet.enabled || SMSAdapter(settings.otp) == nil ? 0 : SMSLimits.connectionsMax
+        let introspections =
+            settings.fleet.enabled && settings.auth.introspection.isEnabled ? IntrospectionThread.connectionsMax : 0
         budget = DescriptorBudget(
             connectionsMax: settings.server.connections, loopCount: loops,
             webhookCount: endpoints.count + smsConnections + introspections)
@@ -82,9 +84,11 @@ final class Assembly: Sendable {
             loopCount: loops, prefix: settings.metrics.prefix, budget: budget, logWriter: logWriter,
             certificates: certificates)
         do throws(StartError) {
-            fleet = try FleetService(
-                settings: settings, hub: hub, policy: settings.channelPolicy, webhooks: webhooks,
-                metrics: metrics, cluster: cluster, log: log)
+            fleet =
+                settings.fleet.enabled
+                ? try FleetService(
+                    settings: settings, hub: hub, policy: settings.channelPolicy, webhooks: webhooks,
+                    metrics: metrics, cluster: cluster, log: log) : nil
         } catch {
             cluster?.stop()
             webhooks.stop(withinSeconds: 0)
@@ -96,7 +100,7 @@ final class Assembly: Sendable {
         let (metrics, fleet) = (metrics, fleet)
         cluster?.sources.withLock {
             $0 = ClusterService.Sources(
-                figures: { StatsResponse(metrics: metrics, hub: hub, fleet: fleet, apps: apps).json },
+                figures: { fleet.map { StatsResponse(metrics: metrics, hub: hub, fleet: $0, apps: apps).json } ?? [] },
                 connections: { channelQueries.post($0, after: $1, limit: $2, $3) })
         }
     }
@@ -123,18 +127,18 @@ final class Assembly: Sendable {
     func beginDrain(seconds: Int, keepsSocket: Bool) -> Bool {
         readiness.setReady(false)
         let end = Clock.monotonicMilliseconds() + Int64(seconds) * 1_000
-        let hasClosedIntake = fleet.closeIntake(waiting: seconds)
+        let hasClosedIntake = fleet?.closeIntake(waiting: seconds) ?? true
         if !hasClosedIntake {
             log.warning("drain_incomplete", ["reason": "the store has not executed all commands: their events may be late"])
         }
         func secondsLeft() -> Int { max(0, Int((end - Clock.monotonicMilliseconds() + 999) / 1_000)) }
         let rest = secondsLeft()
-        fleet.pushService.finish(withinSeconds: rest)
+        fleet?.pushService.finish(withinSeconds: rest)
         let (waves, code): (Int, CloseCode)
         if cluster != nil {
             (waves, code) = (rest, .restart)
         } else {
-            fleet.pushService.wait()
+            fleet?.pushService.wait()
             webhooks.waitUntilSent(until: end)
             // A client that connects at once would be refused, and browsers then wait for many seconds.
             (waves, code) = (0, keepsSocket ? .restart : .overCapacity)
@@ -150,15 +154,15 @@ final class Assembly: Sendable {
     func stopServices(webhookSeconds seconds: Int, hasDrained: Bool) {
         channelQueries.stop()
         cluster?.stop()
-        fleet.stop(hasDrained: hasDrained)
+        fleet?.stop(hasDrained: hasDrained)
         webhooks.stop(withinSeconds: seconds)
     }
 
     /// Stops the loops, the push lanes and the webhooks at once, without draining them.
     func abortDrain() {
-        fleet.abortIntake()
+        fleet?.abortIntake()
         for loop in wakeups.indices { hub.post(.stop, to: loop) }
-        fleet.pushService.finish(withinSeconds: 0)
+        fleet?.pushService.finish(withinSeconds: 0)
         webhooks.abortDrain()
     }
 
@@ -185,14 +189,15 @@ final class Assembly: Sendable {
     /// What runs on top of the Pusher server on one loop's thread.
     /// - Throws: ``StartError`` if a configured public key is invalid.
     func makeNodeExtension(_ apps: [Application]) throws(StartError) -> (any NodeExtension)? {
-        FleetNode(fleet, try makeFleetRouter(apps), apps: apps.map(\.id))
+        guard let fleet else { return nil }
+        return FleetNode(fleet, try makeFleetRouter(apps, fleet), apps: apps.map(\.id))
     }
 
     /// The fleet API's router for one loop, with its own keys.
     /// - Throws: ``StartError`` if a configured public key is invalid.
-    private func makeFleetRouter(_ apps: [Application]) throws(StartError) -> FleetRouter {
+    private func makeFleetRouter(_ apps: [Application], _ fleet: FleetService) throws(StartError) -> FleetRouter {
         let app = apps[fleet.app]
-        let (fleet, rates) = (fleet, fleet.rates)
+        let rates = fleet.rates
         let (accounts, activity, endedSessions) = (fleet.accounts, fleet.activity, fleet.endedSessions)
         do throws(TokenIssuerError) {
             let verifier = try TokenVerifier(
@@ -244,7 +249,7 @@ extension Settings {
             rules.clientEvents = app.clientEvents
             rules.subscriptionCounts = app.subscriptionCounts
             rules.webhooks = webhooks.kindsWanted(by: index)
-            rules.policy = index == fleetAppIndex ? channelPolicy : nil
+            rules.policy = fleet.enabled && index == fleetAppIndex ? channelPolicy : nil
             return rules
         }
     }
