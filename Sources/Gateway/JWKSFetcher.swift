@@ -40,7 +40,7 @@ final class JWKSFetcher: Sendable {
         }
     }
 
-    /// Queues a request. Its loop receives ``LoopMessage/keysFetched(for:retryAfterSeconds:)`` after a fetch that began
+    /// Queues a request. Its loop receives ``FleetMessage/keysFetched(for:retryAfterSeconds:)`` after a fetch that began
     /// after this call, or as soon as none is needed or permitted.
     /// - Returns: false if the queue is full.
     func fetch(_ key: MissingKey, for request: RequestID, on loop: Int) -> Bool {

@@ -20,9 +20,9 @@ protocol NodeExtension: AnyObject {
     // MARK: HTTP
 
     /// Performs an action.
-    /// - Returns: the response; nil if it comes later (``Node/wait(_:for:isStored:)``).
+    /// - Returns: the response; nil if it comes later (``Node/wait(_:for:secondsMax:)``).
     func perform(_ action: any ExtensionAction, _ request: PendingRequest, _ id: RequestID) -> HTTPResponse?
-    /// Asks for what must be known before a request can be routed, which then calls ``Node/retry(_:otherwise:route:)``.
+    /// Asks for what must be known before a request can be routed, which then calls ``Node/retry(_:route:otherwise:)``.
     /// - Returns: the queue that is full; nil if it is asked for.
     func learn(_ fact: any MissingFact, for id: RequestID) -> FullQueue?
     /// Counts a request of a client address.

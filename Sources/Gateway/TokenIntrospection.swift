@@ -67,7 +67,7 @@ final class TokenIntrospection: Sendable {
         return known?.answer.result
     }
 
-    /// Lets a request wait for the answer about its token. Its loop receives ``LoopMessage/tokenAnswered(for:_:)``.
+    /// Lets a request wait for the answer about its token. Its loop receives ``FleetMessage/tokenAnswered(for:_:)``.
     /// - Returns: the limit that the request is over; nil if it waits.
     func ask(_ token: OpaqueToken, for request: RequestID, on loop: Int) -> FullQueue? {
         let waiter = WaitingRequest(id: request, loop: loop)

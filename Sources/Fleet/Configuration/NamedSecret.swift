@@ -86,7 +86,7 @@ extension Settings {
             }
             add("apps[\(index)].encryption_master_key", app.encryptionMasterKey, .key)
         }
-        if fleet.enabled { secretsOfFleet.forEach { add($0.key, $0.value, $0.kind) } }
+        if fleet.enabled { for secret in secretsOfFleet { add(secret.key, secret.value, secret.kind) } }
         if cluster.isEnabled {
             add("cluster.password", cluster.password, .password)
             add("cluster.token", cluster.token, .password)
