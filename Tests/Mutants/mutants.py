@@ -94,7 +94,7 @@ MUTANTS = [
     Mutant("registered-anew", "Accounts/AccountDecisions.swift", "who registers anew keeps the reason of the rejection",
            "        account.reason = nil\n", "", "AccountDecisionsTests"),
     Mutant("two-batches", "Batches/Batch+Driver.swift", "a driver may have two batches",
-           "            guard activeBatch == nil else { throw .activeBatch }\n", "", "BatchesTests"),
+           "            guard activeBatch == nil else { throw RuleError(.activeBatch) }\n", "", "BatchesTests"),
     Mutant("otp-window", "Batches/OTPAttempts.swift", "the oldest wrong codes are remembered instead of the newest",
            "wrongAt.sorted().suffix(Self.wrongMax)", "wrongAt.sorted().prefix(Self.wrongMax)", "OTPTests"),
     Mutant("code-tries", "OneTimeCodes/SignInCodeSession.swift", "a new code does not give new tries",
