@@ -27,7 +27,7 @@ extension CommitPublisher {
         counters.countBatchAction(request.name, outcome: outcome)
         switch (request, reply) {
         case (.report(let report, _), .committed(let result)) where !result.isRepetition: counters.count(report)
-        case (.accept, .rejected(let error)) where error.isLostRace: counters.countLostRace()
+        case (.accept, .rejected(let error)) where error.code == .batchTaken: counters.countLostRace()
         default: break
         }
     }
@@ -104,13 +104,6 @@ extension CommandReply {
         case .rejected(let error): error.text
         case .unavailable(let text), .failed(let text): text
         }
-    }
-}
-
-extension RuleError {
-    /// Whether a driver was too late for a batch that another driver has accepted.
-    fileprivate var isLostRace: Bool {
-        text == RuleError.batchTaken.text && jobStatus.flatMap(BatchStatus.init(rawValue:))?.isActive == true
     }
 }
 

@@ -32,14 +32,12 @@ import Testing
     @Test(arguments: [(nil, true), (.pending, false), (.active, false), (.rejected, true)] as [(AccountStatus?, Bool)])
     func refusesASecondRegistration(status: AccountStatus?, isTaken: Bool) throws {
         let stored = try status.map { try AccountFixture.account($0) }
-        let expected = RuleError(
-            .conflict, "A driver account with this phone number already exists", summary: "Driver account already exists")
-        #expect(throws: expected) { try register(over: stored, isTaken: isTaken) }
+        #expect(throws: RuleError(.accountExists)) { try register(over: stored, isTaken: isTaken) }
     }
 
     @Test func aSuspendedDriverCannotRegister() throws {
         let stored = try AccountFixture.account(.suspended, reason: "late")
-        #expect(throws: RuleError(.forbidden, "late", summary: "Account suspended")) { try register(over: stored) }
+        #expect(throws: RuleError(.suspendedAccount, "late")) { try register(over: stored) }
     }
 
     @Test func storesALoginOnceAMinute() throws {

@@ -78,7 +78,7 @@ import Testing
         #expect(batch.orders == before.orders && batch.status == .inProgress)
         #expect(batch.driver == Fixture.other && batch.driverAssignedAt == now && batch.dispatchedAt == before.dispatchedAt)
         // The new driver does not repeat the former driver's report.
-        #expect(batch.refusal(of: Fixture.step(.arrived, Fixture.orderA)) == .notAssigned)
+        #expect(batch.refusal(of: Fixture.step(.arrived, Fixture.orderA)) == RuleError(.notAssigned))
         let repeated = BatchAction.report(
             DeliveryReport(.arrived), of: Fixture.orderA, by: Fixture.other.accountID, otp: .notRequired)
         #expect(batch.refusal(of: repeated)?.text == "Cannot change status from ARRIVED to ARRIVED")
@@ -178,10 +178,10 @@ import Testing
             let batch = try Fixture.batch(status)
             switch status {
             case .ready: #expect(try batch.view(for: strange) == .withoutCustomers)
-            case .collecting: #expect(throws: RuleError.notAssigned) { try batch.view(for: strange) }
+            case .collecting: #expect(throws: RuleError(.notAssigned)) { try batch.view(for: strange) }
             default:
                 #expect(try batch.view(for: own) == .whole)
-                #expect(throws: RuleError.notAssigned) { try batch.view(for: strange) }
+                #expect(throws: RuleError(.notAssigned)) { try batch.view(for: strange) }
             }
         }
     }

@@ -179,7 +179,7 @@ import Testing
             .complete(by: own, notes: nil), in: .inProgress, "Batch has pending deliveries", "2 deliveries are still pending")
         #expect(RuleError.pendingDeliveries(1).text == "1 delivery is still pending")
         #expect(try Fixture.batch(.cancelled).refusal(of: Fixture.deliver(Fixture.orderA))?.summary == "Order cancelled")
-        #expect(RuleError.unknownBatch.summary == "Batch not found" && RuleError.unknownBatch.status == 404)
+        #expect(RuleError(.unknownBatch).summary == "Batch not found" && RuleError(.unknownBatch).status == 404)
         #expect(try Fixture.batch(.ready).refusal(of: .returnOrder(Fixture.id(7)))?.summary == "Order not found")
     }
 

@@ -17,7 +17,7 @@ import Testing
             let text =
                 status.isFinal
                 ? "Order ORD-1 is \(status.rawValue)" : "This job has already been accepted by another driver"
-            #expect(error == RuleError(.conflict, text))
+            #expect(error?.kind == .conflict && error?.text == text)
             return
         }
         let plan = try planner.accept(order: order, Self.context)
@@ -46,7 +46,7 @@ import Testing
             let error = ruleError { () throws(RuleError) in try planner.accept(route: route, Self.context) }
             let text =
                 status.isFinal ? "Route R-1 is cancelled" : "This route has already been accepted by another driver"
-            #expect(error == RuleError(.conflict, text))
+            #expect(error?.kind == .conflict && error?.text == text)
             return
         }
         let plan = try planner.accept(route: route, Self.context)
@@ -66,9 +66,9 @@ import Testing
     @Test func unknownOrdersAndRoutesAreNotFound() {
         var planner = RulesFixture.planner()
         let job = ruleError { () throws(RuleError) in try planner.accept(order: nil, Self.context) }
-        #expect(job == RuleError(.unknown, "Job not found"))
+        #expect(job?.kind == .unknown && job?.text == "Job not found")
         let route = ruleError { () throws(RuleError) in try planner.accept(route: nil, Self.context) }
-        #expect(route == RuleError(.unknown, "Route not found"))
+        #expect(route?.kind == .unknown && route?.text == "Route not found")
     }
 
     /// Swift's `==` considers the Kelvin sign (U+212A) and the letter K equal. If ids were compared with `==`, the
@@ -110,8 +110,8 @@ import Testing
         var planner = RulesFixture.planner()
         let stale = RulesFixture.context(by: RulesFixture.driver, expectedVersion: 4)
         let job = ruleError { () throws(RuleError) in try planner.accept(order: RulesFixture.order(), stale) }
-        #expect(job == RuleError(.conflict, "Order ORD-1 has version 5; If-Match requires version 4"))
+        #expect(job == RuleError(.wrongVersion, "Order ORD-1", "5", "4"))
         let route = ruleError { () throws(RuleError) in try planner.accept(route: RulesFixture.route(), stale) }
-        #expect(route == RuleError(.conflict, "Route R-1 has version 5; If-Match requires version 4"))
+        #expect(route == RuleError(.wrongVersion, "Route R-1", "5", "4"))
     }
 }

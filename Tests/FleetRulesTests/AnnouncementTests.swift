@@ -100,7 +100,7 @@ import Testing
         let error = ruleError { () throws(RuleError) in
             try announce("X", .drivers(["1"]), #"{"a":"\#(filler)"}"#, rules: NotificationRules(eventBytesMax: fits - 1))
         }
-        #expect(error == RuleError(.invalid, "Field \"data\" is too long: event x would exceed \(fits - 1) bytes"))
+        #expect(error == RuleError(.fieldTooLong, "data", "x", "\(fits - 1)"))
     }
 
     @Test func changesNoOrderAndNoRoute() throws {

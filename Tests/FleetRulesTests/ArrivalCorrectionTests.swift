@@ -75,7 +75,7 @@ import Testing
         let refused = ruleError { [order] () throws(RuleError) in
             try planner.correctArrival("ORD-1", of: order, reason: nil, RulesFixture.context())
         }
-        #expect(refused == RuleError(.conflict, "Order ORD-1 is \(status.rawValue), not arrived"))
+        #expect(refused == RuleError(.notArrived, "Order ORD-1", status.rawValue))
         // The driver's report is one of the step.
         let plain = error(of: order, ProgressReport(step: .enRoute))
         #expect(error(of: order, undo()) == plain && (plain == nil) == (status == .accepted))
@@ -102,14 +102,14 @@ import Testing
         let unknown = ruleError { () throws(RuleError) in
             try planner.correctArrival("X", of: nil, reason: nil, RulesFixture.context())
         }
-        #expect(unknown == RuleError(.unknown, "Order X not found"))
+        #expect(unknown == RuleError(.unknownOrder, "X"))
         for status in [JobStatus.arrived, .loading] {
             var order = arrived()
             order.assignment.status = status
             let stale = ruleError { [order] () throws(RuleError) in
                 try planner.correctArrival("ORD-1", of: order, reason: nil, RulesFixture.context(expectedVersion: 4))
             }
-            #expect(stale == RuleError(.conflict, "Order ORD-1 has version 5; If-Match requires version 4"))
+            #expect(stale == RuleError(.wrongVersion, "Order ORD-1", "5", "4"))
         }
     }
 
@@ -117,7 +117,7 @@ import Testing
     @Test(arguments: [(10, 599_999, true), (10, 600_000, false), (0, 0, false), (1, 59_999, true), (1, 60_000, false)])
     func aDriverHasSomeMinutes(_ minutes: Int, _ age: Int64, _ isAllowed: Bool) {
         let refused = error(of: arrived(), undo(), ArrivalHistory(receivedAt: RulesFixture.now - age), undoMinutes: minutes)
-        #expect(refused == (isAllowed ? nil : RuleError(.conflict, "An arrival can be taken back for \(minutes) minutes")))
+        #expect(refused == (isAllowed ? nil : RuleError(.oldArrival, "\(minutes)")))
     }
 
     @Test func withoutALogTheArrivalCounts() {
@@ -127,7 +127,7 @@ import Testing
         #expect(error(of: fresh, undo()) == nil)
         fresh.trip.arrivedAt = nil
         #expect(
-            error(of: fresh, undo()) == RuleError(.conflict, "An arrival can be taken back for 10 minutes"), "of unknown time")
+            error(of: fresh, undo()) == RuleError(.oldArrival, "10"), "of unknown time")
     }
 
     @Test(arguments: [(0, nil), (1, nil), (2, "The arrival was taken back twice"), (3, "The arrival was taken back twice")])

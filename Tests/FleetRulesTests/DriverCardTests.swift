@@ -80,7 +80,7 @@ import Testing
             let error = ruleError { () throws(RuleError) in
                 try plan(DriverCardChanges(), for: stored, expectedVersion: 4)
             }
-            #expect(error == RuleError(.conflict, "Driver 42 has version \(version); If-Match requires version 4"))
+            #expect(error == RuleError(.wrongVersion, "Driver 42", "\(version)", "4"))
             _ = try plan(DriverCardChanges(), for: stored, expectedVersion: version)
         }
     }

@@ -189,7 +189,7 @@ import Threads
 
     @Test func repliesToTheRequestingLoop() {
         let replies: [(CommandReply, String)] = [
-            (.rejected(RuleError(.conflict, "no")), "reply 7 409"), (.unavailable("full"), "reply 7 503"),
+            (.rejected(RuleError(.keyReuse, "k")), "reply 7 409"), (.unavailable("full"), "reply 7 503"),
             (.failed("broken"), "reply 7 500"), (.replayed(status: 200, body: []), "reply 7 200 replayed"),
         ]
         for (reply, response) in replies {
@@ -205,7 +205,7 @@ import Threads
     @Test func repliesToQueries() {
         let query = QueryRequest(.order("A1"), replyTo: ReplyAddress(loop: 1, request: 9))
         publisher.publish(
-            [(query, .found([])), (query, .unavailable("busy")), (query, .rejected(RuleError(.unknown, "Order A1 not found")))],
+            [(query, .found([])), (query, .unavailable("busy")), (query, .rejected(RuleError(.unknownOrder, "A1")))],
             post: { _ in true })
         #expect(messages(to: 1) == ["reply 9 200", "reply 9 503", "reply 9 404"] && messages(to: 0).isEmpty)
     }
@@ -227,9 +227,9 @@ import Threads
 
     @Test func countsBatches() throws {
         let id = try #require(ObjectID("0123456789abcdef01234567"))
-        var lost = RuleError.batchTaken
+        var lost = RuleError(.batchTaken)
         lost.jobStatus = "IN_PROGRESS"
-        var tooEarly = RuleError.batchTaken
+        var tooEarly = RuleError(.batchNotOffered)
         tooEarly.jobStatus = "COLLECTING"
         var repeated = CommandResult(body: [])
         repeated.isRepetition = true
@@ -258,7 +258,7 @@ import Threads
         var repeated = CommandResult(body: [])
         repeated.isRepetition = true
         func refusal(_ kind: RuleError.Kind, at status: String? = "accepted") -> CommandReply {
-            var error = RuleError(kind, "no")
+            var error = RuleError(.init("test", kind, "no"))
             error.jobStatus = status
             return .rejected(error)
         }
@@ -304,7 +304,7 @@ import Threads
     }
 
     @Test func logsRefusalsWithTheClientsText() throws {
-        var error = RuleError(.invalid, "Cannot go there")
+        var error = RuleError(.init("test", .invalid, "Cannot go there"))
         error.jobStatus = "loading"
         let report = Command.Action.progress("A1", ProgressReport(step: .arrived))
         publish([makeReply(.rejected(error), action: report), makeReply(.unavailable("full"))])

@@ -25,7 +25,7 @@ import Testing
         let text = "a \"b\"\n"
         let statuses: [(RuleError.Kind, Int)] = [(.invalid, 400), (.forbidden, 403), (.unknown, 404), (.conflict, 409)]
         for (kind, status) in statuses {
-            let error = RuleError(kind, text)
+            let error = RuleError(.init("test", kind, text))
             #expect(CommandReply.rejected(error).response(in: envelope) == .json(status, body.utf8))
             #expect(QueryReply.rejected(error).response(in: envelope) == .json(status, body.utf8))
         }
@@ -34,10 +34,10 @@ import Testing
 
     /// Existing apps show the short `message`, and never get null there.
     @Test func summarizesErrorsForTheMobileApps() {
+        func rejected(_ kind: RuleError.Kind) -> CommandReply { .rejected(RuleError(.init("test", kind, "text"))) }
         let replies: [(CommandReply, String)] = [
-            (.rejected(RuleError(.invalid, "text")), "text"), (.rejected(RuleError(.forbidden, "text")), "Forbidden"),
-            (.rejected(RuleError(.unknown, "text")), "Resource not found"),
-            (.rejected(RuleError(.conflict, "text")), "Conflict"), (.unavailable("text"), "Service unavailable"),
+            (rejected(.invalid), "text"), (rejected(.forbidden), "Forbidden"), (rejected(.unknown), "Resource not found"),
+            (rejected(.conflict), "Conflict"), (.unavailable("text"), "Service unavailable"),
             (.failed("text"), "Internal server error"),
         ]
         for (reply, message) in replies {

@@ -51,15 +51,12 @@ import Testing
 
     @Test func errors() throws {
         let errors: [APIError] = [
-            APIError(RuleError(.invalid, "Invalid OTP", figures: [.init("attempts_remaining", 4)])),
-            APIError(RuleError(.invalid, "OTP expired")),
-            APIError(
-                RuleError(
-                    .limited, "Please wait before requesting another code", retryAfterSeconds: 42,
-                    figures: [.init("cooldown_remaining", 42)])),
+            APIError(RuleError(.wrongDigits, figures: [.init("attempts_remaining", 4)])),
+            APIError(RuleError(.codeExpired)),
+            APIError(RuleError(.codeCooldown, retryAfterSeconds: 42, figures: [.init("cooldown_remaining", 42)])),
             APIError(429, "Too many commands of customer:1: try again", summary: "Too many requests"),
-            APIError(RuleError.codeNotSent), APIError(RuleError(.conflict, "Email already in use")),
-            APIError(RuleError(.unauthenticated, "The session has ended")),
+            APIError(RuleError.codeNotSent), APIError(RuleError(.emailTaken)),
+            APIError(RuleError(.signInEnded)),
             .unauthorized("The token expired at …", isExpired: true), APIError(404, "Unknown path: /x"),
             .methodNotAllowed("POST"), APIError(413, "The body exceeds the allowed maximum"),
             APIError(500, "The store failed"), APIError(503, "The store cannot write now"),

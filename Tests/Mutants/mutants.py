@@ -96,7 +96,7 @@ MUTANTS = [
     Mutant("registered-anew", "Fleet/Fleet/Accounts/Rules/AccountDecisions.swift", "who registers anew keeps the reason of the rejection",
            "        account.reason = nil\n", "", "AccountDecisionsTests"),
     Mutant("two-batches", "Fleet/Fleet/Batches/Rules/Batch+Driver.swift", "a driver may have two batches",
-           "            guard activeBatch == nil else { throw .activeBatch }\n", "", "BatchesTests"),
+           "            guard activeBatch == nil else { throw RuleError(.activeBatch) }\n", "", "BatchesTests"),
     Mutant("otp-window", "Fleet/Fleet/Batches/Rules/OTPAttempts.swift", "the oldest wrong codes are remembered instead of the newest",
            "wrongAt.sorted().suffix(Self.wrongMax)", "wrongAt.sorted().prefix(Self.wrongMax)", "OTPTests"),
     Mutant("code-tries", "Fleet/Fleet/SignIn/Rules/SignInCodeSession.swift", "a new code does not give new tries",

@@ -37,7 +37,7 @@ import Testing
         ("+044", "7911123456"), ("+0", "447911123456"), ("+44", "0123"), ("+4", "4007911123456"),
     ])
     func otherZerosAreRefused(code: String, phone: String) {
-        #expect(throws: RuleError(.invalid, "Invalid phone number format")) { try number(code, phone) }
+        #expect(throws: RuleError(.wrongPhone)) { try number(code, phone) }
     }
 
     @Test func thePrefixIsTheCallingCodeAndThreeDigits() {

@@ -121,12 +121,12 @@ import Testing
             var text = Array(phone.subscriber.unicodeScalars)
             text.insert(scalar, at: random.within(0...text.count))
             let spelling = String(String.UnicodeScalarView(text))
-            #expect(throws: RuleError(.invalid, "Invalid phone number format"), "\(text)") {
+            #expect(throws: RuleError(.wrongPhone), "\(text)") {
                 try Self.number("+" + phone.code, spelling)
             }
             var code = Array(phone.code.unicodeScalars)
             code.insert(scalar, at: random.within(0...code.count))
-            #expect(throws: RuleError(.invalid, "Expected phone_isd to be + and 1 to 3 digits"), "\(code)") {
+            #expect(throws: RuleError(.wrongCallingPrefix), "\(code)") {
                 try Self.number("+" + String(String.UnicodeScalarView(code)), phone.subscriber)
             }
         }
@@ -139,11 +139,11 @@ import Testing
             let phone = Phone.random(&random)
             let text = "00" + (random.chance(percent: 50) ? phone.code : "") + phone.subscriber
             guard phone.code != "992", text.utf8.count + phone.code.utf8.count <= 15 else { continue }
-            #expect(throws: RuleError(.invalid, "Invalid phone number format"), "\(text)") {
+            #expect(throws: RuleError(.wrongPhone), "\(text)") {
                 try Self.number("+" + phone.code, text)
             }
             for code in ["+0", "+00"] {
-                #expect(throws: RuleError(.invalid, "Invalid phone number format"), "\(code)") {
+                #expect(throws: RuleError(.wrongPhone), "\(code)") {
                     try Self.number(code, phone.subscriber)
                 }
             }
@@ -162,8 +162,8 @@ import Testing
     /// A comparison of texts with so many combining marks would take minutes.
     @Test(.timeLimit(.minutes(1))) func longTextsAreRefusedAtOnce() {
         for text in ["2", "0", "\u{301}\u{316}", "\u{202D}", " ", "+"].map({ String(repeating: $0, count: 1_000_000) }) {
-            #expect(throws: RuleError(.invalid, "Invalid phone number format")) { try Self.number("+44", text) }
-            #expect(throws: RuleError(.invalid, "Expected phone_isd to be + and 1 to 3 digits")) {
+            #expect(throws: RuleError(.wrongPhone)) { try Self.number("+44", text) }
+            #expect(throws: RuleError(.wrongCallingPrefix)) {
                 try Self.number("+" + text, "2071838750")
             }
         }
@@ -181,7 +181,7 @@ import Testing
             let read = try? TypedCode.read(.value(text))
             #expect(read == (digits.count == 6 ? digits.joined() : nil), "\(text)")
             let scalar = random.pick(Self.foreign.filter { !$0.properties.isWhitespace })!
-            #expect(throws: RuleError(.invalid, "OTP must be 6 digits")) {
+            #expect(throws: RuleError(.notSixDigits)) {
                 try TypedCode.read(.value(text + String(Character(scalar))))
             }
         }

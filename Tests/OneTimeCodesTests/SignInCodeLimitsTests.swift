@@ -11,7 +11,7 @@ import Testing
         SignInCodeLimits().refusal(SignInCodeLimits.Sent(toPhone: toPhone), now: time(seconds))?.error
     }
 
-    private func limited(_ seconds: Int) -> RuleError { RuleError(.limited, "Too many requests", retryAfterSeconds: seconds) }
+    private func limited(_ seconds: Int) -> RuleError { RuleError(.tooManyRequests, retryAfterSeconds: seconds) }
 
     @Test func fiveCodesInAnHour() {
         let sent = [0.0, 60, 120, 180, 240].map(time)

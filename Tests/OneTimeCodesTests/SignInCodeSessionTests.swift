@@ -4,8 +4,8 @@ import Testing
 
 @Suite struct SignInCodeSessionTests {
     private static let start: Int64 = 1_795_253_400_000
-    private static let over = RuleError(.invalid, "Invalid or expired session. Please log in again")
-    private static let noTries = RuleError(.invalid, "Too many wrong attempts. Please request a new code")
+    private static let over = RuleError(.sessionOver)
+    private static let noTries = RuleError(.noTriesLeft)
     private var session = SignInCodeSession(id: "temp_1", phone: "+4912345", now: start)
 
     private func time(_ seconds: Double) -> Int64 { Self.start + Int64(seconds * 1_000) }
@@ -40,7 +40,7 @@ import Testing
                 Issue.record("\(left)")
                 return
             }
-            let wrong = RuleError(.invalid, "Invalid OTP", figures: [.init("attempts_remaining", left)])
+            let wrong = RuleError(.wrongDigits, figures: [.init("attempts_remaining", left)])
             #expect(error == (left == 0 ? Self.noTries : wrong))
             session = changed
         }
@@ -62,23 +62,21 @@ import Testing
     }
 
     @Test mutating func codesExpire() throws {
-        #expect(throws: RuleError(.invalid, "OTP expired")) { try verify(true, at: 300) }
+        #expect(throws: RuleError(.codeExpired)) { try verify(true, at: 300) }
         #expect(throws: Self.over) { try verify(true, at: 3_900) }
         #expect(throws: Self.over) { try SignInCodeSession.verifying(nil, isRight: true, now: time(1)) }
-        #expect(throws: RuleError(.invalid, "OTP expired")) { try verify(true, at: -61) }
+        #expect(throws: RuleError(.codeExpired)) { try verify(true, at: -61) }
         guard case .verified = try verify(true, at: -60) else {
             Issue.record("the clock was set back by a minute only")
             return
         }
         session.smsState = .failed
-        #expect(throws: RuleError(.invalid, "OTP expired")) { try verify(true, at: 1) }
+        #expect(throws: RuleError(.codeExpired)) { try verify(true, at: 1) }
     }
 
     @Test mutating func resendsAfterTheCooldown() throws {
-        let wait = RuleError(
-            .limited, "Please wait before requesting another code", retryAfterSeconds: 1,
-            figures: [.init("cooldown_remaining", 1)])
-        let limited = RuleError(.limited, "Too many requests", retryAfterSeconds: 9)
+        let wait = RuleError(.codeCooldown, retryAfterSeconds: 1, figures: [.init("cooldown_remaining", 1)])
+        let limited = RuleError(.tooManyRequests, retryAfterSeconds: 9)
         #expect(throws: wait) { try SignInCodeSession.resending(session, refusal: limited, now: time(59.001)) }
         #expect(throws: limited) { try SignInCodeSession.resending(session, refusal: limited, now: time(60)) }
         #expect(throws: Self.over) { try SignInCodeSession.resending(nil, refusal: nil, now: time(60)) }

@@ -138,7 +138,7 @@ import Testing
         _ = try run(.ready(Self.id))
         let won = try run(.accept(Self.id), by: of(0))
         let lost = try run(.accept(Self.id), by: of(1))
-        #expect(won.status == 200 && lost.error?.text == RuleError.batchTaken.text && lost.error?.jobStatus == "DISPATCHED")
+        #expect(won.status == 200 && lost.error?.code == .batchTaken && lost.error?.jobStatus == "DISPATCHED")
         let again = try run(.accept(Self.id), by: of(0))
         #expect(again.body == won.body && again.result?.isRepetition == true)
     }
@@ -173,7 +173,7 @@ import Testing
         #expect(try reader.execute(query, by: of(0)).get() == .unacknowledged(.current))
         let details = BatchQuery.read(.details(Self.id), correlationID: "c")
         #expect(try reader.execute(details, by: of(0)).get() == .unacknowledged(.details(Self.id)))
-        #expect(try reader.execute(details, by: of(1)) == .failure(.notAssigned))
+        #expect(try reader.execute(details, by: of(1)) == .failure(RuleError(.notAssigned)))
         #expect(try run(.acknowledge(.current), by: of(0)).status == 200)
         let batch = try #require(try executor.batches.batch(Self.id))
         #expect(try reader.execute(query, by: of(0)).get() == .batch(.read(.current(batch))))

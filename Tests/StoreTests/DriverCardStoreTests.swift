@@ -73,7 +73,7 @@ import Testing
 
     @Test func anUnknownDriverIsNotFound() throws {
         _ = try store.executor().commit(assign("A", to: "42"))
-        #expect(throws: RuleError(.unknown, "Driver 42 not found")) { try store.response(to: .driver("42")).get() }
+        #expect(throws: RuleError(.unknownDriver, "42")) { try store.response(to: .driver("42")).get() }
     }
 
     // MARK: Erasure
@@ -94,7 +94,7 @@ import Testing
         _ = try executor.commit(command(.order(note)))
         _ = try executor.commit(command(.erase(.driver, id: "42")))
         #expect(try executor.database.dump("SELECT id, name FROM drivers") == ["43|Zeb Quix"])
-        #expect(throws: RuleError(.unknown, "Driver 42 not found")) { try store.response(to: .driver("42")).get() }
+        #expect(throws: RuleError(.unknownDriver, "42")) { try store.response(to: .driver("42")).get() }
         try executor.runBackgroundTasks()
         let left = try everything(executor)
         for text in ["ZH 777", "+41 79 42", "Make-42", "Model-42", "Color-42"] { #expect(!left.contains(text), "\(text)") }

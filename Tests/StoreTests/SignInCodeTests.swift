@@ -180,7 +180,7 @@ import Threads
 
     @Test func fiveCodesInAnHourAndTenInADay() throws {
         for minute in 0..<5 { _ = try send(at: Double(minute) * 60) }
-        #expect(try logIn(at: 300).error == RuleError(.limited, "Too many requests", retryAfterSeconds: 3_300))
+        #expect(try logIn(at: 300).error == RuleError(.tooManyRequests, retryAfterSeconds: 3_300))
         for minute in 60..<65 { _ = try send(at: Double(minute) * 60) }
         #expect(try logIn(at: 7_500).error?.retryAfterSeconds == 86_400 - 7_500)
         #expect(counts() == [.sent: 10, .limited: 2])
@@ -288,7 +288,7 @@ import Threads
         for left in [4, 3, 2, 1] {
             #expect(
                 try verify(message, wrong(message), at: 1).error
-                    == RuleError(.invalid, "Invalid OTP", figures: [.init("attempts_remaining", left)]))
+                    == RuleError(.wrongDigits, figures: [.init("attempts_remaining", left)]))
         }
         for code in [wrong(message), message.code] {
             #expect(try verify(message, code, at: 2).text == "Too many wrong attempts. Please request a new code")

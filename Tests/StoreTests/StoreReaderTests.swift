@@ -26,8 +26,8 @@ import Threads
         #expect(assigned.text.contains(#""order":\#(object)"#))
         let route = try execute(.route("R")).get()
         #expect(route.hasPrefix(#"{"success":true,"data":{"route":{"id":"R","status":"available","#) && route.hasSuffix("}}}"))
-        #expect(try execute(.order("R")) == .failure(RuleError(.unknown, "Order R not found")))
-        #expect(try execute(.route("A")) == .failure(RuleError(.unknown, "Route A not found")))
+        #expect(try execute(.order("R")) == .failure(RuleError(.unknownOrder, "R")))
+        #expect(try execute(.route("A")) == .failure(RuleError(.unknownRoute, "A")))
     }
 
     @Test func returnsADriversOpenJobsOldestFirst() throws {
@@ -76,7 +76,7 @@ import Threads
         for before in ["unknown", foreign] {
             #expect(
                 try execute(.notifications(of: Identity(role: .driver, id: "42"), before: before, limit: 1))
-                    == .failure(RuleError(.invalid, "before: no such notification")))
+                    == .failure(RuleError(.unknownPosition)))
         }
         #expect(
             try execute(.notifications(of: Identity(role: .driver, id: "7"), before: nil, limit: 9)).get()
@@ -133,7 +133,7 @@ import Threads
                 + #"{"step":"read","at":"2026-11-21T12:00:00.002Z"},"#
                 + #"{"step":"action_view_now","at":"2026-11-21T12:00:00.003Z",\#(report)]}"#)
         #expect(
-            try execute(.notificationHistory(notificationID: "X")) == .failure(RuleError(.unknown, "Notification X not found")))
+            try execute(.notificationHistory(notificationID: "X")) == .failure(RuleError(.unknownNotification, "X")))
     }
 
     @Test func returnsTheNotificationLogOfAllChannelsOrOfOne() throws {
@@ -335,7 +335,7 @@ import Threads
         _ = replies.take(into: &batch, most: 10, waiting: 0)
         #expect(
             batch.map(\.reply) == [
-                .unavailable("The store cannot be read now"), .rejected(RuleError(.unknown, "Order A not found")),
+                .unavailable("The store cannot be read now"), .rejected(RuleError(.unknownOrder, "A")),
             ])
         #expect(
             errors.withLock { $0.map(\.message) } == [

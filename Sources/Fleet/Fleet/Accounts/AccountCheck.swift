@@ -38,7 +38,7 @@ package struct AccountCheck: Sendable {
         if user.namesRole, identity.role != .driver { return identity }
         let entry = entry(user.uid)
         if entry == nil, identity.role != .driver, need != .anyOrNone, need != .own {
-            guard user.hasDefaultRole else { throw RuleError(.forbidden, "The user has no role and no account") }
+            guard user.hasDefaultRole else { throw RuleError(.noRole) }
             return identity
         }
         if let refusal = AccountGate.refusal(need, entry) { throw refusal }
@@ -59,4 +59,8 @@ package struct AccountCheck: Sendable {
             uid: user.uid, personID: user.driverID,
             phone: user.phone.map { DriverPhone.local($0, countryCode: countryCode) })
     }
+}
+
+extension RuleError.Code {
+    package static let noRole = Self("noRole", .forbidden, "The user has no role and no account")
 }

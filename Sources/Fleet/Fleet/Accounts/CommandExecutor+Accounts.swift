@@ -95,7 +95,7 @@ extension CommandExecutor {
     ) throws(DatabaseError) -> CommandReply {
         let stored = try accounts.account(uid: caller.uid)
         if let refusal = AccountGate.refusal(.own, stored?.entry) { return .rejected(refusal) }
-        guard let stored else { return .rejected(.unknownAccount) }
+        guard let stored else { return .rejected(RuleError(.unknownAccount)) }
         let tokens = try outbox.devices.maskedFCMTokens(ofDriver: stored.personID)
         return try execute(command, context.now) { planner throws(RuleError) in
             guard let account = try stored.applying(form, now: context.now) else {
@@ -108,7 +108,7 @@ extension CommandExecutor {
     private func decide(
         _ action: AccountAction, aboutDriver id: String, _ command: Command, _ context: CommandContext
     ) throws(DatabaseError) -> CommandReply {
-        guard let stored = try accounts.account(ofDriver: id) else { return .rejected(.unknownAccount) }
+        guard let stored = try accounts.account(ofDriver: id) else { return .rejected(RuleError(.unknownAccount)) }
         var openJobs = 0
         var offline: Availability?
         if case .suspend = action {
@@ -122,11 +122,6 @@ extension CommandExecutor {
 
     /// Calls `each` for every account. Used at the start.
     package func eachAccount(_ each: (Account) -> Void) throws(DatabaseError) { try accounts.each(each) }
-}
-
-extension RuleError {
-    /// 404: there is no such account.
-    static let unknownAccount = RuleError(.unknown, "Driver account not found", summary: "Driver account not found")
 }
 
 extension Account {

@@ -64,14 +64,14 @@ enum BatchEndpoints {
 extension EndpointRequest {
     /// The batch in the path. A segment that is no id names no batch.
     fileprivate func batchID() throws(APIError) -> ObjectID {
-        guard let id = ObjectID(id) else { throw APIError(.unknownBatch) }
+        guard let id = ObjectID(id) else { throw APIError(RuleError(.unknownBatch)) }
         return id
     }
 
     /// The order in the path.
     /// - Parameter index: of the segment among the path's parameters.
     fileprivate func orderID(_ index: Int = 0) throws(APIError) -> ObjectID {
-        guard let id = ObjectID(parameters[index]) else { throw APIError(.unknownOrder) }
+        guard let id = ObjectID(parameters[index]) else { throw APIError(RuleError(.unknownBatchOrder)) }
         return id
     }
 

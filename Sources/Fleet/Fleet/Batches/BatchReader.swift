@@ -17,7 +17,7 @@ struct BatchReader {
     /// - Parameter person: the driver who asks; of ``BatchQuery/one(_:)`` an admin.
     func execute(_ query: BatchQuery, by person: Identity) throws(DatabaseError) -> Result<QueryResult, RuleError> {
         if case .one(let id) = query {
-            return try batches.batch(id).map { .success(.batch(.one($0))) } ?? .failure(.unknownBatch)
+            return try batches.batch(id).map { .success(.batch(.one($0))) } ?? .failure(RuleError(.unknownBatch))
         }
         switch try accounts.approvedAccount(of: person) {
         case .failure(let refusal): return .failure(refusal)
@@ -42,7 +42,7 @@ struct BatchReader {
     }
 
     private func details(of id: ObjectID, for account: Account) throws(DatabaseError) -> Result<QueryResult, RuleError> {
-        guard let batch = try batches.batch(id) else { return .failure(.unknownBatch) }
+        guard let batch = try batches.batch(id) else { return .failure(RuleError(.unknownBatch)) }
         let view: Batch.View
         do throws(RuleError) { view = try batch.view(for: account.id) } catch { return .failure(error) }
         if batch.needsAcknowledgement(by: account.id) { return .success(.unacknowledged(.details(id))) }

@@ -41,7 +41,7 @@ extension CommandExecutor {
         _ action: BatchAction, on batch: Batch?, _ command: Command, _ context: CommandContext,
         respond: (BatchDecision, [String]) -> BatchResponse
     ) throws(DatabaseError) -> CommandReply {
-        guard let batch else { return .rejected(.unknownBatch) }
+        guard let batch else { return .rejected(RuleError(.unknownBatch)) }
         let reply = try execute(command, context.now) { planner throws(RuleError) in
             try planner.plan(action, for: batch, context, using: &random, respond: respond)
         }
@@ -66,7 +66,7 @@ extension CommandExecutor {
         _ id: ObjectID, _ edits: BatchEdits, _ command: Command, _ context: CommandContext
     ) throws(DatabaseError) -> CommandReply {
         if let order = try batches.orderElsewhere(edits.orders?.map(\.id) ?? [], than: id) {
-            return .rejected(.orderInOtherBatch(order))
+            return .rejected(RuleError(.orderInOtherBatch, order.text))
         }
         let stored = try batches.batch(id) ?? Batch(id: id, createdAt: context.now)
         return try execute(.edit(sealed(edits)), on: stored, command, context, respond: Self.changed)
@@ -86,8 +86,8 @@ extension CommandExecutor {
     private func reassign(
         _ id: ObjectID, to driver: String, _ reason: String?, _ command: Command, _ context: CommandContext
     ) throws(DatabaseError) -> CommandReply {
-        guard let batch = try batches.batch(id) else { return .rejected(.unknownBatch) }
-        guard let account = try accounts.account(ofDriver: driver) else { return .rejected(.unknownAccount) }
+        guard let batch = try batches.batch(id) else { return .rejected(RuleError(.unknownBatch)) }
+        guard let account = try accounts.account(ofDriver: driver) else { return .rejected(RuleError(.unknownAccount)) }
         let reassignment = Reassignment(
             to: BatchDriver(account), isApproved: account.status == .active,
             activeBatch: try batches.active(of: account.id)?.id, reason: reason)
@@ -125,7 +125,7 @@ extension CommandExecutor {
         _ report: DeliveryReport, of orderID: ObjectID, by account: Account, _ command: Command, _ context: CommandContext
     ) throws(DatabaseError) -> CommandReply {
         guard let batch = try batches.batch(ofOrder: orderID), let order = batch.orders.first(where: { $0.id == orderID })
-        else { return .rejected(.unknownOrder) }
+        else { return .rejected(RuleError(.unknownBatchOrder)) }
         // A jump of the clock must not end the lock.
         let trusted = context.now - clockLead
         var attempts = try batches.orders.attempts(for: orderID)
@@ -137,7 +137,7 @@ extension CommandExecutor {
             return .reported(decision.batch, orderID: orderID)
         }
         switch reply {
-        case .rejected(let error) where error.isWrongOTP:
+        case .rejected(let error) where error.code == .wrongOTP:
             attempts.recordWrong(at: trusted)
             try batches.orders.store(attempts, for: orderID, now: trusted)
         case .committed(let result) where !result.isRepetition:
@@ -191,7 +191,7 @@ extension AccountTable {
     func approvedAccount(of actor: Identity) throws(DatabaseError) -> Result<Account, RuleError> {
         let account = try account(of: actor)
         if let refusal = AccountGate.refusal(.approved, account?.entry) { return .failure(refusal) }
-        return account.map { .success($0) } ?? .failure(.unknownAccount)
+        return account.map { .success($0) } ?? .failure(RuleError(.unknownAccount))
     }
 
     /// The account of a driver who acts; nil if there is none.
@@ -204,14 +204,5 @@ extension AccountTable {
 extension BatchDriver {
     init(_ account: Account) {
         self.init(accountID: account.id, personID: Identifier(account.personID), name: account.registration.name)
-    }
-}
-
-extension RuleError {
-    /// Whether the code was compared and is wrong. The status is not that of ``RuleError/wrongOTP``, which has none.
-    fileprivate var isWrongOTP: Bool {
-        var error = self
-        error.jobStatus = nil
-        return error == .wrongOTP
     }
 }

@@ -70,13 +70,13 @@ extension CommandExecutor {
     /// Pushes a notification for all drivers once more, to those who have neither confirmed nor acknowledged it.
     func remind(of id: String, _ command: Command, _ now: Int64) throws(DatabaseError) -> CommandReply {
         guard let logged = try notifications.notification(id: id) else {
-            return .rejected(RuleError(.unknown, "Notification \(id) not found"))
+            return .rejected(RuleError(.unknownNotification, id))
         }
         guard logged.notification.isForEveryDriver else {
-            return .rejected(RuleError(.conflict, "Notification \(id) is not for all drivers"))
+            return .rejected(RuleError(.notForEveryDriver, id))
         }
         guard logged.notification.expiresAt > now - clockLead else {
-            return .rejected(RuleError(.conflict, "Notification \(id) has expired"))
+            return .rejected(RuleError(.notificationExpired, id))
         }
         let count = try outbox.remind(of: logged, now: now)
         if count > 0 { backgroundTasks.insert(.broadcasts) }

@@ -16,7 +16,7 @@ extension CommandExecutor {
             verdict = try SignInCodeSession.verifying(
                 stored.session, isRight: isRight, mayTry: codeRules.limits.mayTry(wrong: wrong, now: time), now: time)
         } catch {
-            codeCounts.add(error.isWrongCode ? .wrong : .expired)
+            codeCounts.add(error.code == .noTriesLeft ? .wrong : .expired)
             return .rejected(error)
         }
         switch verdict {
@@ -104,7 +104,7 @@ extension CommandExecutor {
         _ session: TokenSession, _ command: Command, _ context: CommandContext
     ) throws(DatabaseError) -> CommandReply {
         // Only a token of an account that exists can be refreshed.
-        guard let customer = try customer(of: command.actor) else { return .rejected(.ended) }
+        guard let customer = try customer(of: command.actor) else { return .rejected(RuleError(.signInEnded)) }
         let token = try token(of: customer, session: session.id, context.now)
         return .committed(result(.code(SignInCodeResponse(.refreshed(token: token), at: context.now)), of: command))
     }
@@ -112,7 +112,7 @@ extension CommandExecutor {
     func end(
         _ session: TokenSession, _ command: Command, _ context: CommandContext
     ) throws(DatabaseError) -> CommandReply {
-        guard let customer = try customer(of: command.actor) else { return .rejected(.noCodeAccount) }
+        guard let customer = try customer(of: command.actor) else { return .rejected(RuleError(.notSignedIn)) }
         let ended = EndedTokens(key: session.id, until: endOfTokens(session, context.now))
         try endedTokens.add(ended)
         try audit("sign_out", customer, customer, command, context)
@@ -145,7 +145,7 @@ extension CommandExecutor {
     /// The error for commands of a customer whose sign-in by code has ended since the token was verified; otherwise nil.
     func refusal(of actor: Identity) throws(DatabaseError) -> RuleError? {
         guard let session = actor.session else { return nil }
-        for key in [session.id, actor.key] where try endedTokens.contains(key) { return .ended }
+        for key in [session.id, actor.key] where try endedTokens.contains(key) { return RuleError(.signInEnded) }
         return nil
     }
 
@@ -184,7 +184,7 @@ extension CommandExecutor {
         guard try customers.isEmailTaken(details.emailKey, exceptBy: stored.id) else { return nil }
         refusals.record(at: context.now - clockLead)
         try customers.store(refusals, id: stored.id)
-        return RuleError(.conflict, "Email already in use")
+        return RuleError(.emailTaken)
     }
 
     func save(
@@ -203,7 +203,7 @@ extension CommandExecutor {
         _ command: Command, _ context: CommandContext,
         _ change: (Customer) throws(DatabaseError) -> Result<(Customer, SignInCodeResponse.Content), RuleError>
     ) throws(DatabaseError) -> CommandReply {
-        guard let stored = try customer(of: command.actor) else { return .rejected(.noCodeAccount) }
+        guard let stored = try customer(of: command.actor) else { return .rejected(RuleError(.notSignedIn)) }
         switch try change(stored) {
         case .failure(let error): return .rejected(error)
         case .success((let customer, let content)):
@@ -233,10 +233,4 @@ extension AuditEntry.State {
 extension Customer {
     /// What an erasure searches for: the texts that identify the customer.
     var identifyingTexts: [String] { [name, email, phone].compactMap { $0 } }
-}
-
-extension RuleError {
-    fileprivate static let ended = RuleError(.unauthenticated, "The session has ended")
-    fileprivate static let noCodeAccount = RuleError(
-        .forbidden, "Requires a token of a customer who has signed in by code")
 }

@@ -68,7 +68,7 @@ extension CommandExecutor {
         do throws(RuleError) {
             session = try SignInCodeSession.resending(stored.session, newest: newest, refusal: refusal?.error, now: time)
         } catch {
-            if let refusal, refusal.error == error {
+            if let refusal, refusal.error.code == error.code {
                 count(refusal, phone: phone)
             } else {
                 codeCounts.add(error.kind == .limited ? .cooldown : .expired)
@@ -86,7 +86,7 @@ extension CommandExecutor {
 
     func rejectUnknownSession() -> CommandReply {
         codeCounts.add(.expired)
-        return .rejected(.sessionOver)
+        return .rejected(RuleError(.sessionOver))
     }
 
     /// Counts a refusal to send a code.

@@ -75,7 +75,7 @@ extension JSONBody {
     fileprivate func sessionID() throws(APIError) -> String {
         guard let id = sentText("temp_user_id").value else { throw missing("temp_user_id", "a string") }
         // No session has a longer one.
-        guard (1...64).contains(id.utf8.count) else { throw APIError(RuleError.sessionOver) }
+        guard (1...64).contains(id.utf8.count) else { throw APIError(RuleError(.sessionOver)) }
         return id
     }
 

@@ -30,9 +30,7 @@ extension Account {
     ) throws(RuleError) -> Account {
         if let stored, let refusal = AccountGate.refusal(.any, stored.entry) { throw refusal }
         guard stored.map({ $0.status == .rejected }) ?? true, !isTaken else {
-            throw RuleError(
-                .conflict, "A driver account with this phone number already exists",
-                summary: "Driver account already exists")
+            throw RuleError(.accountExists)
         }
         guard var account = stored else {
             return Account(

@@ -22,28 +22,18 @@ package enum AccountGate {
         guard let entry else {
             switch need {
             case .anyOrNone: return nil
-            case .own: return unknown(.unknown)
-            case .approved, .any, .removal: return unknown(.forbidden)
+            case .own: return RuleError(.unknownAccount)
+            case .approved, .any, .removal: return RuleError(.noAccount)
             }
         }
         switch (entry.status, need) {
         case (.active, _), (.suspended, .removal): return nil
-        case (.suspended, _): return suspended(reason: entry.reason)
-        case (.pending, .approved):
+        case (.suspended, _):
             return RuleError(
-                .forbidden, "Your registration is pending admin approval", summary: "Account pending approval")
-        case (.rejected, .approved):
-            return RuleError(.forbidden, entry.reason ?? "Your registration was rejected", summary: "Registration rejected")
+                .suspendedAccount, entry.reason ?? "Your account has been suspended. Please contact support.")
+        case (.pending, .approved): return RuleError(.pendingAccount)
+        case (.rejected, .approved): return RuleError(.rejectedAccount, entry.reason ?? "Your registration was rejected")
         case (.pending, _), (.rejected, _): return nil
         }
-    }
-
-    private static func unknown(_ kind: RuleError.Kind) -> RuleError {
-        RuleError(kind, "Driver account not found", summary: "Driver account not found")
-    }
-
-    private static func suspended(reason: String?) -> RuleError {
-        RuleError(
-            .forbidden, reason ?? "Your account has been suspended. Please contact support.", summary: "Account suspended")
     }
 }

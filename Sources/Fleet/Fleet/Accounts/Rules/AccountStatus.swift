@@ -45,7 +45,7 @@ package enum AccountAction: Equatable, Sendable {
         case (.approve, .active), (.reinstate, .active), (.reject, .rejected), (.suspend, .suspended): return nil
         case (.approve, .suspended), (.reject, .active), (.reject, .suspended), (.suspend, .pending),
             (.suspend, .rejected), (.reinstate, .pending), (.reinstate, .rejected):
-            throw RuleError(.conflict, "Cannot \(name) a driver whose account is \(status.rawValue)")
+            throw RuleError(.wrongAccountStatus, name, status.rawValue)
         }
     }
 

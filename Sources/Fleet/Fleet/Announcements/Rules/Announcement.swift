@@ -34,7 +34,7 @@ extension Announcement {
         case .customer(let id): return [.customer(id)]
         case .everyDriver: return [.drivers]
         case .drivers(let ids):
-            guard !ids.isEmpty else { throw RuleError(.invalid, "Expected \"to.drivers\" to contain at least one driver id") }
+            guard !ids.isEmpty else { throw RuleError(.noRecipient) }
             var seen: Set<Identifier> = []
             return ids.filter { seen.insert(Identifier($0)).inserted }.map { .driver($0) }
         }
@@ -62,7 +62,7 @@ extension Announcement {
                 }
             }
         } catch {
-            throw RuleError(.invalid, "Expected \"data\" to be an object")
+            throw RuleError(.dataNotObject)
         }
         if needsTimestamp { json.member("timestamp", Timestamp.wholeSeconds(milliseconds: milliseconds)) }
         return json.bytes
@@ -78,4 +78,10 @@ extension Announcement {
             }
         return ["type": .text(type)] + recipients
     }
+}
+
+extension RuleError.Code {
+    package static let noRecipient = Self(
+        "noRecipient", .invalid, "Expected \"to.drivers\" to contain at least one driver id")
+    package static let dataNotObject = Self("dataNotObject", .invalid, "Expected \"data\" to be an object")
 }

@@ -15,7 +15,7 @@ extension Batch {
                 orders = BatchEdits.orders(edited, replacing: orders)
                 guard counts.pending > 0 else { throw withoutOrders }
             case .dispatched, .inProgress, .completed, .partialComplete, .cancelled:
-                throw RuleError(.conflict, "\(label) is \(status.rawValue), its orders cannot be replaced")
+                throw RuleError(.fixedOrders, label, status.rawValue)
             }
         }
         return .done(version == 0 ? "Batch created" : "Batch updated")
@@ -39,10 +39,10 @@ extension Batch {
         case .dispatched, .inProgress:
             if driver?.accountID == new.accountID { return .repeated("Batch is already assigned to this driver") }
             guard reassignment.isApproved else {
-                throw RuleError(.conflict, "Driver \(new.accountID.text) is not approved")
+                throw RuleError(.driverNotApproved, new.accountID.text)
             }
             guard reassignment.activeBatch == nil else {
-                throw RuleError(.conflict, "Driver \(new.accountID.text) already has an active batch")
+                throw RuleError(.driverHasBatch, new.accountID.text)
             }
             let former = driver
             (driver, driverAssignedAt) = (new, now)
@@ -137,13 +137,13 @@ extension Batch {
     }
 
     /// 409: the state does not allow the action.
-    private var refusal: RuleError { RuleError(.conflict, "\(label) is \(status.rawValue)") }
+    private var refusal: RuleError { RuleError(.wrongBatchStatus, label, status.rawValue) }
 
     /// 409: there would be nothing to deliver.
-    private var withoutOrders: RuleError { RuleError(.conflict, "\(label) has no order to deliver") }
+    private var withoutOrders: RuleError { RuleError(.withoutOrders, label) }
 }
 
 extension BatchOrder {
     /// 409: the order's state does not allow the action.
-    fileprivate var refusal: RuleError { RuleError(.conflict, "Order \(id.text) is \(statusWord)") }
+    fileprivate var refusal: RuleError { RuleError(.wrongOrderStatus, id.text, statusWord) }
 }

@@ -10,7 +10,7 @@ extension Batch {
         let message = "Batch accepted"
         switch status {
         case .ready:
-            guard activeBatch == nil else { throw .activeBatch }
+            guard activeBatch == nil else { throw RuleError(.activeBatch) }
             status = .dispatched
             (driver, driverAssignedAt, dispatchedAt) = (new, now, now)
             for index in orders.indices where orders[index].isOpen {
@@ -18,9 +18,9 @@ extension Batch {
             }
             return .done(message, .taken, .accepted)
         case .dispatched, .inProgress:
-            guard driver?.accountID == new.accountID else { throw .batchTaken }
+            guard driver?.accountID == new.accountID else { throw RuleError(.batchTaken) }
             return .repeated(message)
-        case .collecting, .completed, .partialComplete, .cancelled: throw .batchTaken
+        case .collecting, .completed, .partialComplete, .cancelled: throw RuleError(.batchNotOffered)
         }
     }
 
@@ -46,9 +46,7 @@ extension Batch {
             }
             return .done("Batch picked up", .pickedUp)
         case .collecting, .ready, .inProgress, .completed, .partialComplete, .cancelled:
-            throw RuleError(
-                .invalid, "Cannot mark as picked up. Current status: \(status.rawValue)",
-                summary: "Batch must be in DISPATCHED status")
+            throw RuleError(.notDispatched, status.rawValue)
         }
     }
 
@@ -59,8 +57,8 @@ extension Batch {
         let message = "Delivery status updated"
         let index = try index(of: orderID)
         try checkDriver(account)
-        guard orders[index].cancellation == nil else { throw .orderCancelled }
-        guard var assignment = orders[index].assignment else { throw .notPickedUp }
+        guard orders[index].cancellation == nil else { throw RuleError(.orderCancelled) }
+        guard var assignment = orders[index].assignment else { throw RuleError(.notPickedUp) }
         if assignment.status == report.status.assignmentStatus, assignment.reportedBy == account { return .repeated(message) }
         try assignment.check(report.status)
         try assignment.record(report, otp: otp, at: now)
@@ -82,14 +80,13 @@ extension Batch {
             closedAt = now
             return .done(message)
         case .collecting, .ready, .cancelled:
-            throw RuleError(
-                .invalid, "Cannot complete the batch. Current status: \(status.rawValue)", summary: "Batch cannot be completed")
+            throw RuleError(.notCompletable, status.rawValue)
         }
     }
 
     /// - Throws: `.forbidden` (403) if the batch is not this driver's.
     func checkDriver(_ account: ObjectID) throws(RuleError) {
-        guard driver?.accountID == account else { throw .notAssigned }
+        guard driver?.accountID == account else { throw RuleError(.notAssigned) }
     }
 }
 
@@ -97,13 +94,11 @@ extension OrderAssignment {
     /// Checks that the driver may report `reported` now.
     fileprivate func check(_ reported: ReportedStatus) throws(RuleError) {
         switch status {
-        case .assigned, .acknowledged: throw .notPickedUp
-        case .cancelled: throw .orderCancelled
+        case .assigned, .acknowledged: throw RuleError(.notPickedUp)
+        case .cancelled: throw RuleError(.orderCancelled)
         case .pickedUp, .enRoute, .arrived, .delivered, .failed, .returned:
             guard !status.allows(reported) else { return }
-            throw RuleError(
-                .invalid, "Cannot change status from \(status.rawValue) to \(reported.rawValue)",
-                summary: "Invalid status transition")
+            throw RuleError(.wrongDeliveryStatus, status.rawValue, reported.rawValue)
         }
     }
 

@@ -79,7 +79,7 @@ extension Batch {
     /// - Throws: `.forbidden` (403) if it is another driver's, or is not offered yet.
     package func view(for account: ObjectID) throws(RuleError) -> View {
         if driver?.accountID == account { return .whole }
-        guard status == .ready else { throw .notAssigned }
+        guard status == .ready else { throw RuleError(.notAssigned) }
         return .withoutCustomers
     }
 

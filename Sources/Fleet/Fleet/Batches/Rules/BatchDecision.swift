@@ -51,7 +51,7 @@ extension Batch {
     /// - Parameters:
     ///   - now: milliseconds since 1970.
     ///   - random: for the ids of assignments.
-    /// - Throws: why the action is refused. A wrong code (``RuleError/wrongOTP``) has to be recorded in ``OTPAttempts``.
+    /// - Throws: why the action is refused. A wrong code (``RuleError/Code/wrongOTP``) has to be recorded in ``OTPAttempts``.
     package func apply(
         _ action: BatchAction, at now: Int64, using random: inout some RandomNumberGenerator
     ) throws(RuleError) -> BatchDecision {
@@ -85,7 +85,7 @@ extension Batch {
     /// The index of an order.
     /// - Throws: `.unknown` (404).
     func index(of orderID: ObjectID) throws(RuleError) -> Int {
-        guard let index = orders.firstIndex(where: { $0.id == orderID }) else { throw .unknownOrder }
+        guard let index = orders.firstIndex(where: { $0.id == orderID }) else { throw RuleError(.unknownBatchOrder) }
         return index
     }
 

@@ -29,8 +29,7 @@ extension Batch {
             orders = orders.inSequence
             return .done("Delivery sequence updated")
         case .collecting, .ready, .completed, .partialComplete, .cancelled:
-            throw RuleError(
-                .invalid, "Cannot change the sequence. Current status: \(status.rawValue)", summary: "Batch is not active")
+            throw RuleError(.notActive, status.rawValue)
         }
     }
 

@@ -13,7 +13,7 @@ package struct OTPAttempts: Equatable, Sendable {
     /// - Parameter wrongAt: the times of wrong codes, in any order.
     package init(wrongAt: [Int64] = []) { self.wrongAt = Array(wrongAt.sorted().suffix(Self.wrongMax)) }
 
-    /// Records a wrong code: one that was refused with ``RuleError/wrongOTP``. A code that came during a lock was not
+    /// Records a wrong code: one that was refused with ``RuleError/Code/wrongOTP``. A code that came during a lock was not
     /// compared, so it does not prolong the lock.
     package mutating func recordWrong(at now: Int64) { self = OTPAttempts(wrongAt: wrongAt + [now]) }
 

@@ -58,8 +58,8 @@ extension ProofOfDelivery {
         switch verdict {
         case .notRequired: return false
         case .matches: return true
-        case .wrong: throw .wrongOTP
-        case .locked(let seconds): throw .lockedOTP(seconds: seconds)
+        case .wrong: throw RuleError(.wrongOTP)
+        case .locked(let seconds): throw RuleError(.lockedOTP, retryAfterSeconds: seconds)
         }
     }
 }

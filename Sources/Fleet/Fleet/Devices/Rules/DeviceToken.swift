@@ -23,7 +23,7 @@ package struct DeviceToken: Equatable, Sendable {
             $0 >= UInt8(ascii: "0") && $0 <= UInt8(ascii: "9") || $0 >= UInt8(ascii: "a") && $0 <= UInt8(ascii: "f")
         }
         guard isHexadecimal, (16...400).contains(digits.count), digits.count.isMultiple(of: 2) else {
-            throw RuleError(.invalid, "an iOS token is an even number of hexadecimal digits, from 16 to 400")
+            throw RuleError(.wrongAPNsToken)
         }
         return DeviceToken(
             provider: .apns, platform: .ios, environment: environment, text: String(decoding: digits, as: UTF8.self))
@@ -36,10 +36,10 @@ package struct DeviceToken: Equatable, Sendable {
     /// - Throws: `.invalid` (400) for anything else.
     package static func fcm(_ text: String, _ platform: Platform? = nil) throws(RuleError) -> DeviceToken {
         if text.utf8.count <= 16, absences.contains(text.lowercased()) {
-            throw RuleError(.invalid, "an FCM token is 1 to 4096 printable ASCII characters; found \(text), which is no token")
+            throw RuleError(.absentFCMToken, text)
         }
         guard (1...4_096).contains(text.utf8.count), text.utf8.allSatisfy({ $0 > 0x20 && $0 < 0x7F }) else {
-            throw RuleError(.invalid, "an FCM token is 1 to 4096 printable ASCII characters without spaces")
+            throw RuleError(.wrongFCMToken)
         }
         return DeviceToken(provider: .fcm, platform: platform, environment: nil, text: text)
     }
@@ -66,4 +66,14 @@ package struct DeviceToken: Equatable, Sendable {
         let shown = text.utf8.count >= 16 ? 4 : 1
         return "\(text.prefix(shown))…\(text.suffix(shown))"
     }
+}
+
+extension RuleError.Code {
+    package static let wrongAPNsToken = Self(
+        "wrongAPNsToken", .invalid, "an iOS token is an even number of hexadecimal digits, from 16 to 400")
+    package static let wrongFCMToken = Self(
+        "wrongFCMToken", .invalid, "an FCM token is 1 to 4096 printable ASCII characters without spaces")
+    /// The token says that there is none.
+    package static let absentFCMToken = Self(
+        "absentFCMToken", .invalid, "an FCM token is 1 to 4096 printable ASCII characters; found {}, which is no token")
 }

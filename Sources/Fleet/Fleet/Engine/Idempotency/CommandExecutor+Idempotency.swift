@@ -23,7 +23,7 @@ extension CommandExecutor {
         if database.canPrefetch { try prefetch(command, now: now) }
         guard let key = command.idempotencyKey else { return try executeOnce(command, now) }
         if let stored = try idempotency.response(subject: command.actor.key, key: key.text, now: now - clockLead) {
-            guard stored.digest == key.digest else { return .rejected(Self.keyReuse(key.text)) }
+            guard stored.digest == key.digest else { return .rejected(RuleError(.keyReuse, key.text)) }
             return .replayed(status: stored.status, body: stored.body)
         }
         let start = database.changeMark
@@ -33,10 +33,6 @@ extension CommandExecutor {
             try store(result, of: command.actor, key, now)
         }
         return reply
-    }
-
-    private static func keyReuse(_ key: String) -> RuleError {
-        RuleError(.conflict, "Idempotency-Key \"\(key)\" was already used for a different request")
     }
 
     private func store(

@@ -82,10 +82,12 @@ final class QueryExecutor {
     func begin(_ query: Query, now: Int64) throws(DatabaseError) -> Step {
         if case .notificationLog(let listing, let before, let limit) = query {
             let filter = listing.filter(now: now, confirmTime: confirmTime)
-            guard let position = try position(before, on: filter.channel) else { return .done(.failure(Self.unknownPosition)) }
+            guard let position = try position(before, on: filter.channel) else {
+                return .done(.failure(RuleError(.unknownPosition)))
+            }
             var search = NotificationSearch(filter, before: position, limit: Self.clamped(limit), now: now)
             if let code = listing.orderCode {
-                guard let order = try orders.order(code: code) else { return .done(.failure(Self.unknownOrder(code))) }
+                guard let order = try orders.order(code: code) else { return .done(.failure(RuleError(.unknownOrder, code))) }
                 search.next = .order(NotificationSearch.OrderPlace(order, before: position.id))
             }
             return try proceed(search)
@@ -120,20 +122,18 @@ final class QueryExecutor {
     // MARK: Jobs
 
     private func order(_ code: String) throws(DatabaseError) -> Result<QueryResult, RuleError> {
-        guard let order = try orders.order(code: code) else { return .failure(Self.unknownOrder(code)) }
+        guard let order = try orders.order(code: code) else { return .failure(RuleError(.unknownOrder, code)) }
         return .success(.order(order))
     }
 
-    private static func unknownOrder(_ code: String) -> RuleError { RuleError(.unknown, "Order \(code) not found") }
-
     private func route(_ id: String) throws(DatabaseError) -> Result<QueryResult, RuleError> {
-        guard let route = try routes.route(id: id) else { return .failure(RuleError(.unknown, "Route \(id) not found")) }
+        guard let route = try routes.route(id: id) else { return .failure(RuleError(.unknownRoute, id)) }
         return .success(.route(route))
     }
 
     private func driver(_ name: String) throws(DatabaseError) -> Result<QueryResult, RuleError> {
         let id = try accounts.channelID(ofDriver: name)
-        guard let card = try drivers.card(ofDriver: id) else { return .failure(RuleError(.unknown, "Driver \(id) not found")) }
+        guard let card = try drivers.card(ofDriver: id) else { return .failure(RuleError(.unknownDriver, id)) }
         return .success(.driver(card))
     }
 
@@ -141,7 +141,7 @@ final class QueryExecutor {
     private func trip(
         _ reference: String, _ person: Identity, _ now: Int64
     ) throws(DatabaseError) -> Result<QueryResult, RuleError> {
-        guard let order = try orders.newest(reference: reference) else { return .failure(.unknownTrip) }
+        guard let order = try orders.newest(reference: reference) else { return .failure(RuleError(.unknownTrip)) }
         let driver = order.assignment.driver
         let card = try driver.map { driver throws(DatabaseError) in
             try drivers.shownCard(ofDriver: driver.id.text, accounts)
@@ -161,14 +161,15 @@ final class QueryExecutor {
     private func account(_ query: AccountQuery) throws(DatabaseError) -> Result<AccountResult, RuleError> {
         switch query {
         case .own(let caller):
-            guard let account = try accounts.account(uid: caller.uid) else { return .failure(.unknownAccount) }
+            guard let account = try accounts.account(uid: caller.uid) else { return .failure(RuleError(.unknownAccount)) }
             return .success(.own(account, maskedTokens: try devices.maskedFCMTokens(ofDriver: account.personID)))
-        case .one(let id): return try accounts.account(ofDriver: id).map { .success(.one($0)) } ?? .failure(.unknownAccount)
+        case .one(let id):
+            return try accounts.account(ofDriver: id).map { .success(.one($0)) } ?? .failure(RuleError(.unknownAccount))
         case .list(let status, let before, let limit):
             var last: Account?
             if let before {
                 last = try ObjectID(before).flatMap { id throws(DatabaseError) in try accounts.account(id: id) }
-                guard last != nil else { return .failure(RuleError(.invalid, "before: no such account")) }
+                guard last != nil else { return .failure(RuleError(.unknownPageStart)) }
             }
             return .success(.list(try accounts.newest(status, before: last, limit: Self.clamped(limit))))
         }
@@ -220,11 +221,9 @@ final class QueryExecutor {
     private func page(
         _ channel: String, _ before: String?, _ limit: Int
     ) throws(DatabaseError) -> Result<[LoggedNotification], RuleError> {
-        guard let position = try position(before, on: channel) else { return .failure(Self.unknownPosition) }
+        guard let position = try position(before, on: channel) else { return .failure(RuleError(.unknownPosition)) }
         return .success(try notifications.newest(channel: channel, before: position.sequence, limit: Self.clamped(limit)))
     }
-
-    private static let unknownPosition = RuleError(.invalid, "before: no such notification")
 
     private static func clamped(_ limit: Int) -> Int { min(max(limit, 1), pageMax) }
 
@@ -251,7 +250,7 @@ final class QueryExecutor {
     private func notificationHistory(_ id: String, _ now: Int64) throws(DatabaseError) -> Result<QueryResult, RuleError> {
         guard let report = try notifications.report(id: id, now: now) else {
             let steps = try self.steps.steps(of: id)
-            guard !steps.isEmpty else { return .failure(RuleError(.unknown, "Notification \(id) not found")) }
+            guard !steps.isEmpty else { return .failure(RuleError(.unknownNotification, id)) }
             return .success(.notificationHistory(nil, steps))
         }
         let logged = report.logged
@@ -269,10 +268,10 @@ final class QueryExecutor {
 
     private func recipients(of id: String) throws(DatabaseError) -> Result<QueryResult, RuleError> {
         guard let logged = try notifications.notification(id: id) else {
-            return .failure(RuleError(.unknown, "Notification \(id) not found"))
+            return .failure(RuleError(.unknownNotification, id))
         }
         guard logged.notification.isForEveryDriver else {
-            return .failure(RuleError(.invalid, "Notification \(id) is not for all drivers: see its own steps"))
+            return .failure(RuleError(.hasOwnSteps, id))
         }
         return .success(.notificationRecipients(try recipients.recipients(of: logged, backlog: backlog)))
     }

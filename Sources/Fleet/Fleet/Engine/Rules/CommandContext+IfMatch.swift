@@ -11,6 +11,6 @@ extension CommandContext {
         guard let expectedVersions, !expectedVersions.contains(version) else { return }
         // As many as an error may show; clients send one.
         let shown = expectedVersions.prefix(5).map(String.init).joined(separator: " or ")
-        throw RuleError(.conflict, "\(label) has version \(version); If-Match requires version \(shown)")
+        throw RuleError(.wrongVersion, label, "\(version)", shown)
     }
 }

@@ -42,11 +42,9 @@ package struct RuleError: Error, Equatable, Sendable {
         }
     }
 
-    package let kind: Kind
-    /// The error text of the response. Names the field or the state.
+    package let code: Code
+    /// The error text of the response: the code's, with what this error concerns. Names the field or the state.
     package let text: String
-    /// The short `message` of paths whose errors have both texts. Nil for the usual words of the status.
-    package let summary: String?
     /// All fields that are wrong; empty if the error concerns no single fields.
     package let fields: [Field]
     /// The value of `Retry-After`. Nil: the response has none.
@@ -57,13 +55,12 @@ package struct RuleError: Error, Equatable, Sendable {
     /// does not exist.
     package var jobStatus: String?
 
+    /// - Parameter values: what stands for each `{}` in the code's text.
     package init(
-        _ kind: Kind, _ text: String, summary: String? = nil, fields: [Field] = [], retryAfterSeconds: Int? = nil,
-        figures: [Figure] = []
+        _ code: Code, _ values: String..., fields: [Field] = [], retryAfterSeconds: Int? = nil, figures: [Figure] = []
     ) {
-        self.kind = kind
-        self.text = text
-        self.summary = summary
+        self.code = code
+        text = code.text(with: values)
         self.fields = fields
         self.retryAfterSeconds = retryAfterSeconds
         self.figures = figures
@@ -71,7 +68,12 @@ package struct RuleError: Error, Equatable, Sendable {
 
     /// 400 with all fields that are wrong.
     /// - Parameter fields: at least one.
-    package init(fields: [Field]) { self.init(.invalid, fields[0].text, fields: fields) }
+    package init(fields: [Field]) { self.init(.wrongFields, fields[0].text, fields: fields) }
+
+    package var kind: Kind { code.kind }
+
+    /// The short `message` of paths whose errors have both texts. Nil for the usual words of the status.
+    package var summary: String? { code.summary }
 
     /// The HTTP status of the error's kind.
     package var status: Int {
@@ -85,4 +87,36 @@ package struct RuleError: Error, Equatable, Sendable {
         case .unavailable: 503
         }
     }
+}
+
+extension RuleError {
+    /// Tells errors apart, whatever their texts say. Each is a static member, declared beside the rules that refuse with it.
+    package struct Code: Equatable, Sendable {
+        /// The name of the static member.
+        package let name: String
+        package let kind: Kind
+        /// The text of ``RuleError/text``. Each `{}` stands for a value of the error.
+        package let text: String
+        /// ``RuleError/summary``
+        package let summary: String?
+
+        package init(_ name: String, _ kind: Kind, _ text: String, summary: String? = nil) {
+            self.name = name
+            self.kind = kind
+            self.text = text
+            self.summary = summary
+        }
+
+        fileprivate func text(with values: [String]) -> String {
+            guard !values.isEmpty else { return text }
+            let parts = text.split(separator: "{}", omittingEmptySubsequences: false)
+            assert(parts.count == values.count + 1, "\(name) needs \(parts.count - 1) values")
+            return zip(parts, values + [""]).map { $0 + $1 }.joined()
+        }
+    }
+}
+
+extension RuleError.Code {
+    /// Fields of a form are wrong; the text is that of the first.
+    package static let wrongFields = Self("wrongFields", .invalid, "{}")
 }

@@ -261,7 +261,7 @@ package final class CommandExecutor {
             let order = try orders.order(job: id, driverID: command.actor.id)
             if let order, !order.code.hasSameBytes(as: id) {
                 let codes = try orders.openCodes(booking: id, driverID: command.actor.id)
-                guard codes.count < 2 else { return .rejected(.severalOrders(id, codes)) }
+                guard codes.count < 2 else { return .rejected(RuleError(.severalOrders, id, codes.joined(separator: ", "))) }
             }
             var withCard = context
             withCard.card = try shownCard(ofDriver: command.actor.id)

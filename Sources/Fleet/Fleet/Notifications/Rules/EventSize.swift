@@ -50,7 +50,11 @@ enum EventSize {
         let present = draft.lengths.filter { presentFields.contains($0.field) }
         let longest = (present.isEmpty ? draft.lengths : present).max { $0.bytes < $1.bytes }
         let field = longest?.field ?? "data"
-        throw RuleError(
-            .invalid, "Field \"\(field)\" is too long: event \(draft.event) would exceed \(rules.eventBytesMax) bytes")
+        throw RuleError(.fieldTooLong, field, draft.event, "\(rules.eventBytesMax)")
     }
+}
+
+extension RuleError.Code {
+    package static let fieldTooLong = Self(
+        "fieldTooLong", .invalid, "Field \"{}\" is too long: event {} would exceed {} bytes")
 }

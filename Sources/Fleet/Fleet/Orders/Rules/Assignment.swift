@@ -62,7 +62,7 @@ extension Assignment {
             (status, driver) = (.assigned, new)
             return .assigned(new, from: former)
         case .unassign(let fallback):
-            guard let former = driver?.id ?? fallback else { throw RuleError(.conflict, "\(label) has no driver") }
+            guard let former = driver?.id ?? fallback else { throw RuleError(.withoutDriver, label) }
             (status, driver) = (.available, nil)
             return .unassigned(former)
         case .cancel(let fallback):
@@ -97,7 +97,7 @@ extension Assignment {
             return .claimed
         }
         guard driver.id == new.id else {
-            throw RuleError(.conflict, "This \(noun) has already been accepted by another driver")
+            throw RuleError(.jobTaken, noun)
         }
         guard status == .available || status == .assigned else { return .alreadyAccepted }
         status = .accepted

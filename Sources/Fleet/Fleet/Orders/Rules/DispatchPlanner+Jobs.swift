@@ -23,7 +23,7 @@ extension DispatchPlanner {
     private mutating func planAcceptance<Subject: Job>(
         of stored: Subject?, _ context: CommandContext, news: (Subject, Assignment.Driver) -> [Subject.Transition]
     ) throws(RuleError) -> DispatchPlan {
-        guard let stored else { throw RuleError(.unknown, "\(Subject.noun) not found") }
+        guard let stored else { throw RuleError(.unknownJob, Subject.noun) }
         let driver = Assignment.Driver(id: Identifier(context.actor.id), name: context.actor.name)
         var job = stored
         let acceptance = try job.assignment.accept(by: driver, label: job.label, noun: Subject.noun.lowercased())
@@ -60,9 +60,9 @@ extension DispatchPlanner {
         _ context: CommandContext
     ) throws(RuleError) -> DispatchPlan {
         try report.step.checkIsStep()
-        guard let stored else { throw RuleError(.unknown, "Job not found") }
+        guard let stored else { throw RuleError(.unknownJob, Order.noun) }
         guard let driver = stored.assignment.driver, driver.id == Identifier(context.actor.id) else {
-            throw RuleError(.forbidden, "This job is not yours")
+            throw RuleError(.notYourJob)
         }
         if let time = report.repeated(after: last, of: stored, context) {
             var plan = DispatchPlan(response: report.isUndo ? .arrivalTakenBack(at: time) : .progress(report.step, at: time))
@@ -76,12 +76,5 @@ extension DispatchPlanner {
         try context.checkVersion(of: stored)
 
         return try planStep(report.step, of: stored, at: context.now, details: report.auditDetails, context)
-    }
-}
-
-extension RuleError {
-    /// 409: the driver has several open orders of a booking, and has named the booking.
-    package static func severalOrders(_ booking: String, _ codes: [String]) -> RuleError {
-        RuleError(.conflict, "Booking \(booking) has several open orders: accept one of \(codes.joined(separator: ", "))")
     }
 }

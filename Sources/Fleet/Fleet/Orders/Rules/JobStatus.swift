@@ -56,7 +56,7 @@ extension JobStatus {
     /// - Parameter label: the job's name in the error, such as `Order ORD-1`.
     /// - Throws: `.conflict` (409) if the job has ended.
     func checkOpen(_ label: String) throws(RuleError) {
-        if isFinal { throw RuleError(.conflict, "\(label) is \(rawValue)") }
+        if isFinal { throw RuleError(.jobEnded, label, rawValue) }
     }
 
     /// Checks that this is a step on the way from `available` to `completed`. For those that drivers do not report,
@@ -64,15 +64,14 @@ extension JobStatus {
     /// - Throws: `.invalid` (400) for `cancelled`.
     func checkIsStep() throws(RuleError) {
         guard self == .cancelled else { return }
-        throw RuleError(.invalid, "Expected \"step\" to be one of \(Self.reportable.map(\.rawValue).joined(separator: ", "))")
+        throw RuleError(.wrongStep, Self.reportable.map(\.rawValue).joined(separator: ", "))
     }
 
     /// Checks that a driver whose job has this status may report `step` now.
     /// - Throws: `.invalid` (400) if `step` is not the next step. The error names the next step.
     func checkProgress(to step: JobStatus) throws(RuleError) {
-        let attempt = "Cannot transition from \(rawValue) to \(step.rawValue)."
-        guard let next else { throw RuleError(.invalid, "\(attempt) The job is \(rawValue).") }
-        guard step == next else { throw RuleError(.invalid, "\(attempt) Must go to \(next.rawValue) first.") }
-        guard Self.reportable.contains(step) else { throw RuleError(.invalid, "\(attempt) Accept the job first.") }
+        guard let next else { throw RuleError(.noNextStep, rawValue, step.rawValue, rawValue) }
+        guard step == next else { throw RuleError(.stepTooEarly, rawValue, step.rawValue, next.rawValue) }
+        guard Self.reportable.contains(step) else { throw RuleError(.notAccepted, rawValue, step.rawValue) }
     }
 }

@@ -54,7 +54,7 @@ package struct PreferenceChanges: Equatable, Sendable {
     package func apply(to preferences: inout Preferences) throws(RuleError) {
         for (name, isOn) in types { preferences.types[name] = isOn }
         guard preferences.types.count <= Self.typesMax else {
-            throw RuleError(.invalid, "Expected \"types\" to have at most \(Self.typesMax) entries")
+            throw RuleError(.tooManyTypes, "\(Self.typesMax)")
         }
         if let isEnabled { preferences.quietHours.isEnabled = isEnabled }
         if let from { preferences.quietHours.from = from }
@@ -102,4 +102,8 @@ extension Preferences {
         let digits = [minutes / 600, minutes / 60 % 10, minutes % 60 / 10, minutes % 10]
         return "\(digits[0])\(digits[1]):\(digits[2])\(digits[3])"
     }
+}
+
+extension RuleError.Code {
+    package static let tooManyTypes = Self("tooManyTypes", .invalid, "Expected \"types\" to have at most {} entries")
 }

@@ -14,13 +14,13 @@ package struct BasicDetails: Equatable, Sendable {
     /// - Throws: `.invalid` (400), naming the field.
     package init(name: SentField<String>, email: SentField<String>) throws(RuleError) {
         guard let name = name.value?.withoutSurroundingSpace, (2...100).contains(name.unicodeScalars.count) else {
-            throw RuleError(.invalid, "Expected name to be a text of 2 to 100 characters")
+            throw RuleError(.wrongName)
         }
         guard name.isDisplayableName else {
-            throw RuleError(.invalid, "Expected name to contain no control or format characters")
+            throw RuleError(.controlCharacters)
         }
         guard let email = email.value?.withoutSurroundingSpace, email.isEmailAddress else {
-            throw RuleError(.invalid, "Expected email to be an e-mail address")
+            throw RuleError(.wrongEmail)
         }
         self.name = name
         self.email = email
@@ -43,19 +43,19 @@ package struct PaymentMethod: Equatable, Sendable {
         expiryYear: SentField<Int>
     ) throws(RuleError) {
         guard let token = token.value, (1...255).contains(token.unicodeScalars.count) else {
-            throw RuleError(.invalid, "Expected payment_token to be a text of 1 to 255 characters")
+            throw RuleError(.wrongPaymentToken)
         }
         guard brand.isMissing || brand.value.map({ $0.utf8.count <= 50 }) == true else {
-            throw RuleError(.invalid, "Expected brand to be a text of at most 50 bytes")
+            throw RuleError(.wrongBrand)
         }
         guard last4.isMissing || last4.value.map({ $0.utf8.areDigits(4...4) }) == true else {
-            throw RuleError(.invalid, "Expected last4 to be 4 digits")
+            throw RuleError(.wrongLast4)
         }
         guard expiryMonth.isMissing || expiryMonth.value.map({ (1...12).contains($0) }) == true else {
-            throw RuleError(.invalid, "Expected expiry_month to be from 1 to 12")
+            throw RuleError(.wrongExpiryMonth)
         }
         guard expiryYear.isMissing || expiryYear.value.map({ (2_000...2_999).contains($0) }) == true else {
-            throw RuleError(.invalid, "Expected expiry_year to be from 2000 to 2999")
+            throw RuleError(.wrongExpiryYear)
         }
         self.token = token
         self.brand = brand.value

@@ -51,6 +51,6 @@ package struct CustomerRegistration: Equatable, Sendable {
 
     /// - Throws: `.conflict` (409) if the basic details are missing.
     package func checkMayPay() throws(RuleError) {
-        guard hasBasicDetails else { throw RuleError(.conflict, "Complete the previous step first") }
+        guard hasBasicDetails else { throw RuleError(.stepMissing) }
     }
 }

@@ -17,7 +17,7 @@ package struct EmailRefusals: Equatable, Sendable {
     /// The error for a further address; nil while it may be looked at.
     package func refusal(now: Int64) -> RuleError? {
         SignInCodeLimits.wait(times, window: SignInCodeLimits.hour, most: Self.hourMax, now: now).map {
-            RuleError(.limited, "Too many requests", retryAfterSeconds: $0)
+            RuleError(.tooManyRequests, retryAfterSeconds: $0)
         }
     }
 }

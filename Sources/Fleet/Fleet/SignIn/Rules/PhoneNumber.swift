@@ -41,19 +41,19 @@ package struct LoginForm: Equatable, Sendable {
     /// - Throws: `.invalid` (400), for the first field that is wrong.
     package func number(countries: [String]) throws(RuleError) -> PhoneNumber {
         guard let code = callingCode.value, code.utf8.first == UInt8(ascii: "+"), code.utf8.dropFirst().areDigits(1...3) else {
-            throw RuleError(.invalid, "Expected phone_isd to be + and 1 to 3 digits")
+            throw RuleError(.wrongCallingPrefix)
         }
         guard let country = country.value, country.utf8.count == 2, country.utf8.allSatisfy(\.isLetter) else {
-            throw RuleError(.invalid, "Expected phone_country to be two letters")
+            throw RuleError(.wrongCountry)
         }
         guard let phone = phone.value, phone.utf8.areDigits(4...14), code.utf8.count - 1 + phone.utf8.count <= 15,
             let text = NumberingPlan.canonical(code + phone)
-        else { throw RuleError(.invalid, "Invalid phone number format") }
+        else { throw RuleError(.wrongPhone) }
         guard let type = userType.value, type.utf8.elementsEqual(Self.customer.utf8) else {
-            throw RuleError(.invalid, "Unsupported user type")
+            throw RuleError(.wrongUserType)
         }
         guard countries.isEmpty || countries.contains(where: { $0.utf8.elementsEqual(code.utf8) }) else {
-            throw RuleError(.invalid, "Phone numbers of this country are not supported")
+            throw RuleError(.countryNotServed)
         }
         return PhoneNumber(callingCode: code, country: country.lowercased(), text: text)
     }
@@ -65,7 +65,7 @@ package enum TypedCode {
     package static func read(_ field: SentField<String>) throws(RuleError) -> String {
         // SMS and keyboards show and add spaces: `123 456`.
         guard let code = field.value?.withoutSpaces, code.utf8.areDigits(6...6) else {
-            throw RuleError(.invalid, "OTP must be 6 digits")
+            throw RuleError(.notSixDigits)
         }
         return code
     }

@@ -32,9 +32,6 @@ package struct SignInCodeRefusal: Equatable, Sendable {
     init(_ limit: SignInCodeLimit, wait: Int) {
         self.limit = limit
         // A phone's own limits are the caller's affair, all others are the gateway's.
-        error =
-            limit == .phone
-            ? RuleError(.limited, "Too many requests", retryAfterSeconds: wait)
-            : RuleError(.unavailable, "Could not send the code. Please try again", retryAfterSeconds: wait)
+        error = RuleError(limit == .phone ? .tooManyRequests : .codesLimited, retryAfterSeconds: wait)
     }
 }

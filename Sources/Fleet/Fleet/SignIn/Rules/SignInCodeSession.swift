@@ -103,12 +103,10 @@ extension SignInCodeSession {
     package static func resending(
         _ stored: SignInCodeSession?, newest: SignInCodeSession? = nil, refusal: RuleError?, now: Int64
     ) throws(RuleError) -> SignInCodeSession {
-        guard var session = stored, !session.isOver(now) else { throw .sessionOver }
+        guard var session = stored, !session.isOver(now) else { throw RuleError(.sessionOver) }
         let wait = max(session.cooldownSeconds(now: now), newest?.cooldownSeconds(now: now) ?? 0)
         guard wait == 0 else {
-            throw RuleError(
-                .limited, "Please wait before requesting another code", retryAfterSeconds: wait,
-                figures: [.init("cooldown_remaining", wait)])
+            throw RuleError(.codeCooldown, retryAfterSeconds: wait, figures: [.init("cooldown_remaining", wait)])
         }
         if let refusal { throw refusal }
         session.sentAt = now
@@ -136,14 +134,14 @@ extension SignInCodeSession {
     package static func verifying(
         _ stored: SignInCodeSession?, isRight: Bool, mayTry: Bool = true, now: Int64
     ) throws(RuleError) -> Verdict {
-        guard var session = stored else { throw .sessionOver }
+        guard var session = stored else { throw RuleError(.sessionOver) }
         if let verifiedAt = session.verifiedAt {
-            guard isRight, (0..<repetitionTime).contains(now - verifiedAt) else { throw .sessionOver }
+            guard isRight, (0..<repetitionTime).contains(now - verifiedAt) else { throw RuleError(.sessionOver) }
             return .repeated
         }
-        guard !session.isOver(now) else { throw .sessionOver }
-        guard session.triesLeft > 0, mayTry else { throw .noTriesLeft }
-        guard !session.isExpired(now) else { throw RuleError(.invalid, "OTP expired") }
+        guard !session.isOver(now) else { throw RuleError(.sessionOver) }
+        guard session.triesLeft > 0, mayTry else { throw RuleError(.noTriesLeft) }
+        guard !session.isExpired(now) else { throw RuleError(.codeExpired) }
         if isRight {
             session.verifiedAt = now
             return .verified(session)
@@ -151,17 +149,12 @@ extension SignInCodeSession {
         session.triesLeft -= 1
         let left = session.triesLeft
         let error =
-            left == 0 ? .noTriesLeft : RuleError(.invalid, "Invalid OTP", figures: [.init("attempts_remaining", left)])
+            left == 0 ? RuleError(.noTriesLeft) : RuleError(.wrongDigits, figures: [.init("attempts_remaining", left)])
         return .wrong(session, error)
     }
 }
 
 extension RuleError {
-    package static let codeNotSent = RuleError(
-        .unavailable, "Could not send the code. Please try again", retryAfterSeconds: 1)
-    package static let sessionOver = RuleError(.invalid, "Invalid or expired session. Please log in again")
-    fileprivate static let noTriesLeft = RuleError(.invalid, "Too many wrong attempts. Please request a new code")
-
-    /// Whether the code is refused because of the wrong ones before it, not because of its age.
-    package var isWrongCode: Bool { self == .noTriesLeft }
+    /// The SMS has failed: the customer may try again at once.
+    package static let codeNotSent = RuleError(.codeNotSent, retryAfterSeconds: 1)
 }

@@ -27,11 +27,11 @@ extension DispatchPlanner {
     package mutating func correctArrival(
         _ code: String, of stored: Order?, reason: String?, _ context: CommandContext
     ) throws(RuleError) -> DispatchPlan {
-        guard let stored else { throw RuleError(.unknown, "Order \(code) not found") }
+        guard let stored else { throw RuleError(.unknownOrder, code) }
         try context.checkVersion(of: stored)
         let status = stored.assignment.status
         guard status == .arrived, let driver = stored.assignment.driver else {
-            throw RuleError(.conflict, "\(stored.label) is \(status.rawValue), not arrived")
+            throw RuleError(.notArrived, stored.label, status.rawValue)
         }
         return try planCorrection(of: stored, driver, reason: reason, isByAdmin: true, context) { order, notificationIDs in
             order.response("Order corrected", notificationIDs)
@@ -48,9 +48,9 @@ extension DispatchPlanner {
         guard let receivedAt = history.receivedAt ?? stored.trip.arrivedAt,
             context.now - receivedAt < context.trips.undoTime
         else {
-            throw RuleError(.conflict, "An arrival can be taken back for \(context.trips.undoMinutes) minutes")
+            throw RuleError(.oldArrival, "\(context.trips.undoMinutes)")
         }
-        guard history.undoCount < Self.undoMax else { throw RuleError(.conflict, "The arrival was taken back twice") }
+        guard history.undoCount < Self.undoMax else { throw RuleError(.manyCorrections) }
         return try planCorrection(of: stored, driver, reason: reason, isByAdmin: false, context) { _, _ in
             .arrivalTakenBack(at: context.now)
         }

@@ -47,8 +47,8 @@ package struct TripView: Equatable, Sendable {
     /// The view, if the person may see it and the trip has started.
     /// - Returns: else the error, which does not tell a stranger that the trip exists.
     package func answer(to identity: Identity) -> Result<TripView, RuleError> {
-        guard isVisible(to: identity) else { return .failure(.unknownTrip) }
-        return status == nil ? .failure(RuleError(.unknown, "Trip has not started")) : .success(self)
+        guard isVisible(to: identity) else { return .failure(RuleError(.unknownTrip)) }
+        return status == nil ? .failure(RuleError(.tripNotStarted)) : .success(self)
     }
 
     /// When the driver will be, or was, at the next place, in milliseconds since 1970: the time of arrival or completion,
@@ -63,7 +63,8 @@ package struct TripView: Equatable, Sendable {
     }
 }
 
-extension RuleError {
-    /// 404, for unknown trips and for those of others.
-    package static let unknownTrip = RuleError(.unknown, "Trip not found")
+extension RuleError.Code {
+    /// For unknown trips and for those of others.
+    package static let unknownTrip = Self("unknownTrip", .unknown, "Trip not found")
+    package static let tripNotStarted = Self("tripNotStarted", .unknown, "Trip has not started")
 }
