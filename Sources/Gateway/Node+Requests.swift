@@ -369,7 +369,7 @@ extension Node {
 
 extension APIAction {
     /// The name of a command in metrics; nil for any other action.
-    fileprivate var commandName: String? { if case .command(let command) = self { command.action.name } else { nil } }
+    fileprivate var commandName: String? { if case .command(let command) = self { command.command.name } else { nil } }
 }
 
 extension Routing {

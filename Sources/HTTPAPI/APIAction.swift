@@ -16,7 +16,7 @@ package enum APIAction {
     /// Close a user's signed-in connections, then respond 200 `{}` (protocol point J1).
     case terminate(userIDs: [String], app: AppIndex)
     /// Change the fleet's state durably. The response is that of the store.
-    indirect case command(Command)
+    indirect case command(IssuedCommand)
     /// Read the fleet's state. The response is that of the store.
     indirect case fleetQuery(Query, by: Identity)
     /// Take a driver's positions.
