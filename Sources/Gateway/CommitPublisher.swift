@@ -123,11 +123,11 @@ final class CommitPublisher: Sendable {
                 lanes.formUnion(result.lanes)
             }
             // Before the reply: who has the response finds the action in the log and in the metrics.
-            record(reply, to: request.command)
+            record(reply, to: request.issued)
             // The reply after the command's events: each loop handles its messages in order, so it sends the events
             // before the response.
             answered += answer(request, reply)
-            if case .trip(let step) = request.command.action { trips.answered(step, reply) }
+            if let step = request.issued.command as? TripStep { trips.answered(step, reply) }
         }
         if let last = commit.lastNotificationID { hub.recordPublication(upTo: last) }
         counters.count(commit.confirmations)
@@ -149,7 +149,7 @@ final class CommitPublisher: Sendable {
             return 0
         }
         if let session = effects?.awaited, codes.join(session, request.replyTo) { return 0 }
-        if case .code(.delivered(let sms)) = request.command.action {
+        if let sms = (request.issued.command as? RecordSignInSMS)?.sms {
             switch reply {
             case .unavailable, .failed: codes.keep(sms)
             case .committed, .replayed, .rejected: break

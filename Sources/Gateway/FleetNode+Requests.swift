@@ -53,15 +53,15 @@ extension FleetNode {
     private static let restartSeconds = 5
 
     /// Posts a command to the store's writer; responds with 503 if there is no room.
-    private func forward(_ command: Command, _ pending: PendingRequest, _ id: RequestID) -> HTTPResponse? {
+    private func forward(_ command: IssuedCommand, _ pending: PendingRequest, _ id: RequestID) -> HTTPResponse? {
         // A committed command's events are published even to full mailboxes, so check for room before the store gets
         // the command.
-        guard node.hub.hasRoom else { return node.rejectForFullQueue(.mailbox, pending, command: command.action.name) }
+        guard node.hub.hasRoom else { return node.rejectForFullQueue(.mailbox, pending, command: command.command.name) }
         var command = command
         command.client = pending.client?.description
         switch fleet.post(CommandRequest(command, replyTo: ReplyAddress(loop: index, request: id.rawValue))) {
         case .queued: node.wait(pending, for: id, secondsMax: CommandRequest.secondsMax)
-        case .queueFull: return node.rejectForFullQueue(.storeWriter, pending, command: command.action.name)
+        case .queueFull: return node.rejectForFullQueue(.storeWriter, pending, command: command.command.name)
         case .subjectFull: return rejectForWaiting("commands", .fleetCommandsWaiting, pending)
         case nil:
             return pending.unavailable(

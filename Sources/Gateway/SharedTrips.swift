@@ -177,7 +177,7 @@ final class SharedTrips: Sendable {
         switch effect {
         case .take(let step):
             // The step's events will be published even to full mailboxes.
-            guard hub.hasRoom, state.post?(CommandRequest(Command(step), replyTo: nil)) == .queued else {
+            guard hub.hasRoom, state.post?(CommandRequest(IssuedCommand(step), replyTo: nil)) == .queued else {
                 return state.trips.failed(step)
             }
         case .showLocation(let view):
@@ -217,11 +217,11 @@ extension LiveTrips.Time {
     }
 }
 
-extension Command {
+extension IssuedCommand {
     /// The driver is the actor, whose job it is; the audit log names the gateway.
     fileprivate init(_ step: TripStep) {
         self.init(
-            actor: Identity(role: .driver, id: step.driverID), action: .trip(step),
+            step, by: Identity(role: .driver, id: step.driverID),
             correlationID: "trips-" + String(UInt64.random(in: .min ... .max), radix: 16))
     }
 }

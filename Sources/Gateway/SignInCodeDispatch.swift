@@ -161,8 +161,8 @@ final class SignInCodeDispatch: Sendable {
 
     /// - Returns: false if the store's queue is full.
     private func report(_ result: SignInCodeSMS) -> Bool {
-        let command = Command(
-            actor: Identity(role: .customer, id: ""), action: .code(.delivered(result)),
+        let command = IssuedCommand(
+            RecordSignInSMS(result), by: Identity(role: .customer, id: ""),
             correlationID: "sms-\(result.sendID)")
         return state.withLock { $0.post }?(CommandRequest(command, replyTo: nil)) ?? false
     }

@@ -138,7 +138,7 @@ import Testing
         var due = Self.batch()
         due.windowEndTime = RulesFixture.now
         let audit = try plan(.open, due).audit
-        #expect(audit?.actor == BatchCommand.gatewayActor && audit?.action == "open")
+        #expect(audit?.actor == DispatchPlanner.batchActor && audit?.action == "open")
         #expect(try plan(.ready, due).audit?.actor == RulesFixture.admin.key)
     }
 

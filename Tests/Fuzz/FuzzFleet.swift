@@ -308,10 +308,10 @@ private func checkRequests(_ bytes: UnsafeRawBufferPointer) {
         invariant(report.withoutOffset <= report.positions.count, "a position has one time")
     }
     guard case .command(let command) = action else { return }
-    if case .code(let request) = command.action { return check(request, command, lines[2], isAuthorized: authorization != nil) }
+    if isOfSignIn(command.command) { return check(command, lines[2], isAuthorized: authorization != nil) }
     invariant(authorization != nil, "a command requires an authorization")
     invariant(isPermitted(command), "a command is permitted for the role")
-    if case .device = command.action {
+    if command.command is DeviceRegistration {
         invariant(command.idempotencyKey == nil, "registering and removing a device take no idempotency key")
     } else {
         invariant(
@@ -321,31 +321,43 @@ private func checkRequests(_ bytes: UnsafeRawBufferPointer) {
 }
 
 /// Checks a request of sign-in by code: who may make it, and what its fields are.
-private func check(
-    _ request: SignInCodeCommand, _ command: Command, _ body: Slice<UnsafeRawBufferPointer>, isAuthorized: Bool
-) {
-    invariant(command.idempotencyKey == nil, "a request of sign-in by code takes no idempotency key")
-    invariant(!request.hasActor || isAuthorized && command.actor.role == .customer, "only a customer has an account")
-    invariant(request.hasActor || command.actor.id.isEmpty, "who signs in is nobody yet")
-    invariant(request.subjectInLog.utf8.count <= 20, "the log has no secret")
-    switch request {
-    case .login(let number):
+private func check(_ issued: IssuedCommand, _ body: Slice<UnsafeRawBufferPointer>, isAuthorized: Bool) {
+    let command = issued.command
+    let hasActor = command.origin == .actor
+    invariant(issued.idempotencyKey == nil, "a request of sign-in by code takes no idempotency key")
+    invariant(!hasActor || isAuthorized && issued.actor.role == .customer, "only a customer has an account")
+    invariant(hasActor || issued.actor.id.isEmpty, "who signs in is nobody yet")
+    invariant(command.subject.utf8.count <= 20, "the log has no secret")
+    switch command {
+    case let command as SendSignInCode:
+        let number = command.number
         invariant((6...16).contains(number.text.utf8.count) && number.text.utf8.first == UInt8(ascii: "+"), "a phone number")
         invariant(number.text.utf8.dropFirst().allSatisfy { 0x30...0x39 ~= $0 }, "a phone number consists of digits")
         invariant(["+1", "+44"].contains(number.callingCode), "the country may sign in")
-        invariant(!request.subjectInLog.contains(number.text), "the log has no whole number")
-    case .resend(let id): invariant((1...64).contains(id.utf8.count), "a session's id is short")
-    case .verify(let id, let code):
-        invariant((1...64).contains(id.utf8.count), "a session's id is short")
-        invariant(code.utf8.count == 6 && code.utf8.allSatisfy { 0x30...0x39 ~= $0 }, "a code has six digits")
-    case .refresh, .endSession: break
-    case .saveDetails(let details):
-        invariant((2...100).contains(details.name.unicodeScalars.count), "a name has 2 to 100 characters")
-        invariant(details.emailKey.utf8.allSatisfy { !(0x41...0x5A ~= $0) }, "an address is compared in lower case")
-    case .savePayment(let payment):
-        invariant((1...255).contains(payment.token.unicodeScalars.count), "a token has 1 to 255 characters")
+        invariant(!command.subject.contains(number.text), "the log has no whole number")
+    case let command as ResendSignInCode: invariant((1...64).contains(command.sessionID.utf8.count), "a session's id is short")
+    case let command as VerifySignInCode:
+        invariant((1...64).contains(command.sessionID.utf8.count), "a session's id is short")
+        invariant(
+            command.code.utf8.count == 6 && command.code.utf8.allSatisfy { 0x30...0x39 ~= $0 }, "a code has six digits")
+    case let command as SaveBasicDetails:
+        invariant((2...100).contains(command.details.name.unicodeScalars.count), "a name has 2 to 100 characters")
+        invariant(
+            command.details.emailKey.utf8.allSatisfy { !(0x41...0x5A ~= $0) }, "an address is compared in lower case")
+    case let command as SavePaymentMethod:
+        invariant((1...255).contains(command.payment.token.unicodeScalars.count), "a token has 1 to 255 characters")
         invariant(!CardNumbers.occur(in: UnsafeRawBufferPointer(rebasing: body)), "no card number passes")
-    case .delivered: invariant(false, "only the gateway itself reports what became of an SMS")
+    case is RecordSignInSMS: invariant(false, "only the gateway itself reports what became of an SMS")
+    default: break
+    }
+}
+
+private func isOfSignIn(_ command: any Command) -> Bool {
+    switch command {
+    case is SendSignInCode, is ResendSignInCode, is VerifySignInCode, is RecordSignInSMS, is RefreshToken, is EndSession,
+        is SaveBasicDetails, is SavePaymentMethod:
+        true
+    default: false
     }
 }
 
@@ -381,17 +393,21 @@ private struct HeadParts {
     }
 }
 
-private func isPermitted(_ command: Command) -> Bool {
-    switch (command.action, command.actor.role) {
-    case (.device, .driver), (.device, .customer), (.updatePreferences, .driver), (.updatePreferences, .customer): true
-    case (.order, .admin), (.correctArrival, .admin), (.route, .admin), (.announce, .admin), (.erase(.driver, _), .admin),
-        (.erase(.customer, _), .admin):
+private func isPermitted(_ issued: IssuedCommand) -> Bool {
+    switch (issued.command, issued.actor.role) {
+    case (is DeviceRegistration, .driver), (is DeviceRegistration, .customer), (is UpdatePreferences, .driver),
+        (is UpdatePreferences, .customer):
         true
-    case (.remind, .admin), (.driverCard, .admin), (.account(.decide), .admin), (.switchAvailability, .driver): true
-    case (.batch(let request), .driver): ["accept", "pickup", "status", "sequence", "complete"].contains(request.name)
-    case (.batch(let request), .admin):
-        ["update", "ready", "reassign", "unassign", "cancel", "cancel_order", "return_order"].contains(request.name)
-    case (.acceptJob, .driver), (.acceptRoute, .driver), (.progress, .driver), (.telemetry, .driver), (.markRead, .driver): true
+    case (is OrderAction, .admin), (is CorrectArrival, .admin), (is RouteAction, .admin), (is Announce, .admin): true
+    case (let command as Erase, .admin): [.driver, .customer].contains(command.person.role)
+    case (is Remind, .admin), (is ChangeDriverCard, .admin), (is DecideAccount, .admin), (is SwitchAvailability, .driver): true
+    case (let command as any BatchCommand, .driver):
+        ["accept", "pickup", "status", "sequence", "complete"].contains(command.name)
+    case (let command as any BatchCommand, .admin):
+        ["update", "ready", "reassign", "unassign", "cancel", "cancel_order", "return_order"].contains(command.name)
+    case (is AcceptJob, .driver), (is AcceptRoute, .driver), (is ReportProgress, .driver), (is RecordTelemetry, .driver),
+        (is MarkRead, .driver):
+        true
     default: false
     }
 }

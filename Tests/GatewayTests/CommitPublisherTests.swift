@@ -215,13 +215,13 @@ import Threads
         let driver = Identity(role: .driver, id: "42")
         let query = QueryRequest(
             .batch(.read(.current, correlationID: "c"), driver), replyTo: ReplyAddress(loop: 1, request: 9))
-        let command = Command(actor: driver, action: .batch(.acknowledge(.current)), correlationID: "c")
+        let command = IssuedCommand(AcknowledgeBatch(.current), by: driver, correlationID: "c")
         var posted: [CommandRequest] = []
         publisher.publish([(query, .needsCommand(command))]) {
             posted.append($0)
             return hasRoom
         }
-        #expect(posted.map(\.command) == [command] && posted.map(\.replyTo) == [query.replyTo])
+        #expect(posted.map(\.issued) == [command] && posted.map(\.replyTo) == [query.replyTo])
         #expect(messages(to: 1) == (hasRoom ? [] : ["reply 9 503"]))
     }
 
@@ -233,14 +233,13 @@ import Threads
         tooEarly.jobStatus = "COLLECTING"
         var repeated = CommandResult(body: [])
         repeated.isRepetition = true
-        let failed = Command.Action.batch(.report(DeliveryReport(.failed(.wrongAddress)), orderID: id))
-        let delivered = Command.Action.batch(
-            .report(DeliveryReport(.delivered(.photo(url: "https://p.example"))), orderID: id))
+        let failed = ReportDelivery(DeliveryReport(.failed(.wrongAddress)), orderID: id)
+        let delivered = ReportDelivery(DeliveryReport(.delivered(.photo(url: "https://p.example"))), orderID: id)
         publish([
-            makeReply(action: .batch(.accept(id))), makeReply(.rejected(lost), action: .batch(.accept(id))),
-            makeReply(.rejected(tooEarly), action: .batch(.accept(id))), makeReply(action: failed), makeReply(action: delivered),
+            makeReply(action: AcceptBatch(id)), makeReply(.rejected(lost), action: AcceptBatch(id)),
+            makeReply(.rejected(tooEarly), action: AcceptBatch(id)), makeReply(action: failed), makeReply(action: delivered),
             makeReply(.committed(repeated), action: delivered),
-            makeReply(action: .batch(.report(DeliveryReport(.arrived), orderID: id))),
+            makeReply(action: ReportDelivery(DeliveryReport(.arrived), orderID: id)),
         ])
         let families = MetricFamily.text(counters.batchFamilies(prefix: "f"))
         for line in [
@@ -254,7 +253,7 @@ import Threads
     }
 
     @Test func countsOutcomes() {
-        let report = Command.Action.progress("A1", ProgressReport(step: .arrived))
+        let report = ReportProgress("A1", ProgressReport(step: .arrived))
         var repeated = CommandResult(body: [])
         repeated.isRepetition = true
         func refusal(_ kind: RuleError.Kind, at status: String? = "accepted") -> CommandReply {
@@ -306,7 +305,7 @@ import Threads
     @Test func logsRefusalsWithTheClientsText() throws {
         var error = RuleError(.init("test", .invalid, "Cannot go there"))
         error.jobStatus = "loading"
-        let report = Command.Action.progress("A1", ProgressReport(step: .arrived))
+        let report = ReportProgress("A1", ProgressReport(step: .arrived))
         publish([makeReply(.rejected(error), action: report), makeReply(.unavailable("full"))])
         let lines = lines.withLock { $0 }
         try #require(lines.count == 3)
@@ -335,8 +334,8 @@ import Threads
 
     // MARK: Fixtures
 
-    private let cancel = Command.Action.order(OrderAction(code: "A1", .cancel))
-    private let telemetry = Command.Action.telemetry(
+    private let cancel = OrderAction(code: "A1", .cancel)
+    private let telemetry = RecordTelemetry(
         [.received, .accepted].map {
             TelemetryEvent(notificationID: "N1", type: "new_job", entityID: "A1", kind: $0, timestamp: "2026-11-21")
         })
@@ -348,9 +347,9 @@ import Threads
     /// A command and its reply. By default, an admin has cancelled order A1, and the reply goes to loop 0.
     private func makeReply(
         _ reply: CommandReply? = nil, notifications: [Notification] = [], order: Order? = nil,
-        action: Command.Action? = nil, loop: Int = 0, request: Int = 7
+        action: (any Command)? = nil, loop: Int = 0, request: Int = 7
     ) -> (request: CommandRequest, reply: CommandReply) {
-        let command = Command(actor: Identity(role: .admin, id: "7"), action: action ?? cancel, correlationID: "c1")
+        let command = IssuedCommand(action ?? cancel, by: Identity(role: .admin, id: "7"), correlationID: "c1")
         return (
             CommandRequest(command, replyTo: ReplyAddress(loop: loop, request: request)),
             reply

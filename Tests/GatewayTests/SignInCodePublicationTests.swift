@@ -22,7 +22,7 @@ import Threads
     private let ended = EndedSessions()
     private let lines = Lock<[String]>([])
     /// The commands that the dispatch has posted.
-    private let posted = Lock<[Command.Action]>([])
+    private let posted = Lock<[any Command]>([])
 
     init() throws {
         hub = SharedHub(wakeups: [Wakeup(), Wakeup()], apps: [AppRules()])
@@ -31,7 +31,7 @@ import Threads
         // Without an adapter each SMS counts as sent, and the log gets the code.
         codes = SignInCodeDispatch(nil, log: log)
         codes.connect { request in
-            posted.withLock { $0.append(request.command.action) }
+            posted.withLock { $0.append(request.issued.command) }
             return true
         }
         let policy = ChannelPolicy([] as [ChannelPolicy.Rule])
@@ -54,8 +54,8 @@ import Threads
         return .committed(result)
     }
 
-    private func publish(_ action: SignInCodeCommand, _ reply: CommandReply, request: Int? = nil, loop: Int = 0) {
-        let command = Command(actor: Identity(role: .customer, id: ""), action: .code(action), correlationID: "c1")
+    private func publish(_ action: any Command, _ reply: CommandReply, request: Int? = nil, loop: Int = 0) {
+        let command = IssuedCommand(action, by: Identity(role: .customer, id: ""), correlationID: "c1")
         let address = request.map { ReplyAddress(loop: loop, request: $0) }
         publisher.publish(Commit(replies: [(CommandRequest(command, replyTo: address), reply)]))
     }
@@ -74,30 +74,30 @@ import Threads
 
     @Test func everybodyWhoWaitsGetsTheOutcome() {
         for _ in 0..<3 { _ = intake.post { .queued } }
-        publish(.resend(sessionID: "temp_1"), result { $0.message = Self.message }, request: 1)
-        publish(.resend(sessionID: "temp_1"), result { $0.awaited = "temp_1" }, request: 2, loop: 1)
-        publish(.resend(sessionID: "temp_1"), result { $0.awaited = "temp_1" }, request: 3)
+        publish(ResendSignInCode(sessionID: "temp_1"), result { $0.message = Self.message }, request: 1)
+        publish(ResendSignInCode(sessionID: "temp_1"), result { $0.awaited = "temp_1" }, request: 2, loop: 1)
+        publish(ResendSignInCode(sessionID: "temp_1"), result { $0.awaited = "temp_1" }, request: 3)
         #expect(replies().isEmpty && replies(to: 1).isEmpty)
         #expect(!intake.close(waiting: 0), "a drain waits for the outcome")
-        #expect(posted.withLock { $0 } == [.code(.delivered(Self.message.result(isSent: true)))])
-        publish(.delivered(Self.message.result(isSent: true)), .rejected(.codeNotSent))
+        #expect(posted.withLock { $0 } as? [RecordSignInSMS] == [RecordSignInSMS(Self.message.result(isSent: true))])
+        publish(RecordSignInSMS(Self.message.result(isSent: true)), .rejected(RuleError(.codeNotSent)))
         #expect(replies() == ["1 503", "3 503"] && replies(to: 1) == ["2 503"])
         #expect(intake.close(waiting: 0))
     }
 
     @Test func nobodyWaitsForAnSMSThatIsNotBeingSent() {
-        publish(.resend(sessionID: "temp_9"), result { $0.awaited = "temp_9" }, request: 4)
+        publish(ResendSignInCode(sessionID: "temp_9"), result { $0.awaited = "temp_9" }, request: 4)
         #expect(replies() == ["4 200"])
     }
 
     @Test func anOutcomeThatCannotBeStoredIsAnAnswerToo() {
-        publish(.resend(sessionID: "temp_1"), result { $0.message = Self.message }, request: 1)
-        publish(.delivered(Self.message.result(isSent: true)), .unavailable("full"))
+        publish(ResendSignInCode(sessionID: "temp_1"), result { $0.message = Self.message }, request: 1)
+        publish(RecordSignInSMS(Self.message.result(isSent: true)), .unavailable("full"))
         #expect(replies() == ["1 503"])
     }
 
     @Test func theDevelopmentLineAloneHasTheCode() throws {
-        publish(.resend(sessionID: "temp_1"), result { $0.message = Self.message }, request: 1)
+        publish(ResendSignInCode(sessionID: "temp_1"), result { $0.message = Self.message }, request: 1)
         let lines = lines.withLock { $0 }
         try #require(lines.count == 2)
         #expect(lines.filter { $0.contains("012345") }.count == 1)
@@ -110,7 +110,7 @@ import Threads
         var identity = Identity(role: .customer, id: "10000")
         #expect(!ended.contains(identity))
         identity.session = session
-        publish(.endSession(session), result { $0.ended = EndedTokens(key: session.id, until: .max) }, request: 1)
+        publish(EndSession(session), result { $0.ended = EndedTokens(key: session.id, until: .max) }, request: 1)
         #expect(ended.contains(identity) && replies() == ["1 200"])
         var other = Identity(role: .customer, id: "10001")
         other.session = TokenSession(jti: String(repeating: "c", count: 32), expiresAt: 0)

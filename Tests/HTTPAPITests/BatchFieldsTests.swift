@@ -17,10 +17,8 @@ import Testing
     private func call(_ body: String) -> FleetCall { FleetCall(.put, "/api/admin/batches/\(Self.id)", body) }
 
     private func edits(_ body: String) -> BatchEdits? {
-        guard case .command(let command)? = call(body).apiAction(router).ofFleet,
-            case .batch(.edit(_, let edits)) = command.action
-        else { return nil }
-        return edits
+        guard case .command(let command)? = call(body).apiAction(router).ofFleet else { return nil }
+        return (command.command as? EditBatch)?.edits
     }
 
     @Test("fields that are absent are kept, null clears") func keepAndClear() throws {

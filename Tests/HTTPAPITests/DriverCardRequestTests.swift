@@ -15,21 +15,21 @@ import Testing
         (changes.name, changes.phoneNumber) = (.set("Dän"), .set("+41 79 1"))
         (changes.vehicleMake, changes.vehicleModel, changes.vehicleColor) = (.set("VW"), .set("ID.3"), .set(""))
         changes.licensePlate = .set("ZH 1")
-        #expect(FleetCall(.put, Self.path, body).action == .driverCard(driverID: "42", changes))
+        #expect(FleetCall(.put, Self.path, body).action == ChangeDriverCard(driverID: "42", changes))
     }
 
     @Test func whiteSpaceAroundTheNameGoes() {
         var changes = DriverCardChanges()
         changes.name = .set("Dän Öz")
-        #expect(FleetCall(.put, Self.path, #"{"name":"\u00a0 Dän Öz\t"}"#).action == .driverCard(driverID: "42", changes))
+        #expect(FleetCall(.put, Self.path, #"{"name":"\u00a0 Dän Öz\t"}"#).action == ChangeDriverCard(driverID: "42", changes))
     }
 
     @Test func nullClearsAndAbsentMembersKeep() {
         var changes = DriverCardChanges()
         changes.vehicleColor = .clear
         #expect(
-            FleetCall(.put, Self.path, #"{"vehicleColor":null}"#).action == .driverCard(driverID: "42", changes))
-        #expect(FleetCall(.put, Self.path).action == .driverCard(driverID: "42", DriverCardChanges()))
+            FleetCall(.put, Self.path, #"{"vehicleColor":null}"#).action == ChangeDriverCard(driverID: "42", changes))
+        #expect(FleetCall(.put, Self.path).action == ChangeDriverCard(driverID: "42", DriverCardChanges()))
     }
 
     @Test(arguments: fields) func rejectsOtherKindsAndLongTexts(field: String) {

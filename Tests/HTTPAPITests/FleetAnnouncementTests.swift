@@ -13,7 +13,7 @@ import Testing
     }
 
     private func announcement(_ call: FleetCall) -> Announcement? {
-        if case .announce(let announcement) = call.action { announcement } else { nil }
+        (call.action as? Announce)?.announcement
     }
 
     static let audiences: [(String, Announcement.Audience)] = [

@@ -89,11 +89,17 @@ struct FleetCall {
         return "\(response.status) \(error)"
     }
 
-    var command: Command? { if case .command(let command)? = apiAction().ofFleet { command } else { nil } }
+    var command: IssuedCommand? { if case .command(let command)? = apiAction().ofFleet { command } else { nil } }
 
-    var action: Command.Action? { command?.action }
+    var action: (any Command)? { command?.command }
 
     var storeQuery: Query? { if case .query(let query, by: _)? = apiAction().ofFleet { query } else { nil } }
+}
+
+/// Compares types and values.
+func == (one: (any Command)?, other: (any Command)?) -> Bool {
+    guard let one, let other else { return one.map { _ in false } ?? (other.map { _ in false } ?? true) }
+    return one.isEqual(to: other)
 }
 
 extension HTTPResponse {

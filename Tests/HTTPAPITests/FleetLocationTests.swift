@@ -75,7 +75,10 @@ import Testing
             ("2026-11-21T09:30:00,5+00", "2026-11-21T09:30:00,5+00"),
         ] {
             let body = FleetTelemetryTests.event(["timestamp": "\"\(time)\""])
-            guard case .telemetry(let events) = FleetCall(.post, "/api/driver/notifications/log", body, as: .driver).action else {
+            guard
+                let events = (FleetCall(.post, "/api/driver/notifications/log", body, as: .driver).action as? RecordTelemetry)?
+                    .events
+            else {
                 Issue.record("refused: \(time)")
                 continue
             }
@@ -88,16 +91,16 @@ import Testing
 @Suite struct ArrivalCorrectionRequestTests {
     private func correct(_ body: String) -> FleetCall { FleetCall(.post, "/api/admin/orders/A1/correct", body) }
 
-    private func progress(_ body: String) -> Command.Action? {
+    private func progress(_ body: String) -> (any Command)? {
         FleetCall(.put, "/api/driver/jobs/A1/progress", body, as: .driver).action
     }
 
     @Test func readsAStepAndAReason() {
-        #expect(correct(#"{"step":"en_route"}"#).action == .correctArrival("A1", reason: nil))
-        #expect(correct(#"{"step":"enRoute","reason":null}"#).action == .correctArrival("A1", reason: nil))
+        #expect(correct(#"{"step":"en_route"}"#).action == CorrectArrival("A1", reason: nil))
+        #expect(correct(#"{"step":"enRoute","reason":null}"#).action == CorrectArrival("A1", reason: nil))
         #expect(correct(#"{"step":"en_route","idempotencyKey":"k"}"#).command?.idempotencyKey?.text == "k")
         let longest = String(repeating: "é", count: 200)
-        #expect(correct(#"{"step":"en_route","reason":"\#(longest)"}"#).action == .correctArrival("A1", reason: longest))
+        #expect(correct(#"{"step":"en_route","reason":"\#(longest)"}"#).action == CorrectArrival("A1", reason: longest))
     }
 
     @Test(arguments: [
@@ -120,15 +123,15 @@ import Testing
     @Test func aDriversUndoHasAReason() {
         var report = ProgressReport(step: .enRoute)
         (report.isUndo, report.reason) = (true, "pressed by mistake")
-        #expect(progress(#"{"step":"en_route","undo":true,"reason":"pressed by mistake"}"#) == .progress("A1", report))
+        #expect(progress(#"{"step":"en_route","undo":true,"reason":"pressed by mistake"}"#) == ReportProgress("A1", report))
         // Without undo, apps may send what they like.
-        #expect(progress(#"{"step":"en_route","reason":5,"undo":false}"#) == .progress("A1", ProgressReport(step: .enRoute)))
+        #expect(progress(#"{"step":"en_route","reason":5,"undo":false}"#) == ReportProgress("A1", ProgressReport(step: .enRoute)))
         #expect(progress(#"{"step":"en_route","undo":"yes"}"#) == nil)
     }
 
     @Test(arguments: [("enRoute", JobStatus.enRoute), ("inTransit", .inTransit), ("en_route", .enRoute), ("arrived", .arrived)])
     func stepsMayBeInCamelCase(_ name: String, _ step: JobStatus) {
-        #expect(progress(#"{"step":"\#(name)"}"#) == .progress("A1", ProgressReport(step: step)))
+        #expect(progress(#"{"step":"\#(name)"}"#) == ReportProgress("A1", ProgressReport(step: step)))
     }
 
     @Test(arguments: ["EnRoute", "en-route", "enroute", "ENROUTE", "enRoute "]) func otherSpellingsAreNone(_ name: String) {

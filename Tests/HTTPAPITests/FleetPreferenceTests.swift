@@ -10,7 +10,7 @@ import Testing
     }
 
     private static func changes(_ body: String) -> PreferenceChanges? {
-        if case .updatePreferences(let changes) = call(body).action { changes } else { nil }
+        (call(body).action as? UpdatePreferences)?.changes
     }
 
     @Test(arguments: [Role.driver, .customer]) func readsPreferencesOfTheSender(role: Role) {
@@ -26,7 +26,7 @@ import Testing
             "quietHours":{"enabled":true,"from":"22:30","to":"07:00","timeZone":"Etc/GMT+1"}}
             """, as: role
         ).command
-        #expect(command?.action == .updatePreferences(changes) && command?.actor == FleetCall.identity(role))
+        #expect(command?.command == UpdatePreferences(changes) && command?.actor == FleetCall.identity(role))
     }
 
     @Test(arguments: [

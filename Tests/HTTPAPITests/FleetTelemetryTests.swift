@@ -20,7 +20,7 @@ import Testing
     private func log(_ body: String) -> FleetCall { FleetCall(.post, "/api/driver/notifications/log", body, as: .driver) }
 
     private func events(_ body: String) -> [TelemetryEvent]? {
-        if case .telemetry(let events) = log(body).action { events } else { nil }
+        (log(body).action as? RecordTelemetry)?.events
     }
 
     @Test func readsASingleEvent() { #expect(events(Self.event()) == [Self.plain]) }
@@ -147,11 +147,11 @@ import Testing
     private func read(_ body: String) -> FleetCall { FleetCall(.post, "/api/driver/notifications/read", body, as: .driver) }
 
     @Test func readsIDsOrAll() {
-        #expect(read(#"{"ids":["a","b","a"]}"#).action == .markRead(["a", "b", "a"]))
-        #expect(read(#"{"ids":["a"],"all":false}"#).action == .markRead(["a"]))
-        #expect(read(#"{"all":true,"ids":null}"#).action == .markRead(nil))
+        #expect(read(#"{"ids":["a","b","a"]}"#).action == MarkRead(["a", "b", "a"]))
+        #expect(read(#"{"ids":["a"],"all":false}"#).action == MarkRead(["a"]))
+        #expect(read(#"{"all":true,"ids":null}"#).action == MarkRead(nil))
         let most = (0..<1_000).map { "n\($0)" }
-        #expect(read(#"{"ids":["\#(most.joined(separator: #"",""#))"]}"#).action == .markRead(most))
+        #expect(read(#"{"ids":["\#(most.joined(separator: #"",""#))"]}"#).action == MarkRead(most))
     }
 
     static let badMarks = [

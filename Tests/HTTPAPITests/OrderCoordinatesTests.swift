@@ -12,8 +12,8 @@ import Testing
             (.post, "/api/admin/orders/A1/" + $0)
         } + [(.put, "/api/admin/orders/A1")]
 
-    private static func changes(_ action: Command.Action?) -> OrderChanges? {
-        if case .order(let action) = action { action.changes } else { nil }
+    private static func changes(_ action: (any Command)?) -> OrderChanges? {
+        (action as? OrderAction)?.changes
     }
 
     @Test func everyRequestAboutAnOrderReadsBothPairs() throws {

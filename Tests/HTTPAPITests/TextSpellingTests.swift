@@ -17,7 +17,7 @@ import Testing
         var isDisplayed = true
         var isTrimmed = false
         let request: @Sendable (String) -> FleetCall
-        let stored: @Sendable (Command.Action?) -> String?
+        let stored: @Sendable ((any Command)?) -> String?
 
         /// Whether the rule accepts a text, and what it stores.
         func accepts(_ text: GeneratedText) -> Bool {
@@ -32,14 +32,14 @@ import Testing
         Member(
             name: name, most: 100, isTrimmed: name == "name",
             request: { FleetCall(.put, "/api/admin/drivers/42", #"{"\#(name)":\#($0)}"#) },
-            stored: { if case .driverCard(_, let changes) = $0 { changes[keyPath: path].new } else { nil } })
+            stored: { ($0 as? ChangeDriverCard)?.changes[keyPath: path].new })
     }
 
     private static func order(_ name: String, _ path: KeyPath<OrderChanges, Change<String>> & Sendable) -> Member {
         Member(
             name: name, isDisplayed: name == "customerName",
             request: { FleetCall(.put, "/api/admin/orders/A1", #"{"\#(name)":\#($0)}"#) },
-            stored: { if case .order(let action) = $0 { action.changes[keyPath: path].new } else { nil } })
+            stored: { ($0 as? OrderAction)?.changes[keyPath: path].new })
     }
 
     private static let batchID = "0123456789abcdef01234567"
@@ -51,7 +51,7 @@ import Testing
         Member(
             name: name, most: most, least: 1, isDisplayed: isDisplayed,
             request: { FleetCall(.put, "/api/admin/batches/\(batchID)", body($0)) },
-            stored: { if case .batch(.edit(_, let edits)) = $0 { stored(edits) } else { nil } })
+            stored: { ($0 as? EditBatch).flatMap { stored($0.edits) } })
     }
 
     private static let members: [Member] = [
@@ -88,7 +88,7 @@ import Testing
 
     private func stored(_ member: Member, _ json: String) -> (text: String?, refusal: String?) {
         let call = member.request(json)
-        if case .command(let command)? = call.apiAction(router).ofFleet { return (member.stored(command.action), nil) }
+        if case .command(let command)? = call.apiAction(router).ofFleet { return (member.stored(command.command), nil) }
         return (nil, call.refusal(router))
     }
 
@@ -158,8 +158,8 @@ import Testing
                 accepted += 1
                 let stored: String? =
                     switch call.action {
-                    case .device(let registration): registration.deviceID
-                    case .telemetry(let events): events.first?.entityID
+                    case let registration as DeviceRegistration: registration.deviceID
+                    case let telemetry as RecordTelemetry: telemetry.events.first?.entityID
                     default: nil
                     }
                 #expect(stored.map { Array($0.utf8) } == Array(text.text.utf8), "\(json): \(call.refusal ?? "")")

@@ -16,13 +16,13 @@ import Testing
         let executor = try store.executor()
         _ = try executor.commit(assign("A", to: "42"))
         _ = try executor.commit(assign("B", to: "42"), at: noon + 1)
-        _ = try executor.commit(command(.acceptJob("A"), by: driver("42"), correlationID: "c-2"), at: noon + 2)
+        _ = try executor.commit(command(AcceptJob("A"), by: driver("42"), correlationID: "c-2"), at: noon + 2)
         var report = ProgressReport(step: .enRoute)
         report.notes = "it's \"raining\"; --"
-        _ = try executor.commit(command(.progress("A", report), by: driver("42")), at: noon + 3)
+        _ = try executor.commit(command(ReportProgress("A", report), by: driver("42")), at: noon + 3)
         var cancel = OrderAction(code: "A", .cancel)
         cancel.reason = "nobody's home"
-        _ = try executor.commit(command(.order(cancel)), at: noon + 4)
+        _ = try executor.commit(command(cancel), at: noon + 4)
         // The executor still has the store open while the entries are read.
         let found = try entries(of: .order("A"))
         #expect(found.map(\.action) == ["assign", "accept", "progress", "cancel"])
@@ -42,8 +42,8 @@ import Testing
     @Test func listsEntriesOfARoute() throws {
         do {
             let executor = try store.executor()
-            _ = try executor.commit(command(.route(RouteAction(id: "R", .assign(.init(id: Identifier("42")))))))
-            _ = try executor.commit(command(.acceptRoute("R"), by: driver("42")))
+            _ = try executor.commit(command(RouteAction(id: "R", .assign(.init(id: Identifier("42"))))))
+            _ = try executor.commit(command(AcceptRoute("R"), by: driver("42")))
         }
         #expect(try entries(of: .route("R")).map(\.action) == ["assign", "accept"])
     }

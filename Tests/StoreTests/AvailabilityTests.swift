@@ -29,7 +29,7 @@ import Threads
     private func of(_ index: Int) -> Identity { driver(accounts[index].personID) }
 
     private func turn(_ isOnline: Bool, _ index: Int = 0, at now: Int64 = noon) throws -> CommandReply {
-        try executor.commit(command(.switchAvailability(isOnline: isOnline), by: of(index)), at: now)
+        try executor.commit(command(SwitchAvailability(isOnline: isOnline), by: of(index)), at: now)
     }
 
     private func isOnline(_ index: Int = 0) throws -> Bool? {
@@ -68,14 +68,14 @@ import Threads
     @Test func driversWhoNeverUsedTheSwitchStayAsTheyAre() throws {
         _ = try executor.commit(register(fcm("a"), by: of(0)))
         _ = try executor.commit(unregister(fcm("a"), by: of(0)))
-        _ = try executor.commit(command(.account(.decide(.suspend(reason: nil), driverID: accounts[0].personID))))
+        _ = try executor.commit(command(DecideAccount(.suspend(reason: nil), driverID: accounts[0].personID)))
         #expect(try isOnline() == nil && events().isEmpty)
     }
 
     @Test func aSuspensionTurnsTheSwitchOff() throws {
         _ = try turn(true)
         let reply = try executor.commit(
-            command(.account(.decide(.suspend(reason: "Complaints"), driverID: accounts[0].personID))))
+            command(DecideAccount(.suspend(reason: "Complaints"), driverID: accounts[0].personID)))
         #expect(reply.result?.notifications.map(\.event) == ["driver-suspended", "driver-availability"])
         #expect(try isOnline() == false)
     }
@@ -110,7 +110,7 @@ import Threads
     /// The round goes on in the next look.
     @Test func aLookStopsAtItsRows() throws {
         for index in 0..<4 { _ = try turn(true, index) }
-        let rowsMax = 2 * Command.Action.endAvailabilityRows + 1
+        let rowsMax = 2 * EndAvailability.rowsMax + 1
         var due = DueCommands(keepsAccounts: true, openDays: 30, rowsMax: rowsMax)
         for look in 0..<2 {
             let some = try due.next(executor, now: noon + Self.halfDay, monotonic: Int64(look) * 1_000)
@@ -149,8 +149,8 @@ import Threads
 
     @Test func whoComesBackBeforeTheCommandStaysOnline() throws {
         _ = try turn(true)
-        let away = Command(
-            actor: Identity(role: .ops, id: "gateway"), action: .endAvailability(accountID: accounts[0].id), correlationID: "c")
+        let away = IssuedCommand(
+            EndAvailability(accountID: accounts[0].id), by: Identity(role: .ops, id: "gateway"), correlationID: "c")
         requests.withLock { $0 = [accounts[0].personID: noon + Self.halfDay - 1] }
         _ = try executor.commit(away, at: noon + Self.halfDay)
         #expect(try isOnline() == true)
@@ -172,8 +172,8 @@ import Threads
         _ = try turn(true, 2)
         var edits = BatchEdits()
         edits.orders = [EditedOrder(id: .sample(11), orderNumber: "O")]
-        _ = try executor.commit(command(.batch(.edit(.sample(1), edits))))
-        let ready = try executor.commit(command(.batch(.ready(.sample(1)))))
+        _ = try executor.commit(command(EditBatch(.sample(1), edits)))
+        let ready = try executor.commit(command(ReadyBatch(.sample(1))))
         #expect(ready.result?.notifications.map(\.channel) == ["drivers-channel"])
         try executor.runBackgroundTasks()
         #expect(
@@ -185,12 +185,12 @@ import Threads
         for index in 0..<2 { _ = try executor.commit(register(fcm("\(index)"), by: of(index))) }
         var edits = BatchEdits()
         edits.orders = [EditedOrder(id: .sample(11), orderNumber: "O")]
-        _ = try executor.commit(command(.batch(.edit(.sample(1), edits))))
-        _ = try executor.commit(command(.batch(.ready(.sample(1)))))
+        _ = try executor.commit(command(EditBatch(.sample(1), edits)))
+        _ = try executor.commit(command(ReadyBatch(.sample(1))))
         try executor.runBackgroundTasks()
-        _ = try executor.commit(command(.batch(.accept(.sample(1))), by: of(0)))
+        _ = try executor.commit(command(AcceptBatch(.sample(1)), by: of(0)))
         let before = try executor.jobs().count
-        _ = try executor.commit(command(.batch(.unassign(.sample(1), reason: nil))))
+        _ = try executor.commit(command(UnassignBatch(.sample(1), reason: nil)))
         try executor.runBackgroundTasks()
         let events = try executor.database.dump(
             """

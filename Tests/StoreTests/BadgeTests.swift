@@ -27,7 +27,7 @@ import Testing
         let next = {
             let id = try executor.commit(announce(to: "42")).notifications[0].id
             let badge = try badge(executor)
-            _ = try executor.commit(command(.markRead([id]), by: me))
+            _ = try executor.commit(command(MarkRead([id]), by: me))
             return badge.map { $0 - 1 }
         }
         #expect(try next() == 4)
@@ -43,10 +43,10 @@ import Testing
         _ = try executor.commit(telemetry("unknown", .accepted, by: me))
         #expect(try next() == 3, "a report by another person, or about another notification, does not count")
         for _ in 0..<2 {
-            _ = try executor.commit(command(.markRead([ids[0], ids[1], ids[1], "unknown"]), by: me))
+            _ = try executor.commit(command(MarkRead([ids[0], ids[1], ids[1], "unknown"]), by: me))
             #expect(try next() == 2)
         }
-        _ = try executor.commit(command(.markRead(nil), by: me))
+        _ = try executor.commit(command(MarkRead(nil), by: me))
         #expect(try next() == 0)
         _ = try executor.commit(telemetry(ids[3], .accepted, by: me))
         #expect(try next() == 0, "already read")
@@ -56,7 +56,7 @@ import Testing
         let executor = try store.pushing()
         _ = try executor.commit(register(fcm("a"), by: driver("42")))
         _ = try executor.commit(announce(to: "42"))
-        _ = try executor.commit(command(.markRead(nil), by: driver("42")))
+        _ = try executor.commit(command(MarkRead(nil), by: driver("42")))
         #expect(try badge(executor) == 1)
     }
 
@@ -67,7 +67,7 @@ import Testing
         _ = try executor.commit(register(fcm("a"), by: customer("7", bookings: ["A"])))
         for _ in 0..<2 {
             let announcement = Announcement(type: "HELLO", audience: .customer("7"), data: Array("{}".utf8))
-            _ = try executor.commit(command(.announce(announcement)))
+            _ = try executor.commit(command(Announce(announcement)))
         }
         _ = try executor.claim()
         _ = try executor.commit(assign("A", to: "42"))
@@ -132,11 +132,11 @@ import Testing
                 let kind = TelemetryEvent.Kind.allCases.randomElement(using: &dice) ?? .received
                 _ = try executor.commit(telemetry(ids.randomElement(using: &dice) ?? "", kind, by: one), at: now)
             case 7:
-                _ = try executor.commit(command(.markRead(nil), by: one), at: now)
+                _ = try executor.commit(command(MarkRead(nil), by: one), at: now)
                 if Bool.random(using: &dice) { try executor.runBackgroundTasks(at: now) }
             case 8:
                 let some = (0..<3).map { _ in ids.randomElement(using: &dice) ?? "" }
-                _ = try executor.commit(command(.markRead(some), by: one), at: now)
+                _ = try executor.commit(command(MarkRead(some), by: one), at: now)
             default:
                 var gone: [RemovedDevice] = []
                 var count = 0

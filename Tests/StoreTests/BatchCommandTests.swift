@@ -20,8 +20,8 @@ import Testing
 
     private func of(_ index: Int) -> Identity { driver(accounts[index].personID) }
 
-    private func run(_ request: BatchCommand, by actor: Identity = admin, at now: Int64 = noon) throws -> CommandReply {
-        try executor.commit(command(.batch(request), by: actor), at: now)
+    private func run(_ request: any Command, by actor: Identity = admin, at now: Int64 = noon) throws -> CommandReply {
+        try executor.commit(command(request, by: actor), at: now)
     }
 
     /// A batch with two orders, the first of which has the code 1234.
@@ -30,19 +30,19 @@ import Testing
         var first = EditedOrder(id: Self.order, orderNumber: "ORD-1")
         first.otp = .digits("1234")
         edits.orders = orders ?? [first, EditedOrder(id: .sample(12), orderNumber: "ORD-2")]
-        #expect(try run(.edit(Self.id, edits)).status == 200)
+        #expect(try run(EditBatch(Self.id, edits)).status == 200)
     }
 
     /// The same batch in the hands of the first driver, who has picked it up.
     private func pickUp() throws {
         try create()
         for (request, actor) in [
-            (BatchCommand.ready(Self.id), admin), (.accept(Self.id), of(0)), (.pickUp(Self.id, notes: nil), of(0)),
-        ] { #expect(try run(request, by: actor).status == 200) }
+            (ReadyBatch(Self.id), admin), (AcceptBatch(Self.id), of(0)), (PickUpBatch(Self.id, notes: nil), of(0)),
+        ] as [(any Command, Identity)] { #expect(try run(request, by: actor).status == 200) }
     }
 
     private func deliver(_ digits: String, at now: Int64 = noon, by actor: Int = 0) throws -> CommandReply {
-        try run(.report(DeliveryReport(.delivered(.otp(digits))), orderID: Self.order), by: of(actor), at: now)
+        try run(ReportDelivery(DeliveryReport(.delivered(.otp(digits))), orderID: Self.order), by: of(actor), at: now)
     }
 
     // MARK: Codes
@@ -75,10 +75,10 @@ import Testing
     @Test func wrongCodesAreCountedPerOrder() throws {
         try pickUp()
         for _ in 1...3 { _ = try deliver("0000") }
-        #expect(try run(.reassign(Self.id, driverID: accounts[1].id.text, reason: nil)).status == 200)
+        #expect(try run(ReassignBatch(Self.id, driverID: accounts[1].id.text, reason: nil)).status == 200)
         for _ in 1...2 { _ = try deliver("0000", by: 1) }
         #expect(try deliver("1234", by: 1).error?.kind == .limited)
-        let failed = BatchCommand.report(DeliveryReport(.failed(.customerRefused)), orderID: Self.order)
+        let failed = ReportDelivery(DeliveryReport(.failed(.customerRefused)), orderID: Self.order)
         #expect(try run(failed, by: of(1)).status == 200, "other reports go on")
     }
 
@@ -86,15 +86,15 @@ import Testing
     @Test func wrongCodesFollowTheOrderIntoAnotherBatch() throws {
         try pickUp()
         for _ in 1...5 { _ = try deliver("0000") }
-        #expect(try run(.cancel(Self.id, reason: nil)).status == 200)
+        #expect(try run(CancelBatch(Self.id, reason: nil)).status == 200)
         var edits = BatchEdits()
         var order = EditedOrder(id: Self.order, orderNumber: "ORD-1")
         order.otp = .digits("1234")
         edits.orders = [order]
         for (request, actor) in [
-            (BatchCommand.edit(.sample(2), edits), admin), (.ready(.sample(2)), admin), (.accept(.sample(2)), of(1)),
-            (.pickUp(.sample(2), notes: nil), of(1)),
-        ] { #expect(try run(request, by: actor).status == 200) }
+            (EditBatch(.sample(2), edits), admin), (ReadyBatch(.sample(2)), admin), (AcceptBatch(.sample(2)), of(1)),
+            (PickUpBatch(.sample(2), notes: nil), of(1)),
+        ] as [(any Command, Identity)] { #expect(try run(request, by: actor).status == 200) }
         #expect(try deliver("1234", by: 1).error?.kind == .limited)
         var removed: [RemovedDevice] = []
         let kept = try executor.deleteExpired(.wrongCodes, now: noon + day, lifetime: day, limit: 9, &removed)
@@ -107,7 +107,7 @@ import Testing
     @Test func aRepeatedReportGetsTheStoredResponse() throws {
         try pickUp()
         let first = try deliver("1234", at: noon + 1_000)
-        let other = BatchCommand.report(DeliveryReport(.failed(.other), notes: "Dog"), orderID: .sample(12))
+        let other = ReportDelivery(DeliveryReport(.failed(.other), notes: "Dog"), orderID: .sample(12))
         #expect(try run(other, by: of(0)).status == 200)
         let again = try deliver("9999", at: noon + 5_000)
         #expect(again.body == first.body && again.result?.isRepetition == true)
@@ -122,9 +122,9 @@ import Testing
         try pickUp()
         for order in [Self.order, .sample(12)] {
             let report = DeliveryReport(.delivered(.photo(url: "https://p.example/1")))
-            #expect(try run(.report(report, orderID: order), by: of(0)).status == 200)
+            #expect(try run(ReportDelivery(report, orderID: order), by: of(0)).status == 200)
         }
-        let closing = BatchCommand.complete(Self.id, notes: "Two bags left")
+        let closing = CompleteBatch(Self.id, notes: "Two bags left")
         let first = try run(closing, by: of(0), at: noon + 60_000)
         let second = try run(closing, by: of(0), at: noon + 70_000)
         #expect(first.result?.isRepetition == false && second.result?.isRepetition == true && first.body == second.body)
@@ -135,11 +135,11 @@ import Testing
 
     @Test func onlyOneDriverGetsTheBatch() throws {
         try create()
-        _ = try run(.ready(Self.id))
-        let won = try run(.accept(Self.id), by: of(0))
-        let lost = try run(.accept(Self.id), by: of(1))
+        _ = try run(ReadyBatch(Self.id))
+        let won = try run(AcceptBatch(Self.id), by: of(0))
+        let lost = try run(AcceptBatch(Self.id), by: of(1))
         #expect(won.status == 200 && lost.error?.code == .batchTaken && lost.error?.jobStatus == "DISPATCHED")
-        let again = try run(.accept(Self.id), by: of(0))
+        let again = try run(AcceptBatch(Self.id), by: of(0))
         #expect(again.body == won.body && again.result?.isRepetition == true)
     }
 
@@ -147,11 +147,11 @@ import Testing
         try create()
         var pending = Account.sample(3)
         try executor.accounts.store(pending)
-        #expect(try run(.accept(Self.id), by: driver("nobody")).error?.status == 403)
-        #expect(try run(.accept(Self.id), by: driver(pending.personID)).error?.summary == "Account pending approval")
+        #expect(try run(AcceptBatch(Self.id), by: driver("nobody")).error?.status == 403)
+        #expect(try run(AcceptBatch(Self.id), by: driver(pending.personID)).error?.summary == "Account pending approval")
         pending.status = .suspended
         try executor.accounts.store(pending)
-        let reply = try run(.acknowledge(.current), by: driver(pending.personID))
+        let reply = try run(AcknowledgeBatch(.current), by: driver(pending.personID))
         #expect(reply.error?.summary == "Account suspended")
     }
 
@@ -159,27 +159,27 @@ import Testing
         try create()
         var edits = BatchEdits()
         edits.orders = [EditedOrder(id: Self.order, orderNumber: "ORD-1")]
-        #expect(try run(.edit(.sample(2), edits)).error?.status == 409)
-        #expect(try run(.cancel(Self.id, reason: nil)).status == 200)
-        #expect(try run(.edit(.sample(2), edits)).status == 200)
+        #expect(try run(EditBatch(.sample(2), edits)).error?.status == 409)
+        #expect(try run(CancelBatch(Self.id, reason: nil)).status == 200)
+        #expect(try run(EditBatch(.sample(2), edits)).status == 200)
     }
 
     @Test func theFirstReadingIsACommand() throws {
         try create()
-        _ = try run(.ready(Self.id))
-        _ = try run(.accept(Self.id), by: of(0))
+        _ = try run(ReadyBatch(Self.id))
+        _ = try run(AcceptBatch(Self.id), by: of(0))
         let reader = BatchReader(executor.batches, executor.accounts)
         let query = BatchQuery.read(.current, correlationID: "c")
         #expect(try reader.execute(query, by: of(0)).get() == .unacknowledged(.current))
         let details = BatchQuery.read(.details(Self.id), correlationID: "c")
         #expect(try reader.execute(details, by: of(0)).get() == .unacknowledged(.details(Self.id)))
         #expect(try reader.execute(details, by: of(1)) == .failure(RuleError(.notAssigned)))
-        #expect(try run(.acknowledge(.current), by: of(0)).status == 200)
+        #expect(try run(AcknowledgeBatch(.current), by: of(0)).status == 200)
         let batch = try #require(try executor.batches.batch(Self.id))
         #expect(try reader.execute(query, by: of(0)).get() == .batch(.read(.current(batch))))
         // Taken from the driver between the query and the command.
-        #expect(try run(.unassign(Self.id, reason: nil)).status == 200)
-        let late = try run(.acknowledge(.current), by: of(0))
+        #expect(try run(UnassignBatch(Self.id, reason: nil)).status == 200)
+        let late = try run(AcknowledgeBatch(.current), by: of(0))
         #expect(String(decoding: late.body, as: UTF8.self).contains("No active batch"))
     }
 
@@ -200,13 +200,13 @@ import Testing
             var edits = BatchEdits()
             edits.windowEndTime = .set(noon + 1_000)
             if number > 1 { edits.orders = [EditedOrder(id: .sample(number + 100), orderNumber: "O")] }
-            #expect(try run(.edit(.sample(number), edits)).status == 200)
+            #expect(try run(EditBatch(.sample(number), edits)).status == 200)
         }
         var due = DueCommands(keepsAccounts: true, openDays: 30)
         #expect(due.isDue(at: 0))
         #expect(try due.next(executor, now: noon + 999, monotonic: 0).isEmpty)
         #expect(!due.isDue(at: 999) && due.isDue(at: 1_000) && due.wait(at: 400) == 600)
-        var opened: [Command] = []
+        var opened: [IssuedCommand] = []
         while opened.count < 60 {
             let some = try due.next(executor, now: noon + 1_000, monotonic: 1_000)
             try #require(!some.isEmpty)
@@ -224,10 +224,10 @@ import Testing
         for number in 1...9 {
             var edits = BatchEdits()
             edits.windowEndTime = .set(noon + 1_000)
-            #expect(try run(.edit(.sample(number), edits)).status == 200)
+            #expect(try run(EditBatch(.sample(number), edits)).status == 200)
         }
         _ = try executor.commit(assign("A", to: "42"), at: noon - 40 * day)
-        let rowsMax = 4 * Command(ofGateway: .batch(.open(.sample(1)))).rows
+        let rowsMax = 4 * IssuedCommand(ofGateway: OpenBatch(.sample(1))).rows
         var due = DueCommands(keepsAccounts: true, openDays: 30, rowsMax: rowsMax)
         var looks: [Int] = []
         while due.isDue(at: 1_000) {
@@ -244,9 +244,9 @@ import Testing
     /// A command that was due comes too late for a batch that an admin has opened.
     @Test func aLateCommandChangesNothing() throws {
         try create()
-        _ = try run(.ready(Self.id))
+        _ = try run(ReadyBatch(Self.id))
         let before = try executor.dump("batches")
-        #expect(try run(.open(Self.id)).result?.isRepetition == true)
+        #expect(try run(OpenBatch(Self.id)).result?.isRepetition == true)
         #expect(try executor.dump("batches") == before)
     }
 }

@@ -24,9 +24,9 @@ import Testing
         }
     }
 
-    private func run(_ request: BatchCommand, byDriver: Bool = true, key: String? = nil) throws {
+    private func run(_ request: any Command, byDriver: Bool = true, key: String? = nil) throws {
         let actor = byDriver ? driver(account.personID) : admin
-        #expect(try executor.commit(command(.batch(request), by: actor, key: key)).status == 200, "\(request.name)")
+        #expect(try executor.commit(command(request, by: actor, key: key)).status == 200, "\(request.name)")
     }
 
     /// A batch with an order of customer 7 and one of customer 8, in the hands of the driver.
@@ -46,10 +46,10 @@ import Testing
             order.items = [item]
             return order
         }
-        try run(.edit(Self.id, edits), byDriver: false, key: "edit")
-        try run(.ready(Self.id), byDriver: false)
-        try run(.accept(Self.id), key: "accept")
-        try run(.pickUp(Self.id, notes: "Dana Zyxwv has it"))
+        try run(EditBatch(Self.id, edits), byDriver: false, key: "edit")
+        try run(ReadyBatch(Self.id), byDriver: false)
+        try run(AcceptBatch(Self.id), key: "accept")
+        try run(PickUpBatch(Self.id, notes: "Dana Zyxwv has it"))
     }
 
     /// What must be gone after an erasure of customer 7, and nothing of customer 8.
@@ -75,7 +75,7 @@ import Testing
 
     private func deliver(_ order: Int) throws {
         let report = DeliveryReport(.delivered(.photo(url: "https://p.example/1")), notes: "Left with the aunt of \(order)")
-        try run(.report(report, orderID: .sample(order)))
+        try run(ReportDelivery(report, orderID: .sample(order)))
     }
 
     /// What an erased driver has written about very many orders is cleared in slices, although the account has gone.
@@ -91,7 +91,7 @@ import Testing
         func left() throws -> Int {
             try executor.database.dump("SELECT 1 FROM batch_orders WHERE notes IS NOT NULL").count
         }
-        _ = try executor.commit(command(.erase(.driver, id: account.personID)))
+        _ = try executor.commit(command(Erase(.driver, id: account.personID)))
         #expect(try left() == most + 9 && executor.accounts.account(id: account.id) == nil)
         _ = try executor.runBackgroundSlice(at: noon)
         #expect(try left() == 9)
@@ -101,7 +101,7 @@ import Testing
 
     @Test func aCustomerIsErasedWhenTheBatchIsOver() throws {
         try start()
-        _ = try executor.commit(command(.erase(.customer, id: "7")))
+        _ = try executor.commit(command(Erase(.customer, id: "7")))
         try executor.runBackgroundTasks()
         let address = try #require(try executor.batches.batch(Self.id)?.orders[0].address)
         #expect(address.name == "Customer Qwerty7" && address.street == "17 Lake View", "the driver still needs it")
@@ -117,7 +117,7 @@ import Testing
         try start()
         try deliver(7)
         try deliver(8)
-        let reply = try executor.commit(command(.erase(.customer, id: "7")))
+        let reply = try executor.commit(command(Erase(.customer, id: "7")))
         #expect(String(decoding: reply.body, as: UTF8.self).contains(#""orders":1"#))
         try executor.runBackgroundTasks()
         try expectErased()
@@ -126,12 +126,12 @@ import Testing
     @Test func aDriversNameNotesAndSwitchAreErased() throws {
         try start()
         let report = DeliveryReport(.failed(.other), notes: "Dana Zyxwv found nobody")
-        for order in [7, 8] { try run(.report(report, orderID: .sample(order))) }
-        try run(.returnOrder(.sample(8), inBatch: Self.id), byDriver: false)
-        try run(.complete(Self.id, notes: "Dana Zyxwv is done"))
-        _ = try executor.commit(command(.switchAvailability(isOnline: true), by: driver(account.personID)))
+        for order in [7, 8] { try run(ReportDelivery(report, orderID: .sample(order))) }
+        try run(ReturnBatchOrder(.sample(8), inBatch: Self.id), byDriver: false)
+        try run(CompleteBatch(Self.id, notes: "Dana Zyxwv is done"))
+        _ = try executor.commit(command(SwitchAvailability(isOnline: true), by: driver(account.personID)))
         #expect(try everything.contains("Zyxwv") && everything.contains("Rahul"))
-        _ = try executor.commit(command(.erase(.driver, id: account.personID)))
+        _ = try executor.commit(command(Erase(.driver, id: account.personID)))
         try executor.runBackgroundTasks()
         let rest = try everything
         for text in ["Zyxwv", "Rahul"] { #expect(!rest.contains(text), "\(text)") }

@@ -102,7 +102,7 @@ private struct City {
         }
         let stored = try #require(try executor.orders.order(code: car.code))
         switch stored.assignment.status {
-        case .assigned: try execute(.acceptJob(car.code), by: car.identity)
+        case .assigned: try execute(AcceptJob(car.code), by: car.identity)
         case .accepted: try report(.enRoute, car)
         case .enRoute:
             try locate(index)
@@ -157,7 +157,7 @@ private struct City {
     // MARK: The gateway
 
     private mutating func report(_ step: JobStatus, _ car: Car) throws {
-        try execute(.progress(car.code, ProgressReport(step: step)), by: car.identity)
+        try execute(ReportProgress(car.code, ProgressReport(step: step)), by: car.identity)
     }
 
     private mutating func execute(positions: [Position], _ car: Car) throws {
@@ -172,19 +172,19 @@ private struct City {
             switch Int.random(in: 0..<40, using: &random) {
             case 0: return try kill()  // before the commit
             case 1: trips.failed(step)
-            default: try execute(.trip(step), by: driver(step.driverID))
+            default: try execute(step, by: driver(step.driverID))
             }
         }
     }
 
-    private mutating func execute(_ action: Command.Action, by actor: Identity) throws {
+    private mutating func execute(_ action: any Command, by actor: Identity) throws {
         let reply = try executor.commit(command(action, by: actor), at: now)
         if Int.random(in: 0..<80, using: &random) == 0 { return try kill() }  // after the commit
         if case .committed(let result) = reply, let order = result.order, trips.isConcerned(by: order) {
             trips.beginUpdate(order)
             trips.update(order, card: result.card)
         }
-        if case .trip(let step) = action { trips.finished(step) }
+        if let step = action as? TripStep { trips.finished(step) }
         if Int.random(in: 0..<100, using: &random) == 0 {
             let unsaved = trips.takeUnsaved()
             try executor.transaction { () throws(DatabaseError) in try executor.save(unsaved[...]) }

@@ -34,12 +34,12 @@ import Testing
         let before = try executor.dispatchTables()
         let rejected = try executor.commit(assign("A", to: "42", key: "k"))
         #expect(rejected.status == 409 && rejected.error?.kind == .conflict && rejected.text == "Order A is cancelled")
-        #expect(try executor.commit(command(.acceptJob("B"), by: driver("42"))).status == 404)
-        #expect(try executor.commit(command(.acceptRoute("R"), by: driver("42"))).status == 404)
-        let progress = Command.Action.progress("A", ProgressReport(step: .arrived))
+        #expect(try executor.commit(command(AcceptJob("B"), by: driver("42"))).status == 404)
+        #expect(try executor.commit(command(AcceptRoute("R"), by: driver("42"))).status == 404)
+        let progress = ReportProgress("A", ProgressReport(step: .arrived))
         #expect(try executor.commit(command(progress, by: driver("42"))).status == 403)
         let announcement = Announcement(type: "HELLO", audience: .drivers([]), data: Array("{}".utf8))
-        #expect(try executor.commit(command(.announce(announcement))).status == 400)
+        #expect(try executor.commit(command(Announce(announcement))).status == 400)
         #expect(try executor.dispatchTables() == before)
     }
 
@@ -54,20 +54,20 @@ import Testing
         }
         _ = try executor.commit(assign("last", to: "42", changes: changes), at: noon + 9)
         _ = try executor.commit(order(.cancel, "last"), at: noon + 10)
-        #expect(try executor.commit(command(.acceptJob("B"), by: driver("42"))).status == 409)
-        _ = try executor.commit(command(.acceptJob("newer"), by: driver("42")))
-        let first = Command.Action.progress("B", ProgressReport(step: .enRoute))
+        #expect(try executor.commit(command(AcceptJob("B"), by: driver("42"))).status == 409)
+        _ = try executor.commit(command(AcceptJob("newer"), by: driver("42")))
+        let first = ReportProgress("B", ProgressReport(step: .enRoute))
         #expect(try executor.commit(command(first, by: driver("42"))).order?.code == "newer")
-        #expect(try executor.commit(command(.acceptJob("older"), by: driver("42"))).order?.code == "older")
+        #expect(try executor.commit(command(AcceptJob("older"), by: driver("42"))).order?.code == "older")
         _ = try executor.commit(assign("B", to: "42"))
-        #expect(try executor.commit(command(.acceptJob("B"), by: driver("42"))).order?.code == "B")
-        let progress = Command.Action.progress("B", ProgressReport(step: .enRoute))
+        #expect(try executor.commit(command(AcceptJob("B"), by: driver("42"))).order?.code == "B")
+        let progress = ReportProgress("B", ProgressReport(step: .enRoute))
         #expect(try executor.commit(command(progress, by: driver("42"))).order?.code == "B")
         for code in ["oldest", "older", "newer"] { _ = try executor.commit(order(.cancel, code)) }
         changes.bookingID = .set("C")
         _ = try executor.commit(assign("done", to: "42", changes: changes))
         _ = try executor.commit(order(.cancel, "done"))
-        #expect(try executor.commit(command(.acceptJob("C"), by: driver("42"))).text == "Order done is cancelled")
+        #expect(try executor.commit(command(AcceptJob("C"), by: driver("42"))).text == "Order done is cancelled")
     }
 
     /// A backend that never ends its orders leaves ever more of them open.
@@ -87,20 +87,20 @@ import Testing
         _ = try executor.commit(assign("another's", to: "7", changes: changes), at: noon + 1)
         var free = OrderAction(code: "free", .update)
         free.changes = changes
-        _ = try executor.commit(command(.order(free)), at: noon + 2)
-        #expect(try executor.commit(command(.acceptJob("B"), by: driver("42"))).order?.code == "his")
-        #expect(try executor.commit(command(.acceptJob("B"), by: driver("7"))).order?.code == "another's")
-        let progress = Command.Action.progress("B", ProgressReport(step: .enRoute))
+        _ = try executor.commit(command(free), at: noon + 2)
+        #expect(try executor.commit(command(AcceptJob("B"), by: driver("42"))).order?.code == "his")
+        #expect(try executor.commit(command(AcceptJob("B"), by: driver("7"))).order?.code == "another's")
+        let progress = ReportProgress("B", ProgressReport(step: .enRoute))
         #expect(try executor.commit(command(progress, by: driver("42"))).order?.code == "his")
-        #expect(try executor.commit(command(.acceptJob("B"), by: driver("9"))).order?.code == "free")
+        #expect(try executor.commit(command(AcceptJob("B"), by: driver("9"))).order?.code == "free")
     }
 
     @Test func routeAndOrderMayHaveTheSameID() throws {
         let executor = try store.executor()
         let route = RouteAction(id: "A", .assign(.init(id: Identifier("42"))))
-        #expect(try executor.commit(command(.route(route))).status == 200)
+        #expect(try executor.commit(command(route)).status == 200)
         _ = try executor.commit(order(.cancel, "A"))
-        let accepted = try executor.commit(command(.acceptRoute("A"), by: driver("42")))
+        let accepted = try executor.commit(command(AcceptRoute("A"), by: driver("42")))
         #expect(accepted.status == 200 && accepted.order == nil)
         #expect(try executor.database.dump("SELECT id, status, driver_id, version FROM routes") == ["A|accepted|42|2"])
         #expect(try executor.database.dump("SELECT order_code, route_id, action FROM audit ORDER BY id").last == "-|A|accept")
@@ -109,10 +109,10 @@ import Testing
     @Test func checksTheExpectedVersion() throws {
         let executor = try store.executor()
         _ = try executor.commit(assign("A", to: "42"))
-        let action = Command.Action.order(OrderAction(code: "A", .cancel))
-        let stale = Command(actor: admin, action: action, correlationID: "c", expectedVersions: [6, 7])
+        let action = OrderAction(code: "A", .cancel)
+        let stale = IssuedCommand(action, by: admin, correlationID: "c", expectedVersions: [6, 7])
         #expect(try executor.commit(stale).status == 409)
-        let fresh = Command(actor: admin, action: action, correlationID: "c", expectedVersions: [7, 1])
+        let fresh = IssuedCommand(action, by: admin, correlationID: "c", expectedVersions: [7, 1])
         #expect(try executor.commit(fresh).order?.assignment.version == 2)
     }
 

@@ -50,7 +50,7 @@ import Threads
             let executor = try store.pushing()
             _ = try executor.commit(register(fcm("a"), by: driver("42")))
             _ = try executor.commit(announceToAll)
-            _ = try executor.commit(command(.erase(.driver, id: "99")))
+            _ = try executor.commit(command(Erase(.driver, id: "99")))
             try executor.database.run(
                 """
                 CREATE TRIGGER poison BEFORE INSERT ON push_jobs WHEN NEW.recipient = 'driver:42' \

@@ -80,7 +80,7 @@ import Testing
             // At the same moment, with the same correlation id.
             _ = try executor.commit(assign("B", to: "\(number % 2)"), at: now)
         }
-        all += try executor.commit(command(.acceptJob("A"), by: driver("0")), at: noon + 50).notifications.map(\.id)
+        all += try executor.commit(command(AcceptJob("A"), by: driver("0")), at: noon + 50).notifications.map(\.id)
         all.reverse()
         let queries = QueryExecutor(try Database.open(readingFrom: store.address))
         func page(_ before: String?, _ limit: Int) throws -> (ids: [String], parts: Int) {
@@ -112,7 +112,7 @@ import Testing
         _ = try executor.commit(assign("A", to: "43"), at: noon)  // two of its notifications are for dispatchers
         try executor.commit(confirmed(phone(), upTo: 2, at: noon + 101))
         try executor.commit(written(phone(), after: 2, upTo: 3))
-        _ = try executor.commit(command(.markRead(nil), by: driver("42")), at: noon + 7)
+        _ = try executor.commit(command(MarkRead(nil), by: driver("42")), at: noon + 7)
         let result = try QueryExecutor(Database.open(readingFrom: store.address)).execute(.deliveryFigures, now: noon + 9_000)
         var expected = ReceiptFigures()
         (expected.created, expected.written, expected.confirmed, expected.acknowledged) = (5, 3, 2, 4)

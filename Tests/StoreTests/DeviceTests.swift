@@ -20,10 +20,10 @@ import Testing
             try executor.commit(unregister(fcm("a"), by: me)).text
                 == #"{"message":"FCM token removed","data":null,"error":null}"#)
         let app = DeviceRegistration(.register, apns("abcdef0123456789"), endpoint: .appDevice)
-        let reply = try executor.commit(command(.device(app), by: me))
+        let reply = try executor.commit(command(app, by: me))
         #expect(reply.text == #"{"success":true}"#)
         let away = DeviceRegistration(.unregister, apns("abcdef0123456789"), endpoint: .appDevice)
-        #expect(try executor.commit(command(.device(away), by: me)).text == #"{"success":true}"#)
+        #expect(try executor.commit(command(away, by: me)).text == #"{"success":true}"#)
     }
 
     @Test func listsDevicesWithMaskedTokens() throws {
@@ -173,7 +173,7 @@ import Testing
         _ = try executor.commit(register(try .apns(hexadecimal, .production), by: customer("8")))
         #expect(counts() == [.fcm: 2, .apns: 1], "the device changed its lane and its owner")
         _ = try executor.commit(unregister(fcm("a"), by: driver("42")))
-        _ = try executor.commit(command(.erase(.customer, id: "8"), by: admin))
+        _ = try executor.commit(command(Erase(.customer, id: "8"), by: admin))
         #expect(counts() == [.fcm: 1])
         let failure = #expect(throws: DatabaseError.self) {
             try executor.transaction { () throws(DatabaseError) in

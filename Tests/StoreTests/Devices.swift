@@ -18,20 +18,20 @@ func apns(_ digits: String, _ environment: DeviceToken.Environment = .production
 
 func register(
     _ token: DeviceToken, by owner: Identity, deviceID: String? = nil, at endpoint: DeviceRegistration.Endpoint = .fcmToken
-) -> Command {
-    command(.device(DeviceRegistration(.register, token, deviceID: deviceID, endpoint: endpoint)), by: owner)
+) -> IssuedCommand {
+    command(DeviceRegistration(.register, token, deviceID: deviceID, endpoint: endpoint), by: owner)
 }
 
-func unregister(_ token: DeviceToken, by owner: Identity) -> Command {
-    command(.device(DeviceRegistration(.unregister, token, endpoint: .fcmToken)), by: owner)
+func unregister(_ token: DeviceToken, by owner: Identity) -> IssuedCommand {
+    command(DeviceRegistration(.unregister, token, endpoint: .fcmToken), by: owner)
 }
 
 /// An announcement to each of the drivers, on the driver's own channel.
-func announce(to drivers: String..., of type: String = "HELLO") -> Command {
-    command(.announce(Announcement(type: type, audience: .drivers(drivers), data: Array("{}".utf8))))
+func announce(to drivers: String..., of type: String = "HELLO") -> IssuedCommand {
+    command(Announce(Announcement(type: type, audience: .drivers(drivers), data: Array("{}".utf8))))
 }
 
-let announceToAll = command(.announce(Announcement(type: "HELLO", audience: .everyDriver, data: Array("{}".utf8))))
+let announceToAll = command(Announce(Announcement(type: "HELLO", audience: .everyDriver, data: Array("{}".utf8))))
 
 /// Rules by which the notifications of these tests are pushed and expire after an hour.
 let pushingRules: NotificationRules = {

@@ -10,14 +10,14 @@ import Testing
 
     private func put(
         _ id: String, key: String? = nil, _ change: (inout DriverCardChanges) -> Void
-    ) -> Command {
+    ) -> IssuedCommand {
         var changes = DriverCardChanges()
         change(&changes)
-        return command(.driverCard(driverID: id, changes), key: key)
+        return command(ChangeDriverCard(driverID: id, changes), key: key)
     }
 
     /// A complete card. Only the vehicle's make, model and color do not identify the driver.
-    private func putAll(_ id: String, name: String, plate: String, key: String? = nil) -> Command {
+    private func putAll(_ id: String, name: String, plate: String, key: String? = nil) -> IssuedCommand {
         put(id, key: key) {
             ($0.name, $0.phoneNumber, $0.licensePlate) = (.set(name), .set("+41 79 \(id)"), .set(plate))
             ($0.vehicleMake, $0.vehicleModel, $0.vehicleColor) = (.set("Make-\(id)"), .set("Model-\(id)"), .set("Color-\(id)"))
@@ -60,8 +60,8 @@ import Testing
 
     @Test func checksVersionAndIdempotencyKey() throws {
         let executor = try store.executor()
-        let stale = Command(
-            actor: admin, action: .driverCard(driverID: "42", DriverCardChanges()), correlationID: "c", expectedVersions: [1])
+        let stale = IssuedCommand(
+            ChangeDriverCard(driverID: "42", DriverCardChanges()), by: admin, correlationID: "c", expectedVersions: [1])
         #expect(try executor.commit(stale).text == "Driver 42 has version 0; If-Match requires version 1")
         #expect(try executor.count("drivers") == 0)
         let first = try executor.commit(putAll("42", name: "Dan", plate: "ZH 1", key: "k"))
@@ -91,8 +91,8 @@ import Testing
         _ = try executor.commit(putAll("43", name: "Zeb Quix", plate: "ZH 888", key: "b"))
         var note = OrderAction(code: "A", .assign(.init(id: Identifier("43"))))
         note.reason = "Zeb Quix (ZH 777, call +41 79 42) is ill"
-        _ = try executor.commit(command(.order(note)))
-        _ = try executor.commit(command(.erase(.driver, id: "42")))
+        _ = try executor.commit(command(note))
+        _ = try executor.commit(command(Erase(.driver, id: "42")))
         #expect(try executor.database.dump("SELECT id, name FROM drivers") == ["43|Zeb Quix"])
         #expect(throws: RuleError(.unknownDriver, "42")) { try store.response(to: .driver("42")).get() }
         try executor.runBackgroundTasks()
@@ -124,11 +124,11 @@ import Testing
                     ($0.vehicleMake, $0.vehicleModel, $0.vehicleColor) = (.set("Skoda"), .set("Octavia"), .set("blue"))
                 })
             _ = try executor.commit(assign(code, to: id))
-            _ = try executor.commit(command(.acceptJob(code), by: driver(id)))
+            _ = try executor.commit(command(AcceptJob(code), by: driver(id)))
         }
         var note = OrderAction(code: "C", .assign(.init(id: Identifier("43"))))
         note.reason = "take the blue Skoda, not ZH 777"
-        _ = try executor.commit(command(.order(note)))
+        _ = try executor.commit(command(note))
         func data(_ code: String) throws -> [String] {
             try executor.database.notificationData(where: "event = 'driver-assigned' AND channel = 'booking-\(code)'")
         }
@@ -137,7 +137,7 @@ import Testing
             + #""vehicle_color":"blue","license_plate":"ZH 777""#
         let before = (try data("A"), try data("B"))
         #expect(before.0.count == 1 && before.0[0].contains(card) && before.1.count == 1 && before.1[0].contains(card))
-        _ = try executor.commit(command(.erase(.driver, id: "42")))
+        _ = try executor.commit(command(Erase(.driver, id: "42")))
         try executor.runBackgroundTasks()
         let cleared =
             #""driverName":null,"timestamp":"2026-11-21T12:00:00Z","vehicle_make":null,"vehicle_model":null,"#
@@ -154,7 +154,7 @@ import Testing
         let executor = try store.pushing()
         _ = try executor.commit(putAll("42", name: "Zeb Quix", plate: "ZH 777", key: "a"))
         let before = try executor.dump("drivers") + executor.dump("idempotency")
-        _ = try executor.commit(command(.erase(.customer, id: "42")))
+        _ = try executor.commit(command(Erase(.customer, id: "42")))
         try executor.runBackgroundTasks()
         #expect(try executor.dump("drivers") + executor.dump("idempotency") == before)
     }

@@ -38,7 +38,7 @@ import Testing
         id: String = "0f8fad5b-d9cb-469f-a165-70867728950e", by person: Identity = driver("42")
     ) throws -> CommandReply {
         let event = TelemetryEvent(notificationID: id, type: type, entityID: entity, kind: kind, timestamp: nil)
-        return try executor.commit(command(.telemetry([event]), by: person), at: noon + 7)
+        return try executor.commit(command(RecordTelemetry([event]), by: person), at: noon + 7)
     }
 
     private func steps(_ executor: CommandExecutor) throws -> [String] {
@@ -122,7 +122,7 @@ import Testing
         let executor = try executor()
         _ = try executor.commit(register(fcm("c"), by: customer("c7")))
         _ = try assignedWithBooking(executor, "A")
-        let accepted = try executor.commit(command(.acceptJob("A"), by: driver("42")))
+        let accepted = try executor.commit(command(AcceptJob("A"), by: driver("42")))
         guard case .committed(let result) = accepted else { return }
         let id = try #require(result.notifications.first { $0.event == "driver-assigned" }?.id)
         try push(executor)
@@ -134,7 +134,7 @@ import Testing
         let executor = try executor()
         _ = try executor.commit(register(fcm("f"), by: driver("42")))
         let announcement = Announcement(type: "new_batch", audience: .everyDriver, data: Array(#"{"batchId":"B77"}"#.utf8))
-        let id = try executor.commit(command(.announce(announcement))).notifications[0].id
+        let id = try executor.commit(command(Announce(announcement))).notifications[0].id
         for _ in 0..<3 { _ = try executor.runBackgroundSlice(at: noon) }
         try push(executor)
         try report(executor, "B77", "new_batch")
@@ -151,15 +151,15 @@ import Testing
         let events = (0..<100).map {
             TelemetryEvent(notificationID: "u\($0)", type: "new_job", entityID: "A", kind: .received, timestamp: nil)
         }
-        let one = try executor.instructions { _ = try executor.commit(command(.telemetry([events[0]]), by: driver("42"))) }
-        let all = try executor.instructions { _ = try executor.commit(command(.telemetry(events), by: driver("42"))) }
+        let one = try executor.instructions { _ = try executor.commit(command(RecordTelemetry([events[0]]), by: driver("42"))) }
+        let all = try executor.instructions { _ = try executor.commit(command(RecordTelemetry(events), by: driver("42"))) }
         #expect(all < one * 10, "\(one) and \(all) instructions of SQLite's virtual machine")
     }
 
     @Test func aRouteIsFoundByItsID() throws {
         let executor = try executor()
         _ = try executor.commit(register(fcm("f"), by: driver("42")))
-        let reply = try executor.commit(command(.route(RouteAction(id: "R-9", .assign(.init(id: Identifier("42")))))))
+        let reply = try executor.commit(command(RouteAction(id: "R-9", .assign(.init(id: Identifier("42"))))))
         let id = reply.notifications[0].id
         try push(executor)
         try report(executor, "R-9", "new_route")
@@ -183,7 +183,7 @@ import Testing
                 TelemetryEvent(notificationID: "u\($0)", type: "new_job", entityID: "E\($0)", kind: .received, timestamp: nil)
             }
             return Int(
-                try executor.instructions { _ = try executor.commit(command(.telemetry(events), by: driver("42"))) })
+                try executor.instructions { _ = try executor.commit(command(RecordTelemetry(events), by: driver("42"))) })
         }
         let before = try work()
         for number in 0..<500 { _ = try executor.commit(assign("Y\(number)", to: "42")) }

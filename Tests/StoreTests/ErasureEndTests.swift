@@ -9,7 +9,7 @@ import Testing
 @Suite struct ErasureEndTests {
     private let store = TemporaryStore()
 
-    private func erase(_ role: Role, _ id: String) -> Command { command(.erase(role, id: id), correlationID: "c-e") }
+    private func erase(_ role: Role, _ id: String) -> IssuedCommand { command(Erase(role, id: id), correlationID: "c-e") }
 
     /// Assigns a new order of customer 7 to driver 42. The order and its notifications contain the customer's name and
     /// addresses.
@@ -77,7 +77,7 @@ import Testing
         (action.changes.pickupAddress, action.changes.dropoffAddress) = (.clear, .clear)
         action.changes.pickupCoordinates = isPickup ? .keep : .clear
         action.changes.dropoffCoordinates = isPickup ? .clear : .keep
-        _ = try executor.commit(command(.order(action)), at: noon + 1)
+        _ = try executor.commit(command(action), at: noon + 1)
         try runRetention(executor, at: noon + 2)
         #expect(
             try executor.database.dump("SELECT code FROM orders WHERE COALESCE(pickup_latitude, dropoff_longitude) IS NOT NULL")
@@ -91,11 +91,11 @@ import Testing
         _ = try executor.commit(assign("A", to: "42"))
         _ = try executor.commit(erase(.driver, "42"))
         try executor.runBackgroundTasks()
-        _ = try executor.commit(command(.acceptJob("A"), by: zeb, key: "accept"), at: noon + 1)
+        _ = try executor.commit(command(AcceptJob("A"), by: zeb, key: "accept"), at: noon + 1)
         for step in [JobStatus.enRoute, .arrived] {
             var report = ProgressReport(step: step)
             report.notes = "Zeb Quix is near"
-            _ = try executor.commit(command(.progress("A", report), by: zeb), at: noon + 2)
+            _ = try executor.commit(command(ReportProgress("A", report), by: zeb), at: noon + 2)
         }
         try runRetention(executor, at: noon + 3)
         #expect(try everything(executor).contains("Zeb Quix") && executor.count("erasures") == 1)
@@ -130,7 +130,7 @@ import Testing
         let executor = try store.pushing()
         try place("A", executor)
         let data = Array(#"{"message":"Hello Zeb Quix","customerName":null}"#.utf8)
-        _ = try executor.commit(command(.announce(Announcement(type: "HELLO", audience: .customer("7"), data: data))))
+        _ = try executor.commit(command(Announce(Announcement(type: "HELLO", audience: .customer("7"), data: data))))
         _ = try executor.commit(erase(.customer, "7"))
         try executor.runBackgroundTasks()
         #expect(

@@ -9,7 +9,7 @@ import Testing
 @Suite struct ErasureSearchTests {
     private let store = TemporaryStore()
 
-    private func erase(_ role: Role, _ id: String) -> Command { command(.erase(role, id: id), correlationID: "c-e") }
+    private func erase(_ role: Role, _ id: String) -> IssuedCommand { command(Erase(role, id: id), correlationID: "c-e") }
 
     /// The content of all tables, one row per line.
     private func everything(_ executor: CommandExecutor) throws -> String {
@@ -23,13 +23,13 @@ import Testing
         action.changes.customerID = .set("7")
         action.changes.customerName = .set("Carl Qwerty")
         action.changes.dropoffAddress = .set("17 Secret Street")
-        _ = try executor.commit(command(.order(action)), at: now)
+        _ = try executor.commit(command(action), at: now)
     }
 
     private func cancel(_ code: String, reason: String, _ executor: CommandExecutor) throws {
         var action = OrderAction(code: code, .cancel)
         action.reason = reason
-        _ = try executor.commit(command(.order(action), key: "cancel-\(code)"))
+        _ = try executor.commit(command(action, key: "cancel-\(code)"))
     }
 
     private let words = "Dana Zyxwv called in sick; Carl Qwerty of 17 Secret Street agreed"
@@ -40,17 +40,17 @@ import Testing
         try cancel("A", reason: words, executor)
         // To another driver; what this driver's phone and the driver then say about it; and to another customer.
         let data = Array(#"{"message":"\#(words)","dropoffAddress":"9 Other Street"}"#.utf8)
-        _ = try executor.commit(command(.announce(Announcement(type: "HELLO", audience: .drivers(["43"]), data: data)), key: "k"))
-        _ = try executor.commit(command(.announce(Announcement(type: "HELLO", audience: .customer("8"), data: data))))
+        _ = try executor.commit(command(Announce(Announcement(type: "HELLO", audience: .drivers(["43"]), data: data)), key: "k"))
+        _ = try executor.commit(command(Announce(Announcement(type: "HELLO", audience: .customer("8"), data: data))))
         let step = TelemetryEvent(
             notificationID: "N", type: "new_job", entityID: "B-1", kind: .received, timestamp: "2026-11-21T11:59:59Z",
             metadata: Array(#"{"title":"\#(words)"}"#.utf8))
-        _ = try executor.commit(command(.telemetry([step]), by: driver("43")))
+        _ = try executor.commit(command(RecordTelemetry([step]), by: driver("43")))
         _ = try executor.commit(assign("B", to: "43"))
-        _ = try executor.commit(command(.acceptJob("B"), by: driver("43")))
+        _ = try executor.commit(command(AcceptJob("B"), by: driver("43")))
         var report = ProgressReport(step: .enRoute)
         report.notes = words
-        _ = try executor.commit(command(.progress("B", report), by: driver("43"), key: "progress"))
+        _ = try executor.commit(command(ReportProgress("B", report), by: driver("43"), key: "progress"))
         let before = try everything(executor)
         #expect(before.contains(#""title":"Dana"#) && before.contains(#""notes":"Dana"#))
 
@@ -72,8 +72,8 @@ import Testing
         let dana = Identity(role: .driver, id: "42", name: "Dana Z.")
         _ = try executor.commit(assign("A", to: "42"))
         let data = Array(#"{"message":"Dana Z. is late"}"#.utf8)
-        _ = try executor.commit(command(.announce(Announcement(type: "HELLO", audience: .drivers(["43"]), data: data))))
-        _ = try executor.commit(command(.acceptJob("A"), by: dana), at: noon + 1)
+        _ = try executor.commit(command(Announce(Announcement(type: "HELLO", audience: .drivers(["43"]), data: data))))
+        _ = try executor.commit(command(AcceptJob("A"), by: dana), at: noon + 1)
         try cancel("A", reason: "Dana Z. is late", executor)
         // The order's copy of the name is gone: the name is known from notifications only.
         try executor.database.run("UPDATE orders SET driver_name = NULL")
@@ -89,7 +89,7 @@ import Testing
         try cancel("A", reason: "moved", executor)
         try place("B", executor)
         let data = Array(#"{"message":"Bring the key to 17 Secret Street"}"#.utf8)
-        _ = try executor.commit(command(.announce(Announcement(type: "HELLO", audience: .drivers(["42"]), data: data))))
+        _ = try executor.commit(command(Announce(Announcement(type: "HELLO", audience: .drivers(["42"]), data: data))))
         _ = try executor.commit(erase(.customer, "7"))
         try executor.runBackgroundTasks()
         let left = try executor.database.notificationData().filter { $0.contains("17 Secret Street") }
@@ -112,11 +112,11 @@ import Testing
                 for number in 0..<1_200 {
                     var action = OrderAction(code: "B\(number)", .update)
                     action.reason = "for Dana Zyxwv"
-                    _ = try executor.execute(command(.order(action)), now: noon + 1)
+                    _ = try executor.execute(command(action), now: noon + 1)
                     let step = TelemetryEvent(
                         notificationID: "N\(number)", type: "new_job", entityID: "B", kind: .received, timestamp: "",
                         metadata: Array(#"{"title":"Dana Zyxwv"}"#.utf8))
-                    _ = try executor.execute(command(.telemetry([step]), by: driver("\(100 + number / 600)")), now: noon + 1)
+                    _ = try executor.execute(command(RecordTelemetry([step]), by: driver("\(100 + number / 600)")), now: noon + 1)
                 }
             }
             _ = try executor.commit(erase(.driver, "42"), at: noon + 2)

@@ -9,7 +9,7 @@ import Testing
 @Suite struct ErasureTests {
     private let store = TemporaryStore()
 
-    private func erase(_ role: Role, _ id: String) -> Command { command(.erase(role, id: id), correlationID: "c-e") }
+    private func erase(_ role: Role, _ id: String) -> IssuedCommand { command(Erase(role, id: id), correlationID: "c-e") }
 
     /// A driver with a name.
     private func named(_ id: String, _ name: String) -> Identity { Identity(role: .driver, id: id, name: name) }
@@ -27,20 +27,20 @@ import Testing
         for (code, one) in [("A", named("42", "Ann")), ("B", named("43", "Bob"))] {
             _ = try executor.commit(register(fcm("phone-\(one.id)"), by: one))
             let driver = Assignment.Driver(id: Identifier(one.id), name: one.name)
-            _ = try executor.commit(command(.order(OrderAction(code: code, .assign(driver)))))
-            _ = try executor.commit(command(.acceptJob(code), by: one, key: "accept"))
+            _ = try executor.commit(command(OrderAction(code: code, .assign(driver))))
+            _ = try executor.commit(command(AcceptJob(code), by: one, key: "accept"))
             for step in [JobStatus.enRoute, .arrived] {
                 var report = ProgressReport(step: step)
                 report.notes = "\(one.name ?? "") is near"
                 report.latitude = JSONNumber(text: "51.\(one.id)")
                 report.longitude = JSONNumber(text: "-0.\(one.id)")
-                _ = try executor.commit(command(.progress(code, report), by: one))
+                _ = try executor.commit(command(ReportProgress(code, report), by: one))
             }
-            _ = try executor.commit(command(.route(RouteAction(id: "R-\(code)", .assign(driver)))))
+            _ = try executor.commit(command(RouteAction(id: "R-\(code)", .assign(driver))))
             _ = try executor.commit(telemetry("N-\(code)", by: one))
             var changes = PreferenceChanges()
             changes.timeZone = "Europe/\(one.name ?? "")"
-            _ = try executor.commit(command(.updatePreferences(changes), by: one))
+            _ = try executor.commit(command(UpdatePreferences(changes), by: one))
         }
     }
 
@@ -110,7 +110,7 @@ import Testing
             if code == "A" { _ = try executor.commit(order(.cancel, code)) }
         }
         let data = Array(#"{"customerName":"Name-7"}"#.utf8)
-        _ = try executor.commit(command(.announce(Announcement(type: "HELLO", audience: .customer("7"), data: data))))
+        _ = try executor.commit(command(Announce(Announcement(type: "HELLO", audience: .customer("7"), data: data))))
         _ = try executor.commit(register(fcm("a"), by: customer("7", bookings: ["REF-A"])))
         let reply = try executor.commit(erase(.customer, "7"))
         #expect(reply.text.contains(#""devices":1,"preferences":0,"pushes":0,"answers":0,"orders":2,"routes":0"#))
@@ -150,7 +150,7 @@ import Testing
                     let isEven = number.isMultiple(of: 2)
                     let driver = Assignment.Driver(id: Identifier(isEven ? "42" : "43"), name: isEven ? "Ann" : "Bob")
                     _ = try executor.execute(
-                        command(.order(OrderAction(code: "A\(number)", .assign(driver)))), now: noon + Int64(number))
+                        command(OrderAction(code: "A\(number)", .assign(driver))), now: noon + Int64(number))
                 }
             }
             _ = try executor.commit(erase(.driver, "42"))

@@ -18,14 +18,14 @@ import Threads
         let ids = try ["1", "2", "3", "4"].map { try executor.commit(announce(to: $0)).notifications[0].id }
         _ = try executor.commit(announceToAll)
         let greeting = Announcement(type: "HELLO", audience: .customer("7"), data: Array("{}".utf8))
-        _ = try executor.commit(command(.announce(greeting)))
+        _ = try executor.commit(command(Announce(greeting)))
         // A job for driver 42 on three channels, and its removal on four: one of them is in two inboxes.
         _ = try executor.commit(assign("A", to: "42"))
         let removal = try executor.commit(order(.removeDriver, "A")).notifications
         let removed = try #require(removal.first { $0.channel == "booking-A" }).id
         _ = try executor.commit(telemetry(ids[0], by: driver("1")))
         _ = try executor.commit(telemetry(ids[1], .dismissed, by: driver("2")))
-        _ = try executor.commit(command(.markRead(nil), by: driver("3")))
+        _ = try executor.commit(command(MarkRead(nil), by: driver("3")))
         _ = try executor.commit(telemetry(removed, by: people[0]))
 
         let reader = QueryExecutor(try Database.open(readingFrom: store.address))

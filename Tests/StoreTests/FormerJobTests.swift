@@ -33,7 +33,7 @@ import Testing
         let executor = try store.executor()
         let sent = try executor.commit(assign("A", to: "42", changes: job())).notifications[0]
         #expect(try list(driver("42")).contains(String(decoding: sent.data, as: UTF8.self)))
-        _ = try executor.commit(command(.acceptJob("A"), by: driver("42")), at: noon + 1)
+        _ = try executor.commit(command(AcceptJob("A"), by: driver("42")), at: noon + 1)
         #expect(try count("42") == 3)
     }
 
@@ -63,10 +63,10 @@ import Testing
         let executor = try store.executor()
         _ = try executor.commit(assign("A", to: "41", changes: job()))
         _ = try executor.commit(assign("A", to: "42"), at: noon + 1)
-        _ = try executor.commit(command(.acceptJob("A"), by: driver("42")), at: noon + 2)
+        _ = try executor.commit(command(AcceptJob("A"), by: driver("42")), at: noon + 2)
         for (number, step) in [JobStatus.enRoute, .arrived, .loading, .inTransit, .unloading, .completed].enumerated() {
             _ = try executor.commit(
-                command(.progress("A", ProgressReport(step: step)), by: driver("42")), at: noon + 3 + Int64(number))
+                command(ReportProgress("A", ProgressReport(step: step)), by: driver("42")), at: noon + 3 + Int64(number))
         }
         #expect(try (count("41"), count("42")) == (0, 3))
     }
@@ -114,7 +114,7 @@ import Testing
         let executor = try store.executor()
         let data = Array(#"{"bookingId":"A","customerName":"Ann Öz"}"#.utf8)
         for audience in [Announcement.Audience.drivers(["42"]), .customer("7")] {
-            _ = try executor.commit(command(.announce(Announcement(type: "HELLO", audience: audience, data: data))))
+            _ = try executor.commit(command(Announce(Announcement(type: "HELLO", audience: audience, data: data))))
         }
         for person in [driver("42"), customer("7")] { #expect(try list(person).contains("Ann Öz")) }
     }

@@ -58,7 +58,7 @@ import Testing
 
     @Test func rejectionsAreNotStored() throws {
         let executor = try store.executor()
-        let accept = command(.acceptJob("A"), by: driver("42"), key: "k")
+        let accept = command(AcceptJob("A"), by: driver("42"), key: "k")
         #expect(try executor.commit(accept).status == 404)
         _ = try executor.commit(assign("A", to: "42"))
         let accepted = try executor.commit(accept)
@@ -84,11 +84,11 @@ import Testing
 
     @Test func keepsTheNewestResponsesOfAUser() throws {
         let executor = try store.executor()
-        let other = command(.updatePreferences(PreferenceChanges()), by: driver("43"), key: "k")
+        let other = command(UpdatePreferences(PreferenceChanges()), by: driver("43"), key: "k")
         _ = try executor.commit(other)
         var evicted = 0
         for number in 0..<2_250 {
-            let update = command(.updatePreferences(PreferenceChanges()), by: driver("42"), key: "k\(number)")
+            let update = command(UpdatePreferences(PreferenceChanges()), by: driver("42"), key: "k\(number)")
             #expect(try executor.commit(update, at: noon + Int64(number)).status == 200)
             evicted += executor.counter.drain().evictedResponses
         }
@@ -101,7 +101,7 @@ import Testing
         let left = try keys(executor, of: "driver:42").count
         #expect(left == 2_250 - 1_001)
         for number in 0..<100 {
-            let update = command(.updatePreferences(PreferenceChanges()), by: driver("42"), key: "l\(number)")
+            let update = command(UpdatePreferences(PreferenceChanges()), by: driver("42"), key: "l\(number)")
             _ = try executor.commit(update, at: noon + 48 * hour)
         }
         #expect(executor.counter.drain().evictedResponses == 0)
@@ -109,7 +109,7 @@ import Testing
 
     @Test func storesNoResponseIfNothingChanged() throws {
         let executor = try store.executor()
-        let readAll = command(.markRead(nil), by: driver("42"), key: "k")
+        let readAll = command(MarkRead(nil), by: driver("42"), key: "k")
         #expect(try executor.commit(readAll).status == 200)
         _ = try executor.commit(assign("A", to: "42"))
         #expect(try executor.commit(assign("A", to: "42", key: "k")).text.contains("already assigned"))
@@ -123,9 +123,9 @@ import Testing
         if noun == "Job" {
             _ = try executor.commit(assign("A", to: "42"))
         } else {
-            _ = try executor.commit(command(.route(RouteAction(id: "A", .assign(.init(id: Identifier("42")))))))
+            _ = try executor.commit(command(RouteAction(id: "A", .assign(.init(id: Identifier("42"))))))
         }
-        let accept = command(noun == "Job" ? .acceptJob("A") : .acceptRoute("A"), by: driver("42"), key: "k")
+        let accept = command(noun == "Job" ? AcceptJob("A") : AcceptRoute("A"), by: driver("42"), key: "k")
         let first = try executor.commit(accept)
         let again = try executor.commit(accept)
         #expect(again.isReplay && first.text.contains(#""message":"\#(noun) accepted successfully""#))

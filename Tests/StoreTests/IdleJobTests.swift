@@ -18,7 +18,7 @@ import Testing
 
     /// What one look finds.
     private func look(_ jobs: inout IdleJobs, _ executor: CommandExecutor, at now: Int64, monotonic: Int64 = 0) throws
-        -> [Command]
+        -> [IssuedCommand]
     {
         let commands = try jobs.next(executor, now: now, monotonic: monotonic)
         for command in commands { #expect(try executor.commit(command, at: now).status == 200) }
@@ -30,7 +30,7 @@ import Testing
         _ = try executor.commit(register(fcm("a"), by: driver("42")))
         let count = 2 * IdleJobs.most + 5
         for number in 0..<count { _ = try executor.commit(assign("A\(number)", to: "42")) }
-        for number in 0..<3 { _ = try executor.commit(command(.route(RouteAction(id: "R\(number)", .update)))) }
+        for number in 0..<3 { _ = try executor.commit(command(RouteAction(id: "R\(number)", .update))) }
         let pushes = try executor.count("push_jobs")
         _ = executor.counter.drain()
         var jobs = IdleJobs(days: 30)
@@ -61,7 +61,7 @@ import Testing
     /// An order that nobody has: dispatchers are told, and not a thousand drivers.
     @Test func driversAreNotToldOfAnOrderThatNobodyHas() throws {
         let executor = try store.executor()
-        _ = try executor.commit(command(.order(OrderAction(code: "A", .update))))
+        _ = try executor.commit(command(OrderAction(code: "A", .update)))
         var jobs = IdleJobs(days: 1)
         _ = try look(&jobs, executor, at: noon + 2 * day)
         #expect(try open(executor).isEmpty)
@@ -87,7 +87,7 @@ import Testing
         _ = try executor.commit(assign("OVER", to: "42", changes: scheduled))
         for code in ["USED", "DONE"] { _ = try executor.commit(assign(code, to: "42")) }
         _ = try executor.commit(order(.cancel, "DONE"))
-        _ = try executor.commit(command(.acceptJob("USED"), by: driver("42")), at: noon + 20 * day)
+        _ = try executor.commit(command(AcceptJob("USED"), by: driver("42")), at: noon + 20 * day)
         var jobs = IdleJobs(days: 30)
         _ = try look(&jobs, executor, at: noon + 31 * day + 1)
         #expect(try open(executor) == ["LATER", "USED"])
@@ -101,7 +101,7 @@ import Testing
         _ = try executor.commit(assign("A", to: "42"))
         var jobs = IdleJobs(days: 1)
         let commands = try jobs.next(executor, now: noon + 2 * day, monotonic: 0)
-        _ = try executor.commit(command(.acceptJob("A"), by: driver("42")), at: noon + 2 * day)
+        _ = try executor.commit(command(AcceptJob("A"), by: driver("42")), at: noon + 2 * day)
         #expect(try executor.commit(commands[0], at: noon + 2 * day).error?.status == 409)
         #expect(try open(executor) == ["A"] && executor.counter.drain().endedJobs == 0)
     }

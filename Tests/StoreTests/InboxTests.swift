@@ -27,7 +27,7 @@ import Testing
 
     private func greet(_ executor: CommandExecutor, _ id: String, at now: Int64 = noon) throws -> String {
         let greeting = Announcement(type: "HELLO", audience: .customer(id), data: Array("{}".utf8))
-        return try executor.commit(command(.announce(greeting)), at: now).notifications[0].id
+        return try executor.commit(command(Announce(greeting)), at: now).notifications[0].id
     }
 
     @Test func listsWhatIsPushedToTheOrdersCustomer() throws {
@@ -36,9 +36,9 @@ import Testing
         changes.customerID = .set("7")
         _ = try executor.commit(assign("A", to: "42", changes: changes))
         for (action, now) in [
-            (Command.Action.acceptJob("A"), 1), (.progress("A", ProgressReport(step: .enRoute)), 2),
-            (.progress("A", ProgressReport(step: .arrived)), 3),
-        ] { _ = try executor.commit(command(action, by: driver("42")), at: noon + Int64(now)) }
+            (AcceptJob("A"), 1), (ReportProgress("A", ProgressReport(step: .enRoute)), 2),
+            (ReportProgress("A", ProgressReport(step: .arrived)), 3),
+        ] as [(any Command, Int)] { _ = try executor.commit(command(action, by: driver("42")), at: noon + Int64(now)) }
         _ = try executor.commit(order(.removeDriver, "A"), at: noon + 4)
         #expect(try events(customer("7")) == ["booking-A driver-removed", "booking-A driver-arrival"])
         #expect(try events(customer("8", bookings: ["A"])) == [], "the order names its customer")
@@ -111,7 +111,7 @@ import Testing
                 VALUES ('customer:7', '00000000000000000000\(100_000 + number)', 0, \(noon))
                 """)
         }
-        _ = try executor.commit(command(.erase(.customer, id: "7")))
+        _ = try executor.commit(command(Erase(.customer, id: "7")))
         try executor.runBackgroundTasks()
         #expect(try executor.database.dump("SELECT recipient, notification_id FROM inbox_entries") == ["customer:8|\(id)"])
         #expect(try list(customer("7", bookings: ["A"])) == [])
@@ -125,7 +125,7 @@ import Testing
         let greeting = try greet(executor, "7")
         _ = executor.counter.drain()
         let read = { (ids: [String]?, person: Identity, now: Int64) in
-            try executor.commit(command(.markRead(ids), by: person), at: now).text
+            try executor.commit(command(MarkRead(ids), by: person), at: now).text
         }
         #expect(try read([id], people[0], noon + 1).contains(#""read":1"#))
         #expect(try read([id], people[0], noon + 2).contains(#""read":0"#))
@@ -158,7 +158,7 @@ import Testing
         for _ in 0..<2 { _ = try executor.commit(telemetry(id, .viewed, by: me)) }
         _ = try greet(executor, "7")
         #expect(try badges() == ["customer:7": 3])
-        _ = try executor.commit(command(.markRead(nil), by: me))
+        _ = try executor.commit(command(MarkRead(nil), by: me))
         _ = try removeDriver(executor)
         #expect(try badges() == ["customer:7": 1, "customer:8": 2])
     }

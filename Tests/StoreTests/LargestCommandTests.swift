@@ -28,7 +28,7 @@ import Threads
         }
         for account in accounts { try executor.accounts.store(account) }
         for person in [of(0), of(1)] + customers {
-            for number in 0..<CommandExecutor.devicesMax {
+            for number in 0..<DeviceRegistration.devicesMax {
                 _ = try executor.commit(register(fcm("\(person.key)-\(number)"), by: person))
             }
         }
@@ -39,7 +39,7 @@ import Threads
 
     @discardableResult
     private func run(
-        _ action: Command.Action, by actor: Identity = admin, key: String? = nil, at now: Int64 = noon, status: Int = 200
+        _ action: any Command, by actor: Identity = admin, key: String? = nil, at now: Int64 = noon, status: Int = 200
     ) throws -> CommandReply {
         let command = command(action, by: actor, key: key)
         let reply = try executor.commit(command, at: now)
@@ -58,7 +58,7 @@ import Threads
 
     @Test func ordersAndRoutes() throws {
         func act(_ kind: OrderAction.Kind, _ code: String = "A") throws {
-            try run(.order(OrderAction(code: code, kind)), key: "\(kind)\(code)")
+            try run(OrderAction(code: code, kind), key: "\(kind)\(code)")
         }
         func assign(_ index: Int) -> OrderAction.Kind { .assign(.init(id: Identifier(accounts[index].personID))) }
         try act(.update)
@@ -69,32 +69,32 @@ import Threads
         try act(.removeDriver, "B")
         try act(assign(0), "C")
         try act(.cancel, "C")
-        try run(.acceptJob("A"), by: of(0), key: "accept")
-        try run(.progress("A", ProgressReport(step: .enRoute)), by: of(0), key: "enRoute", at: noon + 1)
+        try run(AcceptJob("A"), by: of(0), key: "accept")
+        try run(ReportProgress("A", ProgressReport(step: .enRoute)), by: of(0), key: "enRoute", at: noon + 1)
         let order = try #require(try executor.orders.order(code: "A"))
         func step(_ kind: TripStep.Kind, at now: Int64) throws {
             let step = TripStep(orderCode: "A", driverID: of(0).id, startedAt: try #require(order.trip.startedAt), kind)
-            try run(.trip(step), by: of(0), at: now)
+            try run(step, by: of(0), at: now)
         }
         let place = Position(latitude: 51.5, longitude: -0.1, recordedAt: noon)
         try step(.tellNearby(etaMinutes: 3), at: noon + 600_000)
         try step(.arrive(at: place), at: noon + 700_000)
         try step(.tellWaiting, at: noon + 1_700_000)
         if try executor.orders.order(code: "A")?.assignment.status == .enRoute {
-            try run(.progress("A", ProgressReport(step: .arrived)), by: of(0), key: "arrived", at: noon + 750_000)
+            try run(ReportProgress("A", ProgressReport(step: .arrived)), by: of(0), key: "arrived", at: noon + 750_000)
         }
-        try run(.correctArrival("A", reason: "r"), key: "correct", at: noon + 760_000)
-        try run(.progress("A", ProgressReport(step: .arrived)), by: of(0), key: "again", at: noon + 770_000)
+        try run(CorrectArrival("A", reason: "r"), key: "correct", at: noon + 760_000)
+        try run(ReportProgress("A", ProgressReport(step: .arrived)), by: of(0), key: "again", at: noon + 770_000)
         for status in [JobStatus.loading, .inTransit, .unloading, .completed] {
-            try run(.progress("A", ProgressReport(step: status)), by: of(0), key: status.rawValue, at: noon + 1_800_000)
+            try run(ReportProgress("A", ProgressReport(step: status)), by: of(0), key: status.rawValue, at: noon + 1_800_000)
             if status == .inTransit { try step(.tellDestinationNear(from: place, etaMinutes: 2), at: noon + 1_900_000) }
         }
-        func route(_ kind: RouteAction.Kind, _ key: String) throws { try run(.route(RouteAction(id: "R", kind)), key: key) }
+        func route(_ kind: RouteAction.Kind, _ key: String) throws { try run(RouteAction(id: "R", kind), key: key) }
         try route(.assign(.init(id: Identifier(of(0).id))), "1")
         try route(.assign(.init(id: Identifier(of(1).id))), "2")
         try route(.removeDrop("D"), "3")
         try route(.unassign, "4")
-        try run(.acceptRoute("R"), by: of(1), key: "5")
+        try run(AcceptRoute("R"), by: of(1), key: "5")
         try route(.update, "6")
         try route(.cancel, "7")
         expectAll(
@@ -108,7 +108,7 @@ import Threads
         let ids = (0..<1_000).map { "d\($0)" }
         for id in ids { _ = try executor.commit(register(fcm(id), by: driver(id))) }
         func announce(_ audience: Announcement.Audience) throws -> CommandReply {
-            try run(.announce(Announcement(type: "NEW_BATCH_AVAILABLE", audience: audience, data: Array("{}".utf8))))
+            try run(Announce(Announcement(type: "NEW_BATCH_AVAILABLE", audience: audience, data: Array("{}".utf8))))
         }
         #expect(try announce(.drivers(ids)).notifications.count == 1_000)
         _ = try announce(.drivers([of(0).id, of(1).id] + ids.prefix(CommandExecutor.pushesMax - 2)))
@@ -116,7 +116,7 @@ import Threads
         let id = try announce(.everyDriver).notifications[0].id
         // With these, the checks of the tasks' slices: jobs, jobs of named drivers, read marks.
         try executor.runBackgroundTasks()
-        try run(.remind(notificationID: id))
+        try run(Remind(notificationID: id))
         try executor.runBackgroundTasks()
         expectAll("announce", "remind")
     }
@@ -129,24 +129,24 @@ import Threads
                 notificationID: $0, type: "new_job", entityID: "A", kind: .viewed, timestamp: "2026-11-21T11:59:59Z",
                 metadata: nil)
         }
-        try run(.telemetry(Array(events)), by: person)
-        try run(.markRead(ids), by: person, key: "ids")
+        try run(RecordTelemetry(Array(events)), by: person)
+        try run(MarkRead(ids), by: person, key: "ids")
         for _ in 0..<600 { _ = try executor.commit(StoreTests.announce(to: person.id)) }
-        try run(.markRead(nil), by: person, key: "all")
+        try run(MarkRead(nil), by: person, key: "all")
         try executor.runBackgroundTasks()
         var preferences = PreferenceChanges()
         preferences.types = ["HELLO": false]
-        try run(.updatePreferences(preferences), by: person)
+        try run(UpdatePreferences(preferences), by: person)
         var card = DriverCardChanges()
         card.name = .set("Ann")
-        try run(.driverCard(driverID: person.id, card), key: "card")
+        try run(ChangeDriverCard(driverID: person.id, card), key: "card")
         for number in 0..<3 {
             let registration = DeviceRegistration(.register, fcm("new-\(number)"), deviceID: "phone", endpoint: .fcmToken)
-            try run(.device(registration), by: customers[0])
+            try run(registration, by: customers[0])
         }
-        try run(.device(DeviceRegistration(.unregister, fcm("new-2"), endpoint: .fcmToken)), by: customers[0])
-        try run(.switchAvailability(isOnline: true), by: person)
-        try run(.endAvailability(accountID: accounts[0].id))
+        try run(DeviceRegistration(.unregister, fcm("new-2"), endpoint: .fcmToken), by: customers[0])
+        try run(SwitchAvailability(isOnline: true), by: person)
+        try run(EndAvailability(accountID: accounts[0].id))
         expectAll(
             "telemetry", "read", "preferences", "driver_update", "device_register", "device_unregister", "availability")
     }
@@ -155,35 +155,35 @@ import Threads
         let id = ObjectID.sample(1)
         var edits = BatchEdits()
         edits.orders = (0..<BatchEdits.ordersMax).map { EditedOrder(id: .sample(1_000 + $0), orderNumber: "O\($0)") }
-        try run(.batch(.edit(id, edits)), key: "edit")
+        try run(EditBatch(id, edits), key: "edit")
         // Other orders take the places of all.
         edits.orders = (0..<BatchEdits.ordersMax).map { EditedOrder(id: .sample(2_000 + $0), orderNumber: "P\($0)") }
-        try run(.batch(.edit(id, edits)), key: "edit all")
-        try run(.batch(.ready(id)), key: "ready")
-        try run(.batch(.open(id)))
-        try run(.batch(.accept(id)), by: of(0), key: "accept")
-        try run(.batch(.reassign(id, driverID: accounts[1].id.text, reason: nil)), key: "reassign")
-        try run(.batch(.unassign(id, reason: nil)), key: "unassign")
-        try run(.batch(.accept(id)), by: of(0), key: "accept again")
-        try run(.batch(.acknowledge(.current)), by: of(0))
-        try run(.batch(.pickUp(id, notes: nil)), by: of(0), key: "pickup")
+        try run(EditBatch(id, edits), key: "edit all")
+        try run(ReadyBatch(id), key: "ready")
+        try run(OpenBatch(id))
+        try run(AcceptBatch(id), by: of(0), key: "accept")
+        try run(ReassignBatch(id, driverID: accounts[1].id.text, reason: nil), key: "reassign")
+        try run(UnassignBatch(id, reason: nil), key: "unassign")
+        try run(AcceptBatch(id), by: of(0), key: "accept again")
+        try run(AcknowledgeBatch(.current), by: of(0))
+        try run(PickUpBatch(id, notes: nil), by: of(0), key: "pickup")
         let sequence = (0..<BatchEdits.ordersMax).map {
             SequenceEntry(orderID: .sample(2_000 + $0), sequenceNumber: BatchEdits.ordersMax - $0)
         }
-        try run(.batch(.arrange(id, sequence)), by: of(0), key: "arrange")
-        try run(.batch(.cancelOrder(.sample(2_000), inBatch: id, by: .admin, reason: nil)), key: "cancel order")
+        try run(ArrangeBatch(id, sequence), by: of(0), key: "arrange")
+        try run(CancelBatchOrder(.sample(2_000), inBatch: id, by: .admin, reason: nil), key: "cancel order")
         let failed = DeliveryReport(.failed(.customerRefused), notes: "No")
-        try run(.batch(.report(failed, orderID: .sample(2_001))), by: of(0), key: "report")
-        try run(.batch(.returnOrder(.sample(2_001), inBatch: id)), key: "return")
+        try run(ReportDelivery(failed, orderID: .sample(2_001)), by: of(0), key: "report")
+        try run(ReturnBatchOrder(.sample(2_001), inBatch: id), key: "return")
         let delivered = DeliveryReport(.delivered(.photo(url: "https://p.example/1")))
         for number in 2_002..<(2_000 + BatchEdits.ordersMax) {
-            try run(.batch(.report(delivered, orderID: .sample(number))), by: of(0))
+            try run(ReportDelivery(delivered, orderID: .sample(number)), by: of(0))
         }
-        try run(.batch(.complete(id, notes: "Done")), by: of(0), key: "complete")
+        try run(CompleteBatch(id, notes: "Done"), by: of(0), key: "complete")
         var second = BatchEdits()
         second.orders = [EditedOrder(id: .sample(9_000), orderNumber: "Q")]
-        try run(.batch(.edit(.sample(2), second)))
-        try run(.batch(.cancel(.sample(2), reason: nil)), key: "cancel")
+        try run(EditBatch(.sample(2), second))
+        try run(CancelBatch(.sample(2), reason: nil), key: "cancel")
         expectAll(
             "update", "ready", "reassign", "unassign", "cancel", "cancel_order", "return_order", "open", "accept", "pickup",
             "status", "sequence", "complete", "acknowledge")
@@ -192,33 +192,33 @@ import Threads
     @Test func accountsAndSignIns() throws {
         let account = Account.sample(3)
         try executor.accounts.store(account)
-        for number in 0..<CommandExecutor.devicesMax {
+        for number in 0..<DeviceRegistration.devicesMax {
             _ = try executor.commit(register(fcm("three-\(number)"), by: driver(account.personID)))
         }
         for action in [AccountAction.approve, .suspend(reason: "Late")] {
-            try run(.account(.decide(action, driverID: account.id.text)))
+            try run(DecideAccount(action, driverID: account.id.text))
         }
         var form = LoginForm()
         (form.callingCode, form.country) = (.value("+1"), .value("us"))
         (form.phone, form.userType) = (.value("1234567890"), .value("customer"))
         let nobody = Identity(role: .customer, id: "")
-        let message = try #require(try run(.code(.login(form.number(countries: []))), by: nobody).message)
-        try run(.code(.delivered(message.result(isSent: true))), by: nobody)
-        let again = try #require(try run(.code(.resend(sessionID: message.sessionID)), by: nobody, at: noon + 61_000).message)
-        try run(.code(.delivered(again.result(isSent: true))), by: nobody, at: noon + 61_000)
-        try run(.code(.verify(sessionID: again.sessionID, code: again.code)), by: nobody, at: noon + 62_000)
+        let message = try #require(try run(SendSignInCode(form.number(countries: [])), by: nobody).message)
+        try run(RecordSignInSMS(message.result(isSent: true)), by: nobody)
+        let again = try #require(try run(ResendSignInCode(sessionID: message.sessionID), by: nobody, at: noon + 61_000).message)
+        try run(RecordSignInSMS(again.result(isSent: true)), by: nobody, at: noon + 61_000)
+        try run(VerifySignInCode(sessionID: again.sessionID, code: again.code), by: nobody, at: noon + 62_000)
         let claims = try #require(signed.withLock { $0 })
         let session = try #require(TokenSession(jti: claims.id, expiresAt: claims.issuedAt + 3_600))
         var customer = claims.identity
         customer.session = session
         let now = noon + 63_000
-        try run(.code(.saveDetails(BasicDetails(name: .value("Ann"), email: .value("a@b.example")))), by: customer, at: now)
+        try run(SaveBasicDetails(BasicDetails(name: .value("Ann"), email: .value("a@b.example"))), by: customer, at: now)
         let payment = PaymentMethod(token: "tok_1", brand: "visa", last4: "4242", expiryMonth: 1, expiryYear: 2030)
-        try run(.code(.savePayment(payment)), by: customer, at: now)
-        try run(.code(.refresh(session)), by: customer, at: now)
-        try run(.erase(.driver, id: of(0).id), key: "driver")
-        try run(.erase(.customer, id: "0"), key: "customer")
-        try run(.erase(.customer, id: customer.id))
+        try run(SavePaymentMethod(payment), by: customer, at: now)
+        try run(RefreshToken(session), by: customer, at: now)
+        try run(Erase(.driver, id: of(0).id), key: "driver")
+        try run(Erase(.customer, id: "0"), key: "customer")
+        try run(Erase(.customer, id: customer.id))
         try executor.runBackgroundTasks()
         expectAll(
             "approve", "suspend", "code_login", "code_delivered", "code_resend", "code_verify", "basic_details", "payment_method",
@@ -228,8 +228,8 @@ import Threads
     /// Six customers of a booking have 120 devices: each gets its pushes on some of them, and that is counted.
     @Test func customersOfABookingShareItsPushes() throws {
         _ = executor.counter.drain()
-        try run(.order(OrderAction(code: "A", .assign(.init(id: Identifier(of(0).id))))))
-        try run(.order(OrderAction(code: "A", .removeDriver)))
+        try run(OrderAction(code: "A", .assign(.init(id: Identifier(of(0).id)))))
+        try run(OrderAction(code: "A", .removeDriver))
         #expect(executor.counter.drain().crowdedBookings == 1)
         let recipients = try executor.database.dump(
             "SELECT recipient, COUNT(*) FROM push_jobs WHERE recipient LIKE 'customer:%' GROUP BY 1 ORDER BY 1")

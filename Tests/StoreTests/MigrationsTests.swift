@@ -251,7 +251,7 @@ import Testing
 
         guard let next = status.next else { return }
         let isAccepting = !JobStatus.reportable.contains(next)
-        let step: Command.Action = isAccepting ? .acceptJob("A") : .progress("A", ProgressReport(step: next))
+        let step: any Command = isAccepting ? AcceptJob("A") : ReportProgress("A", ProgressReport(step: next))
         #expect(try executor.commit(command(step, by: driver("42"))).status == 200)
         switch next {
         case .enRoute: times.startedAt = noon
@@ -318,7 +318,7 @@ import Testing
         try executor.eachDriverPosition { positions.append($0) }
         #expect(positions.count == 1 && positions[0].position.speed == nil && positions[0].position.latitude == 51.5)
         // No entry says when the gateway learnt of the arrival.
-        #expect(try executor.commit(command(.correctArrival("A", reason: nil))).status == 200)
+        #expect(try executor.commit(command(CorrectArrival("A", reason: nil))).status == 200)
         let corrected = try #require(try executor.orders.order(code: "A"))
         #expect(corrected.assignment.status == .enRoute && corrected.trip.correctedAt == noon)
     }

@@ -79,7 +79,7 @@ import Testing
     ) throws {
         let owner = driver(String(key.owner.dropFirst("driver:".count)))
         if dice.below(4) == 0 {
-            _ = try executor.commit(command(.markRead(nil), by: owner), at: now)
+            _ = try executor.commit(command(MarkRead(nil), by: owner), at: now)
             for sent in model.channels[owner.channel, default: []] { model.acknowledge(sent.id, by: key.owner) }
         } else if let sent = model.channels[key.channel, default: []].randomElement(using: &dice) {
             _ = try executor.commit(telemetry(sent.id, dice.below(2) == 0 ? .received : .viewed, by: owner), at: now)

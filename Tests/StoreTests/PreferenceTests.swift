@@ -13,10 +13,10 @@ import Testing
     }
 
     /// A command that changes preferences.
-    private func changes(_ change: (inout PreferenceChanges) -> Void) -> Command.Action {
+    private func changes(_ change: (inout PreferenceChanges) -> Void) -> any Command {
         var changes = PreferenceChanges()
         change(&changes)
-        return .updatePreferences(changes)
+        return UpdatePreferences(changes)
     }
 
     @Test func mergesChangesAndReturnsTheResult() throws {

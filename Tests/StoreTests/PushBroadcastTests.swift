@@ -93,12 +93,12 @@ import Testing
             _ = try executor.commit(announce(to: "0"))
             let named = (0..<count).map(String.init) + ["without-device"]
             let announcement = Announcement(type: "HELLO", audience: .drivers(named), data: Array("{}".utf8))
-            let reply = try executor.commit(command(.announce(announcement), key: "k"))
+            let reply = try executor.commit(command(Announce(announcement), key: "k"))
             ids = reply.notifications.map(\.id)
             #expect(ids.count == count + 1 && reply.lanes == [] && executor.backgroundTasks == [.broadcasts])
             #expect(try executor.count("push_jobs") == 2, "those of the announcement to one")
             _ = try executor.commit(announce(to: "1"))
-            #expect(try executor.commit(command(.announce(announcement), key: "k")).isReplay)
+            #expect(try executor.commit(command(Announce(announcement), key: "k")).isReplay)
         }
         // 250 people a slice.
         for expected in [3 + 251, 3 + 501, 3 + 701] {
@@ -129,7 +129,7 @@ import Testing
         try fill(executor, 30)
         let announcement = Announcement(
             type: "HELLO", audience: .drivers((0..<30).map(String.init)), data: Array("{}".utf8))
-        _ = try executor.commit(command(.announce(announcement)))
+        _ = try executor.commit(command(Announce(announcement)))
         try executor.runBackgroundTasks(at: noon + 3_600_000)
         #expect(try executor.count("push_jobs") == 0 && executor.count("push_audiences") == 0)
     }

@@ -70,7 +70,7 @@ import Threads
                     for part in 0..<5 {
                         let drivers = (0..<100).map { "\(recipients)\(((round * 5 + part) * 100 + $0) % Self.drivers)" }
                         let announcement = Announcement(type: "HELLO", audience: .drivers(drivers), data: Self.data)
-                        _ = try executor.execute(command(.announce(announcement)), now: noon + Int64(round))
+                        _ = try executor.execute(command(Announce(announcement)), now: noon + Int64(round))
                         let report = PushReport(lane: .fcm, outcomes: outcomes, capacity: Self.capacity)
                         let lease = try executor.outbox.handle(report, now: noon + Int64(round)).lease
                         outcomes = lease.jobs.map { PushOutcome($0, .accepted(messageID: "m-\($0.number)"), wasTried: true) }
@@ -90,7 +90,7 @@ import Threads
         for batch in 0..<(Self.pushes / 1_000) {
             try executor.transaction { () throws(DatabaseError) in
                 for number in 0..<10 {
-                    _ = try executor.execute(command(.announce(announcement(batch * 10 + number))), now: noon + Int64(batch))
+                    _ = try executor.execute(command(Announce(announcement(batch * 10 + number))), now: noon + Int64(batch))
                 }
             }
         }

@@ -22,7 +22,7 @@ import Testing
     private func remind(
         _ id: String, _ executor: CommandExecutor, at now: Int64 = noon
     ) throws -> (count: String?, error: RuleError?) {
-        let reply = try executor.commit(command(.remind(notificationID: id)), at: now)
+        let reply = try executor.commit(command(Remind(notificationID: id)), at: now)
         let count = reply.text.split(separator: #""reminded":"#).last.map { String($0.prefix { $0.isNumber }) }
         return (reply.result == nil ? nil : count, reply.error)
     }
@@ -164,8 +164,8 @@ import Testing
         #expect(try executor.auditTable.last(ofOrder: "A")?.action == "remove_driver", "a reminder is no change")
         #expect(
             try remind("X", executor).error != nil
-                && executor.commit(command(.remind(notificationID: hello), key: "k")).status == 200)
-        #expect(try executor.commit(command(.remind(notificationID: hello), key: "k")).isReplay)
+                && executor.commit(command(Remind(notificationID: hello), key: "k")).status == 200)
+        #expect(try executor.commit(command(Remind(notificationID: hello), key: "k")).isReplay)
         #expect(try executor.database.dump("SELECT COUNT(*) FROM audit WHERE action = 'remind'") == ["3"])
     }
 

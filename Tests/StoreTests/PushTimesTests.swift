@@ -41,11 +41,11 @@ import Testing
 
     @Test func newestDeviceIsKeptEvenIfItsRegistrationTimeIsTheOldest() throws {
         let executor = try store.pushing()
-        for index in 0..<CommandExecutor.devicesMax {
+        for index in 0..<DeviceRegistration.devicesMax {
             _ = try executor.commit(register(fcm("\(index)"), by: driver("42")), at: noon)
         }
         _ = try executor.commit(register(fcm("new"), by: driver("42")), at: noon - 3_000_000)
-        #expect(try executor.count("devices") == Int64(CommandExecutor.devicesMax))
+        #expect(try executor.count("devices") == Int64(DeviceRegistration.devicesMax))
         #expect(try executor.database.dump("SELECT masked FROM devices").contains(fcm("new").masked))
     }
 

@@ -198,7 +198,7 @@ import Threads
             let executor = try store.pushing()
             for id in ["42", "43"] {
                 _ = try executor.commit(register(fcm(id), by: driver(id)))
-                _ = try executor.commit(command(.updatePreferences(PreferenceChanges()), by: driver(id)))
+                _ = try executor.commit(command(UpdatePreferences(PreferenceChanges()), by: driver(id)))
             }
             try executor.database.run("UPDATE preferences SET json = 'no'")
             _ = try executor.commit(announce(to: "42", "43"))

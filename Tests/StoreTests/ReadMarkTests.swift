@@ -13,12 +13,12 @@ import Testing
     ) throws -> [String] {
         try (0..<count).map { _ in
             let announcement = Announcement(type: "HELLO", audience: .drivers([driver]), data: Array("{}".utf8))
-            return try executor.commit(command(.announce(announcement)), at: now).notifications[0].id
+            return try executor.commit(command(Announce(announcement)), at: now).notifications[0].id
         }
     }
 
     private func readAll(_ executor: CommandExecutor, by person: Identity, at now: Int64) throws -> String {
-        try executor.commit(command(.markRead(nil), by: person), at: now).text
+        try executor.commit(command(MarkRead(nil), by: person), at: now).text
     }
 
     private func readTimes(of person: Identity, at now: Int64 = noon) throws -> [String] {
@@ -53,7 +53,7 @@ import Testing
             let unconfirmed = try executor.notifications.unconfirmedOfDrivers(after: "", upTo: "~", createdAfter: 0)
             #expect(unconfirmed.map(\.notification.id) == new)
             #expect(try executor.notifications.unconfirmedCount(createdAfter: 0, until: noon, now: noon) == 2)
-            #expect(try executor.commit(command(.markRead([late]), by: me), at: noon + 4).text.contains(#""read":0}"#))
+            #expect(try executor.commit(command(MarkRead([late]), by: me), at: noon + 4).text.contains(#""read":0}"#))
             _ = try executor.commit(telemetry(late, isWritten ? .dismissed : .viewed, by: me), at: noon + 5)
             #expect(try executor.sequences.unread(channel: "driver-42") == 2)
         }
@@ -68,7 +68,7 @@ import Testing
             try executor.transaction { () throws(DatabaseError) in
                 for _ in 0..<count {
                     let announcement = Announcement(type: "HELLO", audience: .drivers(["42"]), data: Array("{}".utf8))
-                    _ = try executor.execute(command(.announce(announcement)), now: noon)
+                    _ = try executor.execute(command(Announce(announcement)), now: noon)
                 }
             }
             executor.backgroundTasks = []
@@ -83,7 +83,7 @@ import Testing
                     == ["acknowledged \(CommandExecutor.readMarksSlice)", "read \(CommandExecutor.readMarksSlice)"])
         }
         let executor = try store.executor()
-        #expect(try executor.commit(command(.markRead(nil), by: me), at: noon + 3).text.contains(#""read":0}"#))
+        #expect(try executor.commit(command(MarkRead(nil), by: me), at: noon + 3).text.contains(#""read":0}"#))
         _ = try announce(executor, 1)
         try executor.runBackgroundTasks()
         let rest = count - CommandExecutor.readMarksSlice
@@ -155,7 +155,7 @@ import Testing
         let executor = try store.executor()
         let ids = try announce(executor, 5) + announce(executor, 1, to: "43") + (0..<500).map { "unknown\($0)" }
         let strange = ["\u{0}", "\"", "'", "\\", "é", ""]
-        let text = try executor.commit(command(.markRead(ids + strange + ids), by: me), at: noon + 1).text
+        let text = try executor.commit(command(MarkRead(ids + strange + ids), by: me), at: noon + 1).text
         #expect(text.contains(#""read":5}"#))
         #expect(
             try executor.database.dump("SELECT channel, read_at, acknowledged_at FROM notifications WHERE read_at IS NOT NULL")

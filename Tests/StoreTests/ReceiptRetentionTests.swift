@@ -74,7 +74,7 @@ import Testing
             _ = try executor.subscribe(key)
             try executor.commit(confirmed(key, upTo: 1))
         }
-        _ = try executor.commit(command(.erase(.driver, id: "42")))
+        _ = try executor.commit(command(Erase(.driver, id: "42")))
         let others = ["driver-43|driver:43|phone|1", "drivers-channel|driver:43|phone|1"]
         #expect(try executor.cursorRows() == others)
         #expect(try executor.database.dump("SELECT DISTINCT owner FROM \(deliveryRows)") == ["driver:43"])
@@ -93,7 +93,7 @@ import Testing
     @Test func anErasedPersonHasNoDevices() throws {
         let executor = try store.executor()
         _ = try executor.commit(announce(to: "42"))
-        _ = try executor.commit(command(.erase(.driver, id: "42")))
+        _ = try executor.commit(command(Erase(.driver, id: "42")))
         #expect(try executor.commit(confirmed(phone(), upTo: 1)) == [])
         #expect(try executor.cursorRows() == [] && executor.count(deliveryRows) == 0)
     }

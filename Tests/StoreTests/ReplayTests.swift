@@ -43,17 +43,17 @@ import Threads
     @Test func leavesOutWhatTheOwnerHasAcknowledged() throws {
         let executor = try store.executor()
         let ids = try announce(6, executor)
-        _ = try executor.commit(command(.markRead([ids[0]]), by: driver("42")))
+        _ = try executor.commit(command(MarkRead([ids[0]]), by: driver("42")))
         _ = try executor.commit(telemetry(ids[1], .viewed, by: driver("42")))
         _ = try executor.commit(telemetry(ids[2], .received, by: driver("42")))
         for other in [driver("43"), customer("42"), admin] {
             _ = try executor.commit(telemetry(ids[3], .accepted, by: other))
-            _ = try executor.commit(command(.markRead([ids[4]]), by: other))
+            _ = try executor.commit(command(MarkRead([ids[4]]), by: other))
         }
         #expect(try store.page(phone()).sequences == [4, 5, 6])
         let page = try store.page(phone(), limit: 2)
         #expect(page.sequences == [4, 5] && page.upTo == 5, "a page is filled")
-        _ = try executor.commit(command(.markRead(nil), by: driver("42")))
+        _ = try executor.commit(command(MarkRead(nil), by: driver("42")))
         #expect(try store.page(phone()) == ReplayPage(notifications: [], upTo: 6, isComplete: true, gap: nil))
     }
 
@@ -97,7 +97,7 @@ import Threads
                     gap: ReplayGap(count: 3, from: noon + 1, to: noon + hour, upTo: 5)))
         // Only what expires is left out without a gap; on a person's channel that does not matter.
         #expect(try store.page(phone(), isFirst: false, at: now + 2 * hour).sequences == [1, 3, 4, 5])
-        _ = try executor.commit(command(.markRead(nil), by: driver("42")))
+        _ = try executor.commit(command(MarkRead(nil), by: driver("42")))
         #expect(try store.page(phone(), at: now + 3).gap == nil, "all are acknowledged")
     }
 

@@ -7,7 +7,7 @@ import Testing
 @Suite struct RequestBacklogTests {
     private var backlog = RequestBacklog(countMax: 100, perSubjectMax: 10)
 
-    private mutating func post(_ command: Command, number: Int = 0) -> PostResult {
+    private mutating func post(_ command: IssuedCommand, number: Int = 0) -> PostResult {
         backlog.append(.command(CommandRequest(command, replyTo: ReplyAddress(loop: 0, request: number))))
     }
 
@@ -17,19 +17,19 @@ import Testing
         return batch
     }
 
-    private static func accept(by id: String) -> Command { command(.acceptJob("A"), by: driver(id)) }
+    private static func accept(by id: String) -> IssuedCommand { command(AcceptJob("A"), by: driver(id)) }
 
-    private static func announcement(to count: Int) -> Command {
+    private static func announcement(to count: Int) -> IssuedCommand {
         let drivers = (0..<count).map(String.init)
-        return command(.announce(Announcement(type: "HELLO", audience: .drivers(drivers), data: Array("{}".utf8))))
+        return command(Announce(Announcement(type: "HELLO", audience: .drivers(drivers), data: Array("{}".utf8))))
     }
 
-    private static func read(by id: String) -> Command { command(.markRead(nil), by: driver(id)) }
+    private static func read(by id: String) -> IssuedCommand { command(MarkRead(nil), by: driver(id)) }
 
-    private static func telemetry(events: Int, by id: String) -> Command {
+    private static func telemetry(events: Int, by id: String) -> IssuedCommand {
         let event = TelemetryEvent(
             notificationID: "N", type: "new_job", entityID: "B", kind: .received, timestamp: "", metadata: nil)
-        return command(.telemetry(Array(repeating: event, count: events)), by: driver(id))
+        return command(RecordTelemetry(Array(repeating: event, count: events)), by: driver(id))
     }
 
     // MARK: Limits
@@ -42,7 +42,7 @@ import Testing
         #expect(post(Self.read(by: "42")) == .subjectFull, "all priorities together")
         #expect(post(Self.accept(by: "43")) == .subjectFull)
         #expect(post(Self.accept(by: "44")) == .queued)
-        #expect(post(command(.markRead(nil), by: Identity(role: .customer, id: "42"))) == .queued, "another subject")
+        #expect(post(command(MarkRead(nil), by: Identity(role: .customer, id: "42"))) == .queued, "another subject")
         #expect(take(most: 1).count == 2, "one of each priority")
         #expect(post(Self.read(by: "42")) == .queued && post(Self.read(by: "42")) == .subjectFull)
         #expect(take().count == 21 && backlog.count == 0)
@@ -53,24 +53,24 @@ import Testing
     @Test mutating func signInByCodeCountsTowardsNoSubject() {
         let nobody = Identity(role: .customer, id: "")
         for number in 0..<50 {
-            let request = SignInCodeCommand.verify(sessionID: "temp_\(number)", code: "123456")
-            #expect(post(command(.code(request), by: nobody)) == .queued)
+            let request = VerifySignInCode(sessionID: "temp_\(number)", code: "123456")
+            #expect(post(command(request, by: nobody)) == .queued)
         }
         let delivery = SignInCodeSMS(sessionID: "temp_1", sendID: "1", isResent: false, isSent: true)
-        #expect(post(command(.code(.resend(sessionID: "temp_1")), by: nobody)) == .queueFull)
-        for _ in 0..<500 { #expect(post(command(.code(.delivered(delivery)), by: nobody)) == .queued) }
+        #expect(post(command(ResendSignInCode(sessionID: "temp_1"), by: nobody)) == .queueFull)
+        for _ in 0..<500 { #expect(post(command(RecordSignInSMS(delivery), by: nobody)) == .queued) }
         guard let session = TokenSession(jti: String(repeating: "a", count: 32), expiresAt: 0) else { return }
         let customer = Identity(role: .customer, id: "10000")
         backlog = RequestBacklog(countMax: 100, perSubjectMax: 10)
-        for _ in 0..<10 { #expect(post(command(.code(.refresh(session)), by: customer)) == .queued) }
-        #expect(post(command(.code(.refresh(session)), by: customer)) == .subjectFull)
+        for _ in 0..<10 { #expect(post(command(RefreshToken(session), by: customer)) == .queued) }
+        #expect(post(command(RefreshToken(session), by: customer)) == .subjectFull)
     }
 
     /// A position may show the arrival of many orders at once.
     @Test mutating func stepsThatTheGatewayTakesDoNotCountAsTheDrivers() {
         for number in 0..<50 {
             let step = TripStep(orderCode: "A\(number)", driverID: "42", startedAt: 0, .tellWaiting)
-            #expect(post(command(.trip(step), by: driver("42"))) == .queued)
+            #expect(post(command(step, by: driver("42"))) == .queued)
         }
         #expect(post(Self.accept(by: "42")) == .queued)
         #expect(take().count == 51)

@@ -38,7 +38,7 @@ import Testing
         _ = try executor.commit(order(.cancel, "A"))
         var route = RouteAction(id: "R", .cancel)
         route.fallbackDriver = Identifier("42")
-        _ = try executor.commit(command(.route(route)))
+        _ = try executor.commit(command(route))
         _ = try executor.commit(assign("open", to: "42"))
         _ = try executor.commit(assign("young", to: "42"), at: noon + 20 * day)
         _ = try executor.commit(telemetry(id, .viewed, by: driver("42")), at: noon + 20 * day)

@@ -18,7 +18,7 @@ import Testing
         }
         try executor.transaction { () throws(DatabaseError) in
             for person in [driver("42"), driver("43")] + customers {
-                for number in 0..<CommandExecutor.devicesMax {
+                for number in 0..<DeviceRegistration.devicesMax {
                     _ = try executor.execute(register(fcm("\(person.key)-\(number)"), by: person), now: noon)
                 }
             }
@@ -31,14 +31,14 @@ import Testing
     private struct Seen {
         var rows: [String: (written: Int, declared: Int)] = [:]
 
-        mutating func commit(_ command: Command, _ executor: CommandExecutor) throws {
+        mutating func commit(_ command: IssuedCommand, _ executor: CommandExecutor) throws {
             let start = executor.database.totalChangedRows
             let reply = try executor.commit(command)
-            #expect(reply.status == 200, "\(command.action.name) \(reply.text)")
+            #expect(reply.status == 200, "\(command.command.name) \(reply.text)")
             // With the channels' numbers, which the transaction writes last.
             let written = Int(executor.database.totalChangedRows - start)
-            if written >= rows[command.action.name]?.written ?? 0 {
-                rows[command.action.name] = (written, command.rows)
+            if written >= rows[command.command.name]?.written ?? 0 {
+                rows[command.command.name] = (written, command.rows)
             }
         }
     }
@@ -53,28 +53,28 @@ import Testing
         try seen.commit(order(.removeDriver, "A"), executor)
         for code in ["A", "B"] {
             try seen.commit(assign(code, to: "42"), executor)
-            try seen.commit(command(.acceptJob(code), by: driver("42"), key: code), executor)
+            try seen.commit(command(AcceptJob(code), by: driver("42"), key: code), executor)
             for step in [JobStatus.enRoute, .arrived, .loading, .inTransit, .unloading, .completed] {
                 let report = command(
-                    .progress(code, ProgressReport(step: step)), by: driver("42"), key: code + step.rawValue)
+                    ReportProgress(code, ProgressReport(step: step)), by: driver("42"), key: code + step.rawValue)
                 try seen.commit(report, executor)
             }
         }
         let ids = try (0..<100).map { _ in try executor.commit(announce(to: "42")).notifications[0].id }
         let drivers = (0..<50).map(String.init)
         try seen.commit(
-            command(.announce(Announcement(type: "HELLO", audience: .drivers(drivers), data: Array("{}".utf8)))), executor)
+            command(Announce(Announcement(type: "HELLO", audience: .drivers(drivers), data: Array("{}".utf8)))), executor)
         let events = ids.map {
             TelemetryEvent(
                 notificationID: $0, type: "new_job", entityID: "A", kind: .viewed, timestamp: "2026-11-21T11:59:59Z",
                 metadata: nil)
         }
-        try seen.commit(command(.telemetry(events), by: driver("42")), executor)
-        try seen.commit(command(.markRead(ids), by: driver("42"), key: "r"), executor)
-        try seen.commit(command(.markRead(nil), by: driver("42")), executor)
+        try seen.commit(command(RecordTelemetry(events), by: driver("42")), executor)
+        try seen.commit(command(MarkRead(ids), by: driver("42"), key: "r"), executor)
+        try seen.commit(command(MarkRead(nil), by: driver("42")), executor)
         for number in 0..<3 { try seen.commit(register(fcm("new-\(number)"), by: customers[0]), executor) }
         try seen.commit(unregister(fcm("new-2"), by: customers[0]), executor)
-        try seen.commit(command(.erase(.driver, id: "42")), executor)
+        try seen.commit(command(Erase(.driver, id: "42")), executor)
         for (name, rows) in seen.rows.sorted(by: { $0.key < $1.key }) {
             #expect(rows.written <= rows.declared, "\(name): \(rows)")
         }
@@ -119,9 +119,9 @@ import Testing
                 INSERT INTO deliveries (number, owner, device, written_at) SELECT number, 'driver:43', 'phone', 1 FROM notifications WHERE channel = 'drivers-channel'
                 """)
             executor.backgroundTasks = []
-            let reply = try executor.commit(command(.erase(.driver, id: "42")))
+            let reply = try executor.commit(command(Erase(.driver, id: "42")))
             #expect(reply.text.contains(#""telemetry":\#(CommandExecutor.clearedMax)"#))
-            #expect(executor.rowCounts.last <= command(.erase(.driver, id: "42")).rows)
+            #expect(executor.rowCounts.last <= command(Erase(.driver, id: "42")).rows)
             _ = try executor.runBackgroundSlice(at: noon)
             #expect(executor.rowCounts.last <= 9 * CommandExecutor.clearedMax)
             #expect(try executor.database.dump("SELECT COUNT(detail) FROM notification_steps") != ["0"])
@@ -148,7 +148,7 @@ import Testing
         _ = try executor.commit(register(fcm("a"), by: driver("42")))
         let count = PushJobTable.cancelledMax + 10
         for number in 0..<count { _ = try executor.commit(assign("A\(number)", to: "42")) }
-        _ = try executor.commit(command(.markRead(nil), by: driver("42")))
+        _ = try executor.commit(command(MarkRead(nil), by: driver("42")))
         try executor.runBackgroundTasks()
         #expect(try executor.jobs().filter { $0.hasSuffix("|queued|") }.count == 10)
         #expect(try executor.claim().isEmpty)

@@ -15,9 +15,9 @@ extension SignInCodeTests {
             var action = OrderAction(code: code, kind)
             action.changes.customerID = .set(customer.id)
             action.changes.bookingReference = .set(reference)
-            _ = try executor.commit(command(.order(action)))
+            _ = try executor.commit(command(action))
         }
-        let reply = try commit(.refresh(session), at: 100, by: customer)
+        let reply = try commit(RefreshToken(session), at: 100, by: customer)
         #expect(
             reply.text
                 == #"{"success":true,"message":"Token refreshed","data":{"token":"token-10000","token_type":"Bearer","#
@@ -33,23 +33,23 @@ extension SignInCodeTests {
             var action = OrderAction(code: "A\(number)", .update)
             action.changes.customerID = .set(customer.id)
             action.changes.bookingReference = .set(String(repeating: "r", count: 140) + "\(number)")
-            _ = try executor.commit(command(.order(action)))
+            _ = try executor.commit(command(action))
         }
-        _ = try commit(.refresh(session), at: 100, by: customer)
+        _ = try commit(RefreshToken(session), at: 100, by: customer)
         let claims = try #require(signed.withLock { $0 })
         #expect((15...25).contains(claims.bookings.count))
     }
 
     @Test func signingOutEndsTheSignIn() throws {
         let (customer, session) = try signIn(at: 0)
-        let reply = try commit(.endSession(session), at: 5, by: customer)
+        let reply = try commit(EndSession(session), at: 5, by: customer)
         #expect(
             reply.text
                 == #"{"success":true,"message":"Signed out","data":{},"timestamp":"2026-11-21T12:00:05Z","code":200}"#)
         let until = noon + (5 + 3_600 + 30 * 86_400 + 60) * 1_000
         #expect(reply.result?.codes.ended == EndedTokens(key: session.id, until: until))
-        #expect(try commit(.refresh(session), at: 6, by: customer).error?.status == 401)
-        #expect(try commit(.endSession(session), at: 6, by: customer).error?.status == 401)
+        #expect(try commit(RefreshToken(session), at: 6, by: customer).error?.status == 401)
+        #expect(try commit(EndSession(session), at: 6, by: customer).error?.status == 401)
         var restored: [EndedTokens] = []
         try executor.eachEndedTokens { restored.append($0) }
         #expect(restored == [EndedTokens(key: session.id, until: until)])
@@ -62,7 +62,7 @@ extension SignInCodeTests {
         let (customer, session) = try signIn(at: 0)
         let device = register(fcm("a"), by: customer)
         #expect(try executor.commit(device, at: noon + 3_000).error == nil)
-        _ = try commit(.endSession(session), at: 5, by: customer)
+        _ = try commit(EndSession(session), at: 5, by: customer)
         #expect(try executor.commit(register(fcm("b"), by: customer), at: noon + 6_000).error?.status == 401)
         #expect(try executor.count("devices") == 1)
     }
@@ -71,8 +71,8 @@ extension SignInCodeTests {
         let session = try #require(TokenSession(jti: String(repeating: "a", count: 32), expiresAt: noon / 1_000))
         for id in ["7", "ann", "010000"] {
             let other = Identity(role: .customer, id: id)
-            #expect(try commit(.endSession(session), at: 0, by: other).status == 403)
-            #expect(try commit(.refresh(session), at: 0, by: other).status == 401)
+            #expect(try commit(EndSession(session), at: 0, by: other).status == 403)
+            #expect(try commit(RefreshToken(session), at: 0, by: other).status == 401)
         }
         #expect(try executor.database.dump("SELECT * FROM ended_tokens") == [])
     }
@@ -89,17 +89,17 @@ extension SignInCodeTests {
 
     @Test func theStepsFollowEachOther() throws {
         let (customer, _) = try signIn(at: 0)
-        #expect(try commit(.savePayment(payment), at: 1, by: customer).text == "Complete the previous step first")
-        let saved = try commit(.saveDetails(try details("A@b.example")), at: 2, by: customer)
+        #expect(try commit(SavePaymentMethod(payment), at: 1, by: customer).text == "Complete the previous step first")
+        let saved = try commit(SaveBasicDetails(try details("A@b.example")), at: 2, by: customer)
         #expect(saved.text.hasPrefix(#"{"success":true,"message":"Basic details saved","data":{"customer_registration_state":{"#))
         #expect(saved.text.contains(#""current_step":"credit_card","progress_percentage":50"#))
-        let paid = try commit(.savePayment(payment), at: 3, by: customer)
+        let paid = try commit(SavePaymentMethod(payment), at: 3, by: customer)
         #expect(paid.text.contains(#""message":"Payment method saved""#))
         #expect(
             paid.text.contains(#""current_step":null,"progress_percentage":100,"is_completed":true,"next_step":null"#))
         let stored = try #require(try executor.customers.customer(id: 10_000))
         #expect(stored.name == "Ann" && stored.email == "A@b.example" && stored.payment == payment)
-        _ = try commit(.saveDetails(try details("new@b.example", "Bea")), at: 4, by: customer)
+        _ = try commit(SaveBasicDetails(try details("new@b.example", "Bea")), at: 4, by: customer)
         #expect(try executor.customers.customer(id: 10_000)?.name == "Bea", "a repetition updates")
         #expect(
             try executor.database.dump(
@@ -116,13 +116,13 @@ extension SignInCodeTests {
     @Test func anEmailAddressBelongsToOneAccount() throws {
         let (first, _) = try signIn(at: 0)
         let (second, _) = try signIn("+15550001111", at: 2)
-        _ = try commit(.saveDetails(try details("ann@b.example")), at: 3, by: first)
-        #expect(try commit(.saveDetails(try details("ANN@B.example")), at: 4, by: second).text == "Email already in use")
-        #expect(try commit(.saveDetails(try details("Ann@b.example")), at: 5, by: first).status == 200)
+        _ = try commit(SaveBasicDetails(try details("ann@b.example")), at: 3, by: first)
+        #expect(try commit(SaveBasicDetails(try details("ANN@B.example")), at: 4, by: second).text == "Email already in use")
+        #expect(try commit(SaveBasicDetails(try details("Ann@b.example")), at: 5, by: first).status == 200)
         _ = try signIn(at: 100)
-        #expect(try commit(.saveDetails(try details("ann@b.example")), at: 104, by: second).status == 409)
-        _ = try commit(.saveDetails(try details("free@b.example")), at: 105, by: first)
-        #expect(try commit(.saveDetails(try details("ann@b.example")), at: 106, by: second).status == 200)
+        #expect(try commit(SaveBasicDetails(try details("ann@b.example")), at: 104, by: second).status == 409)
+        _ = try commit(SaveBasicDetails(try details("free@b.example")), at: 105, by: first)
+        #expect(try commit(SaveBasicDetails(try details("ann@b.example")), at: 106, by: second).status == 200)
     }
 
     // MARK: End
@@ -130,19 +130,19 @@ extension SignInCodeTests {
     @Test func erasureEndsTheAccountAndItsSignIns() throws {
         let (customer, session) = try signIn(at: 0, from: "192.0.2.1")
         #expect(try executor.count("own_addresses") == 1)
-        _ = try commit(.saveDetails(try details("ann@b.example", "Zoe Quill")), at: 2, by: customer)
+        _ = try commit(SaveBasicDetails(try details("ann@b.example", "Zoe Quill")), at: 2, by: customer)
         let pending = try send(at: 3)
-        let reply = try executor.commit(command(.erase(.customer, id: customer.id)), at: noon + 5_000)
+        let reply = try executor.commit(command(Erase(.customer, id: customer.id)), at: noon + 5_000)
         #expect(reply.status == 200 && reply.result?.codes.ended?.key == "customer:10000")
         let everything = try executor.database.tableNames().filter { $0 != "erasures" }
             .flatMap { try executor.database.dump("SELECT * FROM \($0)") }.joined(separator: "\n")
         for text in [Self.phone, "Zoe", "ann@b.example"] { #expect(!everything.contains(text), "\(text)") }
         #expect(try executor.codeCounters.counts(of: [.all], now: noon) == [.all: 2], "they still count for all phones")
         #expect(try verify(pending, at: 6).status == 400)
-        for request in [SignInCodeCommand.refresh(session), .endSession(session), .saveDetails(try details("a@b.cc"))] {
+        for request in [RefreshToken(session), EndSession(session), SaveBasicDetails(try details("a@b.cc"))] as [any Command] {
             #expect(try commit(request, at: 7, by: customer).error?.status == 401)
         }
-        #expect(try executor.commit(command(.erase(.customer, id: "ann"))).result?.codes.ended == nil)
+        #expect(try executor.commit(command(Erase(.customer, id: "ann"))).result?.codes.ended == nil)
     }
 
     @Test func retentionDeletesWhatMattersNoMore() throws {

@@ -12,7 +12,7 @@ extension SignInCodeTests {
         _ phone: String, at seconds: Double, from client: String? = nil, _ limits: SignInCodeLimits, in store: TemporaryStore
     ) throws -> (reply: CommandReply, counts: SignInCodeCounts) {
         let executor = try store.executor { $0.codes.limits = limits }
-        let reply = try commit(.login(try number(phone)), at: seconds, from: client, on: executor)
+        let reply = try commit(SendSignInCode(try number(phone)), at: seconds, from: client, on: executor)
         return (reply, executor.drainCodeCounts())
     }
 
@@ -74,11 +74,11 @@ extension SignInCodeTests {
     @Test func resendingIsLimitedLikeALogin() throws {
         let store = TemporaryStore()
         let executor = try store.executor { $0.codes.limits = SignInCodeLimits(dailyMax: 20) }
-        let login = SignInCodeCommand.login(try number(Self.phone))
+        let login = SendSignInCode(try number(Self.phone))
         let message = try #require(try commit(login, at: 0, from: Self.home, on: executor).message)
-        _ = try commit(.delivered(message.result(isSent: true)), at: 0, on: executor)
+        _ = try commit(RecordSignInSMS(message.result(isSent: true)), at: 0, on: executor)
         _ = executor.drainCodeCounts()
-        let again = try commit(.resend(sessionID: message.sessionID), at: 61, from: Self.home, on: executor)
+        let again = try commit(ResendSignInCode(sessionID: message.sessionID), at: 61, from: Self.home, on: executor)
         expect(again, .address, executor.drainCodeCounts())
     }
 
@@ -189,14 +189,14 @@ extension SignInCodeTests {
     @Test func fewEmailAddressesOfOthersAreNamedInAnHour() throws {
         let (first, _) = try signIn(at: 0)
         let (second, _) = try signIn("+15550001111", at: 2)
-        _ = try commit(.saveDetails(try details("ann@b.example")), at: 3, by: first)
-        _ = try commit(.saveDetails(try details("bea@b.example")), at: 3, by: second)
+        _ = try commit(SaveBasicDetails(try details("ann@b.example")), at: 3, by: first)
+        _ = try commit(SaveBasicDetails(try details("bea@b.example")), at: 3, by: second)
         func save(_ email: String, at seconds: Double) throws -> Int? {
-            try commit(.saveDetails(try details(email)), at: seconds, by: second).status
+            try commit(SaveBasicDetails(try details(email)), at: seconds, by: second).status
         }
         for number in 0..<5 { #expect(try save("Ann@b.example", at: 4 + Double(number)) == 409) }
         _ = executor.drainCodeCounts()
-        let free = try commit(.saveDetails(try details("free@b.example")), at: 9, by: second)
+        let free = try commit(SaveBasicDetails(try details("free@b.example")), at: 9, by: second)
         #expect(free.error == RuleError(.tooManyRequests, retryAfterSeconds: 3_595), "nothing is told")
         #expect(executor.drainCodeCounts().limited == [.email: SignInCodeCounts.Limited(count: 1)])
         #expect(try save("BEA@b.example", at: 10) == 200, "the account's own address")
@@ -247,7 +247,7 @@ extension SignInCodeTests {
         try customers.store(Customer(id: 10_002, phone: "+447911123456", now: noon))
         try executor.database.run("INSERT INTO customer_duplicates (id, phone) VALUES (10001, '+447911123456')")
         #expect(try executor.customerDuplicates().map { [$0.id, $0.other] } == [[10_001, 10_002]])
-        _ = try executor.commit(command(.erase(.customer, id: "10002")))
+        _ = try executor.commit(command(Erase(.customer, id: "10002")))
         #expect(try customers.customer(phone: "+447911123456")?.id == 10_001)
         #expect(try executor.database.dump("SELECT * FROM customer_duplicates") == [])
     }

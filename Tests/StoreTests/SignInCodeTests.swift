@@ -28,10 +28,10 @@ import Threads
     // MARK: Requests
 
     func commit(
-        _ request: SignInCodeCommand, at seconds: Double, by actor: Identity = nobody, from client: String? = nil,
+        _ request: any Command, at seconds: Double, by actor: Identity = nobody, from client: String? = nil,
         on other: CommandExecutor? = nil
     ) throws -> CommandReply {
-        var command = command(.code(request), by: actor)
+        var command = command(request, by: actor)
         command.client = client
         return try (other ?? executor).commit(command, at: noon + Int64(seconds * 1_000))
     }
@@ -46,7 +46,7 @@ import Threads
     }
 
     func logIn(_ phone: String = phone, at seconds: Double, from client: String? = nil) throws -> CommandReply {
-        try commit(.login(try number(phone)), at: seconds, from: client)
+        try commit(SendSignInCode(try number(phone)), at: seconds, from: client)
     }
 
     /// Asks for a code whose SMS is sent at once.
@@ -57,13 +57,13 @@ import Threads
     }
 
     func deliver(_ message: SignInCodeMessage, _ isSent: Bool = true, at seconds: Double) throws -> CommandReply {
-        try commit(.delivered(message.result(isSent: isSent)), at: seconds)
+        try commit(RecordSignInSMS(message.result(isSent: isSent)), at: seconds)
     }
 
     func verify(
         _ message: SignInCodeMessage, _ code: String? = nil, at seconds: Double, from client: String? = nil
     ) throws -> CommandReply {
-        try commit(.verify(sessionID: message.sessionID, code: code ?? message.code), at: seconds, from: client)
+        try commit(VerifySignInCode(sessionID: message.sessionID, code: code ?? message.code), at: seconds, from: client)
     }
 
     /// Another code than that of a message.
@@ -124,7 +124,7 @@ import Threads
     /// Otherwise an adapter that is out of order would give tries without end.
     @Test func aCodeThatWasTriedCountsEvenIfItCouldNotBeSent() throws {
         let first = try send(at: 0)
-        let again = try #require(try commit(.resend(sessionID: first.sessionID), at: 60).message)
+        let again = try #require(try commit(ResendSignInCode(sessionID: first.sessionID), at: 60).message)
         #expect(again.isResent && again.sessionID == first.sessionID && again.sendID != first.sendID)
         _ = try verify(again, wrong(again), at: 61)
         #expect(try deliver(again, false, at: 62).error == .codeNotSent)
@@ -135,7 +135,7 @@ import Threads
         let message = try #require(try logIn(at: 0).message)
         let delivery = SignInCodeSMS(
             sessionID: message.sessionID, sendID: message.sendID, isResent: false, isSent: false, mayBeSent: true)
-        #expect(try commit(.delivered(delivery), at: 9).error == .codeNotSent)
+        #expect(try commit(RecordSignInSMS(delivery), at: 9).error == .codeNotSent)
         #expect(try executor.count("code_sends") == 1)
     }
 
@@ -159,21 +159,21 @@ import Threads
     @Test func resendingMakesANewCodeWithNewTries() throws {
         let first = try send(at: 0)
         _ = try verify(first, wrong(first), at: 1)
-        let early = try #require(try commit(.resend(sessionID: first.sessionID), at: 20).error)
+        let early = try #require(try commit(ResendSignInCode(sessionID: first.sessionID), at: 20).error)
         #expect(early.status == 429 && early.retryAfterSeconds == 40 && early.figures == [.init("cooldown_remaining", 40)])
-        let second = try #require(try commit(.resend(sessionID: first.sessionID), at: 60).message)
+        let second = try #require(try commit(ResendSignInCode(sessionID: first.sessionID), at: 60).message)
         let reply = try deliver(second, at: 61)
         #expect(reply.text.contains(#""message":"OTP resent successfully""#) && reply.text.contains("New OTP sent"))
         if first.code != second.code { #expect(try verify(first, at: 62).error?.figures.first?.value == 4) }
         #expect(try verify(second, at: 62).status == 200)
-        #expect(try commit(.resend(sessionID: first.sessionID), at: 200).status == 400, "it is over")
-        #expect(try commit(.resend(sessionID: "temp_?"), at: 200).status == 400)
+        #expect(try commit(ResendSignInCode(sessionID: first.sessionID), at: 200).status == 400, "it is over")
+        #expect(try commit(ResendSignInCode(sessionID: "temp_?"), at: 200).status == 400)
     }
 
     @Test func theCooldownIsThatOfThePhone() throws {
         let first = try send(at: 0)
         _ = try send(at: 60)
-        #expect(try commit(.resend(sessionID: first.sessionID), at: 61).error?.retryAfterSeconds == 59)
+        #expect(try commit(ResendSignInCode(sessionID: first.sessionID), at: 61).error?.retryAfterSeconds == 59)
     }
 
     // MARK: Limits
@@ -249,10 +249,11 @@ import Threads
                 $0.codes.sign = { _ in "a token" }
             }
         }
-        let message = try #require(try commit(.login(try number(Self.phone)), at: 0, on: makeExecutor(testKeys("k1"))).message)
+        let message = try #require(
+            try commit(SendSignInCode(try number(Self.phone)), at: 0, on: makeExecutor(testKeys("k1"))).message)
         let rotated = try makeExecutor(testKeys("k2", "k1"))
-        _ = try commit(.delivered(message.result(isSent: true)), at: 0, on: rotated)
-        let request = SignInCodeCommand.verify(sessionID: message.sessionID, code: message.code)
+        _ = try commit(RecordSignInSMS(message.result(isSent: true)), at: 0, on: rotated)
+        let request = VerifySignInCode(sessionID: message.sessionID, code: message.code)
         let first = try commit(request, at: 1, on: rotated)
         let second = try commit(request, at: 2, on: rotated)
         #expect(first.status == 200 && second.status == 200 && first.body == second.body)
@@ -270,7 +271,7 @@ import Threads
     /// The login waits for the SMS of the resend, and gets the words of a login.
     @Test func aLoginThatWaitsForAResendGetsItsOwnAnswer() throws {
         let first = try send(at: 0)
-        let resent = try #require(try commit(.resend(sessionID: first.sessionID), at: 61).message)
+        let resent = try #require(try commit(ResendSignInCode(sessionID: first.sessionID), at: 61).message)
         #expect(try logIn(at: 62).result?.codes.awaited == first.sessionID)
         let outcome = try #require(try deliver(resent, at: 63).result)
         #expect(String(decoding: outcome.body, as: UTF8.self).contains("OTP resent successfully"))
@@ -318,7 +319,7 @@ import Threads
     @Test func idsAreNeverReused() throws {
         let (first, _) = try signIn(at: 0)
         #expect(first.id == "10000")
-        _ = try executor.commit(command(.erase(.customer, id: "10000")), at: noon)
+        _ = try executor.commit(command(Erase(.customer, id: "10000")), at: noon)
         #expect(try signIn("+15550001111", at: 10).0.id == "10001")
         #expect(try signIn(at: 20).0.id == "10002", "the same phone is a new customer")
     }
@@ -327,7 +328,7 @@ import Threads
     @Test func idsInUseAreLeftOut() throws {
         var action = OrderAction(code: "A", .update)
         action.changes.customerID = .set("10000")
-        _ = try executor.commit(command(.order(action)))
+        _ = try executor.commit(command(action))
         _ = try executor.commit(register(fcm("a"), by: Identity(role: .customer, id: "10001")))
         #expect(try signIn(at: 0).0.id == "10002")
     }

@@ -44,18 +44,18 @@ import Threads
         }
     }
 
-    private static func assignment(_ number: Int) -> Command {
+    private static func assignment(_ number: Int) -> IssuedCommand {
         var changes = OrderChanges()
         changes.bookingID = .set("booking-\(number)")
         changes.pickupAddress = .set("\(number) Example Street, London")
         return assign("ORD-\(number)", to: "\(number % 500)", key: "key-\(number)", changes: changes)
     }
 
-    private static func announcement(_ number: Int) -> Command {
+    private static func announcement(_ number: Int) -> IssuedCommand {
         let drivers = (0..<5).map { "\((number * 5 + $0) % 2000)" }
         let data = Array(#"{"title":"New batch","text":"\#(String(repeating: "x", count: 200))"}"#.utf8)
         let announcement = Announcement(type: "NEW_BATCH_AVAILABLE", audience: .drivers(drivers), data: data)
-        return command(.announce(announcement), key: "key-\(number)")
+        return command(Announce(announcement), key: "key-\(number)")
     }
 
     private static func threadNanoseconds() -> UInt64 {

@@ -45,22 +45,22 @@ import Testing
         return try store.executor()
     }
 
-    private static func command(_ dice: inout SplitMix) -> Command {
+    private static func command(_ dice: inout SplitMix) -> IssuedCommand {
         let code = "A\(Int.random(in: 0..<6, using: &dice))"
         let one = driver("\(Int.random(in: 0..<3, using: &dice))")
         let key = Int.random(in: 0..<3, using: &dice) == 0 ? "k\(Int.random(in: 0..<20, using: &dice))" : nil
         let digest = [UInt8.random(in: 0..<2, using: &dice)]
         switch Int.random(in: 0..<10, using: &dice) {
         case 0..<3: return assign(code, to: one.id, key: key, digest: digest)
-        case 3: return StoreTests.command(.order(OrderAction(code: code, .unassign)), key: key, digest: digest)
-        case 4: return StoreTests.command(.order(OrderAction(code: code, .removeDriver)), key: key, digest: digest)
-        case 5: return StoreTests.command(.acceptJob(code), by: one, key: key, digest: digest)
+        case 3: return StoreTests.command(OrderAction(code: code, .unassign), key: key, digest: digest)
+        case 4: return StoreTests.command(OrderAction(code: code, .removeDriver), key: key, digest: digest)
+        case 5: return StoreTests.command(AcceptJob(code), by: one, key: key, digest: digest)
         case 6:
             let step = JobStatus.reportable.randomElement(using: &dice) ?? .enRoute
-            return StoreTests.command(.progress(code, ProgressReport(step: step)), by: one, key: key, digest: digest)
+            return StoreTests.command(ReportProgress(code, ProgressReport(step: step)), by: one, key: key, digest: digest)
         case 7: return telemetry("N\(Int.random(in: 0..<5, using: &dice))", by: one)
-        case 8: return StoreTests.command(.markRead(nil), by: one, key: key, digest: digest)
-        default: return StoreTests.command(.order(OrderAction(code: code, .cancel)), key: key, digest: digest)
+        case 8: return StoreTests.command(MarkRead(nil), by: one, key: key, digest: digest)
+        default: return StoreTests.command(OrderAction(code: code, .cancel), key: key, digest: digest)
         }
     }
 }
@@ -77,7 +77,7 @@ private struct Model {
     /// The number of commands that changed an order.
     private var changes = 0
 
-    mutating func record(_ command: Command, _ reply: CommandReply) throws {
+    mutating func record(_ command: IssuedCommand, _ reply: CommandReply) throws {
         let key = command.idempotencyKey.map { "\(command.actor.key) \($0.text) \($0.digest)" }
         let stored = key.flatMap { responses[$0] }
         #expect(reply.isReplay == (stored != nil))
@@ -87,10 +87,10 @@ private struct Model {
             return
         }
         let stepCount = steps.count
-        if case .telemetry(let events) = command.action {
+        if let events = (command.command as? RecordTelemetry)?.events {
             for event in events { steps.insert("\(event.notificationID) \(event.kind) \(command.actor.key)") }
         }
-        let isRead = command.action == .markRead(nil) && !reply.text.contains(#""read":0"#)
+        let isRead = command.command.isEqual(to: MarkRead(nil)) && !reply.text.contains(#""read":0"#)
         // The response to a command that changed nothing is not stored.
         if let key, reply.order != nil || steps.count > stepCount || isRead {
             responses[key] = Array(reply.text.replacing("accepted successfully", with: "already accepted").utf8)

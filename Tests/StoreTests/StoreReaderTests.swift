@@ -19,7 +19,7 @@ import Threads
         let assigned = try executor.commit(assign("A", to: "42"))
         var action = RouteAction(id: "R", .update)
         action.changes.routeNumber = .set("7")
-        _ = try executor.commit(command(.route(action)))
+        _ = try executor.commit(command(action))
         let order = try execute(.order("A")).get()
         // The order is the same JSON object as in the response to the command.
         let object = try #require(order.firstMatch(of: /^\{"success":true,"data":\{"order":(\{.*\})\}\}$/)?.1)
@@ -36,10 +36,10 @@ import Threads
         for (index, code) in codes.enumerated() {
             _ = try executor.commit(assign(code, to: code == "others" ? "43" : "42"), at: noon + Int64(index) * 2)
         }
-        _ = try executor.commit(command(.route(RouteAction(id: "R", .assign(.init(id: Identifier("42")))))), at: noon + 1)
+        _ = try executor.commit(command(RouteAction(id: "R", .assign(.init(id: Identifier("42"))))), at: noon + 1)
         _ = try executor.commit(order(.cancel, "done"), at: noon + 9)
         // A later change of an order does not change its position in the list.
-        _ = try executor.commit(command(.acceptJob("B"), by: driver("42")), at: noon + 9)
+        _ = try executor.commit(command(AcceptJob("B"), by: driver("42")), at: noon + 9)
         let body = try execute(.jobs(driverID: "42")).get()
         #expect(
             body.matches(of: /\{"type":"(order|route)","(?:code|id)":"([^"]*)"/).map { "\($0.1) \($0.2)" }
@@ -55,7 +55,7 @@ import Threads
             try executor.commit(assign("A\(number)", to: "42"), at: noon + Int64(number)).notifications[0]
         }
         let foreign = try executor.commit(assign("B", to: "43")).notifications[0].id
-        _ = try executor.commit(command(.markRead([notifications[4].id]), by: driver("42")), at: noon + 9)
+        _ = try executor.commit(command(MarkRead([notifications[4].id]), by: driver("42")), at: noon + 9)
         let whole = try execute(.notifications(of: Identity(role: .driver, id: "42"), before: nil, limit: 1)).get()
         let data = String(decoding: notifications[4].data, as: UTF8.self)
         #expect(
@@ -115,7 +115,7 @@ import Threads
         let executor = try store.executor()
         let notification = try executor.commit(assign("A", to: "42")).notifications[0]
         _ = try executor.commit(telemetry(notification.id, by: driver("42")), at: noon + 1)
-        _ = try executor.commit(command(.markRead(nil), by: driver("42")), at: noon + 2)
+        _ = try executor.commit(command(MarkRead(nil), by: driver("42")), at: noon + 2)
         _ = try executor.commit(telemetry(notification.id, .viewed, by: driver("42")), at: noon + 3)
         let data = String(decoding: notification.data, as: UTF8.self)
         let report =

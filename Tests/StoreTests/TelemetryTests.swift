@@ -31,7 +31,7 @@ import Testing
         let ids = try ["A", "B", "C"].map { try executor.commit(assign($0, to: "42")).notifications[0].id }
         let others = try executor.commit(assign("D", to: "43")).notifications.map(\.id)
         let read = { (ids: [String]?, now: Int64) in
-            try executor.commit(command(.markRead(ids), by: driver("42")), at: now).text
+            try executor.commit(command(MarkRead(ids), by: driver("42")), at: now).text
         }
         #expect(
             try read([ids[0], "unknown", ids[0]] + others, noon + 1)
@@ -58,7 +58,7 @@ import Testing
             """)
         try executor.database.run(
             "UPDATE channel_sequences SET last = 20000, unread = 20000, unmarked = 20000 WHERE channel = 'driver-42'")
-        let readAll = command(.markRead(nil), by: driver("42"))
+        let readAll = command(MarkRead(nil), by: driver("42"))
         try executor.runBackgroundTasks()
         for (unread, limit) in [(20_000, 2_000), (1, 2_000)] {
             let work = try executor.instructions {
@@ -185,8 +185,8 @@ import Testing
             counts(executor) == [
                 "hello accepted 4", "hello acknowledged 4", "hello dismissed 4", "hello received 4", "hello viewed 4",
             ])
-        for _ in 0..<2 { _ = try executor.commit(command(.markRead(nil), by: driver("42"))) }
-        _ = try executor.commit(command(.markRead([own, all]), by: driver("42")))
+        for _ in 0..<2 { _ = try executor.commit(command(MarkRead(nil), by: driver("42"))) }
+        _ = try executor.commit(command(MarkRead([own, all]), by: driver("42")))
         try executor.runBackgroundTasks()
         #expect(counts(executor) == ["hello read 1"])
     }
@@ -213,11 +213,11 @@ import Testing
         let seen = try executor.commit(assign("A", to: "42")).notifications[0].id
         #expect(try report(seen) == [false])
         let accepted = try executor.commit(assign("B", to: "42")).notifications[0].id
-        _ = try executor.commit(command(.acceptJob("B"), by: driver("42")))
+        _ = try executor.commit(command(AcceptJob("B"), by: driver("42")))
         #expect(try report(accepted) == [true])
         let lost = try executor.commit(assign("C", to: "42")).notifications[0].id
         _ = try executor.commit(assign("C", to: "43"))
-        _ = try executor.commit(command(.acceptJob("C"), by: driver("43")))
+        _ = try executor.commit(command(AcceptJob("C"), by: driver("43")))
         #expect(try report(lost) == [false], "another driver has accepted it")
     }
 

@@ -115,29 +115,29 @@ func driver(_ id: String) -> Identity { Identity(role: .driver, id: id) }
 func assign(
     _ code: String, to driver: String, by actor: Identity = admin, key: String? = nil, digest: [UInt8] = [1],
     changes: OrderChanges = OrderChanges()
-) -> Command {
+) -> IssuedCommand {
     var action = OrderAction(code: code, .assign(.init(id: Identifier(driver))))
     action.changes = changes
-    return command(.order(action), by: actor, key: key, digest: digest)
+    return command(action, by: actor, key: key, digest: digest)
 }
 
 func coordinates(_ latitude: String, _ longitude: String) -> Coordinates {
     Coordinates(latitude: JSONNumber(text: latitude), longitude: JSONNumber(text: longitude))
 }
 
-func order(_ kind: OrderAction.Kind, _ code: String) -> Command { command(.order(OrderAction(code: code, kind))) }
+func order(_ kind: OrderAction.Kind, _ code: String) -> IssuedCommand { command(OrderAction(code: code, kind)) }
 
 func command(
-    _ action: Command.Action, by actor: Identity = admin, key: String? = nil, digest: [UInt8] = [1], correlationID: String = "c-1"
-) -> Command {
-    Command(
-        actor: actor, action: action, correlationID: correlationID,
-        idempotencyKey: key.map { Command.IdempotencyKey($0, digest: digest) })
+    _ action: any Command, by actor: Identity = admin, key: String? = nil, digest: [UInt8] = [1], correlationID: String = "c-1"
+) -> IssuedCommand {
+    IssuedCommand(
+        action, by: actor, correlationID: correlationID,
+        idempotencyKey: key.map { IssuedCommand.IdempotencyKey($0, digest: digest) })
 }
 
-func telemetry(_ id: String, _ kind: TelemetryEvent.Kind = .received, by actor: Identity) -> Command {
+func telemetry(_ id: String, _ kind: TelemetryEvent.Kind = .received, by actor: Identity) -> IssuedCommand {
     command(
-        .telemetry([
+        RecordTelemetry([
             TelemetryEvent(
                 notificationID: id, type: "new_job", entityID: "B-1", kind: kind, timestamp: "2026-11-21T11:59:59Z",
                 metadata: Array(#"{"title":"New job"}"#.utf8))
@@ -146,7 +146,7 @@ func telemetry(_ id: String, _ kind: TelemetryEvent.Kind = .received, by actor: 
 
 extension CommandExecutor {
     /// Executes a command in a transaction.
-    func commit(_ command: Command, at now: Int64 = noon) throws -> CommandReply {
+    func commit(_ command: IssuedCommand, at now: Int64 = noon) throws -> CommandReply {
         try transaction { () throws(DatabaseError) in try execute(command, now: now) }
     }
 

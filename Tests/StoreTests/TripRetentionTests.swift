@@ -21,16 +21,16 @@ import Testing
         for code in ["A", "B"] {
             var action = OrderAction(code: code, .assign(.init(id: Identifier("42"))))
             action.changes.pickupCoordinates = .set(coordinates("51.5315", "-0.1295"))
-            _ = try executor.commit(command(.order(action)))
-            _ = try executor.commit(command(.acceptJob(code), by: driver("42")))
-            _ = try executor.commit(command(.progress(code, ProgressReport(step: .enRoute)), by: driver("42")))
+            _ = try executor.commit(command(action))
+            _ = try executor.commit(command(AcceptJob(code), by: driver("42")))
+            _ = try executor.commit(command(ReportProgress(code, ProgressReport(step: .enRoute)), by: driver("42")))
         }
         let step = TripStep(orderCode: "A", driverID: "42", startedAt: noon, .arrive(at: Self.arrival))
-        _ = try executor.commit(command(.trip(step), by: driver("42")))
+        _ = try executor.commit(command(step, by: driver("42")))
         var report = ProgressReport(step: .arrived)
         report.notes = "at the gate"
         (report.latitude, report.longitude) = (Self.report.latitude, Self.report.longitude)
-        _ = try executor.commit(command(.progress("B", report), by: driver("42")))
+        _ = try executor.commit(command(ReportProgress("B", report), by: driver("42")))
         try executor.transaction { () throws(DatabaseError) in
             try executor.save([DriverPosition(driverID: "42", position: Self.arrival)])
         }
@@ -80,7 +80,7 @@ import Testing
         let executor = try store.executor()
         try arriveTwice(executor)
         #expect(try executor.count("driver_positions") == 1)
-        _ = try executor.commit(command(.erase(.driver, id: "42")))
+        _ = try executor.commit(command(Erase(.driver, id: "42")))
         try executor.runBackgroundTasks()
         #expect(try executor.count("driver_positions") == 0)
         #expect(try positionsInFiles() == (file: false, log: false))
@@ -90,11 +90,11 @@ import Testing
     @Test func aRepeatedReportIsNoPosition() throws {
         let executor = try store.executor()
         _ = try executor.commit(assign("A", to: "42"))
-        _ = try executor.commit(command(.acceptJob("A"), by: driver("42")))
+        _ = try executor.commit(command(AcceptJob("A"), by: driver("42")))
         var report = ProgressReport(step: .enRoute)
         (report.latitude, report.longitude) = (Self.report.latitude, Self.report.longitude)
-        let first = try executor.commit(command(.progress("A", report), by: driver("42")))
-        let again = try executor.commit(command(.progress("A", report), by: driver("42")), at: noon + 60_000)
+        let first = try executor.commit(command(ReportProgress("A", report), by: driver("42")))
+        let again = try executor.commit(command(ReportProgress("A", report), by: driver("42")), at: noon + 60_000)
         guard case .committed(let one) = first, case .committed(let other) = again else {
             Issue.record("\(first) \(again)")
             return

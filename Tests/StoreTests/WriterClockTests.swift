@@ -28,7 +28,7 @@ import Threads
 
     /// Executes commands that write no rows, so that retention gets its turns.
     private func run(_ harness: WriterHarness) {
-        for _ in 0..<60 { _ = harness.execute(command(.markRead(["none"]), by: driver("7"))) }
+        for _ in 0..<60 { _ = harness.execute(command(MarkRead(["none"]), by: driver("7"))) }
     }
 
     /// Waits until retention has deleted as many rows.

@@ -59,12 +59,12 @@ final class WriterHarness: Sendable {
     var statistics: StoreStatistics { writer.statistics }
     var fileSizes: (file: Int, log: Int) { writer.fileSizes ?? (0, 0) }
 
-    @discardableResult func post(_ command: Command, request: Int = 0) -> Bool {
+    @discardableResult func post(_ command: IssuedCommand, request: Int = 0) -> Bool {
         postResult(command, request: request) == .queued
     }
 
     /// - Parameter age: how long ago it was posted, in milliseconds.
-    func postResult(_ command: Command, request: Int = 0, age: Int64 = 0) -> PostResult {
+    func postResult(_ command: IssuedCommand, request: Int = 0, age: Int64 = 0) -> PostResult {
         writer.post(
             CommandRequest(
                 command, replyTo: ReplyAddress(loop: 1, request: request), postedAt: Clock.monotonicMilliseconds() - age))
@@ -99,7 +99,7 @@ final class WriterHarness: Sendable {
     }
 
     /// Posts a command and waits for its reply. Returns nil if the reply does not arrive in ten seconds.
-    func execute(_ command: Command) -> CommandReply? {
+    func execute(_ command: IssuedCommand) -> CommandReply? {
         post(command)
         return replies(1).first?.reply
     }

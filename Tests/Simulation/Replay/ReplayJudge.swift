@@ -130,7 +130,7 @@ final class ReplayJudge {
         }
     }
 
-    private func committed(_ command: Command, _ result: CommandResult) throws(Discrepancy) {
+    private func committed(_ command: IssuedCommand, _ result: CommandResult) throws(Discrepancy) {
         for (notification, sequence) in zip(result.notifications, result.sequences) {
             guard model.add(notification, sequence) else {
                 throw Discrepancy("\(notification.channel) has no notification before \(sequence)")
@@ -142,10 +142,10 @@ final class ReplayJudge {
                 events[frame.bytes] = Event(name: name, channel: notification.channel, sequence: sequence)
             }
         }
-        switch command.action {
-        case .telemetry(let reports):
-            for report in reports { model.acknowledge(report.notificationID, by: command.actor.key) }
-        case .markRead:
+        switch command.command {
+        case let telemetry as RecordTelemetry:
+            for report in telemetry.events { model.acknowledge(report.notificationID, by: command.actor.key) }
+        case is MarkRead:
             for sent in model.channels[command.actor.channel] ?? [] { model.acknowledge(sent.id, by: command.actor.key) }
         default: break
         }

@@ -7,7 +7,7 @@ import Glibc
 final class ReplayStore {
     /// A request for the writer.
     enum Request {
-        case command(Command)
+        case command(IssuedCommand)
         case receipts([Receipt])
         case subscription(CursorRequest)
     }

@@ -51,7 +51,7 @@ final class ReplayWorld {
         case .announce(let audience, let lifetime): announce(audience, lifetime)
         case .acknowledge(let driver, let channel, let sequence, let kind):
             acknowledge(driver, channel, sequence, kind)
-        case .markRead(let driver): command(.markRead(nil), by: Identity(role: .driver, id: driver))
+        case .markRead(let driver): command(MarkRead(nil), by: Identity(role: .driver, id: driver))
         case .write(let most): try process.write(most: most)
         case .publish(let most): process.publish(most: most)
         case .readPages(let most): try process.readPages(most: most)
@@ -141,20 +141,20 @@ final class ReplayWorld {
 
     // MARK: Commands
 
-    private func command(_ action: Command.Action, by actor: Identity) {
-        process.requests.append(.command(Command(actor: actor, action: action, correlationID: "c")))
+    private func command(_ action: any Command, by actor: Identity) {
+        process.requests.append(.command(IssuedCommand(action, by: actor, correlationID: "c")))
     }
 
     private func announce(_ audience: Announcement.Audience, _ lifetime: String) {
         let announcement = Announcement(type: lifetime, audience: audience, data: Array("{}".utf8))
-        command(.announce(announcement), by: Identity(role: .admin, id: "1"))
+        command(Announce(announcement), by: Identity(role: .admin, id: "1"))
     }
 
     private func acknowledge(_ driver: String, _ channel: String, _ sequence: Int, _ kind: TelemetryEvent.Kind) {
         guard let sent = judge.model.channels[channel]?[sequence - 1] else { return }
         let report = TelemetryEvent(
             notificationID: sent.id, type: "new_job", entityID: nil, kind: kind, timestamp: "2026-11-21T12:00:00Z")
-        command(.telemetry([report]), by: Identity(role: .driver, id: driver))
+        command(RecordTelemetry([report]), by: Identity(role: .driver, id: driver))
     }
 
     // MARK: Processes

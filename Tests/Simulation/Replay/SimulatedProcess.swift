@@ -220,7 +220,7 @@ extension ReplayStore.Request {
         switch self {
         case .receipts, .subscription: return 1
         case .command(let command):
-            if case .announce = command.action { return 0 }
+            if command.command is Announce { return 0 }
             return 2
         }
     }

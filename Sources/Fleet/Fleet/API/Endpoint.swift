@@ -12,7 +12,7 @@ struct Endpoint: Sendable {
     enum Handler: Sendable {
         /// A write to the store. ``FleetRouter`` adds the version in `If-Match` and, if `acceptsKey`, the idempotency
         /// key.
-        case command(acceptsKey: Bool, @Sendable (EndpointRequest) throws -> Command.Action)
+        case command(acceptsKey: Bool, @Sendable (EndpointRequest) throws -> any Command)
         /// A read from the store.
         case query(@Sendable (EndpointRequest) throws -> Query)
         /// Neither a write to the store nor a read from it.
@@ -58,9 +58,9 @@ struct Endpoint: Sendable {
 
     /// A write to the store.
     /// - Parameter acceptsKey: whether a request may have an idempotency key.
-    static func command(
+    static func command<Action: Command>(
         _ method: HTTPRequest.Method, _ path: String, roles: [Role]? = nil, body: BodyLimit = .object,
-        acceptsKey: Bool = true, _ read: @escaping @Sendable (EndpointRequest) throws -> Command.Action
+        acceptsKey: Bool = true, _ read: @escaping @Sendable (EndpointRequest) throws -> Action
     ) -> Endpoint {
         Endpoint(method, path, roles, body, .command(acceptsKey: acceptsKey, read), rate: .command)
     }

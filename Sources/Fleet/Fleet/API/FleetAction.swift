@@ -5,7 +5,7 @@ import PusherAPI
 /// What a request to the fleet's API makes the gateway do.
 package enum FleetAction: ExtensionAction {
     /// Change the fleet's state durably. The response is that of the store.
-    case command(Command)
+    case command(IssuedCommand)
     /// Read the fleet's state. The response is that of the store.
     case query(Query, by: Identity)
     /// Take a driver's positions.

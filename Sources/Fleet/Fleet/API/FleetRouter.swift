@@ -232,13 +232,13 @@ package struct FleetRouter: RouterExtension {
                 throw APIError(400, "Card numbers are not accepted here")
             }
             let body = try JSONBody(request.body)
-            let action = try APIError.mappingJSONErrors { try read(input(body)) }
-            if action.tokens > 1, route.endpoint.rate == .command { charge(route.identity, action.tokens - 1) }
-            let command = Command(
-                actor: route.identity, action: action, correlationID: request.correlationID,
+            let command = try APIError.mappingJSONErrors { try read(input(body)) }
+            if command.tokens > 1, route.endpoint.rate == .command { charge(route.identity, command.tokens - 1) }
+            let issued = IssuedCommand(
+                command, by: route.identity, correlationID: request.correlationID,
                 expectedVersions: try expectedVersions(request),
                 idempotencyKey: acceptsKey ? try idempotencyKey(request, body) : nil)
-            return .fleet(.command(command))
+            return .fleet(.command(issued))
         }
     }
 
@@ -263,7 +263,7 @@ package struct FleetRouter: RouterExtension {
 
     /// The idempotency key and the digest of the request. The key is in the header or, without the header, in the body.
     /// Nil if the request has no key.
-    private func idempotencyKey(_ request: HTTPRequest, _ body: JSONBody) throws(APIError) -> Command.IdempotencyKey? {
+    private func idempotencyKey(_ request: HTTPRequest, _ body: JSONBody) throws(APIError) -> IssuedCommand.IdempotencyKey? {
         let inBody = try body.text("idempotencyKey").value
         let inHeader = request.field(.idempotencyKey)
         guard let key = inHeader ?? inBody else { return nil }
@@ -277,7 +277,7 @@ package struct FleetRouter: RouterExtension {
         } else {
             text += try APIError.mappingJSONErrors { try CanonicalJSON.bytes(of: request.body) }
         }
-        return Command.IdempotencyKey(key, digest: SHA256.digest(of: text))
+        return IssuedCommand.IdempotencyKey(key, digest: SHA256.digest(of: text))
     }
 
     // MARK: Ops

@@ -26,18 +26,6 @@ package enum SubjectRate: String, Sendable {
     }
 }
 
-extension Command.Action {
-    /// The tokens that a command takes of its sender's rate. Lists are as much work as many commands: some 25 ids to mark,
-    /// or 5 telemetry events, cost the store as much as one command.
-    var tokens: Int {
-        switch self {
-        case .markRead(let ids?): max(1, (ids.count + 24) / 25)
-        case .telemetry(let events): max(1, (events.count + 4) / 5)
-        default: 1
-        }
-    }
-}
-
 /// Limits the rate of each sender's requests, by the subject of its token.
 ///
 /// A decision takes constant time. A subject is stored only until its bucket is full again, and some time longer: each

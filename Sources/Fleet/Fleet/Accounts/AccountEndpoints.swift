@@ -6,13 +6,13 @@ import PusherAPI
 enum AccountEndpoints {
     /// Of the drivers themselves, below `/api/auth`.
     static let ofDrivers: [Endpoint] = [
-        .command(.post, "/api/auth/sync", acceptsKey: false) { .account(.sync(try $0.caller())) }.admitting(.anyOrNone),
+        .command(.post, "/api/auth/sync", acceptsKey: false) { SyncAccount(try $0.caller()) }.admitting(.anyOrNone),
         .command(.post, "/api/auth/register-driver") {
-            .account(.register(try $0.driver(), try $0.body.registrationForm()))
+            RegisterDriver(try $0.driver(), try $0.body.registrationForm())
         }.admitting(.anyOrNone),
         .query("/api/auth/me") { .account(.own(try $0.driver())) }.admitting(.own),
         .command(.put, "/api/auth/profile") {
-            .account(.changeProfile(try $0.driver(), try $0.body.profileForm()))
+            ChangeProfile(try $0.driver(), try $0.body.profileForm())
         }.admitting(.own),
     ]
 
@@ -32,7 +32,7 @@ enum AccountEndpoints {
         _ name: String, _ read: @escaping @Sendable (JSONBody) throws -> AccountAction
     ) -> Endpoint {
         .command(.post, "/api/admin/drivers/{id}/\(name)") {
-            .account(.decide(try read($0.body), driverID: try JSONBody.checkedDriverID($0.id)))
+            DecideAccount(try read($0.body), driverID: try JSONBody.checkedDriverID($0.id))
         }
     }
 }

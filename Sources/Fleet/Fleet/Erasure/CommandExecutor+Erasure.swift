@@ -1,68 +1,12 @@
 import Access
-import JSON
 import Primitives
 
-/// Erasure of a person's data (GDPR, article 17). The entry point is ``erase(_:_:_:)``, where the steps are described.
+/// Erasure of a person's data (GDPR, article 17). The steps are described at ``Erase``.
 extension CommandExecutor {
-    /// Erases a driver or customer:
-    ///
-    /// 1. In this transaction: deletes the person's devices, preferences and stored responses, the list of the person's
-    ///    bookings and what is recorded about deliveries, and cancels unsent pushes. What is on the person's channel is
-    ///    not replayed any more; what is sent there later is, because an open order may still need it. Deletes a driver's
-    ///    card, account and positions, and the account and the sign-ins of a customer who signs in by code, whose tokens
-    ///    are refused from then on. Clears the person's name in orders and routes, the person's notes and positions in
-    ///    the audit log, and the details of the notification steps that the person's devices reported. All of these rows
-    ///    are found by the person's id; of each kind, this transaction handles ``clearedMax`` at most. In batches that are
-    ///    over, a customer's orders lose what names the customer, the exact place and what was ordered.
-    /// 2. In background slices (``eraseSome()``): handles the others of these rows; deletes what a customer could list
-    ///    about bookings; then searches all notifications, and other people's stored responses,
-    ///    audit entries and notification steps, and redacts the person's names and addresses there (``Redaction``),
-    ///    for a driver also the phone number and the license plate of the card. ``ErasureTable`` stores the progress.
-    /// 3. When the orders and routes that were open at the time of the request have ended (``resumeErasures()``):
-    ///    clears rows as in step 1 and repeats step 2. Until then, an open order keeps its addresses and
-    ///    coordinates, because the driver needs them.
-    /// 4. After each search: runs a checkpoint, which removes the old content from the write-ahead log.
-    ///
-    /// The audit log keeps the person's actions under the person's id. For admins and ops there is no search: notifications
-    /// do not contain their names.
-    func erase(_ named: Identity, _ command: Command, _ now: Int64) throws(DatabaseError) -> CommandResult {
-        let account = named.role == .driver ? try accounts.account(ofDriver: named.id) : nil
-        let person = account.map { Identity(role: .driver, id: $0.personID) } ?? named
-        let key = person.key
-        let devices = try outbox.devices.devices(of: key)
-        for device in devices { try outbox.devices.remove(id: device.id) }
-        try outbox.bookings.remove(of: key)
-        var counts = ErasureCounts()
-        counts.devices = devices.count
-        counts.preferences = try outbox.preferences.remove(of: key)
-        counts.pushes = try outbox.cancel(of: key, reason: "erased", now: now)
-        for channel in [person.channel, FleetChannel.drivers.name] { try cursors.remove(of: key, channel: channel) }
-        try sequences.eraseAll(channel: person.channel)
-        let customer = try endAccount(of: person, now)
-        let known = account?.identifyingTexts ?? customer?.0.identifyingTexts ?? []
-        let texts = try texts(of: person) + known
-        if let account {
-            try outbox.availability.remove(account: account.id)
-            try accounts.remove(id: account.id)
-        }
-        try erasures.add(person, account: account?.id, texts: texts, lastID: try notifications.lastID() ?? "", now: now)
-        _ = try clearRows(of: person, account: account?.id, &counts)
-        _ = try removeDeliveriesForEveryDriver(to: person, after: 0)
-        _ = try removeDeliveries(to: person, after: 0)
-        backgroundTasks.insert(.erasures)
-        try audit(.erasure(of: person, command, now))
-        var result = result(.erasure(counts), of: command)
-        result.erased = person
-        result.account = account.map { AccountChange(ended: $0) }
-        result.codes.ended = customer?.1
-        result.removed = devices.map { $0.removed("erased") }
-        return result
-    }
-
     /// The person's names in orders and routes, for a driver also the texts of the card that identify the person, and
     /// for a customer the addresses of the orders that have ended, unless an open order has the same address. Call it
     /// before they are cleared.
-    private func texts(of person: Identity) throws(DatabaseError) -> [String] {
+    func texts(of person: Identity) throws(DatabaseError) -> [String] {
         switch person.role {
         case .driver:
             try orders.names(of: person) + routes.names(ofDriver: person.id)
@@ -187,17 +131,5 @@ extension CommandExecutor {
         let (id, moment) = (erasure.person.id, erasure.requestedAt)
         if try orders.hasEndedOrderToClear(ofCustomer: id, createdUntil: moment) { return true }
         return try batches.orders.hasEndedToClear(ofCustomer: id, createdUntil: moment)
-    }
-}
-
-extension AuditEntry {
-    /// Records which user requested the erasure of which person. The entry contains only the person's id, which does
-    /// not identify the person without other data.
-    fileprivate static func erasure(of person: Identity, _ command: Command, _ now: Int64) -> AuditEntry {
-        var details = JSONWriter()
-        details.object { $0.member("person", person.key) }
-        return AuditEntry(
-            at: now, actor: command.actor.key, action: "erase", subject: .fleet, correlationID: command.correlationID,
-            details: details.bytes)
     }
 }

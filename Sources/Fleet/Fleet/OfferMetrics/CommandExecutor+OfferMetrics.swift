@@ -36,22 +36,22 @@ extension CommandExecutor {
         case .route(let id): try routes.route(id: id)?.assignment
         }
     }
+}
 
+extension Transaction {
     /// Records how a driver's accept was answered. A repeated one is none.
     /// - Parameters:
     ///   - subject: nil if there is no such job.
     ///   - before: the job's assignment before the accept.
-    func recordAnswer(
-        _ reply: CommandReply, to command: Command, _ subject: Offer.Subject?, _ before: Assignment?, _ now: Int64
-    ) {
+    func recordAnswer(_ reply: CommandReply, _ subject: Offer.Subject?, _ before: Assignment?) {
         guard let subject, let before else { return }
         let answer: OfferAnswer
         switch reply {
         case .committed(let result) where result.audit != nil: answer = .accepted
-        case .rejected: answer = before.acceptedBy.map { $0 != command.actor.id } ?? false ? .taken : .refused
+        case .rejected: answer = before.acceptedBy.map { $0 != actor.id } ?? false ? .taken : .refused
         case .committed, .replayed, .unavailable, .failed: return
         }
-        counter.counts.occurrences.offers.append(.answered(driverID: command.actor.id, subject, answer, at: now))
+        stores.counter.counts.occurrences.offers.append(.answered(driverID: actor.id, subject, answer, at: now))
     }
 }
 

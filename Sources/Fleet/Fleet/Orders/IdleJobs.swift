@@ -36,11 +36,11 @@ struct IdleJobs {
     /// - Parameters:
     ///   - now: the trusted time, in milliseconds since 1970.
     ///   - monotonic: milliseconds.
-    mutating func next(_ executor: CommandExecutor, now: Int64, monotonic: Int64) throws(DatabaseError) -> [Command] {
+    mutating func next(_ executor: CommandExecutor, now: Int64, monotonic: Int64) throws(DatabaseError) -> [IssuedCommand] {
         guard days > 0, monotonic >= lookAt else { return [] }
         if orders == nil, routes == nil { (orders, routes) = (.start, .start) }
         let cutoff = now - Int64(days) * 86_400_000
-        var commands: [Command] = []
+        var commands: [IssuedCommand] = []
         if let position = orders {
             let page = try executor.orders.idle(after: position, most: Self.most).map { (position: $0.position, job: $0.order) }
             orders = add(page, changedBefore: cutoff, to: &commands) { $0.isScheduled(after: cutoff) ? nil : end($0) }
@@ -56,8 +56,8 @@ struct IdleJobs {
     /// Adds the commands that end the jobs of a page, as many as ``rowsMax`` permits.
     /// - Returns: where the next look goes on; nil: no further job is old enough.
     private func add<Job>(
-        _ page: [(position: IdlePosition, job: Job)], changedBefore cutoff: Int64, to commands: inout [Command],
-        _ end: (Job) -> Command?
+        _ page: [(position: IdlePosition, job: Job)], changedBefore cutoff: Int64, to commands: inout [IssuedCommand],
+        _ end: (Job) -> IssuedCommand?
     ) -> IdlePosition? {
         var (last, rows): (IdlePosition?, Int) = (nil, 0)
         for (position, job) in page {
@@ -72,16 +72,16 @@ struct IdleJobs {
         return page.count == Self.most ? last : nil
     }
 
-    private func end(_ order: Order) -> Command {
+    private func end(_ order: Order) -> IssuedCommand {
         var action = OrderAction(code: order.code, .cancel)
         (action.isForAge, action.reason) = (true, reason)
-        return Command(ofGateway: .order(action), expectedVersions: [order.assignment.version])
+        return IssuedCommand(ofGateway: action, expectedVersions: [order.assignment.version])
     }
 
-    private func end(_ route: Route) -> Command {
+    private func end(_ route: Route) -> IssuedCommand {
         var action = RouteAction(id: route.id, .cancel)
         (action.isForAge, action.reason) = (true, reason)
-        return Command(ofGateway: .route(action), expectedVersions: [route.assignment.version])
+        return IssuedCommand(ofGateway: action, expectedVersions: [route.assignment.version])
     }
 
     private var reason: String { "Ended by the gateway: nobody has acted on it for \(days) days" }

@@ -1,5 +1,4 @@
 import Access
-import JSON
 import Primitives
 
 /// Records which notifications reached which devices, and where the replay of a subscription begins.
@@ -65,28 +64,6 @@ extension CommandExecutor {
     /// The most pushes that are cancelled for each notification that has arrived: people have few devices.
     static let needlessPushesMax = 4
 
-    // MARK: Reminders
-
-    /// Pushes a notification for all drivers once more, to those who have neither confirmed nor acknowledged it.
-    func remind(of id: String, _ command: Command, _ now: Int64) throws(DatabaseError) -> CommandReply {
-        guard let logged = try notifications.notification(id: id) else {
-            return .rejected(RuleError(.unknownNotification, id))
-        }
-        guard logged.notification.isForEveryDriver else {
-            return .rejected(RuleError(.notForEveryDriver, id))
-        }
-        guard logged.notification.expiresAt > now - clockLead else {
-            return .rejected(RuleError(.notificationExpired, id))
-        }
-        let count = try outbox.remind(of: logged, now: now)
-        if count > 0 { backgroundTasks.insert(.broadcasts) }
-        let entry = AuditEntry.reminder(of: logged.notification, count, command, now)
-        try audit(entry)
-        var result = result(.reminder(count), of: command)
-        result.audit = entry
-        return .committed(result)
-    }
-
     // MARK: What is not confirmed in time
 
     /// The most notifications that a check looks at.
@@ -144,22 +121,5 @@ extension CommandExecutor {
             try cursors.advance(key, to: cursor, now: now)
         }
         return CursorReply(request: request, cursor: cursor, last: last)
-    }
-}
-
-extension AuditEntry {
-    /// Records who had a notification pushed once more, and to how many drivers. It belongs to the notification's order
-    /// or route, if its pushes replace each other, since only then the notification names it.
-    fileprivate static func reminder(
-        of notification: Notification, _ count: Int, _ command: Command, _ now: Int64
-    ) -> AuditEntry {
-        var details = JSONWriter()
-        details.object {
-            $0.member("notificationId", notification.id)
-            $0.member("reminded", count)
-        }
-        return AuditEntry(
-            at: now, actor: command.actor.key, action: "remind", subject: Subject(collapseKey: notification.collapseKey),
-            correlationID: command.correlationID, details: details.bytes)
     }
 }

@@ -13,27 +13,27 @@ enum SignInCodeEndpoints {
         prefix,
         [
             .command(.post, prefix + "/auth/login-or-register", acceptsKey: false) {
-                .code(.login(try $0.phoneNumber()))
+                SendSignInCode(try $0.phoneNumber())
             }.open(.codes),
             .command(.post, prefix + "/auth/resend-otp", acceptsKey: false) {
-                .code(.resend(sessionID: try $0.body.sessionID()))
+                ResendSignInCode(sessionID: try $0.body.sessionID())
             }.open(.codes),
             .command(.post, prefix + "/auth/verify-otp", acceptsKey: false) {
-                .code(.verify(sessionID: try $0.body.sessionID(), code: try $0.body.typedCode()))
+                VerifySignInCode(sessionID: try $0.body.sessionID(), code: try $0.body.typedCode())
             }.open(.tries),
             .command(.post, prefix + "/auth/refresh", acceptsKey: false) {
-                .code(.refresh(try $0.sessionToRefresh()))
+                RefreshToken(try $0.sessionToRefresh())
             }.acceptingExpired(seconds: CustomerTokenClaims.refreshTime),
             .command(.delete, prefix + "/auth/session", roles: [.customer], acceptsKey: false) {
-                .code(.endSession(try $0.session()))
+                EndSession(try $0.session())
             },
             .command(.post, prefix + "/user/registration/basic-details", roles: [.customer], acceptsKey: false) {
                 try $0.session()
-                return .code(.saveDetails(try $0.body.basicDetails()))
+                return SaveBasicDetails(try $0.body.basicDetails())
             }.refusingCardNumbers(),
             .command(.post, prefix + "/user/registration/credit-card", roles: [.customer], acceptsKey: false) {
                 try $0.session()
-                return .code(.savePayment(try $0.body.paymentMethod()))
+                return SavePaymentMethod(try $0.body.paymentMethod())
             }.refusingCardNumbers(),
         ])
 }

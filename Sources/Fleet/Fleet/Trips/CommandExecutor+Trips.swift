@@ -2,75 +2,8 @@ import Access
 import JSON
 import Primitives
 
-/// What the store does for trips: the gateway's own steps, and drivers' positions.
+/// What the store keeps for trips: drivers' positions.
 extension CommandExecutor {
-    func execute(
-        _ step: TripStep, _ command: Command, _ context: CommandContext
-    ) throws(DatabaseError) -> CommandReply {
-        var context = context
-        context.card = try shownCard(ofDriver: step.driverID)
-        let (order, prepared) = (try orders.order(code: step.orderCode), context)
-        return try execute(command, context.now) { planner throws(RuleError) in
-            // A step that comes too late has no effect.
-            try planner.plan(step, of: order, prepared) ?? DispatchPlan(response: .ofGateway)
-        }
-    }
-
-    /// Executes a driver's report of a step.
-    func execute(
-        _ report: ProgressReport, ofJob id: String, _ command: Command, _ context: CommandContext
-    ) throws(DatabaseError) -> CommandReply {
-        let order = try orders.order(job: id, driverID: command.actor.id)
-        var last: AuditEntry?
-        if let order, order.assignment.status == report.step { last = try auditTable.last(ofOrder: order.code) }
-        var history = ArrivalHistory()
-        if let order, report.takesBackArrival(of: order) {
-            history = try auditTable.arrivalHistory(ofOrder: order.code, by: command.actor.key)
-        }
-        var context = context
-        context.card = try shownCard(ofDriver: command.actor.id)
-        context.track = track(command.actor.id)
-        let position = report.position(at: context.now)
-        if let position, context.track.newest.map({ $0.recordedAt <= position.recordedAt }) ?? true {
-            context.track.add(position, trips)
-        }
-        let reply = try execute(command, context.now) { [context, last, history] planner throws(RuleError) in
-            try planner.progress(report, of: order, after: last, given: history, context)
-        }
-        switch reply {
-        case .rejected(var error):
-            error.jobStatus = order?.assignment.status.rawValue
-            return .rejected(error)
-        case .committed(var result):
-            result.card = context.card
-            // A report that is sent again, up to ten minutes later, says nothing about where the driver is now.
-            result.position =
-                result.isRepetition ? nil : position.map { DriverPosition(driverID: command.actor.id, position: $0) }
-            return .committed(result)
-        case .replayed, .unavailable, .failed: return reply
-        }
-    }
-
-    /// Takes back an arrival, for an admin.
-    func correctArrival(
-        of code: String, _ reason: String?, _ command: Command, _ context: CommandContext
-    ) throws(DatabaseError) -> CommandReply {
-        let order = try orders.order(code: code)
-        var context = context
-        if let driver = order?.assignment.driver?.id.text {
-            context.card = try shownCard(ofDriver: driver)
-            context.track = track(driver)
-        }
-        let reply = try execute(command, context.now) { [context] planner throws(RuleError) in
-            try planner.correctArrival(code, of: order, reason: reason, context)
-        }
-        guard case .committed(var result) = reply else { return reply }
-        result.card = context.card
-        return .committed(result)
-    }
-
-    // MARK: Positions
-
     /// Calls `each` for the last stored position of each driver. Used at the start.
     package func eachDriverPosition(_ each: (DriverPosition) -> Void) throws(DatabaseError) { try positions.each(each) }
 

@@ -38,12 +38,15 @@ extension DispatchPlanner {
         plan.batch = BatchChange(stored: stored.version == 0 ? nil : stored, batch: decision.batch)
         (plan.notifications, plan.pushes) = (notifications, pushes)
         var context = context
-        if case .open = action { context.auditActor = BatchCommand.gatewayActor }
+        if case .open = action { context.auditActor = Self.batchActor }
         plan.audit = context.makeAuditEntry(
             action.name, subject, from: stored.version == 0 ? nil : .init(stored), to: .init(decision.batch),
             reason: action.reason, details: action.auditDetails(decision.batch))
         return plan
     }
+
+    /// Who opens a batch at the end of its window, according to the audit log. No user's key: `system` is no role.
+    package static let batchActor = "system:batches"
 
     /// Plans a change of a driver's switch. Dispatchers hear of it.
     package mutating func switchAvailability(

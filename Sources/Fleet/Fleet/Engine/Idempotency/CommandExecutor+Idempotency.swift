@@ -9,34 +9,35 @@ extension CommandExecutor {
     /// The number of responses that are deleted together, so that not each new one has to find the oldest.
     static let evictedTogether = 10
 
-    /// Executes a command, unless its idempotency key was used already. Call it in a ``transaction(declaring:_:)``: it
-    /// writes to many tables.
-    package func execute(_ command: Command, now: Int64) throws(DatabaseError) -> CommandReply {
+    /// Executes a command, unless its idempotency key was used already. Call it in a ``transaction(declaring:_:)``: it writes to
+    /// many tables.
+    package func execute(_ issued: IssuedCommand, now: Int64) throws(DatabaseError) -> CommandReply {
         let start = database.totalChangedRows
-        declare(command.rows)
-        let reply = try executeUnlessRepeated(command, now)
-        checkRows(since: start, command.rows, command.action.name)
+        declare(issued.rows)
+        let reply = try executeUnlessRepeated(transaction(for: issued, now))
+        checkRows(since: start, issued.rows, issued.command.name)
         return reply
     }
 
-    private func executeUnlessRepeated(_ command: Command, _ now: Int64) throws(DatabaseError) -> CommandReply {
-        if database.canPrefetch { try prefetch(command, now: now) }
-        guard let key = command.idempotencyKey else { return try executeOnce(command, now) }
-        if let stored = try idempotency.response(subject: command.actor.key, key: key.text, now: now - clockLead) {
+    private func executeUnlessRepeated(_ transaction: Transaction) throws(DatabaseError) -> CommandReply {
+        let (issued, now) = (transaction.issued, transaction.now)
+        if database.canPrefetch { try issued.command.prefetch(transaction) }
+        guard let key = issued.idempotencyKey else { return try executeOnce(transaction) }
+        if let stored = try idempotency.response(subject: issued.actor.key, key: key.text, now: now - clockLead) {
             guard stored.digest == key.digest else { return .rejected(RuleError(.keyReuse, key.text)) }
             return .replayed(status: stored.status, body: stored.body)
         }
         let start = database.changeMark
-        let reply = try executeOnce(command, now)
+        let reply = try executeOnce(transaction)
         // A command that changed nothing can be executed again: storing its response would only cost space.
         if case .committed(let result) = reply, try database.hasChanged(since: start) {
-            try store(result, of: command.actor, key, now)
+            try store(result, of: issued.actor, key, now)
         }
         return reply
     }
 
     private func store(
-        _ result: CommandResult, of actor: Identity, _ key: Command.IdempotencyKey, _ now: Int64
+        _ result: CommandResult, of actor: Identity, _ key: IssuedCommand.IdempotencyKey, _ now: Int64
     ) throws(DatabaseError) {
         let subject = actor.key
         let count = try responseCounts.count(of: subject) { () throws(DatabaseError) in

@@ -231,7 +231,7 @@ package final class StoreReader: Sendable {
             preconditionFailure("only a driver's reading of a batch needs an acknowledgement")
         }
         return .needsCommand(
-            Command(actor: driver, action: .batch(.acknowledge(reading)), correlationID: correlationID))
+            IssuedCommand(AcknowledgeBatch(reading), by: driver, correlationID: correlationID))
     }
 
     private static func unavailable(_ error: DatabaseError, _ onError: (DatabaseError) -> Void) -> QueryReply {

@@ -209,93 +209,29 @@ package final class CommandExecutor {
     }
 
     /// Executes a command, whether or not it has an idempotency key.
-    func executeOnce(_ command: Command, _ now: Int64) throws(DatabaseError) -> CommandReply {
-        var context = CommandContext(
-            actor: command.actor, now: now, idTime: idTime(now), correlationID: command.correlationID,
-            expectedVersions: command.expectedVersions, rules: rules)
-        context.trips = trips
-        return try execute(command, context)
+    func executeOnce(_ transaction: Transaction) throws(DatabaseError) -> CommandReply {
+        // The sign-in may have ended while the request's body was on its way.
+        if let refusal = try refusal(of: transaction.actor) { return .rejected(refusal) }
+        return try transaction.issued.command.execute(transaction)
     }
 
-    private func execute(_ command: Command, _ context: CommandContext) throws(DatabaseError) -> CommandReply {
-        let now = context.now
-        // The sign-in may have ended while the request's body was on its way.
-        if let refusal = try refusal(of: command.actor) { return .rejected(refusal) }
-        switch try withChannelIDs(command.action) {
-        case .remind(let id): return try remind(of: id, command, now)
-        case .telemetry(let events): return .committed(try record(events, command, now))
-        case .markRead(let ids): return .committed(try markRead(ids, command, now))
-        case .device(let registration): return try execute(registration, command, context)
-        case .updatePreferences(let changes): return try updatePreferences(changes, command, now)
-        case .erase(let role, let id): return .committed(try erase(Identity(role: role, id: id), command, now))
-        case .account(let request): return try execute(request, command, context)
-        case .batch(let request): return try execute(request, command, context)
-        case .switchAvailability(let isOnline): return try switchAvailability(isOnline, command, context)
-        case .endAvailability(let id): return try endAvailability(of: id, command, context)
-        case .code(let request): return try execute(request, command, context)
-        case .order(let action):
-            let order = try orders.order(code: action.code)
-            var action = action
-            if case .assign(let driver) = action.kind, driver.name == nil {
-                action.cardName = try shownCard(ofDriver: driver.id.text)?.name
-            }
-            let reply = try execute(command, now) { [action] planner throws(RuleError) in
-                try planner.plan(action, for: order, context)
-            }
-            if action.isForAge { countEnded(reply) }
-            return reply
-        case .route(let action):
-            let route = try routes.route(id: action.id)
-            let reply = try execute(command, now) { planner throws(RuleError) in try planner.plan(action, for: route, context) }
-            if action.isForAge { countEnded(reply) }
-            return reply
-        case .driverCard(let id, let changes):
-            let card = try drivers.card(ofDriver: id)
-            let reply = try execute(command, now) { planner throws(RuleError) in
-                try planner.plan(changes, ofDriver: id, for: card, context)
-            }
-            guard case .committed(var result) = reply, result.card != nil else { return reply }
-            result.card = try shownCard(ofDriver: id)
-            return .committed(result)
-        case .acceptJob(let id):
-            let order = try orders.order(job: id, driverID: command.actor.id)
-            if let order, !order.code.hasSameBytes(as: id) {
-                let codes = try orders.openCodes(booking: id, driverID: command.actor.id)
-                guard codes.count < 2 else { return .rejected(RuleError(.severalOrders, id, codes.joined(separator: ", "))) }
-            }
-            var withCard = context
-            withCard.card = try shownCard(ofDriver: command.actor.id)
-            let reply = try execute(command, now) { [withCard] planner throws(RuleError) in
-                try planner.accept(order: order, withCard)
-            }
-            recordAnswer(reply, to: command, order.map { .job($0.code) }, order?.assignment, now)
-            return reply
-        case .acceptRoute(let id):
-            let route = try routes.route(id: id)
-            var withCard = context
-            withCard.card = try shownCard(ofDriver: command.actor.id)
-            let reply = try execute(command, now) { [withCard] planner throws(RuleError) in
-                try planner.accept(route: route, withCard)
-            }
-            recordAnswer(reply, to: command, route.map { .route($0.id) }, route?.assignment, now)
-            return reply
-        case .progress(let id, let report):
-            return try execute(report, ofJob: id, command, context)
-        case .correctArrival(let code, let reason): return try correctArrival(of: code, reason, command, context)
-        case .trip(let step): return try execute(step, command, context)
-        case .announce(let announcement):
-            return try execute(command, now) { planner throws(RuleError) in try planner.announce(announcement, context) }
-        }
+    /// What a command is executed in.
+    func transaction(for issued: IssuedCommand, _ now: Int64) -> Transaction {
+        var context = CommandContext(
+            actor: issued.actor, now: now, idTime: idTime(now), correlationID: issued.correlationID,
+            expectedVersions: issued.expectedVersions, rules: rules)
+        context.trips = trips
+        return Transaction(issued: issued, context: context, stores: self)
     }
 
     /// Counts an order or a route that the gateway has ended.
-    private func countEnded(_ reply: CommandReply) {
+    func countEnded(_ reply: CommandReply) {
         if case .committed(let result) = reply, result.audit != nil { counter.counts.endedJobs += 1 }
     }
 
     /// Makes a plan and writes it. If a rule forbids the command, replies with the rule's error.
     func execute(
-        _ command: Command, _ now: Int64, _ makePlan: (inout DispatchPlanner) throws(RuleError) -> DispatchPlan
+        _ command: IssuedCommand, _ now: Int64, _ makePlan: (inout DispatchPlanner) throws(RuleError) -> DispatchPlan
     ) throws(DatabaseError) -> CommandReply {
         let plan: DispatchPlan
         do throws(RuleError) { plan = try makePlan(&planner) } catch { return .rejected(error) }
@@ -309,13 +245,13 @@ package final class CommandExecutor {
     }
 
     /// The result of a command that publishes nothing.
-    func result(_ response: CommandResponse, of command: Command) -> CommandResult {
+    func result(_ response: CommandResponse, of command: IssuedCommand) -> CommandResult {
         CommandResult(body: encode(response, command.correlationID))
     }
 
     /// - Returns: the sequence numbers of the plan's notifications, and the push lanes that have new jobs.
     private func write(
-        _ plan: DispatchPlan, _ command: Command, _ now: Int64
+        _ plan: DispatchPlan, _ command: IssuedCommand, _ now: Int64
     ) throws(DatabaseError) -> (sequences: [Int64], lanes: Set<PushLane>) {
         if database.canPrefetch { try prefetch(plan, now: now) }
         let sequences = try plan.notifications.map { notification throws(DatabaseError) in
@@ -331,7 +267,7 @@ package final class CommandExecutor {
             try notifications.append(
                 LoggedNotification(
                     notification: notification, sequence: sequence, correlationID: command.correlationID,
-                    actor: command.actor.key, action: plan.audit?.action ?? command.action.name, readAt: nil))
+                    actor: command.actor.key, action: plan.audit?.action ?? command.command.name, readAt: nil))
             counter.counts.add(.created, of: notification.event)
         }
         for push in plan.pushes { try addToInboxes(push, of: plan.notifications, now) }

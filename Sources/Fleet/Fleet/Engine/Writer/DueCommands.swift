@@ -45,9 +45,9 @@ struct DueCommands {
     ///   - isClockTrusted: if false, no order or route ends because of its age.
     mutating func next(
         _ executor: CommandExecutor, now: Int64, monotonic: Int64, isClockTrusted: Bool = true
-    ) throws(DatabaseError) -> [Command] {
+    ) throws(DatabaseError) -> [IssuedCommand] {
         lookAt = monotonic + Timing.dueCommandsInterval
-        var due: [Command] = []
+        var due: [IssuedCommand] = []
         if keepsAccounts {
             due = try openBatches(executor, now, monotonic)
             if monotonic >= roundAt { due += try endAbsences(executor, now, monotonic, rows: rowsMax - due.rows) }
@@ -62,9 +62,9 @@ struct DueCommands {
     /// By the wall clock: the end of a window is a time of day.
     private mutating func openBatches(
         _ executor: CommandExecutor, _ now: Int64, _ monotonic: Int64
-    ) throws(DatabaseError) -> [Command] {
+    ) throws(DatabaseError) -> [IssuedCommand] {
         guard executor.isLeader else { return [] }
-        let all = try executor.batches.due(at: now, most: Self.batchesMax).map { Command(ofGateway: .batch(.open($0))) }
+        let all = try executor.batches.due(at: now, most: Self.batchesMax).map { IssuedCommand(ofGateway: OpenBatch($0)) }
         var rows = 0
         let fitting = all.prefix { command in
             rows += command.rows
@@ -78,12 +78,12 @@ struct DueCommands {
 
     private mutating func endAbsences(
         _ executor: CommandExecutor, _ now: Int64, _ monotonic: Int64, rows: Int
-    ) throws(DatabaseError) -> [Command] {
-        let most = min(Self.driversMax, rows / Command.Action.endAvailabilityRows)
+    ) throws(DatabaseError) -> [IssuedCommand] {
+        let most = min(Self.driversMax, rows / EndAvailability.rowsMax)
         guard most > 0 else { return [] }
         let away = try executor.driversAway(after: roundAfter ?? "", now: now, most: most, &roundAfter)
         if roundAfter == nil { roundAt = monotonic + Timing.roundInterval }
-        return executor.isLeader ? away.map { Command(ofGateway: .endAvailability(accountID: $0)) } : []
+        return executor.isLeader ? away.map { IssuedCommand(ofGateway: EndAvailability(accountID: $0)) } : []
     }
 }
 
@@ -123,15 +123,6 @@ extension CommandExecutor {
     }
 }
 
-extension [Command] {
+extension [IssuedCommand] {
     fileprivate var rows: Int { reduce(0) { $0 + $1.rows } }
-}
-
-extension Command {
-    /// What the gateway does itself.
-    init(ofGateway action: Action, expectedVersions: [Int]? = nil) {
-        self.init(
-            actor: Identity(role: .ops, id: "gateway"), action: action,
-            correlationID: "gateway-" + String(UInt64.random(in: .min ... .max), radix: 16), expectedVersions: expectedVersions)
-    }
 }

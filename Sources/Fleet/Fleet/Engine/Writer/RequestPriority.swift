@@ -2,7 +2,7 @@
 ///
 /// Each transaction takes requests of every priority, up to its ``rowsMax``: dispatchers do not wait for many
 /// telemetry events, and the telemetry events do not wait forever. Requests of one priority keep their order.
-enum RequestPriority: Int, CaseIterable {
+package enum RequestPriority: Int, CaseIterable {
     /// The commands of dispatchers, and the reports of push lanes.
     case dispatch
     /// What loops tell and ask about deliveries: receipts and subscriptions. They share one priority, because a
@@ -44,7 +44,7 @@ enum RequestPriority: Int, CaseIterable {
 extension StoreWriter.Request {
     var priority: RequestPriority {
         switch self {
-        case .command(let request): request.command.action.priority
+        case .command(let request): request.issued.command.priority
         case .report, .look: .dispatch
         case .receipts, .subscription: .delivery
         }
@@ -53,38 +53,11 @@ extension StoreWriter.Request {
     /// The id in the operator's log: the command's correlation id, or `push-` and the lane of a report, or a name.
     var correlationID: String {
         switch self {
-        case .command(let request): request.command.correlationID
+        case .command(let request): request.issued.correlationID
         case .report(let report): "push-\(report.lane.rawValue)"
         case .receipts: "receipts"
         case .subscription(let request): "subscription-\(request.key.channel)"
         case .look: "look"
-        }
-    }
-}
-
-extension Command.Action {
-    fileprivate var priority: RequestPriority {
-        switch self {
-        case .order, .correctArrival, .route, .driverCard: .dispatch
-        case .announce(let announcement):
-            announcement.recipients > CommandExecutor.pushesMax ? .bulk : .dispatch
-        case .erase, .remind: .bulk
-        case .acceptJob, .acceptRoute, .progress, .trip: .jobs
-        case .account(.decide): .dispatch
-        case .batch(let request): request.isOfDriver ? .jobs : .dispatch
-        case .endAvailability: .dispatch
-        // A client waits for the outcome, and the SMS may have been sent.
-        case .code(.delivered): .jobs
-        case .telemetry, .markRead, .device, .updatePreferences, .account, .switchAvailability, .code: .personal
-        }
-    }
-}
-
-extension BatchCommand {
-    fileprivate var isOfDriver: Bool {
-        switch self {
-        case .accept, .pickUp, .report, .arrange, .complete, .acknowledge: true
-        case .edit, .ready, .reassign, .unassign, .cancel, .cancelOrder, .returnOrder, .open: false
         }
     }
 }

@@ -74,7 +74,7 @@ struct RequestBacklog {
 
     private func countMax(for request: Request) -> Int {
         switch request {
-        case .command(let request) where request.command.action.isDelivery: countMax + Self.reportsMax + Self.deliveriesMax
+        case .command(let request) where request.issued.command.origin.isAwaited: countMax + Self.reportsMax + Self.deliveriesMax
         case .command, .receipts, .subscription: request.priority.countMax(of: countMax)
         case .report, .look: countMax + Self.reportsMax
         }
@@ -100,17 +100,8 @@ struct RequestBacklog {
     /// addresses and phones have limits.
     private func subject(of request: Request) -> Identity? {
         guard case .command(let request) = request else { return nil }
-        switch request.command.action {
-        case .trip: return nil
-        case .code(let request) where !request.hasActor: return nil
-        default: return request.command.actor
-        }
+        return request.issued.command.origin == .actor ? request.issued.actor : nil
     }
-}
-
-extension Command.Action {
-    /// Whether the gateway reports what became of an SMS.
-    fileprivate var isDelivery: Bool { if case .code(.delivered) = self { true } else { false } }
 }
 
 /// The writer's queue. Any thread posts; the writer's thread sleeps in ``take(into:most:waiting:)`` while it is empty.

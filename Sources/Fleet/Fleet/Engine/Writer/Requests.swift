@@ -16,7 +16,7 @@ package struct ReplyAddress: Equatable, Sendable {
 
 /// A command for the writer.
 package struct CommandRequest: Equatable, Sendable {
-    package let command: Command
+    package let issued: IssuedCommand
     /// Nil for what the gateway does itself.
     package let replyTo: ReplyAddress?
     /// Milliseconds on the monotonic clock.
@@ -26,8 +26,8 @@ package struct CommandRequest: Equatable, Sendable {
     /// the dispatcher may have decided otherwise meanwhile.
     package static let secondsMax = 10
 
-    package init(_ command: Command, replyTo: ReplyAddress?, postedAt: Int64 = Clock.monotonicMilliseconds()) {
-        self.command = command
+    package init(_ issued: IssuedCommand, replyTo: ReplyAddress?, postedAt: Int64 = Clock.monotonicMilliseconds()) {
+        self.issued = issued
         self.replyTo = replyTo
         self.postedAt = postedAt
     }
@@ -112,7 +112,7 @@ package enum QueryReply: Equatable, Sendable {
     /// 503.
     case unavailable(String)
     /// The answer needs a write: this command has the query's answer.
-    case needsCommand(Command)
+    case needsCommand(IssuedCommand)
 }
 
 extension StoreWriter.Request {

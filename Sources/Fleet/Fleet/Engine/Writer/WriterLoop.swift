@@ -261,7 +261,7 @@ struct WriterLoop {
                 defer { executor.checkRows(since: start, request.rows, request.correlationID) }
                 switch request {
                 case .command(let request):
-                    commit.replies.append((request, try executor.execute(request.command, now: now)))
+                    commit.replies.append((request, try executor.execute(request.issued, now: now)))
                 case .report(let report) where !executor.isLeader:
                     commit.leases.append(PushLease(lane: report.lane, worker: report.worker))
                 case .report(let report):

@@ -44,6 +44,9 @@ package struct SignInCodeSession: Equatable, Sendable {
     /// Milliseconds for which a session must be kept.
     package static let keptTime = lifetime + resendTime
 
+    /// An id as the log shows it: the whole id is a secret.
+    static func shortened(_ id: String) -> String { String(Substring(id.utf8.prefix(9))) + "…" }
+
     /// A session whose first code is to be sent.
     package init(id: String, phone: String, isOwn: Bool = false, now: Int64) {
         self.id = id

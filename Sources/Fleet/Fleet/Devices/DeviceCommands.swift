@@ -1,31 +1,46 @@
 import Access
 
-/// Registers devices and stores preferences.
-extension CommandExecutor {
+/// Registers or removes a device of the actor.
+extension DeviceRegistration: Command {
     /// The most devices per user. If a user registers one more, the user's device whose last registration is
     /// oldest is removed.
     static let devicesMax = 20
 
-    func execute(_ action: DeviceRegistration, _ command: Command, _ now: Int64) throws(DatabaseError) -> CommandResult {
-        var result = result(.device(action.kind, action.endpoint), of: command)
-        switch action.kind {
-        case .register: try register(action, command.actor, now, &result)
-        case .unregister: try unregister(action, command.actor, now, &result)
+    package var name: String { kind == .register ? "device_register" : "device_unregister" }
+    package var subject: String { token.masked }
+
+    /// Registering may move the jobs of the device to another lane and those of an older token to this one, and take the
+    /// place of the oldest device. A driver who removes the last device goes offline.
+    package var rows: Int {
+        switch kind {
+        case .register: 1 + 2 * PushJobTable.movedMax + 3 * RowBound.device + 2 * RowBound.bookings
+        case .unregister: RowBound.device + RowBound.bookings + RowBound.change + RowBound.notification
         }
-        return result
     }
 
-    private func register(
-        _ action: DeviceRegistration, _ actor: Identity, _ now: Int64, _ result: inout CommandResult
-    ) throws(DatabaseError) {
-        let known = try outbox.devices.device(id: DeviceTable.id(of: action.token))
-        let device = StoredDevice(action, owner: actor.key, insteadOf: known, now: now)
+    package func execute(_ transaction: Transaction) throws(DatabaseError) -> CommandReply {
+        var result = transaction.result(.device(kind, endpoint))
+        switch kind {
+        case .register: try register(transaction, &result)
+        case .unregister:
+            try unregister(transaction, &result)
+            if let offline = try goOffline(transaction, after: result) { return .committed(offline) }
+        }
+        return .committed(result)
+    }
+
+    // MARK: Registration
+
+    private func register(_ transaction: Transaction, _ result: inout CommandResult) throws(DatabaseError) {
+        let (outbox, actor, now) = (transaction.stores.outbox, transaction.actor, transaction.now)
+        let known = try outbox.devices.device(id: DeviceTable.id(of: token))
+        let device = StoredDevice(self, owner: actor.key, insteadOf: known, now: now)
         if let known, !known.owner.hasSameBytes(as: device.owner) {
             // Another user signed in on the device.
             try outbox.cancel(of: known.owner, deviceID: known.id, reason: "new_owner", now: now)
             result.removed.append(known.removed("new_owner"))
         }
-        let sealed = outbox.keys.seal(action.token.text, deviceID: device.id)
+        let sealed = outbox.keys.seal(token.text, deviceID: device.id)
         try outbox.devices.store(device, sealed: sealed, keyID: outbox.keys.currentID)
         if let known, known.owner.hasSameBytes(as: device.owner),
             known.lane != device.lane || known.environment != device.environment
@@ -36,8 +51,8 @@ extension CommandExecutor {
             try outbox.jobs.moveLane(of: device.owner, device.address, shift: shift)
             result.lanes.insert(device.lane)
         }
-        try replaceOldToken(by: device, now, &result)
-        try removeExcess(of: device.owner, keeping: device.id, now, &result)
+        try replaceOldToken(by: device, outbox, now, &result)
+        try removeExcess(of: device.owner, keeping: device.id, outbox, now, &result)
         if let known, !known.owner.hasSameBytes(as: device.owner) { try outbox.bookings.removeIfNoDevices(known.owner) }
         if actor.role == .customer {
             try outbox.bookings.replace(of: device.owner, by: actor.bookings, issuedAt: actor.tokenIssuedAt)
@@ -47,7 +62,7 @@ extension CommandExecutor {
     /// If the app has registered a new token with the `deviceId` of a registered device, replaces the old token: moves
     /// its jobs to the new token, and removes the old row.
     private func replaceOldToken(
-        by device: StoredDevice, _ now: Int64, _ result: inout CommandResult
+        by device: StoredDevice, _ outbox: PushOutbox, _ now: Int64, _ result: inout CommandResult
     ) throws(DatabaseError) {
         guard let name = device.name else { return }
         for old in try outbox.devices.devices(of: device.owner, named: name, but: device.id) {
@@ -66,7 +81,7 @@ extension CommandExecutor {
     /// - Parameter newest: the device that was just registered. It is kept even if its time is the oldest because the
     ///   clock was set back.
     private func removeExcess(
-        of owner: String, keeping newest: String, _ now: Int64, _ result: inout CommandResult
+        of owner: String, keeping newest: String, _ outbox: PushOutbox, _ now: Int64, _ result: inout CommandResult
     ) throws(DatabaseError) {
         let others = try outbox.devices.devices(of: owner).filter { $0.id != newest }
         for device in others.prefix(max(0, others.count - (Self.devicesMax - 1))) {
@@ -76,30 +91,34 @@ extension CommandExecutor {
         }
     }
 
+    // MARK: Removal
+
     /// Removes a device of the user. Ignores unknown tokens and other users' tokens. The response is the same in all
     /// cases, so it does not reveal whether a token is registered.
-    private func unregister(
-        _ action: DeviceRegistration, _ actor: Identity, _ now: Int64, _ result: inout CommandResult
-    ) throws(DatabaseError) {
-        guard let device = try outbox.devices.device(id: DeviceTable.id(of: action.token)),
-            device.owner.hasSameBytes(as: actor.key)
+    private func unregister(_ transaction: Transaction, _ result: inout CommandResult) throws(DatabaseError) {
+        let outbox = transaction.stores.outbox
+        guard let device = try outbox.devices.device(id: DeviceTable.id(of: token)),
+            device.owner.hasSameBytes(as: transaction.actor.key)
         else { return }
-        try outbox.cancel(of: device.owner, deviceID: device.id, reason: "unregistered", now: now)
+        try outbox.cancel(of: device.owner, deviceID: device.id, reason: "unregistered", now: transaction.now)
         try outbox.devices.remove(id: device.id)
         try outbox.bookings.removeIfNoDevices(device.owner)
         result.removed.append(device.removed("unregistered"))
     }
 
-    // MARK: Preferences
-
-    func updatePreferences(
-        _ changes: PreferenceChanges, _ command: Command, _ now: Int64
-    ) throws(DatabaseError) -> CommandReply {
-        let owner = command.actor.key
-        var preferences = outbox.decodedPreferences(try outbox.preferences.json(of: owner), of: owner)
-        do throws(RuleError) { try changes.apply(to: &preferences) } catch { return .rejected(error) }
-        try outbox.preferences.store(preferences, of: owner, now: now)
-        return .committed(result(.preferences(preferences, unknown: changes.unknown), of: command))
+    /// A driver who removes the last device logs out, and so goes offline.
+    /// - Returns: nil if nothing changes.
+    private func goOffline(
+        _ transaction: Transaction, after result: CommandResult
+    ) throws(DatabaseError) -> CommandResult? {
+        let (stores, actor) = (transaction.stores, transaction.actor)
+        guard !result.removed.isEmpty, actor.role == .driver, try stores.outbox.devices.devices(of: actor.key).isEmpty,
+            let account = try stores.accounts.account(of: actor),
+            case .committed(var offline) = try transaction.endAvailability(of: account, responding: .device(kind, endpoint))
+        else { return nil }
+        offline.removed = result.removed
+        offline.lanes.formUnion(result.lanes)
+        return offline
     }
 }
 

@@ -1,63 +1,11 @@
 import Access
 
-/// A write request of sign-in by code, and of the accounts of customers who have signed in so.
-package enum SignInCodeCommand: Equatable, Sendable {
-    /// Sends a code to a phone. Needs no token.
-    case login(PhoneNumber)
-    /// Sends another code to the phone of a session. The session's id is the only proof.
-    case resend(sessionID: String)
-    /// The gateway itself: the adapter has taken an SMS, or finally not.
-    case delivered(SignInCodeSMS)
-    /// Signs a customer in with a code. The session's id is the only other proof.
-    case verify(sessionID: String, code: String)
-    /// The actor, a customer, asks for a new token.
-    case refresh(TokenSession)
-    /// The actor, a customer, signs out.
-    case endSession(TokenSession)
-    case saveDetails(BasicDetails)
-    case savePayment(PaymentMethod)
-
-    /// The command's name in metrics and in the operator's log.
-    package var name: String {
-        switch self {
-        case .login: "code_login"
-        case .resend: "code_resend"
-        case .delivered: "code_delivered"
-        case .verify: "code_verify"
-        case .refresh: "token_refresh"
-        case .endSession: "sign_out"
-        case .saveDetails: "basic_details"
-        case .savePayment: "payment_method"
-        }
-    }
-
-    /// Whether the actor has a token. Otherwise the id of the command's actor is empty.
-    package var hasActor: Bool {
-        switch self {
-        case .login, .resend, .delivered, .verify: false
-        case .refresh, .endSession, .saveDetails, .savePayment: true
-        }
-    }
-
-    /// What the command concerns, for the log: never a whole phone number, nor a whole session id, which is a secret.
-    package var subjectInLog: String {
-        switch self {
-        case .login(let number): PhoneNumber.masked(number.text)
-        case .resend(let id), .verify(let id, _): Self.shortened(id)
-        case .delivered(let result): Self.shortened(result.sessionID)
-        case .refresh, .endSession, .saveDetails, .savePayment: ""
-        }
-    }
-
-    private static func shortened(_ id: String) -> String { String(Substring(id.utf8.prefix(9))) + "…" }
-}
-
 /// What became of the SMS with a code.
 package struct SignInCodeSMS: Equatable, Sendable {
     package let sessionID: String
     /// Identifies the code among those of the session.
     package let sendID: String
-    /// Whether it is the answer to a ``SignInCodeCommand/resend(sessionID:)``.
+    /// Whether it is the answer to a ``ResendSignInCode``.
     package let isResent: Bool
     package let isSent: Bool
     /// Whether the SMS may have been sent although ``isSent`` is false: an attempt had no answer.
@@ -98,7 +46,7 @@ package struct SignInCodeMessage: Equatable, Sendable {
     }
 }
 
-/// The response to an executed ``SignInCodeCommand``.
+/// The response to a command of sign-in by code, and of the accounts of customers who have signed in so.
 package struct SignInCodeResponse: Equatable, Sendable {
     package enum Content: Equatable, Sendable {
         /// A code is on its way. The seconds are those until its end, and until another one may be sent.
