@@ -53,7 +53,7 @@ extension Node {
         case .confirmPublication: publicationToConfirm = fanOut.end
         case .adopt(let connection): loop?.adoptLater(connection)
         case .commandReply(let reply, let request): respond(to: request) { reply.response(in: $0) }
-        case .queryReply(let reply, let request): respond(to: request) { reply.response(in: $0) }
+        case .queryReply(let reply, let request): respond(to: request, with: reply)
         case .response(let response, let request): respond(response, to: request)
         case .cursor(let request, let cursor): later(.cursor(request: request, cursor))
         case .beginLife: beginLife()

@@ -24,6 +24,8 @@ extension Node {
         /// Of a request without a token: the network whose requests are counted together (``IPAddress/subscriber``). Nil if
         /// the client is gone.
         var client: IPAddress?
+        /// The same request as a command, if it is a query whose answer may need a write.
+        var command: IssuedCommand?
         /// ``Node/now`` when the request was posted to the store; nil for other requests.
         var postedAt: Int?
     }
@@ -215,7 +217,7 @@ extension Node {
                 let text = "The gateway is stopping: nothing was done, try again"
                 return unavailable(pending.envelope, text, retryAfterSeconds: Self.restartSeconds)
             }
-        case .fleetQuery(let query, let identity):
+        case .fleetQuery(let query, let identity, _):
             switch fleet.post(QueryRequest(query, by: identity, replyTo: address)) {
             case .queued: break
             case .queueFull: fullQueue = .storeReader
@@ -226,7 +228,16 @@ extension Node {
         if let fullQueue { return rejectForFullQueue(fullQueue, pending, command: action.commandName) }
         waiting[id] = pending
         waiting[id]?.postedAt = now
+        if case .fleetQuery(_, _, let command) = action { waiting[id]?.command = command }
         return nil
+    }
+
+    /// Responds to a query, or posts the request once more, as the command that its answer needs.
+    func respond(to id: RequestID, with reply: QueryReply) {
+        guard case .mustWrite = reply else { return respond(to: id) { reply.response(in: $0) } }
+        guard var pending = waiting.removeValue(forKey: id) else { return }
+        guard let command = pending.command.take() else { preconditionFailure("a query needs a write without a command") }
+        if let response = forward(.command(command), pending, id) { respond(response, to: id, pending) }
     }
 
     /// Responds with 503 to the requests that the store has not answered in time: its disk hangs, or its server is silent.

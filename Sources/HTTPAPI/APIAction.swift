@@ -18,7 +18,8 @@ package enum APIAction {
     /// Change the fleet's state durably. The response is that of the store.
     indirect case command(IssuedCommand)
     /// Read the fleet's state. The response is that of the store.
-    indirect case fleetQuery(Query, by: Identity)
+    /// - Parameter writing: the same request as a command, if the answer may need a write.
+    indirect case fleetQuery(Query, by: Identity, writing: IssuedCommand? = nil)
     /// Take a driver's positions.
     indirect case locate(LocationReport, Identity)
     /// Answer how a trip stands, for a person who may see it.

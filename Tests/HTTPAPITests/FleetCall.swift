@@ -94,7 +94,7 @@ struct FleetCall {
 
     var action: (any Command)? { command?.command }
 
-    var storeQuery: Query? { if case .fleetQuery(let query, by: _) = apiAction() { query } else { nil } }
+    var storeQuery: Query? { if case .fleetQuery(let query, by: _, writing: _) = apiAction() { query } else { nil } }
 }
 
 /// Compares types and values.

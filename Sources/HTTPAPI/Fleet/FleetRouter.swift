@@ -182,7 +182,13 @@ package struct FleetRouter {
                 http: request, identity: route.identity, parameters: route.parameters, body: body, router: self)
         }
         switch route.endpoint.handler {
-        case .query(let read): return .fleetQuery(try APIError.mappingJSONErrors { try read(input()) }, by: route.identity)
+        case .query(let read, let command):
+            let command = try command.map { command throws(APIError) in
+                try APIError.mappingJSONErrors { try command(input()) }
+            }
+            return .fleetQuery(
+                try APIError.mappingJSONErrors { try read(input()) }, by: route.identity,
+                writing: command.map { IssuedCommand($0, by: route.identity, correlationID: request.correlationID) })
         case .action(let read):
             let body = route.endpoint.readsBody ? try JSONBody(request.body) : JSONBody()
             return try APIError.mappingJSONErrors { try read(input(body)) }
