@@ -81,6 +81,7 @@ extension CommandReply {
     fileprivate var outcome: String {
         switch self {
         case .committed(let result): result.isRepetition ? "repeated" : "done"
+        case .deferred: "done"
         case .replayed: "replayed"
         case .rejected(let error): "\(error.kind)"
         case .unavailable: "unavailable"
@@ -101,7 +102,7 @@ extension CommandReply {
     /// The text that the client got instead of a result.
     fileprivate var refusal: String? {
         switch self {
-        case .committed, .replayed: nil
+        case .committed, .deferred, .replayed: nil
         case .rejected(let error): error.text
         case .unavailable(let text), .failed(let text): text
         }

@@ -24,6 +24,7 @@ final class CommitPublisher: Sendable {
     private let pushService: PushService
     let counters: FleetCounters
     private let intake: CommandIntake
+    private let deferred = DeferredReplies()
     /// The order of all nodes' commits, if there is a cluster.
     let order: Lock<CommitOrder>
     private let onDroppedUpdates: @Sendable (Int) -> Void
@@ -120,7 +121,7 @@ final class CommitPublisher: Sendable {
         for (request, reply) in commit.replies {
             if case .committed(let result) = reply {
                 publish(result, isOwn: true)
-                lanes.formUnion(result.lanes)
+                for case .lanesWoken(let woken) in result.effects { lanes.formUnion(woken) }
             }
             // Before the reply: who has the response finds the action in the log and in the metrics.
             record(reply, to: request.issued)
@@ -139,27 +140,31 @@ final class CommitPublisher: Sendable {
         for device in commit.removed { pushService.record(removed: device) }
     }
 
-    /// Sends a reply to the loop that waits for it. That to a request for a code comes later, when it is known what became
-    /// of the SMS.
+    /// Sends a reply to the loop that waits for it, and to those whose replies were deferred until then.
     /// - Returns: the number of accepted commands that have their reply now.
     private func answer(_ request: CommandRequest, _ reply: CommandReply) -> Int {
-        let effects = reply.result?.codes
-        if let message = effects?.message {
-            codes.send(message, for: request.replyTo)
-            return 0
+        if case .deferred(let result) = reply { return deferReply(to: request, result) }
+        guard let token = request.issued.command.resolvedToken else {
+            if let address = request.replyTo { post(reply, to: address) }
+            return 1
         }
-        if let session = effects?.awaited, codes.join(session, request.replyTo) { return 0 }
-        if let sms = (request.issued.command as? RecordSignInSMS)?.sms {
-            switch reply {
-            case .unavailable, .failed: codes.keep(sms)
-            case .committed, .replayed, .rejected: break
-            }
-            let waiting = codes.finish(sms.sessionID)
-            for request in waiting { post(request.hasJoined ? reply.forRepetition : reply, to: request.address) }
-            return waiting.count
+        if let sms = (request.issued.command as? RecordSignInSMS)?.sms { codes.recorded(sms, reply) }
+        let waiting = deferred.resolve(token)
+        for request in waiting { post(request.hasJoined ? reply.forRepetition : reply, to: request.address) }
+        return waiting.count
+    }
+
+    /// Lets a request wait for the reply to another command.
+    private func deferReply(to request: CommandRequest, _ result: DeferredResult) -> Int {
+        if let otherwise = result.otherwise {
+            if deferred.join(result.token, request.replyTo) { return 0 }
+            if let address = request.replyTo { post(.committed(otherwise), to: address) }
+            return 1
         }
-        if let address = request.replyTo { post(reply, to: address) }
-        return 1
+        deferred.begin(result.token, request.replyTo)
+        // After that: the token may be resolved at once.
+        for case .codeToSend(let message) in result.effects { codes.send(message) }
+        return 0
     }
 
     private func post(_ reply: CommandReply, to address: ReplyAddress) {
@@ -178,16 +183,8 @@ final class CommitPublisher: Sendable {
     }
 
     /// Sends the replies to queries to the loops that wait for them.
-    /// - Parameter post: queues a command whose reply goes to the same loop; false if there is no room.
-    func publish(
-        _ replies: [(request: QueryRequest, reply: QueryReply)], post: (CommandRequest) -> Bool
-    ) {
+    func publish(_ replies: [(request: QueryRequest, reply: QueryReply)]) {
         for (request, reply) in replies {
-            var reply = reply
-            if case .needsCommand(let command) = reply {
-                if hub.hasRoom, post(CommandRequest(command, replyTo: request.replyTo)) { continue }
-                reply = .unavailable("Overloaded: try again")
-            }
             hub.post(.queryReply(reply, to: RequestID(rawValue: request.replyTo.request)), to: request.replyTo.loop)
         }
     }
@@ -202,25 +199,29 @@ final class CommitPublisher: Sendable {
     /// - Parameter isOwn: whether this gateway has committed it, and counts it.
     private func publish(_ result: CommandResult, isOwn: Bool) {
         // Before the events: a driver may subscribe as soon as the approval has arrived.
-        if let change = result.account { record(change) }
-        if let ended = result.codes.ended { endedSessions.record(ended) }
+        for effect in result.effects {
+            switch effect {
+            case .accountChanged(let change): record(change)
+            case .tokensEnded(let ended): endedSessions.record(ended)
+            case .orderChanged, .cardShown, .positionReported, .personErased: break  // with the events
+            case .deviceRemoved, .lanesWoken, .codeToSend: break  // after the events
+            }
+        }
         let monotonicMinusWall = Clock.monotonicMilliseconds() - Clock.unixMilliseconds()
         let named = zip(result.notifications, result.sequences).compactMap { notification, sequence in
             hubNotification(notification, sequence, expiresAt: notification.publishUntil + monotonicMinusWall)
                 .map { (notification.event, $0) }
         }
-        trips.committing(result, isOwn: isOwn) {
-            let assignment = result.order.map(Hub.JobAssignment.init)
+        trips.committing(result.effects, isOwn: isOwn) { order in
+            let assignment = order.map(Hub.JobAssignment.init)
             let areHeard = hub.publish(named.map(\.1), assignment: assignment, app: app)
             guard isOwn else { return }
             for ((event, _), isHeard) in zip(named, areHeard) { counters.countEvent(event, isHeard: isHeard) }
         }
-        guard isOwn else {
-            for device in result.removed { pushService.withdraw(device.id) }
-            return
+        if isOwn { counters.countTrip(result) }
+        for case .deviceRemoved(let device) in result.effects {
+            if isOwn { pushService.record(removed: device) } else { pushService.withdraw(device.id) }
         }
-        counters.countTrip(result)
-        for device in result.removed { pushService.record(removed: device) }
     }
 
     /// A notification with the publications of its event: on its channel (`driver-42`) and, if that channel has a mirror

@@ -59,5 +59,8 @@ extension FleetNode {
         return nil
     }
 
-    func abandoned(_ id: RequestID) { undecidedAuthorizations[id] = nil }
+    func abandoned(_ id: RequestID) {
+        undecidedAuthorizations[id] = nil
+        writings[id] = nil
+    }
 }

@@ -17,7 +17,7 @@ extension FleetNode {
         guard let action = action as? FleetAction else { preconditionFailure("an action of no fleet: \(action)") }
         switch action {
         case .command(let command): return forward(command, pending, id)
-        case .query(let query, let identity): return forward(query, by: identity, pending, id)
+        case .query(let query, let identity, let command): return forward(query, by: identity, writing: command, pending, id)
         case .locate(let report, let driver):
             let receipt = fleet.trips.report(report.positions, ofDriver: driver.id)
             fleet.counters.count(receipt)
@@ -72,15 +72,26 @@ extension FleetNode {
 
     /// Posts a query to the store's readers; responds with 503 if there is no room.
     private func forward(
-        _ query: Query, by identity: Identity, _ pending: PendingRequest, _ id: RequestID
+        _ query: Query, by identity: Identity, writing command: IssuedCommand? = nil, _ pending: PendingRequest, _ id: RequestID
     ) -> HTTPResponse? {
         let address = ReplyAddress(loop: index, request: id.rawValue)
         switch fleet.post(QueryRequest(query, by: identity, replyTo: address)) {
-        case .queued: node.wait(pending, for: id, secondsMax: CommandRequest.secondsMax)
+        case .queued:
+            node.wait(pending, for: id, secondsMax: CommandRequest.secondsMax)
+            writings[id] = command
         case .queueFull: return node.rejectForFullQueue(.storeReader, pending)
         case .subjectFull: return rejectForWaiting("queries", .fleetQueriesWaiting, pending)
         }
         return nil
+    }
+
+    /// Responds to a query, or posts the request once more, as the command that its answer needs.
+    func respond(to id: RequestID, with reply: QueryReply) {
+        let command = writings.removeValue(forKey: id)
+        guard case .mustWrite = reply else { return node.respond(to: id) { reply.response(in: $0) } }
+        guard let pending = node.waiting[id] else { return }
+        guard let command else { preconditionFailure("a query needs a write without a command") }
+        if let response = forward(command, pending, id) { node.respond(response, to: id) }
     }
 
     /// The store's disk hangs, or its server is silent. It may still execute the command.

@@ -23,6 +23,8 @@ final class FleetNode: NodeExtension {
     var random = BlockRandom()
     /// Authorizations that are decided when this node knows what other nodes have committed.
     var undecidedAuthorizations: [RequestID: ChannelAuthorization] = [:]
+    /// The same requests as commands, of queries whose answers may need a write.
+    var writings: [RequestID: IssuedCommand] = [:]
 
     init(_ fleet: FleetService, _ router: FleetRouter, apps: [String]) {
         self.fleet = fleet
@@ -46,7 +48,7 @@ final class FleetNode: NodeExtension {
         guard let message = message as? FleetMessage else { preconditionFailure("a message of no fleet: \(message)") }
         switch message {
         case .commandReply(let reply, let request): node.respond(to: request) { reply.response(in: $0) }
-        case .queryReply(let reply, let request): node.respond(to: request) { reply.response(in: $0) }
+        case .queryReply(let reply, let request): respond(to: request, with: reply)
         case .cursor(let request, let cursor): later(.cursor(request: request, cursor))
         case .looked(let request): later(.decideAuthorization(request))
         case .page(let request, let page): pageRead(request, page)

@@ -149,9 +149,7 @@ final class FleetService: Sendable {
                 queuePerSubjectMax: settings.apps[settings.fleetAppIndex].limits.fleetQueriesWaiting,
                 confirmSeconds: settings.delivery.confirmSeconds, backlogHours: settings.delivery.backlogHours,
                 backlogLimit: settings.delivery.backlogLimit, trips: settings.trips, encode: FleetResponses.body(of:),
-                onReplies: {
-                    publisher.publish($0) { request in intake.post { writer.post(request) } == .queued }
-                },
+                onReplies: { publisher.publish($0) },
                 onReplays: { publisher.publish($0) },
                 onExpired: { counters.count($0) }, onPushQueues: { pushService.record($0) },
                 onUnconfirmed: { counters.record(unconfirmed: $0) }, onRead: { rates.charge($1, rows: $0) },

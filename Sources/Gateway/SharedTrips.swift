@@ -44,28 +44,33 @@ final class SharedTrips: Sendable {
 
     // MARK: Commits
 
-    /// Publishes a commit.
+    /// Publishes what a command has changed.
     /// - Parameters:
     ///   - isOwn: whether it is a commit of this gateway, which then shows the position that it contains.
-    ///   - publish: publishes the events. No position of the order is published meanwhile.
-    func committing(_ result: CommandResult, isOwn: Bool, publish: () -> Void) {
-        let isErased = result.erased?.role == .driver
+    ///   - publish: publishes the events; gets the order that changed. No position of the order is published meanwhile.
+    func committing(_ effects: [CommitEffect], isOwn: Bool, publish: (Order?) -> Void) {
+        var order: Order?
+        for case .orderChanged(let changed) in effects { order = changed }
         state.withLock { state in
-            let order = result.order.flatMap { state.trips.isConcerned(by: $0) ? $0 : nil }
-            guard order != nil || result.card != nil || result.position != nil || isErased else { return publish() }
-            if let order { state.trips.beginUpdate(order) }
-            publish()
-            if let order { follow(order, card: result.card, &state) }
-            if let card = result.card { state.trips.update(card) }
-            if let person = result.erased, isErased { state.trips.erase(driverID: person.id) }
-            if let position = result.position, !isOwn {
-                state.trips.record([position.position], ofDriver: position.driverID, isPartOfProgress: true, now: .now)
-            } else if let position = result.position {
-                change(&state) {
-                    _ = $0.report(
-                        [position.position], ofDriver: position.driverID, isPartOfProgress: true, now: .now, &$1)
-                }
+            let concerned = effects.filter { $0.concerns(state.trips) }
+            if case .orderChanged(let order)? = concerned.first { state.trips.beginUpdate(order) }
+            publish(order)
+            for effect in concerned { apply(effect, card: effects.card, isOwn: isOwn, &state) }
+        }
+    }
+
+    private func apply(_ effect: CommitEffect, card: DriverCard?, isOwn: Bool, _ state: inout State) {
+        switch effect {
+        case .orderChanged(let order): follow(order, card: card, &state)
+        case .cardShown(let card): state.trips.update(card)
+        case .personErased(let person): state.trips.erase(driverID: person.id)
+        case .positionReported(let position) where isOwn:
+            change(&state) {
+                _ = $0.report([position.position], ofDriver: position.driverID, isPartOfProgress: true, now: .now, &$1)
             }
+        case .positionReported(let position):
+            state.trips.record([position.position], ofDriver: position.driverID, isPartOfProgress: true, now: .now)
+        case .accountChanged, .tokensEnded, .deviceRemoved, .lanesWoken, .codeToSend: break
         }
     }
 
@@ -208,6 +213,18 @@ final class SharedTrips: Sendable {
     private static func channels(_ channel: FleetChannel, _ policy: ChannelPolicy) -> [ChannelName] {
         guard let name = ChannelName(channel.name, lengthMax: 256) else { return [] }
         return [name] + (policy.mirror(of: name).map { [$0] } ?? [])
+    }
+}
+
+extension CommitEffect {
+    /// Whether it changes what is known of followed trips. An order comes first among a command's effects.
+    fileprivate func concerns(_ trips: LiveTrips) -> Bool {
+        switch self {
+        case .orderChanged(let order): trips.isConcerned(by: order)
+        case .cardShown, .positionReported: true
+        case .personErased(let person): person.role == .driver
+        case .accountChanged, .tokensEnded, .deviceRemoved, .lanesWoken, .codeToSend: false
+        }
     }
 }
 

@@ -6,26 +6,17 @@ import Primitives
 import SMS
 import Threads
 
-/// Hands SMS with codes to the operator's adapter, and keeps the requests that wait for what becomes of them.
+/// Hands SMS with codes to the operator's adapter. The requests that wait for what becomes of them are ``DeferredReplies``.
 ///
 /// The store's writer calls it after each commit; the sender's thread reports outcomes, which become commands.
 final class SignInCodeDispatch: Sendable {
     private struct State {
-        /// The requests that wait, by session.
-        var waiting: [String: [Waiting]] = [:]
         /// Outcomes that could not be stored. Their requests have been answered, or wait.
         var unstored: [SignInCodeSMS] = []
         /// Queues a command; nil until the store is open.
         var post: (@Sendable (CommandRequest) -> Bool)?
         /// When the next line about a limit may be written, in monotonic milliseconds.
         var reportAt: [SignInCodeLimit: Int64] = [:]
-    }
-
-    /// A request that waits for the outcome of an SMS.
-    struct Waiting {
-        let address: ReplyAddress
-        /// Whether it is a login that has not caused the SMS.
-        let hasJoined: Bool
     }
 
     /// Who gets the outcomes of SMS.
@@ -67,11 +58,8 @@ final class SignInCodeDispatch: Sendable {
         }
     }
 
-    /// Sends an SMS that a command has caused, whose request waits for the outcome.
-    func send(_ message: SignInCodeMessage, for address: ReplyAddress?) {
-        state.withLock { state in
-            state.waiting[message.sessionID, default: []] += address.map { [Waiting(address: $0, hasJoined: false)] } ?? []
-        }
+    /// Sends an SMS that a command has caused. Its outcome becomes a command.
+    func send(_ message: SignInCodeMessage) {
         guard let sender else {
             log.warning(
                 "otp_development_code",
@@ -85,19 +73,6 @@ final class SignInCodeDispatch: Sendable {
         let sms = SMSSender.Message(phone: message.phone, code: message.code, id: message.sendID, tag: message)
         if !sender.post(sms) { reportOrKeep(message.result(isSent: false)) }
     }
-
-    /// Lets a request wait for the SMS of a session that is being sent for another request.
-    /// - Returns: false if none is.
-    func join(_ sessionID: String, _ address: ReplyAddress?) -> Bool {
-        state.withLock { state in
-            guard state.waiting[sessionID] != nil else { return false }
-            if let address { state.waiting[sessionID]?.append(Waiting(address: address, hasJoined: true)) }
-            return true
-        }
-    }
-
-    /// The requests that wait for an outcome that is stored now, or that could not be stored.
-    func finish(_ sessionID: String) -> [Waiting] { state.withLock { $0.waiting.removeValue(forKey: sessionID) ?? [] } }
 
     /// Tells the operator which limits no code passes, each at most once a minute, and which prefixes were stopped.
     func report(_ counts: SignInCodeCounts) {
@@ -149,7 +124,14 @@ final class SignInCodeDispatch: Sendable {
     }
 
     /// Keeps an outcome whose command has failed: without it, the next login would believe that the code was sent.
-    func keep(_ result: SignInCodeSMS) { state.withLock { $0.unstored.append(result) } }
+    func recorded(_ result: SignInCodeSMS, _ reply: CommandReply) {
+        switch reply {
+        case .unavailable, .failed: keep(result)
+        case .committed, .deferred, .replayed, .rejected: break
+        }
+    }
+
+    private func keep(_ result: SignInCodeSMS) { state.withLock { $0.unstored.append(result) } }
 
     private func reportOrKeep(_ result: SignInCodeSMS) { if !report(result) { keep(result) } }
 

@@ -7,6 +7,7 @@ extension CommandReply {
     func response(in format: any ErrorFormat) -> HTTPResponse {
         switch self {
         case .committed(let result): .json(200, result.body)
+        case .deferred: preconditionFailure("the publisher has the reply of another command sent")
         case .replayed(let status, let body):
             HTTPResponse.json(status, body).adding(["Idempotency-Replayed": "true"])
         case .rejected(let error): format.response(for: APIError(error))
@@ -23,7 +24,7 @@ extension QueryReply {
         case .found(let body): .json(200, body)
         case .rejected(let error): format.response(for: APIError(error))
         case .unavailable(let text): format.unavailable(text)
-        case .needsCommand: preconditionFailure("the publisher posts the command")
+        case .mustWrite: preconditionFailure("the node posts the command")
         }
     }
 }

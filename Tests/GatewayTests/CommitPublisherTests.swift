@@ -180,7 +180,7 @@ import Threads
         var lease = PushLease(lane: .fcm)
         lease.removed = [device("leased")]
         var result = CommandResult(body: [])
-        result.removed = [device("replied")]
+        result.effects = [.deviceRemoved(device("replied"))]
         publisher.publish(Commit(leases: [lease], replies: [makeReply(.committed(result))], removed: [device("expired")]))
         #expect(removed.withLock { $0 } == ["leased", "replied", "expired"])
     }
@@ -205,24 +205,8 @@ import Threads
     @Test func repliesToQueries() {
         let query = QueryRequest(.order("A1"), replyTo: ReplyAddress(loop: 1, request: 9))
         publisher.publish(
-            [(query, .found([])), (query, .unavailable("busy")), (query, .rejected(RuleError(.unknownOrder, "A1")))],
-            post: { _ in true })
+            [(query, .found([])), (query, .unavailable("busy")), (query, .rejected(RuleError(.unknownOrder, "A1")))])
         #expect(messages(to: 1) == ["reply 9 200", "reply 9 503", "reply 9 404"] && messages(to: 0).isEmpty)
-    }
-
-    /// The command's reply goes to the loop that waits for the query's.
-    @Test(arguments: [true, false]) func postsTheCommandThatAQueryNeeds(_ hasRoom: Bool) {
-        let driver = Identity(role: .driver, id: "42")
-        let query = QueryRequest(
-            .batch(.read(.current, correlationID: "c"), driver), replyTo: ReplyAddress(loop: 1, request: 9))
-        let command = IssuedCommand(AcknowledgeBatch(.current), by: driver, correlationID: "c")
-        var posted: [CommandRequest] = []
-        publisher.publish([(query, .needsCommand(command))]) {
-            posted.append($0)
-            return hasRoom
-        }
-        #expect(posted.map(\.issued) == [command] && posted.map(\.replyTo) == [query.replyTo])
-        #expect(messages(to: 1) == (hasRoom ? [] : ["reply 9 503"]))
     }
 
     @Test func countsBatches() throws {
@@ -356,7 +340,7 @@ import Threads
                 ?? .committed(
                     CommandResult(
                         body: [], notifications: notifications, sequences: notifications.indices.map { Int64($0 + 1) },
-                        order: order))
+                        effects: order.map { [.orderChanged($0)] } ?? []))
         )
     }
 

@@ -48,10 +48,13 @@ import Threads
     private static let message = SignInCodeMessage(
         sessionID: "temp_1", sendID: "s1", isResent: false, phone: "+11234567890", code: "012345")
 
-    private func result(_ change: (inout SignInCodeEffects) -> Void) -> CommandReply {
-        var result = CommandResult(body: [])
-        change(&result.codes)
-        return .committed(result)
+    /// Waits for the outcome of the SMS.
+    private static let sending = CommandReply.deferred(
+        DeferredResult(token: "temp_1", effects: [.codeToSend(message)]))
+
+    /// Waits together with others, if there are any.
+    private static func joining(_ session: String) -> CommandReply {
+        .deferred(DeferredResult(token: session, otherwise: CommandResult(body: [])))
     }
 
     private func publish(_ action: any Command, _ reply: CommandReply, request: Int? = nil, loop: Int = 0) {
@@ -74,9 +77,9 @@ import Threads
 
     @Test func everybodyWhoWaitsGetsTheOutcome() {
         for _ in 0..<3 { _ = intake.post { .queued } }
-        publish(ResendSignInCode(sessionID: "temp_1"), result { $0.message = Self.message }, request: 1)
-        publish(ResendSignInCode(sessionID: "temp_1"), result { $0.awaited = "temp_1" }, request: 2, loop: 1)
-        publish(ResendSignInCode(sessionID: "temp_1"), result { $0.awaited = "temp_1" }, request: 3)
+        publish(ResendSignInCode(sessionID: "temp_1"), Self.sending, request: 1)
+        publish(ResendSignInCode(sessionID: "temp_1"), Self.joining("temp_1"), request: 2, loop: 1)
+        publish(ResendSignInCode(sessionID: "temp_1"), Self.joining("temp_1"), request: 3)
         #expect(replies().isEmpty && replies(to: 1).isEmpty)
         #expect(!intake.close(waiting: 0), "a drain waits for the outcome")
         #expect(posted.withLock { $0 } as? [RecordSignInSMS] == [RecordSignInSMS(Self.message.result(isSent: true))])
@@ -86,18 +89,18 @@ import Threads
     }
 
     @Test func nobodyWaitsForAnSMSThatIsNotBeingSent() {
-        publish(ResendSignInCode(sessionID: "temp_9"), result { $0.awaited = "temp_9" }, request: 4)
+        publish(ResendSignInCode(sessionID: "temp_9"), Self.joining("temp_9"), request: 4)
         #expect(replies() == ["4 200"])
     }
 
     @Test func anOutcomeThatCannotBeStoredIsAnAnswerToo() {
-        publish(ResendSignInCode(sessionID: "temp_1"), result { $0.message = Self.message }, request: 1)
+        publish(ResendSignInCode(sessionID: "temp_1"), Self.sending, request: 1)
         publish(RecordSignInSMS(Self.message.result(isSent: true)), .unavailable("full"))
         #expect(replies() == ["1 503"])
     }
 
     @Test func theDevelopmentLineAloneHasTheCode() throws {
-        publish(ResendSignInCode(sessionID: "temp_1"), result { $0.message = Self.message }, request: 1)
+        publish(ResendSignInCode(sessionID: "temp_1"), Self.sending, request: 1)
         let lines = lines.withLock { $0 }
         try #require(lines.count == 2)
         #expect(lines.filter { $0.contains("012345") }.count == 1)
@@ -110,7 +113,9 @@ import Threads
         var identity = Identity(role: .customer, id: "10000")
         #expect(!ended.contains(identity))
         identity.session = session
-        publish(EndSession(session), result { $0.ended = EndedTokens(key: session.id, until: .max) }, request: 1)
+        publish(
+            EndSession(session),
+            .committed(CommandResult(body: [], effects: [.tokensEnded(EndedTokens(key: session.id, until: .max))])), request: 1)
         #expect(ended.contains(identity) && replies() == ["1 200"])
         var other = Identity(role: .customer, id: "10001")
         other.session = TokenSession(jti: String(repeating: "c", count: 32), expiresAt: 0)

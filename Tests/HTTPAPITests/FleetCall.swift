@@ -93,7 +93,7 @@ struct FleetCall {
 
     var action: (any Command)? { command?.command }
 
-    var storeQuery: Query? { if case .query(let query, by: _)? = apiAction().ofFleet { query } else { nil } }
+    var storeQuery: Query? { if case .query(let query, by: _, writing: _)? = apiAction().ofFleet { query } else { nil } }
 }
 
 /// Compares types and values.

@@ -161,7 +161,7 @@ import Testing
         var changes = DriverCardChanges()
         changes.vehicleColor = .set("red")
         func card(_ command: IssuedCommand) throws -> DriverCard? {
-            if case .committed(let result) = try executor.commit(command) { result.card } else { nil }
+            if case .committed(let result) = try executor.commit(command) { result.effects.card } else { nil }
         }
         let changed = try #require(try card(command(ChangeDriverCard(driverID: account.personID, changes))))
         #expect(changed.vehicleColor == "red" && changed.name == "Rahul" && changed.vehicleModel == "Activa")

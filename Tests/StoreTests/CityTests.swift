@@ -182,7 +182,7 @@ private struct City {
         if Int.random(in: 0..<80, using: &random) == 0 { return try kill() }  // after the commit
         if case .committed(let result) = reply, let order = result.order, trips.isConcerned(by: order) {
             trips.beginUpdate(order)
-            trips.update(order, card: result.card)
+            trips.update(order, card: result.effects.card)
         }
         if let step = action as? TripStep { trips.finished(step) }
         if Int.random(in: 0..<100, using: &random) == 0 {

@@ -47,7 +47,7 @@ extension SignInCodeTests {
             reply.text
                 == #"{"success":true,"message":"Signed out","data":{},"timestamp":"2026-11-21T12:00:05Z","code":200}"#)
         let until = noon + (5 + 3_600 + 30 * 86_400 + 60) * 1_000
-        #expect(reply.result?.codes.ended == EndedTokens(key: session.id, until: until))
+        #expect(reply.result?.ended == EndedTokens(key: session.id, until: until))
         #expect(try commit(RefreshToken(session), at: 6, by: customer).error?.status == 401)
         #expect(try commit(EndSession(session), at: 6, by: customer).error?.status == 401)
         var restored: [EndedTokens] = []
@@ -133,7 +133,7 @@ extension SignInCodeTests {
         _ = try commit(SaveBasicDetails(try details("ann@b.example", "Zoe Quill")), at: 2, by: customer)
         let pending = try send(at: 3)
         let reply = try executor.commit(command(Erase(.customer, id: customer.id)), at: noon + 5_000)
-        #expect(reply.status == 200 && reply.result?.codes.ended?.key == "customer:10000")
+        #expect(reply.status == 200 && reply.result?.ended?.key == "customer:10000")
         let everything = try executor.database.tableNames().filter { $0 != "erasures" }
             .flatMap { try executor.database.dump("SELECT * FROM \($0)") }.joined(separator: "\n")
         for text in [Self.phone, "Zoe", "ann@b.example"] { #expect(!everything.contains(text), "\(text)") }
@@ -142,7 +142,7 @@ extension SignInCodeTests {
         for request in [RefreshToken(session), EndSession(session), SaveBasicDetails(try details("a@b.cc"))] as [any Command] {
             #expect(try commit(request, at: 7, by: customer).error?.status == 401)
         }
-        #expect(try executor.commit(command(Erase(.customer, id: "ann"))).result?.codes.ended == nil)
+        #expect(try executor.commit(command(Erase(.customer, id: "ann"))).result?.ended == nil)
     }
 
     @Test func retentionDeletesWhatMattersNoMore() throws {

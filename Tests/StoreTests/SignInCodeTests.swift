@@ -103,10 +103,10 @@ import Threads
     @Test func aSecondLoginWaitsForTheSameSMS() throws {
         let message = try #require(try logIn(at: 0).message)
         let second = try logIn(at: 1)
-        #expect(second.message == nil && second.result?.codes.awaited == message.sessionID)
+        #expect(second.message == nil && second.deferred?.token == message.sessionID)
         _ = try deliver(message, at: 2)
         let third = try logIn(at: 32)
-        #expect(third.message == nil && third.result?.codes.awaited == nil)
+        #expect(third.message == nil && third.deferred == nil)
         #expect(third.text.contains(#""temp_user_id":"\#(message.sessionID)","expires_in":270,"cooldown_remaining":30}"#))
         #expect(counts() == [.sent: 1, .cooldown: 2])
         #expect(try send(at: 62).sessionID != message.sessionID)
@@ -272,7 +272,7 @@ import Threads
     @Test func aLoginThatWaitsForAResendGetsItsOwnAnswer() throws {
         let first = try send(at: 0)
         let resent = try #require(try commit(ResendSignInCode(sessionID: first.sessionID), at: 61).message)
-        #expect(try logIn(at: 62).result?.codes.awaited == first.sessionID)
+        #expect(try logIn(at: 62).deferred?.token == first.sessionID)
         let outcome = try #require(try deliver(resent, at: 63).result)
         #expect(String(decoding: outcome.body, as: UTF8.self).contains("OTP resent successfully"))
         #expect(String(decoding: outcome.forRepetition.body, as: UTF8.self).contains("OTP sent successfully"))
@@ -335,5 +335,7 @@ import Threads
 }
 
 extension CommandReply {
-    var message: SignInCodeMessage? { result?.codes.message }
+    var message: SignInCodeMessage? {
+        deferred?.effects.lazy.compactMap { if case .codeToSend(let message) = $0 { message } else { nil } }.first
+    }
 }

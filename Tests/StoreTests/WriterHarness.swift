@@ -115,10 +115,24 @@ func pause(at barrier: StartBarrier) -> @Sendable (Commit) -> Void {
     { commit in if commit.replies.first?.request.replyTo?.request == 7 { barrier.arriveAndWait() } }
 }
 
+extension CommandResult {
+    var order: Order? { effects.lazy.compactMap { if case .orderChanged(let order) = $0 { order } else { nil } }.first }
+    var ended: EndedTokens? { effects.lazy.compactMap { if case .tokensEnded(let ended) = $0 { ended } else { nil } }.first }
+    var position: DriverPosition? {
+        effects.lazy.compactMap { if case .positionReported(let position) = $0 { position } else { nil } }.first
+    }
+    var removed: [RemovedDevice] { effects.compactMap { if case .deviceRemoved(let device) = $0 { device } else { nil } } }
+    var lanes: Set<PushLane> {
+        effects.reduce(into: []) { if case .lanesWoken(let lanes) = $1 { $0.formUnion(lanes) } }
+    }
+}
+
 extension CommandReply {
     var result: CommandResult? {
         if case .committed(let result) = self { result } else { nil }
     }
+
+    var deferred: DeferredResult? { if case .deferred(let result) = self { result } else { nil } }
 
     var error: RuleError? {
         if case .rejected(let error) = self { error } else { nil }
@@ -127,7 +141,7 @@ extension CommandReply {
     /// The HTTP status; nil if the store could not execute the command (503 or 500).
     var status: Int? {
         switch self {
-        case .committed: 200
+        case .committed, .deferred: 200
         case .replayed(let status, _): status
         case .rejected(let error): error.status
         case .unavailable, .failed: nil
@@ -146,6 +160,7 @@ extension CommandReply {
     var body: [UInt8] {
         switch self {
         case .committed(let result): result.body
+        case .deferred(let result): result.otherwise?.body ?? []
         case .replayed(_, let body): body
         case .rejected, .unavailable, .failed: []
         }

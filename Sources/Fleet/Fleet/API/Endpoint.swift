@@ -13,8 +13,9 @@ struct Endpoint: Sendable {
         /// A write to the store. ``FleetRouter`` adds the version in `If-Match` and, if `acceptsKey`, the idempotency
         /// key.
         case command(acceptsKey: Bool, @Sendable (EndpointRequest) throws -> any Command)
-        /// A read from the store.
-        case query(@Sendable (EndpointRequest) throws -> Query)
+        /// A read from the store. `writing` is the same request as a command; nil: no answer needs a write.
+        case query(
+            @Sendable (EndpointRequest) throws -> Query, writing: (@Sendable (EndpointRequest) throws -> any Command)?)
         /// Neither a write to the store nor a read from it.
         case action(@Sendable (EndpointRequest) throws -> APIAction)
     }
@@ -69,7 +70,16 @@ struct Endpoint: Sendable {
     static func query(
         _ path: String, _ read: @escaping @Sendable (EndpointRequest) throws -> Query
     ) -> Endpoint {
-        Endpoint(.get, path, nil, .none, .query(read), rate: .query)
+        Endpoint(.get, path, nil, .none, .query(read, writing: nil), rate: .query)
+    }
+
+    /// A GET that reads from the store, unless the answer needs a write.
+    /// - Parameter command: the same request as a command.
+    static func query(
+        _ path: String, writing command: @escaping @Sendable (EndpointRequest) throws -> any Command,
+        _ read: @escaping @Sendable (EndpointRequest) throws -> Query
+    ) -> Endpoint {
+        Endpoint(.get, path, nil, .none, .query(read, writing: command), rate: .query)
     }
 
     /// A request that is neither a command nor a query of the store.

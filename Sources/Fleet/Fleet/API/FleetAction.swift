@@ -7,7 +7,8 @@ package enum FleetAction: ExtensionAction {
     /// Change the fleet's state durably. The response is that of the store.
     case command(IssuedCommand)
     /// Read the fleet's state. The response is that of the store.
-    case query(Query, by: Identity)
+    /// - Parameter writing: the same request as a command, if the answer may need a write.
+    case query(Query, by: Identity, writing: IssuedCommand? = nil)
     /// Take a driver's positions.
     case locate(LocationReport, Identity)
     /// Answer how a trip stands, for a person who may see it.

@@ -93,7 +93,7 @@ package enum FleetResponses {
         case .preferences(let preferences): body(of: preferences)
         case .account(let result): body(of: result)
         case .batch(let result): body(of: result)
-        case .unacknowledged: preconditionFailure("a command answers the first reading of a batch")
+        case .mustWrite: preconditionFailure("a command answers the request")
         case .availability(let state): body(of: state, "Availability")
         }
     }

@@ -222,8 +222,15 @@ package struct FleetRouter: RouterExtension {
                 http: request, identity: route.identity, parameters: route.parameters, body: body, router: self)
         }
         switch route.endpoint.handler {
-        case .query(let read):
-            return .fleet(.query(try APIError.mappingJSONErrors { try read(input()) }, by: route.identity))
+        case .query(let read, let command):
+            let command = try command.map { command throws(APIError) in
+                try APIError.mappingJSONErrors { try command(input()) }
+            }
+            let query = try APIError.mappingJSONErrors { try read(input()) }
+            return .fleet(
+                .query(
+                    query, by: route.identity,
+                    writing: command.map { IssuedCommand($0, by: route.identity, correlationID: request.correlationID) }))
         case .action(let read):
             let body = route.endpoint.readsBody ? try JSONBody(request.body) : JSONBody()
             return try APIError.mappingJSONErrors { try read(input(body)) }

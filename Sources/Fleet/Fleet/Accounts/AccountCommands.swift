@@ -24,7 +24,7 @@ package struct SyncAccount: Command {
         var result = transaction.result(.account(.sync(account)))
         if account != stored { try accounts.store(account) }
         if !account.personID.hasSameBytes(as: stored.personID) {
-            result.account = AccountChange(account, formerDriverID: stored.personID)
+            result.effects.append(.accountChanged(AccountChange(account, formerDriverID: stored.personID)))
         }
         return try transaction.showingCard(.committed(result))
     }
@@ -138,8 +138,10 @@ extension RowBound {
 extension Transaction {
     /// What customers see of the driver may come from the account.
     fileprivate func showingCard(_ reply: CommandReply) throws(DatabaseError) -> CommandReply {
-        guard case .committed(var result) = reply, let driver = result.account?.driverID else { return reply }
-        result.card = try stores.shownCard(ofDriver: driver)
+        guard case .committed(var result) = reply else { return reply }
+        for case .accountChanged(let change) in result.effects {
+            result.effects.show(try stores.shownCard(ofDriver: change.driverID))
+        }
         return .committed(result)
     }
 

@@ -8,11 +8,11 @@ enum BatchEndpoints {
         "/api/delivery", roles: [.driver],
         [
             .query("/api/delivery/available-batches") { .batch(.available(try $0.batchListing()), $0.identity) },
-            .query("/api/delivery/my-batch") {
-                .batch(.read(.current, correlationID: $0.http.correlationID), $0.identity)
+            .query("/api/delivery/my-batch", writing: { _ in AcknowledgeBatch(.current) }) {
+                .batch(.read(.current), $0.identity)
             },
-            .query("/api/delivery/batches/{batchId}") {
-                .batch(.read(.details(try $0.batchID()), correlationID: $0.http.correlationID), $0.identity)
+            .query("/api/delivery/batches/{batchId}", writing: { AcknowledgeBatch(.details(try $0.batchID())) }) {
+                .batch(.read(.details(try $0.batchID())), $0.identity)
             },
             .command(.post, "/api/delivery/batches/{batchId}/accept") { AcceptBatch(try $0.batchID()) },
             .command(.patch, "/api/delivery/batches/{batchId}/pickup") {

@@ -30,11 +30,11 @@ struct BatchReader {
         case .one: preconditionFailure("only admins read a whole batch")
         case .available(let listing):
             return .success(.batch(.available(listing.entries(try batches.waiting(most: Self.listMax)))))
-        case .read(.current, _):
+        case .read(.current):
             let batch = try batches.active(of: account.id)
-            if batch?.needsAcknowledgement(by: account.id) == true { return .success(.unacknowledged(.current)) }
+            if batch?.needsAcknowledgement(by: account.id) == true { return .success(.mustWrite) }
             return .success(.batch(.read(.current(batch))))
-        case .read(.details(let id), _): return try details(of: id, for: account)
+        case .read(.details(let id)): return try details(of: id, for: account)
         case .summary(let since, let currency):
             let completed = try batches.completed(of: account.id, since: since ?? 0)
             return .success(.batch(.summary(DeliverySummary(completed, in: nil), currency: currency)))
@@ -45,7 +45,7 @@ struct BatchReader {
         guard let batch = try batches.batch(id) else { return .failure(RuleError(.unknownBatch)) }
         let view: Batch.View
         do throws(RuleError) { view = try batch.view(for: account.id) } catch { return .failure(error) }
-        if batch.needsAcknowledgement(by: account.id) { return .success(.unacknowledged(.details(id))) }
+        if batch.needsAcknowledgement(by: account.id) { return .success(.mustWrite) }
         let driver = view == .whole ? account : nil
         return .success(.batch(.read(.details(batch, view, driver: driver))))
     }

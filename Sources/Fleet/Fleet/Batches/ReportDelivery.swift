@@ -42,7 +42,7 @@ package struct ReportDelivery: BatchCommand {
             try batches.orders.store(attempts, for: orderID, now: trusted)
         case .committed(let result) where !result.isRepetition:
             try batches.orders.store(reportResponse: result.body, of: orderID, in: batch.id)
-        case .committed, .replayed, .rejected, .unavailable, .failed: break
+        case .committed, .deferred, .replayed, .rejected, .unavailable, .failed: break
         }
         return reply
     }

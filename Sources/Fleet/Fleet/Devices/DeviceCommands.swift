@@ -38,7 +38,7 @@ extension DeviceRegistration: Command {
         if let known, !known.owner.hasSameBytes(as: device.owner) {
             // Another user signed in on the device.
             try outbox.cancel(of: known.owner, deviceID: known.id, reason: "new_owner", now: now)
-            result.removed.append(known.removed("new_owner"))
+            result.effects.append(.deviceRemoved(known.removed("new_owner")))
         }
         let sealed = outbox.keys.seal(token.text, deviceID: device.id)
         try outbox.devices.store(device, sealed: sealed, keyID: outbox.keys.currentID)
@@ -49,7 +49,7 @@ extension DeviceRegistration: Command {
             let former = known.lane == device.lane ? PushLane.apnsSandbox : known.lane
             let shift = outbox.turns.offset(from: former, to: device.lane)
             try outbox.jobs.moveLane(of: device.owner, device.address, shift: shift)
-            result.lanes.insert(device.lane)
+            result.effects.append(.lanesWoken([device.lane]))
         }
         try replaceOldToken(by: device, outbox, now, &result)
         try removeExcess(of: device.owner, keeping: device.id, outbox, now, &result)
@@ -72,8 +72,8 @@ extension DeviceRegistration: Command {
             // notifications.
             try outbox.cancel(of: device.owner, deviceID: old.id, reason: "replaced", now: now)
             try outbox.devices.remove(id: old.id)
-            result.lanes.insert(device.lane)
-            result.removed.append(old.removed("replaced"))
+            result.effects.append(.lanesWoken([device.lane]))
+            result.effects.append(.deviceRemoved(old.removed("replaced")))
         }
     }
 
@@ -87,7 +87,7 @@ extension DeviceRegistration: Command {
         for device in others.prefix(max(0, others.count - (Self.devicesMax - 1))) {
             try outbox.cancel(of: owner, deviceID: device.id, reason: "too_many_devices", now: now)
             try outbox.devices.remove(id: device.id)
-            result.removed.append(device.removed("too_many_devices"))
+            result.effects.append(.deviceRemoved(device.removed("too_many_devices")))
         }
     }
 
@@ -103,7 +103,7 @@ extension DeviceRegistration: Command {
         try outbox.cancel(of: device.owner, deviceID: device.id, reason: "unregistered", now: transaction.now)
         try outbox.devices.remove(id: device.id)
         try outbox.bookings.removeIfNoDevices(device.owner)
-        result.removed.append(device.removed("unregistered"))
+        result.effects.append(.deviceRemoved(device.removed("unregistered")))
     }
 
     /// A driver who removes the last device logs out, and so goes offline.
@@ -112,12 +112,11 @@ extension DeviceRegistration: Command {
         _ transaction: Transaction, after result: CommandResult
     ) throws(DatabaseError) -> CommandResult? {
         let (stores, actor) = (transaction.stores, transaction.actor)
-        guard !result.removed.isEmpty, actor.role == .driver, try stores.outbox.devices.devices(of: actor.key).isEmpty,
+        guard !result.effects.isEmpty, actor.role == .driver, try stores.outbox.devices.devices(of: actor.key).isEmpty,
             let account = try stores.accounts.account(of: actor),
             case .committed(var offline) = try transaction.endAvailability(of: account, responding: .device(kind, endpoint))
         else { return nil }
-        offline.removed = result.removed
-        offline.lanes.formUnion(result.lanes)
+        offline.effects += result.effects
         return offline
     }
 }

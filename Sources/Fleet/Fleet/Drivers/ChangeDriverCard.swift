@@ -26,8 +26,8 @@ package struct ChangeDriverCard: Command {
         let reply = try transaction.plan { planner, context throws(RuleError) in
             try planner.plan(changes, ofDriver: id, for: card, context)
         }
-        guard case .committed(var result) = reply, result.card != nil else { return reply }
-        result.card = try stores.shownCard(ofDriver: id)
+        guard case .committed(var result) = reply, result.effects.card != nil else { return reply }
+        result.effects.show(try stores.shownCard(ofDriver: id))
         return .committed(result)
     }
 }

@@ -15,6 +15,8 @@ package protocol Command: Equatable, Sendable {
     var rows: Int { get }
     /// Who gives the command.
     var origin: CommandOrigin { get }
+    /// The token of the replies that are deferred until this command has its own (``CommandReply/deferred(_:)``); nil: none.
+    var resolvedToken: String? { get }
     /// How many commands it counts as in the rate of its sender.
     var tokens: Int { get }
 
@@ -22,7 +24,8 @@ package protocol Command: Equatable, Sendable {
     func prefetch(_ transaction: Transaction) throws(DatabaseError)
 
     /// Reads the state, decides, writes.
-    /// - Returns: ``CommandReply/committed(_:)``, or ``CommandReply/rejected(_:)`` if a rule forbids it.
+    /// - Returns: ``CommandReply/committed(_:)`` or ``CommandReply/deferred(_:)``, or ``CommandReply/rejected(_:)`` if a rule
+    ///   forbids it.
     func execute(_ transaction: Transaction) throws(DatabaseError) -> CommandReply
 }
 
@@ -30,6 +33,7 @@ extension Command {
     package var priority: RequestPriority { .personal }
     package var subject: String { "" }
     package var origin: CommandOrigin { .actor }
+    package var resolvedToken: String? { nil }
     package var tokens: Int { 1 }
     package func prefetch(_ transaction: Transaction) throws(DatabaseError) {}
 

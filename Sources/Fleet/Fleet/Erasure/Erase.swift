@@ -64,10 +64,10 @@ package struct Erase: Command {
         stores.backgroundTasks.insert(.erasures)
         try stores.audit(.erasure(of: person, transaction))
         var result = transaction.result(.erasure(counts))
-        result.erased = person
-        result.account = account.map { AccountChange(ended: $0) }
-        result.codes.ended = customer?.1
-        result.removed = devices.map { $0.removed("erased") }
+        if let account { result.effects.append(.accountChanged(AccountChange(ended: account))) }
+        if let ended = customer?.1 { result.effects.append(.tokensEnded(ended)) }
+        result.effects.append(.personErased(person))
+        result.effects += devices.map { .deviceRemoved($0.removed("erased")) }
         return .committed(result)
     }
 }

@@ -49,7 +49,7 @@ extension Transaction {
         switch reply {
         case .committed(let result) where result.audit != nil: answer = .accepted
         case .rejected: answer = before.acceptedBy.map { $0 != actor.id } ?? false ? .taken : .refused
-        case .committed, .replayed, .unavailable, .failed: return
+        case .committed, .deferred, .replayed, .unavailable, .failed: return
         }
         stores.counter.counts.occurrences.offers.append(.answered(driverID: actor.id, subject, answer, at: now))
     }

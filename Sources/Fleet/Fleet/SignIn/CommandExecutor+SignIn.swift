@@ -10,16 +10,6 @@ package struct SignInCodeRules: Sendable {
     package init() {}
 }
 
-/// What the gateway does for sign-in by code after the commit.
-package struct SignInCodeEffects: Equatable, Sendable {
-    /// The SMS to send. The reply waits until it is known what became of it.
-    package internal(set) var message: SignInCodeMessage?
-    /// The session whose SMS is being sent: the reply is that to the request which has caused it.
-    package internal(set) var awaited: String?
-    /// Tokens to refuse from now on.
-    package internal(set) var ended: EndedTokens?
-}
-
 /// What is done for sign-in by code besides its commands.
 extension CommandExecutor {
     /// The SMS that an earlier process was sending may have been sent or not. Call it at the start.

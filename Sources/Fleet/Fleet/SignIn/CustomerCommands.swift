@@ -33,7 +33,7 @@ package struct EndSession: Command {
         try transaction.stores.endedTokens.add(ended)
         try transaction.audit("sign_out", customer, customer)
         var result = transaction.result(.code(SignInCodeResponse(.ended, at: transaction.now)))
-        result.codes.ended = ended
+        result.effects = [.tokensEnded(ended)]
         return .committed(result)
     }
 }

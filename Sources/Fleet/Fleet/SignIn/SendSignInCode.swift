@@ -18,9 +18,9 @@ package struct SendSignInCode: Command {
         let isOwn = try stores.isOwn(transaction.issued.client, of: phone, time)
         if let newest = try transaction.newestSession(ofPhone: phone, isOwn: isOwn), newest.answersLogin(now: time) {
             stores.codeCounts.add(.cooldown)
-            var result = transaction.result(transaction.sent(newest, isResent: false))
-            if newest.smsState == .sending { result.codes.awaited = newest.id }
-            return .committed(result)
+            let result = transaction.result(transaction.sent(newest, isResent: false))
+            guard newest.smsState == .sending else { return .committed(result) }
+            return .deferred(DeferredResult(token: newest.id, otherwise: result))
         }
         let recipient = try stores.recipient(phone, isOwn: isOwn, client: transaction.issued.client)
         if let refusal = try stores.refusal(of: recipient, time) {
@@ -28,7 +28,7 @@ package struct SendSignInCode: Command {
             return .rejected(refusal.error)
         }
         let session = SignInCodeSession(id: "temp_" + SignInCodeSecrets.randomText(), phone: phone, isOwn: isOwn, now: time)
-        return .committed(try transaction.send(session, to: recipient, isResent: false, sends: 1))
+        return .deferred(try transaction.send(session, to: recipient, isResent: false, sends: 1))
     }
 }
 
@@ -62,7 +62,7 @@ package struct ResendSignInCode: Command {
             }
             return .rejected(error)
         }
-        return .committed(try transaction.send(session, to: recipient, isResent: true, sends: stored.sends + 1))
+        return .deferred(try transaction.send(session, to: recipient, isResent: true, sends: stored.sends + 1))
     }
 }
 
@@ -78,6 +78,7 @@ package struct RecordSignInSMS: Command {
     package var priority: RequestPriority { .jobs }
     package var subject: String { SignInCodeSession.shortened(sms.sessionID) }
     package var origin: CommandOrigin { .awaited("system:codes") }
+    package var resolvedToken: String? { sms.sessionID }
     package var rows: Int { RowBound.signIn }
 
     package func execute(_ transaction: Transaction) throws(DatabaseError) -> CommandReply {
@@ -124,20 +125,18 @@ extension Transaction {
         stores.codeCounts.add(refusal.limit, phone: phone)
     }
 
-    /// Makes a code and stores its digest. The SMS is sent after the commit.
+    /// Makes a code and stores its digest. The SMS is sent after the commit; the reply is that to its outcome.
     fileprivate func send(
         _ session: SignInCodeSession, to recipient: CommandExecutor.SignInCodeRecipient, isResent: Bool, sends: Int
-    ) throws(DatabaseError) -> CommandResult {
+    ) throws(DatabaseError) -> DeferredResult {
         let (code, sendID) = (SignInCodeSecrets.code(), SignInCodeSecrets.randomText())
         let (keyID, digest) = stores.signInDigests.digest(of: SignInCodeSecrets.message(code, session.id))
         try stores.signIns.store(
             SignInCodeTable.Stored(session: session, sendID: sendID, sends: sends, keyID: keyID, digest: digest, answer: nil))
         try stores.count(sendID, to: recipient, trustedNow)
-        // This body is not sent: the client gets the response to the outcome of the SMS.
-        var result = CommandResult(body: [])
-        result.codes.message = SignInCodeMessage(
+        let message = SignInCodeMessage(
             sessionID: session.id, sendID: sendID, isResent: isResent, phone: session.phone, code: code)
-        return result
+        return DeferredResult(token: session.id, effects: [.codeToSend(message)])
     }
 
     fileprivate func sent(_ session: SignInCodeSession, isResent: Bool) -> CommandResponse {

@@ -71,11 +71,13 @@ package struct ReportProgress: Command {
             error.jobStatus = order?.assignment.status.rawValue
             return .rejected(error)
         case .committed(var result):
-            result.card = transaction.context.card
+            result.effects.show(transaction.context.card)
             // A report that is sent again, up to ten minutes later, says nothing about where the driver is now.
-            result.position = result.isRepetition ? nil : position.map { DriverPosition(driverID: actor.id, position: $0) }
+            if let position, !result.isRepetition {
+                result.effects.append(.positionReported(DriverPosition(driverID: actor.id, position: position)))
+            }
             return .committed(result)
-        case .replayed, .unavailable, .failed: return reply
+        case .deferred, .replayed, .unavailable, .failed: return reply
         }
     }
 }
@@ -111,7 +113,7 @@ package struct CorrectArrival: Command {
             try planner.correctArrival(code, of: order, reason: reason, context)
         }
         guard case .committed(var result) = reply else { return reply }
-        result.card = transaction.context.card
+        result.effects.show(transaction.context.card)
         return .committed(result)
     }
 }

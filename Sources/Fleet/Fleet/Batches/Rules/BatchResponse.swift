@@ -38,7 +38,7 @@ package enum BatchQuery: Equatable, Sendable {
     /// The batches that wait for a driver.
     case available(BatchListing)
     /// A batch as the driver sees it.
-    case read(BatchReading, correlationID: String)
+    case read(BatchReading)
     /// What the driver has delivered.
     /// - Parameter since: counts batches that were completed at this time or later, in milliseconds since 1970; nil: all.
     case summary(since: Int64?, currency: String)

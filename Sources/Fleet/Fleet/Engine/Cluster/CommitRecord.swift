@@ -33,19 +33,26 @@ package struct CommitRecord {
     static func bytes(of commit: Commit) -> [UInt8]? {
         var rows = RowWriter()
         var lanes = commit.wake
-        for case (_, .committed(let result)) in commit.replies {
-            append(result, to: &rows)
-            lanes.formUnion(result.lanes)
+        for (_, reply) in commit.replies {
+            switch reply {
+            case .committed(let result): append(result.notifications, result.sequences, result.effects, to: &rows, &lanes)
+            case .deferred(let result): append([], [], result.effects, to: &rows, &lanes)
+            case .replayed, .rejected, .unavailable, .failed: break
+            }
         }
-        append(commit.removed, to: &rows)
+        for device in commit.removed { rows.append(Kind.removed.rawValue, device.values) }
         for update in commit.updates { rows.append(Kind.update.rawValue, [.blob(update.data)]) }
         for lane in lanes.sorted(by: { $0.rawValue < $1.rawValue }) { rows.append(Kind.lane.rawValue, [.string(lane.rawValue)]) }
         return rows.bytes.isEmpty ? nil : rows.bytes
     }
 
-    private static func append(_ result: CommandResult, to rows: inout RowWriter) {
+    /// Appends what one command has changed. Its lanes are in the record of the whole commit.
+    private static func append(
+        _ notifications: [Notification], _ sequences: [Int64], _ effects: [CommitEffect], to rows: inout RowWriter,
+        _ lanes: inout Set<PushLane>
+    ) {
         let length = rows.bytes.count
-        for (notification, sequence) in zip(result.notifications, result.sequences) {
+        for (notification, sequence) in zip(notifications, sequences) {
             rows.append(
                 Kind.notification.rawValue,
                 [
@@ -54,25 +61,24 @@ package struct CommitRecord {
                     .string(notification.collapseKey), .integer(sequence),
                 ])
         }
-        if let order = result.order { rows.append(Kind.order.rawValue, order.values) }
-        if let card = result.card { rows.append(Kind.card.rawValue, card.values) }
-        if let position = result.position { rows.append(Kind.position.rawValue, position.values) }
-        if let change = result.account { rows.append(Kind.account.rawValue, change.values) }
-        if let ended = result.codes.ended { rows.append(Kind.ended.rawValue, [.string(ended.key), .integer(ended.until)]) }
-        if let person = result.erased { rows.append(Kind.erased.rawValue, [.string(person.key)]) }
-        append(result.removed, to: &rows)
-        if rows.bytes.count > length { rows.append(Kind.end.rawValue, []) }
-    }
-
-    private static func append(_ devices: [RemovedDevice], to rows: inout RowWriter) {
-        for device in devices {
-            rows.append(
-                Kind.removed.rawValue,
-                [
-                    .string(device.id), .string(device.owner), .string(device.provider.rawValue), .string(device.maskedToken),
-                    .string(device.reason),
-                ])
+        // In the order of their kinds, as they have always been.
+        var changes: [(kind: Kind, values: [SQLValue])] = []
+        for effect in effects {
+            switch effect {
+            case .orderChanged(let order): changes.append((.order, order.values))
+            case .cardShown(let card): changes.append((.card, card.values))
+            case .positionReported(let position): changes.append((.position, position.values))
+            case .accountChanged(let change): changes.append((.account, change.values))
+            case .tokensEnded(let ended): changes.append((.ended, [.string(ended.key), .integer(ended.until)]))
+            case .personErased(let person): changes.append((.erased, [.string(person.key)]))
+            case .deviceRemoved(let device): changes.append((.removed, device.values))
+            case .lanesWoken(let woken): lanes.formUnion(woken)
+            case .codeToSend: break
+            }
         }
+        if changes.count > 1 { changes.sort { $0.kind.rawValue < $1.kind.rawValue } }
+        for change in changes { rows.append(change.kind.rawValue, change.values) }
+        if rows.bytes.count > length { rows.append(Kind.end.rawValue, []) }
     }
 
     // MARK: Reading
@@ -93,20 +99,14 @@ package struct CommitRecord {
             }
         }
         // Devices that retention has removed belong to no command.
-        if !parts.removed.isEmpty { results.append(parts.result) }
+        if !parts.effects.isEmpty { results.append(parts.result) }
     }
 
     /// What one command has changed, as far as it is read.
     private struct Parts {
         var notifications: [Notification] = []
         var sequences: [Int64] = []
-        var order: Order?
-        var card: DriverCard?
-        var position: DriverPosition?
-        var account: AccountChange?
-        var ended: EndedTokens?
-        var erased: Identity?
-        var removed: [RemovedDevice] = []
+        var effects: [CommitEffect] = []
 
         mutating func add(_ kind: Kind, _ row: Row) throws(DatabaseError) {
             switch kind {
@@ -116,29 +116,33 @@ package struct CommitRecord {
                         id: row.string(0), channel: row.string(1), event: row.string(2), data: row.bytes(3),
                         createdAt: row.integer(4), expiresAt: row.integer(5), collapseKey: row.string(6)))
                 sequences.append(row.integer(7))
-            case .order: order = try Order(row: row)
-            case .card: card = DriverCard(row: row)
-            case .position: position = DriverPosition(row: row)
-            case .account: account = try AccountChange(row: row)
-            case .ended: ended = EndedTokens(key: row.string(0), until: row.integer(1))
-            case .erased: erased = Identity(key: row.string(0))
-            case .removed:
-                guard let provider = PushProvider(rawValue: row.string(2)) else { return }
-                removed.append(
-                    RemovedDevice(
-                        id: row.string(0), owner: row.string(1), provider: provider, maskedToken: row.string(3),
-                        reason: row.string(4)))
+            case .order: effects.append(.orderChanged(try Order(row: row)))
+            case .card: effects.append(.cardShown(DriverCard(row: row)))
+            case .position: if let position = DriverPosition(row: row) { effects.append(.positionReported(position)) }
+            case .account: effects.append(.accountChanged(try AccountChange(row: row)))
+            case .ended: effects.append(.tokensEnded(EndedTokens(key: row.string(0), until: row.integer(1))))
+            case .erased: if let person = Identity(key: row.string(0)) { effects.append(.personErased(person)) }
+            case .removed: if let device = RemovedDevice(row: row) { effects.append(.deviceRemoved(device)) }
             case .end, .update, .lane: break
             }
         }
 
         var result: CommandResult {
-            var result = CommandResult(body: [], notifications: notifications, sequences: sequences, order: order)
-            (result.card, result.position, result.account) = (card, position, account)
-            result.codes.ended = ended
-            (result.erased, result.removed) = (erased, removed)
-            return result
+            CommandResult(body: [], notifications: notifications, sequences: sequences, effects: effects)
         }
+    }
+}
+
+extension RemovedDevice {
+    fileprivate var values: [SQLValue] {
+        [.string(id), .string(owner), .string(provider.rawValue), .string(maskedToken), .string(reason)]
+    }
+
+    /// Nil if the provider is one of a newer node.
+    fileprivate init?(row: Row) {
+        guard let provider = PushProvider(rawValue: row.string(2)) else { return nil }
+        self.init(
+            id: row.string(0), owner: row.string(1), provider: provider, maskedToken: row.string(3), reason: row.string(4))
     }
 }
 

@@ -217,21 +217,13 @@ package final class StoreReader: Sendable {
             case .searching(let search):
                 _ = queue.post(.list(request, search))  // always has room
                 return nil
-            case .done(.success(.unacknowledged(let reading))): return needsAcknowledgement(of: reading, request.query)
+            case .done(.success(.mustWrite)): return .mustWrite
             case .done(.success(let result)): return .found(encode(result))
             case .done(.failure(let error)): return .rejected(error)
             }
         } catch {
             return unavailable(error, onError)
         }
-    }
-
-    private static func needsAcknowledgement(of reading: BatchReading, _ query: Query) -> QueryReply {
-        guard case .batch(.read(_, let correlationID), let driver) = query else {
-            preconditionFailure("only a driver's reading of a batch needs an acknowledgement")
-        }
-        return .needsCommand(
-            IssuedCommand(AcknowledgeBatch(reading), by: driver, correlationID: correlationID))
     }
 
     private static func unavailable(_ error: DatabaseError, _ onError: (DatabaseError) -> Void) -> QueryReply {

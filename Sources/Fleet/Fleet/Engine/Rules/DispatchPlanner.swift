@@ -2,12 +2,8 @@ import Primitives
 
 /// Turns an action into a plan: new state, events, pushes, audit entry, response. The planner performs no I/O: the
 /// store and the gateway carry out the plan.
-///
-/// `DispatchPlanner+Jobs.swift` plans the drivers' actions, `DispatchPlanner+Trips.swift` what the gateway itself
-/// does for trips, `DispatchPlanner+Corrections.swift` how an arrival is taken back, `DispatchPlanner+Drivers.swift` the changes to drivers' cards, `DispatchPlanner+Accounts.swift` those
-/// to drivers' accounts, `DispatchPlanner+Batches.swift` those to batches, and `DispatchPlanner+Announcements.swift` the
-/// notifications that admins send. `OrderEvents.swift` and
-/// `RouteEvents.swift` define the events of each action.
+/// Each feature plans its commands in an extension. `OrderEvents.swift` and `RouteEvents.swift` define the events of each
+/// action on an order or a route.
 package struct DispatchPlanner: Sendable {
     /// The source of the ids of notifications.
     package var ids: ULIDSource

@@ -101,8 +101,8 @@ package enum QueryResult: Equatable, Sendable {
     case preferences(Preferences)
     case account(AccountResult)
     case batch(BatchResult)
-    /// The driver reads a batch for the first time: the same request as a command records that, and has the answer.
-    case unacknowledged(BatchReading)
+    /// The answer needs a write: the driver reads a batch for the first time.
+    case mustWrite
     case availability(AvailabilityState)
 }
 

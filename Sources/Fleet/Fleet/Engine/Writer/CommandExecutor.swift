@@ -1,16 +1,11 @@
 import Access
 import Primitives
 
-/// Executes commands: reads the state that a command needs, plans its effects (``DispatchPlanner``), and writes them.
+/// What commands are executed with: the tables, and what the writer has in memory. A command reads the state that it needs,
+/// plans its effects (``DispatchPlanner``), and writes them: see ``Command`` and ``Transaction``.
 ///
 /// Used only on the writer's thread. It keeps the sources of ids and of turns in memory. They only advance, so a
 /// rolled-back transaction leaves a gap in the ids and turns, which is harmless.
-///
-/// `+Idempotency` executes a repeated command only once. `+Notifications`, `+ReadMarks`, `+Devices` and `+Erasure` execute
-/// the commands that need no plan, `+Offers` records what drivers do with offers, `+Delivery` stores confirmations and
-/// finds where a replay begins, `+Trips` executes the gateway's own steps and stores positions, `+Accounts` what
-/// concerns drivers' accounts, `+Batches` and `+Availability` what concerns batches of orders, `+Codes` sign-in by code.
-/// ``BackgroundTask`` and `+Retention` run in slices between batches. ``PushOutbox`` creates push jobs.
 package final class CommandExecutor {
     package let database: Database
     /// Nil unless the gateway is a node of a cluster.
@@ -236,11 +231,17 @@ package final class CommandExecutor {
         let plan: DispatchPlan
         do throws(RuleError) { plan = try makePlan(&planner) } catch { return .rejected(error) }
         var result = CommandResult(
-            body: encode(plan.response, command.correlationID), notifications: plan.notifications, order: plan.order)
-        (result.audit, result.isRepetition, result.card) = (plan.audit, plan.isRepetition, plan.driver)
-        result.account = plan.account.map { AccountChange($0, formerDriverID: plan.audit?.before?.driverID) }
+            body: encode(plan.response, command.correlationID), notifications: plan.notifications)
+        (result.audit, result.isRepetition) = (plan.audit, plan.isRepetition)
+        if let order = plan.order { result.effects.append(.orderChanged(order)) }
+        if let card = plan.driver { result.effects.append(.cardShown(card)) }
+        if let account = plan.account {
+            result.effects.append(.accountChanged(AccountChange(account, formerDriverID: plan.audit?.before?.driverID)))
+        }
         result.repetitionBody = plan.repetition.map { encode($0, command.correlationID) }
-        (result.sequences, result.lanes) = try write(plan, command, now)
+        let lanes: Set<PushLane>
+        (result.sequences, lanes) = try write(plan, command, now)
+        if !lanes.isEmpty { result.effects.append(.lanesWoken(lanes)) }
         return .committed(result)
     }
 

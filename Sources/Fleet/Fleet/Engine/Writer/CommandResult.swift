@@ -1,5 +1,3 @@
-import Access
-
 /// The result of an executed command: the response, and what to publish after the commit.
 package struct CommandResult: Equatable, Sendable {
     /// The response's JSON.
@@ -10,34 +8,32 @@ package struct CommandResult: Equatable, Sendable {
     package let notifications: [Notification]
     /// The number of each of ``notifications`` in its channel's sequence.
     package internal(set) var sequences: [Int64]
-    /// The order's new state; nil if no order changed.
-    package let order: Order?
     /// The entry that the command added to the audit log; nil if it added none.
     package internal(set) var audit: AuditEntry?
     /// Whether the command repeated the one before it, and changed nothing.
     package internal(set) var isRepetition = false
-    /// A driver's card: the one that the command changed, or that of the driver who reported progress. Nil: none.
-    package internal(set) var card: DriverCard?
-    /// The position in a driver's progress report; nil if it contains none.
-    package internal(set) var position: DriverPosition?
-    /// The change of a driver's account; nil if the command changed none.
-    package internal(set) var account: AccountChange?
-    /// What a command of sign-in by code causes.
-    package internal(set) var codes = SignInCodeEffects()
-    /// The person whose data the command has erased.
-    package internal(set) var erased: Identity?
-    /// The push lanes for which the command created push jobs.
-    package internal(set) var lanes: Set<PushLane> = []
-    /// Devices that their former owner lost: the command removed them, or another user registered them.
-    package internal(set) var removed: [RemovedDevice] = []
+    /// What else follows.
+    package internal(set) var effects: [CommitEffect]
 
     /// The response to a repetition of the request, which publishes nothing.
     package var forRepetition: CommandResult { CommandResult(body: repetitionBody ?? body) }
 
-    init(body: [UInt8], notifications: [Notification] = [], sequences: [Int64] = [], order: Order? = nil) {
+    init(
+        body: [UInt8], notifications: [Notification] = [], sequences: [Int64] = [], effects: [CommitEffect] = []
+    ) {
         self.body = body
         self.notifications = notifications
         self.sequences = sequences
-        self.order = order
+        self.effects = effects
     }
+}
+
+/// The reply to a command comes later: it is that to another command, which resolves the token.
+package struct DeferredResult: Equatable, Sendable {
+    /// Several commands may wait for the same token.
+    package let token: String
+    /// What follows from the commit, and lets somebody resolve the token.
+    package internal(set) var effects: [CommitEffect] = []
+    /// The result if nobody has yet deferred a reply until the token is resolved; nil: the command waits in any case.
+    package internal(set) var otherwise: CommandResult?
 }

@@ -40,6 +40,8 @@ package struct CommandRequest: Equatable, Sendable {
 package enum CommandReply: Equatable, Sendable {
     /// 200: the command was executed.
     case committed(CommandResult)
+    /// The command was executed. Its reply is that to a later command.
+    case deferred(DeferredResult)
     /// The stored response to the first request with this idempotency key, which the command repeats. Nothing was
     /// written.
     case replayed(status: Int, body: [UInt8])
@@ -111,8 +113,8 @@ package enum QueryReply: Equatable, Sendable {
     case rejected(RuleError)
     /// 503.
     case unavailable(String)
-    /// The answer needs a write: this command has the query's answer.
-    case needsCommand(IssuedCommand)
+    /// The answer needs a write: the sender's request is a command.
+    case mustWrite
 }
 
 extension StoreWriter.Request {

@@ -7,7 +7,7 @@ package struct LoggedNotification: Equatable, Sendable {
     package let correlationID: String
     /// ``Identity/key`` of the user whose action caused the notification.
     package let actor: String
-    /// The action's name in the audit log, or ``Command/Action/name`` if there is no audit entry.
+    /// The action's name in the audit log, or ``Command/name`` if there is no audit entry.
     package let action: String
     /// Milliseconds since 1970; nil if the recipient has not read it.
     package let readAt: Int64?
