@@ -158,7 +158,7 @@ MUTANTS = [
 
     # Store
     Mutant("idempotency-digest", "Fleet/Fleet/Engine/Idempotency/CommandExecutor+Idempotency.swift", "a key answers another request, too",
-           "            guard stored.digest == key.digest else { return .rejected(Self.keyReuse(key.text)) }\n", "",
+           "            guard stored.digest == key.digest else { return .rejected(RuleError(.keyReuse, key.text)) }\n", "",
            "StoreTests.IdempotencyTests"),
     Mutant("cursor-back", "Fleet/Fleet/Receipts/CursorTable.swift", "a late receipt moves a cursor back",
            "WHERE cursors.sequence < excluded.sequence", "WHERE cursors.sequence <> excluded.sequence", "CursorTests"),
