@@ -83,7 +83,7 @@ import Threads
         #expect(replies().isEmpty && replies(to: 1).isEmpty)
         #expect(!intake.close(waiting: 0), "a drain waits for the outcome")
         #expect(posted.withLock { $0 } as? [RecordSignInSMS] == [RecordSignInSMS(Self.message.result(isSent: true))])
-        publish(RecordSignInSMS(Self.message.result(isSent: true)), .rejected(RuleError(.codeNotSent)))
+        publish(RecordSignInSMS(Self.message.result(isSent: true)), .rejected(.codeNotSent))
         #expect(replies() == ["1 503", "3 503"] && replies(to: 1) == ["2 503"])
         #expect(intake.close(waiting: 0))
     }

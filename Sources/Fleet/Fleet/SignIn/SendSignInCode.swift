@@ -85,7 +85,7 @@ package struct RecordSignInSMS: Command {
         let (stores, time) = (transaction.stores, transaction.trustedNow)
         stores.codeCounts.add(sms.isSent ? .sent : .failed)
         guard var stored = try stores.signIns.session(id: sms.sessionID), stored.sendID == sms.sendID else {
-            return .rejected(RuleError(.codeNotSent))  // The person was erased meanwhile.
+            return .rejected(.codeNotSent)  // The person was erased meanwhile.
         }
         // An SMS that may have been sent counts, and so does a code that was tried, even if the adapter says that it was
         // not sent: else an adapter that is out of order would lift all limits.
@@ -96,7 +96,7 @@ package struct RecordSignInSMS: Command {
         }
         stored.session.delivered(sms.isSent, now: time)
         try stores.signIns.store(stored)
-        guard sms.isSent else { return .rejected(RuleError(.codeNotSent)) }
+        guard sms.isSent else { return .rejected(.codeNotSent) }
         var result = transaction.result(transaction.sent(stored.session, isResent: sms.isResent))
         // For logins that wait for the same SMS.
         if sms.isResent { result.repetitionBody = transaction.result(transaction.sent(stored.session, isResent: false)).body }
