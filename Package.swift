@@ -208,7 +208,7 @@ let package = Package(
                 "Observability", "Primitives", "PusherProtocol", "Server", "TestSupport", "Threads",
                 "Webhooks",
             ]),
-        tests("Simulation", ["FanOut", "Fleet", "PusherProtocol", "TestSupport"]),
+        tests("Simulation", ["Access", "FanOut", "Fleet", "PusherProtocol", "TestSupport"]),
     ],
     swiftLanguageModes: [.v6]
 )

@@ -48,6 +48,11 @@ extension Hub.Input {
         .assignment(Hub.JobAssignment(orderCode: code, reference: reference, driverID: driverID), app: app)
     }
 
+    /// The authorization endpoint has signed a subscription for `identity`, to a channel that no rule matches.
+    static func authorized(_ socket: SocketID, _ identity: Identity) -> Hub.Input {
+        .authorized(socket, identity, device: "", channel: name("private-other"))
+    }
+
     /// The order ends: no driver is assigned to it any longer.
     static func end(_ code: String, _ reference: String) -> Hub.Input { .assigned(code, reference, nil) }
 }

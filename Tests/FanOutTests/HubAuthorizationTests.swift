@@ -37,7 +37,7 @@ import Testing
     /// The identity of an admin, recorded when `/pusher/auth` signed a channel, does not replace the sign-in.
     @Test(arguments: fleetChannels) mutating func plainChannelsRequireASignIn(channel: String) {
         let text = "Subscribing to \(channel) needs a signed-in user: sign in, or subscribe to private-\(channel)"
-        _ = hub.apply(.opened(x, app: 0), .identify(x, Identity(role: .admin, id: "1")))
+        _ = hub.apply(.opened(x, app: 0), .authorized(x, Identity(role: .admin, id: "1")))
         #expect(hub.apply(.subscribe(x, grant(channel))) == [.send(error(text), to: x)])
         #expect(hub.subscriptionCount == 0)
     }
@@ -82,13 +82,13 @@ import Testing
 
     @Test(arguments: signedJobChannels) mutating func identifiedDriverMaySubscribeWhileAssigned(channel: String) {
         hub.assign("A", "R1", to: "42")
-        _ = hub.apply(.opened(x, app: 0), .identify(x, driver("42")))
+        _ = hub.apply(.opened(x, app: 0), .authorized(x, driver("42")))
         #expect(hub.join(x, channel) == .joined)
     }
 
     @Test(arguments: signedJobChannels) mutating func signatureIsRejectedAfterReassignment(channel: String) {
         hub.assign("A", "R1", to: "42")
-        _ = hub.apply(.opened(x, app: 0), .identify(x, driver("42")))
+        _ = hub.apply(.opened(x, app: 0), .authorized(x, driver("42")))
         #expect(hub.assign("A", "R1", to: "7") == [])
         let ended = error("Access to \(channel) has ended: the job is no longer assigned to you", code: 4009)
         #expect(hub.apply(.subscribe(x, grant(channel))) == [.send(ended, to: x)])
@@ -99,14 +99,14 @@ import Testing
 
     @Test mutating func signatureIsRejectedAfterTheJobEnded() {
         hub.assign("A", "R1", to: "42")
-        _ = hub.apply(.opened(x, app: 0), .identify(x, driver("42")), .end("A", "R1"))
+        _ = hub.apply(.opened(x, app: 0), .authorized(x, driver("42")), .end("A", "R1"))
         #expect(hub.join(x, "private-tracking-R1") == .rejected)
     }
 
     @Test mutating func onePermittedIdentityIsEnough() {
-        _ = hub.apply(.opened(x, app: 0), .identify(x, driver("42")))
+        _ = hub.apply(.opened(x, app: 0), .authorized(x, driver("42")))
         #expect(hub.join(x, "private-tracking-R1") == .rejected)
-        _ = hub.apply(.identify(x, Identity(role: .customer, id: "9", bookings: ["R1"])))
+        _ = hub.apply(.authorized(x, Identity(role: .customer, id: "9", bookings: ["R1"])))
         #expect(hub.join(x, "private-tracking-R1") == .joined)
         #expect(hub.join(x, "private-tracking-R2") == .rejected)
         _ = hub.apply(.signin(x, user("admin:1")))
@@ -118,7 +118,7 @@ import Testing
         for channel in Self.signedJobChannels + ["private-driver-42", "private-news", "private-admin-channel"] {
             #expect(hub.join(x, channel) == .joined)
         }
-        _ = hub.apply(.opened(y, app: 0), .identify(y, driver("42")))
+        _ = hub.apply(.opened(y, app: 0), .authorized(y, driver("42")))
         #expect(hub.join(y, "private-driver-7") == .joined, "for an identified driver, only channels of jobs are checked")
         #expect(hub.join(y, "private-admin-channel") == .joined)
     }
@@ -126,7 +126,7 @@ import Testing
     @Test mutating func presenceChannelsOfJobsRequireAdmin() {
         hub.assign("A", "R1", to: "42")
         _ = hub.apply(
-            .opened(x, app: 0), .identify(x, driver("42")), .opened(y, app: 0), .identify(y, Identity(role: .admin, id: "1")))
+            .opened(x, app: 0), .authorized(x, driver("42")), .opened(y, app: 0), .authorized(y, Identity(role: .admin, id: "1")))
         #expect(hub.apply(.subscribe(x, grant("presence-tracking-R1", as: "driver:42"))).count == 1)
         #expect(hub.userIDs(on: name("presence-tracking-R1"), app: 0) == [])
         _ = hub.apply(.subscribe(y, grant("presence-tracking-R1", as: "admin:1")))
@@ -138,7 +138,7 @@ import Testing
         rules.limits.subscriptions = 1
         hub = Hub(loopCount: 3, apps: [rules, rules])
         hub.assign("A", "R1", to: "42")
-        _ = hub.apply(.opened(x, app: 0), .identify(x, driver("42")))
+        _ = hub.apply(.opened(x, app: 0), .authorized(x, driver("42")))
         #expect(hub.join(x, "private-tracking-R1") == .joined)
         let full = error("Cannot subscribe to channel private-booking-R1: the limit is 1 channels per connection")
         #expect(hub.apply(.subscribe(x, grant("private-booking-R1"))) == [.send(full, to: x)])

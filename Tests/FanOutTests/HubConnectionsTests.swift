@@ -77,7 +77,7 @@ import Testing
         _ = hub.apply(.subscribe(one, grant("news")))
         _ = hub.apply(.subscribe(other, grant("news")))
         _ = hub.apply(.subscribe(other, grant("sport")))
-        _ = hub.apply(.identify(one, driver("42")))
+        _ = hub.apply(.authorized(one, driver("42")))
         #expect(list(Hub.ConnectionFilter(channel: name("news"))) == ["2.1", "1.0"])
         #expect(list(Hub.ConnectionFilter(channel: name("sport"))) == ["2.1"])
         #expect(list(Hub.ConnectionFilter(channel: name("weather"))) == [])

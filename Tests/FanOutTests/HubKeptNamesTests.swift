@@ -168,7 +168,7 @@ import Testing
         let found = refusals(.fleet) { anna in
             [
                 .signin(anna, user("driver:1")), .subscribe(anna, grant("driver-2")), .subscribe(anna, grant("admin-channel")),
-                .identify(anna, driver("1")), .subscribe(anna, grant("private-tracking-R")),
+                .authorized(anna, driver("1")), .subscribe(anna, grant("private-tracking-R")),
             ]
         }
         #expect(

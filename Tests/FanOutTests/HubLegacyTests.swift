@@ -180,7 +180,7 @@ import Testing
     @Test("what the connection's user may have anyway does not end")
     mutating func keepsWhatIsPermitted() {
         _ = join(x, "driver-42", app: 1)
-        _ = hub.apply(.identify(x, Identity(role: .driver, id: "42")))
+        _ = hub.apply(.authorized(x, Identity(role: .driver, id: "42")))
         #expect(
             hub.apply(.endLegacy(pattern: "driver-*", app: 1)) == [Received(0, .leave(1, x)), Received(0, .join(0, x))])
         #expect(hub.legacyCounts(app: 1)["driver-*"]?.open == 0 && hub.subscriptionCount == 1)

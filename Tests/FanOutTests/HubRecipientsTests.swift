@@ -51,9 +51,9 @@ import Testing
 
     @Test mutating func otherIdentifiedUserDoesNotCount() {
         subscribe("1.1", "private-driver-1", then: { .signin($0, user("admin:anna")) })
-        subscribe("1.2", "private-driver-1", then: { .identify($0, driver("2")) }, { .signin($0, user("driver:2")) })
+        subscribe("1.2", "private-driver-1", then: { .authorized($0, driver("2")) }, { .signin($0, user("driver:2")) })
         #expect(!isListening)
-        subscribe("1.3", "private-driver-1", then: { .identify($0, driver("1")) })
+        subscribe("1.3", "private-driver-1", then: { .authorized($0, driver("1")) })
         #expect(isListening)
         _ = hub.apply(.closed(socket("1.3")))
         #expect(!isListening)
@@ -63,7 +63,7 @@ import Testing
         subscribe("1.1", "private-driver-1", then: { .signin($0, user("driver:1")) })
         #expect(isListening)
         _ = hub.apply(.closed(socket("1.1")))
-        subscribe("1.2", "private-driver-1", then: { .identify($0, driver("2")) }, { .identify($0, driver("1")) })
+        subscribe("1.2", "private-driver-1", then: { .authorized($0, driver("2")) }, { .authorized($0, driver("1")) })
         #expect(isListening)
     }
 
@@ -149,7 +149,7 @@ private struct History {
             connections[socket]?.identities.append(identity)
             if connections[socket]?.identities.count == 5 { connections[socket]?.identities.removeFirst() }
         }
-        apply(.identify(socket, identity))
+        apply(.authorized(socket, identity))
     }
 
     /// Applies an input, and records joins and leaves as the loops receive them.

@@ -16,7 +16,7 @@ private let y = socket("2.16777216")
 
     /// Opens a connection with an identity and subscribes it.
     private mutating func open(_ socket: SocketID, _ identity: Identity, _ channels: String...) {
-        _ = hub.apply(.opened(socket, app: 0), .identify(socket, identity))
+        _ = hub.apply(.opened(socket, app: 0), .authorized(socket, identity))
         for channel in channels { #expect(hub.join(socket, channel) == .joined) }
     }
 
@@ -52,7 +52,7 @@ private let y = socket("2.16777216")
 
     @Test mutating func anotherIdentityOfTheConnectionKeepsTheSubscription() {
         open(x, driver("42"), "private-drivers-channel")
-        _ = hub.apply(.identify(x, driver("7")))
+        _ = hub.apply(.authorized(x, driver("7")))
         #expect(hub.apply(.restrict(driverID: "42", .nothing, app: 0)) == [])
         #expect(!hub.mayJoin(driver("42"), name("private-drivers-channel"), app: 0))
         #expect(hub.mayJoin(driver("7"), name("private-drivers-channel"), app: 0))

@@ -10,7 +10,7 @@ import Testing
     /// Opens a connection, identifies it, and subscribes it to the channels.
     private mutating func identified(_ socket: SocketID, _ identities: Identity..., on channels: [String]) {
         _ = hub.apply(.opened(socket, app: 0))
-        for identity in identities { _ = hub.apply(.identify(socket, identity)) }
+        for identity in identities { _ = hub.apply(.authorized(socket, identity)) }
         for channel in channels { #expect(hub.join(socket, channel) == .joined) }
     }
 
@@ -44,7 +44,7 @@ import Testing
     @Test mutating func allConnectionsOfTheFormerDriverAreUnsubscribed() {
         hub.assign("A", "R1", to: "42")
         identified(x, driver("42"), on: ["private-tracking-R1"])
-        _ = hub.apply(.opened(y, app: 0), .signin(y, user("driver:42")), .identify(y, driver("42")))
+        _ = hub.apply(.opened(y, app: 0), .signin(y, user("driver:42")), .authorized(y, driver("42")))
         #expect(hub.join(y, "private-tracking-R1") == .joined)
         #expect(
             hub.assign("A", "R1", to: "7") == [
@@ -170,7 +170,7 @@ import Testing
         identified(x, driver("42"), on: ["private-tracking-R2", "private-driver-42", "private-drivers-channel"])
         identified(y, Identity(role: .customer, id: "42", bookings: ["R1"]), on: ["private-tracking-R1"])
         #expect(hub.join(z, "private-tracking-R1") == .joined, "a backend signed the subscription")
-        _ = hub.apply(.opened(w, app: 1), .signin(w, user("driver:42")), .identify(w, driver("42")))
+        _ = hub.apply(.opened(w, app: 1), .signin(w, user("driver:42")), .authorized(w, driver("42")))
         hub.assign("A", "R1", to: "42", app: 1)
         #expect(hub.join(w, "private-tracking-R1", app: 1) == .joined)
         #expect(hub.assign("A", "R1", to: nil) == [])
@@ -189,9 +189,9 @@ import Testing
     // MARK: Identifying
 
     @Test mutating func identifyingHasNoEffects() {
-        #expect(hub.apply(.identify(x, driver("42"))) == [], "the connection is not open")
-        #expect(hub.apply(.opened(x, app: 0), .identify(x, driver("42")), .identify(x, driver("42"))) == [])
-        #expect(hub.apply(.identify(socket("5.4294967295"), driver("42"))) == [])
+        #expect(hub.apply(.authorized(x, driver("42"))) == [], "the connection is not open")
+        #expect(hub.apply(.opened(x, app: 0), .authorized(x, driver("42")), .authorized(x, driver("42"))) == [])
+        #expect(hub.apply(.authorized(socket("5.4294967295"), driver("42"))) == [])
     }
 
     @Test mutating func closingForgetsTheIdentity() {
@@ -202,7 +202,7 @@ import Testing
         #expect(hub.join(successor, "private-tracking-R1") == .joined)
         #expect(hub.assign("A", "R1", to: nil) == [], "the connection that now has the slot has no identity")
         #expect(hub.join(successor, "private-booking-R1") == .joined, "a backend signed the subscription")
-        #expect(hub.apply(.identify(x, driver("42"))) == [])
+        #expect(hub.apply(.authorized(x, driver("42"))) == [])
         #expect(hub.join(successor, "private-tracking-R2") == .joined)
     }
 
@@ -218,7 +218,7 @@ import Testing
     @Test mutating func driverCanBeIdentifiedTwice() {
         hub.assign("A", "R1", to: "42")
         identified(x, driver("42"), driver("42", name: "Anna"), driver("1"), driver("2"), on: ["private-tracking-R1"])
-        #expect(hub.apply(.identify(x, driver("3"))) == [], "the first identity is removed; the second one is the same driver")
+        #expect(hub.apply(.authorized(x, driver("3"))) == [], "the first identity is removed; the second one is the same driver")
         #expect(hub.assign("A", "R1", to: "7") == [Received(0, .leave(0, x)), .send(ended("private-tracking-R1"), to: x)])
     }
 
@@ -233,7 +233,7 @@ import Testing
             error("Your subscription to \(channel) has ended: more than 4 identities were authorized on this connection")
         }
         #expect(
-            hub.apply(.identify(x, driver("4"))) == [
+            hub.apply(.authorized(x, driver("4"))) == [
                 Received(0, .leave(0, x)), .send(replaced("private-tracking-R1"), to: x),
                 Received(0, .leave(3, x)), .send(replaced("private-booking-R1"), to: x),
             ])
@@ -246,13 +246,14 @@ import Testing
         hub.assign("A", "R1", to: "42")
         let others = (1...3).map { Identity(role: .customer, id: "\($0)", bookings: ["R\($0)"]) }
         identified(x, driver("42"), others[0], others[1], others[2], on: ["private-tracking-R1", "private-tracking-R2"])
-        #expect(hub.apply(.identify(x, driver("4"))) == [])
+        #expect(hub.apply(.authorized(x, driver("4"))) == [])
         identified(y, others[1], others[0], others[2], driver("1"), on: ["private-tracking-R2"])
-        #expect(hub.apply(.identify(y, driver("4"))) == [], "a customer cannot lose access, so the subscription stays")
-        _ = hub.apply(.opened(z, app: 0), .identify(z, driver("42")), .identify(z, driver("1")), .identify(z, driver("2")))
+        #expect(hub.apply(.authorized(y, driver("4"))) == [], "a customer cannot lose access, so the subscription stays")
+        _ = hub.apply(.opened(z, app: 0), .authorized(z, driver("42")), .authorized(z, driver("1")), .authorized(z, driver("2")))
         #expect(hub.join(z, "private-booking-R1") == .joined)
         _ = hub.apply(.end("A", "R1"))
-        #expect(hub.apply(.identify(z, driver("3")), .identify(z, driver("4"))) == [], "an ended job has no subscriptions to end")
+        #expect(
+            hub.apply(.authorized(z, driver("3")), .authorized(z, driver("4"))) == [], "an ended job has no subscriptions to end")
     }
 }
 

@@ -95,7 +95,7 @@ import Testing
 
     @Test mutating func revocationRecordsChannelVacated() {
         let tracking = name("private-tracking-R1")
-        _ = events(.opened(x, app: 0), .assignment(assignment("42"), app: 0), .identify(x, Identity(role: .driver, id: "42")))
+        _ = events(.opened(x, app: 0), .assignment(assignment("42"), app: 0), .authorized(x, Identity(role: .driver, id: "42")))
         #expect(events(.subscribe(x, grant(tracking.text))).first == .channelOccupied(tracking))
         #expect(events(.assignment(assignment("43"), app: 0)) == [.channelVacated(tracking)])
     }

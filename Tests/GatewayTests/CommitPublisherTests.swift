@@ -157,7 +157,8 @@ import Threads
     @Test func endsSubscriptionsAfterTheEvents() throws {
         publisher.restore(order(.assigned, driver: "42"))
         let socket = try subscriber(of: "private-tracking-B1", loop: 0)
-        hub.apply(.identify(socket, Identity(role: .driver, id: "42")))
+        let driver = Identity(role: .driver, id: "42")
+        hub.apply(.authorized(socket, driver, device: "", channel: ChannelName("private-tracking-B1", lengthMax: 200)))
         publish([
             makeReply(notifications: [notification("tracking-B1", "tracking-stopped")], order: order(.assigned, driver: "43"))
         ])

@@ -2,7 +2,7 @@ import Access
 import FanOut
 import PusherProtocol
 
-/// Compares the hub's permissions and statistics with the model's.
+/// Compares the hub's permissions, owners of durable channels, and statistics with the model's.
 extension Checkers {
     mutating func check(
         assignmentsAfter input: Hub.Input, _ effects: [Hub.Effect], against model: ReferenceModel
@@ -31,6 +31,22 @@ extension Checkers {
                 throw Discrepancy("\(identity.key) \(mayJoin ? "may" : "may not") join \(channel.text) in app \(app)")
             }
         }
+    }
+
+    /// Compares the owner that the connection is on a channel, and the owner's device.
+    /// - Returns: whether the connection's user owns the channel.
+    func check(
+        _ hub: Hub, ownershipOf socket: SocketID, on key: ReferenceModel.ChannelKey, against model: ReferenceModel
+    ) throws(Discrepancy) -> Bool {
+        let ownership = hub.ownership(of: socket, on: key.channel).map {
+            ReferenceModel.Ownership(channel: $0.channel, owner: $0.owner, device: $0.device)
+        }
+        let expected = model.ownership(of: socket, on: key)
+        guard ownership == expected else {
+            let (found, wanted) = (ownership?.description ?? "nobody", expected?.description ?? "nobody")
+            throw Discrepancy("as the subscriber \(socket) of \(key.channel.text), \(found); expected: \(wanted)")
+        }
+        return ownership != nil
     }
 
     private static let identities =

@@ -15,7 +15,7 @@ extension ReferenceModel {
     // MARK: Names
 
     /// The first rule that matches the channel's name without its access prefix, and that name.
-    private func rule(for key: ChannelKey) -> (rule: ChannelPolicy.Rule, name: String)? {
+    func rule(for key: ChannelKey) -> (rule: ChannelPolicy.Rule, name: String)? {
         var name = key.channel.text
         for prefix in ["private-encrypted-", "private-", "presence-"] where name.hasPrefix(prefix) {
             name = String(name.dropFirst(prefix.count))
@@ -80,10 +80,12 @@ extension ReferenceModel {
         identified.filter { $0.socket == socket }.map(\.identity) + (user(of: socket).flatMap(Self.identity).map { [$0] } ?? [])
     }
 
-    private static func identity(_ user: SignedInUser) -> Identity? {
-        let parts = user.id.split(separator: ":", omittingEmptySubsequences: false)
+    private static func identity(_ user: SignedInUser) -> Identity? { identity(user.id, bookings: user.bookings) }
+
+    static func identity(_ key: String, bookings: [String] = []) -> Identity? {
+        let parts = key.split(separator: ":", omittingEmptySubsequences: false)
         guard parts.count == 2, !parts[1].isEmpty, let role = Role(rawValue: String(parts[0])) else { return nil }
-        return Identity(role: role, id: String(parts[1]), bookings: user.bookings)
+        return Identity(role: role, id: String(parts[1]), bookings: bookings)
     }
 
     func isPermitted(_ socket: SocketID, _ key: ChannelKey) -> Bool { identities(of: socket).contains { mayJoin($0, key) } }
@@ -111,7 +113,14 @@ extension ReferenceModel {
 
     // MARK: Inputs
 
-    mutating func identify(_ socket: SocketID, _ identity: Identity) {
+    mutating func authorize(_ socket: SocketID, _ identity: Identity, device: String, _ channel: ChannelName?) {
+        guard connections[socket] != nil else { return }
+        authorizations.append(Authorization(socket: socket, channel: channel, owner: identity.key, device: device))
+        // A user who signs in has an identity by that.
+        if channel != nil { identify(socket, identity) }
+    }
+
+    private mutating func identify(_ socket: SocketID, _ identity: Identity) {
         guard let connection = connections[socket],
             !identified.contains(where: { $0.socket == socket && $0.identity == identity })
         else { return }

@@ -53,6 +53,8 @@ struct ReferenceModel {
     var jobs: [Job] = []
     /// The identities authorized for open connections, oldest first, at most four per connection.
     var identified: [(socket: SocketID, identity: Identity)] = []
+    /// For what the identities of open connections were authorized, and with which devices, oldest first.
+    var authorizations: [Authorization] = []
     /// Signed-in open connections; those of each user in the order of the hub.
     private(set) var signins: [SocketID] = []
     /// The number of subscriptions that the server ended, because a job was lost or an identity was displaced.
@@ -85,8 +87,8 @@ struct ReferenceModel {
         case .terminate(let userID, let app): terminated.formUnion(signedIn(as: userID, app))
         case .closed(let socket): close(socket)
         case .tick(let time): tick(time)
-        case .identify(let socket, let identity): identify(socket, identity)
-        case .authorized: break  // concerns durable channels only, which the simulated fleet does not have
+        case .authorized(let socket, let identity, let device, let channel):
+            authorize(socket, identity, device: device, channel)
         case .endLegacy: break  // the simulated fleet's apps sign
         // Concern clusters, which `ClusterWorld` simulates.
         case .remoteMemberJoined, .remoteMemberLeft, .forgetRemoteMembers, .subscriptionCount, .cache, .remoteUser,
@@ -204,6 +206,7 @@ struct ReferenceModel {
         for subscription in connection.subscriptions { leave(socket, subscription.channel) }
         connections[socket] = nil
         identified.removeAll { $0.socket == socket }
+        authorizations.removeAll { $0.socket == socket }
         endSignin(of: socket, connection)
         if let id = connection.user?.id, signedIn(as: id, connection.app).isEmpty {
             for watcher in watchers(of: id, connection.app) {

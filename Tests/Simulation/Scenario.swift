@@ -17,7 +17,7 @@ struct Scenario {
         /// `tick` advances the time by at most six seconds, `tickFar` by ten minutes or more, so that cached events
         /// expire.
         case tick, tickFar
-        case identify, identifyDriver, assign, endJob, publishToMirrors
+        case authorize, subscribeAuthorized, authorizeDriver, assign, endJob, publishToMirrors
         /// An input of a connection that is already closed.
         case sendAfterClose
         case drain, drainPartly, flush, settle
@@ -81,7 +81,7 @@ extension Scenario.Kind {
     /// Whether the kind needs fleet channels.
     var needsFleet: Bool {
         switch self {
-        case .identify, .identifyDriver, .assign, .endJob, .publishToMirrors: true
+        case .authorize, .subscribeAuthorized, .authorizeDriver, .assign, .endJob, .publishToMirrors: true
         default: false
         }
     }
@@ -125,8 +125,8 @@ extension Scenario {
         case .subscribe: return drawn + 32
         case .close, .replace, .drain, .flush, .tick: return drawn / 2
         case .terminate, .tickFar: return drawn / 8
-        case .identify: return drawn + 8
-        case .identifyDriver: return drawn + 16
+        case .authorize: return drawn + 8
+        case .authorizeDriver: return drawn + 16
         case .assign: return drawn / 2 + 4
         case .endJob: return drawn / 8
         case .settle: return min(drawn, 1)

@@ -14,6 +14,8 @@ struct SimulatedFleet {
     static let driverIDs = ["1", "2", "3"]
     static let references = ["R1", "R2", "R3"]
     static let codes = ["A", "B", "C", "D"]
+    /// What clients call their devices; many do not say.
+    static let devices = ["", "phone", "tablet"]
     private static let userIDs = ["driver:1", "customer:1", "driver:2", "admin:1", "driver:3", "ops:1", "driver:", "root:1"]
 
     init(appCount: Int, using dice: inout SplitMix) {
@@ -25,16 +27,18 @@ struct SimulatedFleet {
     }
 
     /// Rules like those of the default configuration. Some seeds put another rule first, or add one for all other
-    /// channels.
+    /// channels. Most channels that have owners are durable.
     private static func rules(using dice: inout SplitMix) -> [ChannelPolicy.Rule] {
-        var rules: [ChannelPolicy.Rule] = [
-            .init("driver-*", .ownDriver), .init("drivers-channel", .anyDriver), .init("admin-channel", .admin),
-            .init("tracking-*", .booking), .init("booking-*", .booking), .init("customer-*", .ownCustomer),
-            .init("lobby-*", .open), .init("ops-channel", .ops),
+        var rules: [(pattern: String, access: ChannelPolicy.Access)] = [
+            ("driver-*", .ownDriver), ("drivers-channel", .anyDriver), ("admin-channel", .admin),
+            ("tracking-*", .booking), ("booking-*", .booking), ("customer-*", .ownCustomer), ("lobby-*", .open),
+            ("ops-channel", .ops),
         ]
-        if dice.chance(percent: 25) { rules.insert(.init("driver-1", .anyDriver), at: 0) }
-        if dice.chance(percent: 15) { rules.append(.init("*", .admin)) }
-        return rules
+        if dice.chance(percent: 25) { rules.insert(("driver-1", .anyDriver), at: 0) }
+        if dice.chance(percent: 15) { rules.append(("*", .admin)) }
+        return rules.map {
+            .init($0.pattern, $0.access, isDurable: $0.access.hasOwners && dice.chance(percent: 70))
+        }
     }
 
     private static func channels(using dice: inout SplitMix) -> [ChannelName] {
@@ -49,7 +53,10 @@ struct SimulatedFleet {
 
     private static let names =
         references.flatMap { ["tracking-\($0)", "tracking-\($0)", "booking-\($0)"] }
-        + ["driver-1", "driver-2", "drivers-channel", "admin-channel", "customer-1", "lobby-1", "ops-channel", "encrypted-1"]
+        + [
+            "driver-1", "driver-1", "driver-2", "drivers-channel", "admin-channel", "customer-1", "lobby-1", "ops-channel",
+            "encrypted-1",
+        ]
     private static let forms = [
         "", "private-", "private-", "private-encrypted-", "presence-", "private-private-", "private-cache-", "cache-",
         "private-presence-",

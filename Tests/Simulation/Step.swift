@@ -56,8 +56,8 @@ extension Step: CustomStringConvertible {
             return "notify(\(channels)) in app \(app)"
         case .terminate(let userID, let app): return "terminate(\(userID)) in app \(app)"
         case .closed(let socket): return "closed(\(socket))"
-        case .authorized(let socket, let identity, _, _): return "authorized(\(socket), \(identity.key))"
-        case .identify(let socket, let identity): return "identify(\(socket), \(identity.key))"
+        case .authorized(let socket, let identity, let device, let channel):
+            return "authorized(\(socket), \(identity.key), '\(device)', \(channel?.text ?? "sign-in"))"
         case .assignment(let assignment, let app):
             let driver = assignment.driverID ?? "no driver"
             return "assignment(\(assignment.orderCode), \(assignment.reference), \(driver)) in app \(app)"

@@ -19,6 +19,8 @@ package struct Summary: Equatable, Sendable, CustomStringConvertible {
     package internal(set) var terminated = 0
     /// Subscriptions that the server ended, because a job was lost or an identity was displaced.
     package internal(set) var revocations = 0
+    /// The number of subscriptions, also refused ones, of owners of durable channels.
+    package internal(set) var ownerships = 0
     /// The number of subscriptions that waited for a sign-in.
     package internal(set) var keptNames = 0
     /// Webhook events recorded.

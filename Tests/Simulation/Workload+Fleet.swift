@@ -3,17 +3,20 @@ import FanOut
 import PusherProtocol
 import TestSupport
 
-/// Steps of a fleet: users are identified and subscribe to their channels, and jobs change drivers.
+/// Steps of a fleet: users are authorized for their channels and subscribe to them, and jobs change drivers.
 extension Workload {
     mutating func fleetStep(of kind: Scenario.Kind, in world: World, using dice: inout SplitMix) -> Step? {
         switch kind {
-        case .identify:
+        case .authorize:
             // Often a connection that already has identities, so that some connections exceed the limit of four.
             let identified = dice.chance(percent: 50) ? dice.pick(world.model.identified)?.socket : nil
             return (identified ?? dice.pick(world.open)).map {
-                .input(.identify($0, SimulatedFleet.identity(using: &dice)), on: $0.loop)
+                authorize(SimulatedFleet.identity(using: &dice), at: $0, using: &dice)
             }
-        case .identifyDriver: return identifyDriver(in: world, using: &dice)
+        case .subscribeAuthorized:
+            guard let authorized = dice.pick(world.model.authorizations), let channel = authorized.channel else { return nil }
+            return subscribe(authorized.socket, channel, in: world, using: &dice)
+        case .authorizeDriver: return authorizeDriver(in: world, using: &dice)
         case .assign:
             let app = app(using: &dice)
             if dice.chance(percent: 15) {
@@ -34,25 +37,44 @@ extension Workload {
         }
     }
 
-    /// Identifies a driver who has a job or, if the driver is identified, subscribes to a channel of the job.
-    private func identifyDriver(in world: World, using dice: inout SplitMix) -> Step? {
+    /// The authorization endpoint signs for an identity: a sign-in, or a subscription to the identity's own channel or any
+    /// other.
+    func authorize(_ identity: Identity, at socket: SocketID, using dice: inout SplitMix) -> Step {
+        let own = scenario.channels.filter { $0.text.hasSuffix(identity.channel) }
+        let signed = dice.chance(percent: 50) ? dice.pick(own) : nil
+        let channel = dice.chance(percent: 20) ? nil : signed ?? dice.pick(scenario.channels)
+        return authorize(identity, at: socket, for: channel, using: &dice)
+    }
+
+    private func authorize(
+        _ identity: Identity, at socket: SocketID, for channel: ChannelName?, using dice: inout SplitMix
+    ) -> Step {
+        let device = dice.pick(SimulatedFleet.devices) ?? ""
+        return .input(.authorized(socket, identity, device: device, channel: channel), on: socket.loop)
+    }
+
+    /// Authorizes a driver who has a job or, if the driver is identified, subscribes to a channel of the job.
+    private func authorizeDriver(in world: World, using dice: inout SplitMix) -> Step? {
         guard let job = dice.pick(world.model.jobs) else { return nil }
         let key = "driver:\(job.driverID)"
         let open = world.open.filter { world.model.connections[$0]?.app == job.app }
         let identified = open.filter { world.model.identities(of: $0).contains { $0.key == key } }
-        guard dice.chance(percent: 75), let socket = dice.pick(identified) else {
-            return dice.pick(open).flatMap { identify(job.driverID, at: $0, using: &dice) }
-        }
         let own = scenario.channels.filter {
             world.model.isJobChannel(.init(app: job.app, channel: $0), reference: job.reference)
+        }
+        guard dice.chance(percent: 75), let socket = dice.pick(identified) else {
+            let channel = dice.pick(own) ?? scenario.channels[0]
+            return dice.pick(open).flatMap { authorizeDriver(job.driverID, for: channel, at: $0, using: &dice) }
         }
         return dice.pick(own).flatMap { subscribe(socket, $0, in: world, using: &dice) }
     }
 
-    /// Identifies the driver on a connection, or signs the driver in.
-    private func identify(_ driverID: String, at socket: SocketID, using dice: inout SplitMix) -> Step? {
+    /// Authorizes the driver on a connection, or signs the driver in.
+    private func authorizeDriver(
+        _ driverID: String, for channel: ChannelName, at socket: SocketID, using dice: inout SplitMix
+    ) -> Step? {
         if dice.chance(percent: 70) {
-            return .input(.identify(socket, Identity(role: .driver, id: driverID)), on: socket.loop)
+            return authorize(Identity(role: .driver, id: driverID), at: socket, for: channel, using: &dice)
         }
         return scenario.users.user("driver:\(driverID)", on: socket, using: &dice).map {
             .input(.signin(socket, $0), on: socket.loop)

@@ -41,7 +41,8 @@ struct Workload {
             }
         case .tick: return tick(dice.within(1...6_000), in: world)
         case .tickFar: return tick(dice.within(10...31) * 60_000, in: world)
-        case .identify, .identifyDriver, .assign, .endJob, .publishToMirrors: return fleetStep(of: kind, in: world, using: &dice)
+        case .authorize, .subscribeAuthorized, .authorizeDriver, .assign, .endJob, .publishToMirrors:
+            return fleetStep(of: kind, in: world, using: &dice)
         case .sendAfterClose: return sendAfterClose(in: world, using: &dice)
         case .drain: return .drain(loop: loop(using: &dice), most: .max)
         case .drainPartly: return .drain(loop: loop(using: &dice), most: dice.within(1...4))
@@ -157,7 +158,7 @@ extension Workload {
         case 1: return unsubscribe(socket, from: channel)
         case 2: return sendClientEvent(socket, on: channel)
         case 3: return signin(socket, using: &dice)
-        case 4: return .input(.identify(socket, SimulatedFleet.identity(using: &dice)), on: socket.loop)
+        case 4: return authorize(SimulatedFleet.identity(using: &dice), at: socket, using: &dice)
         default: return .input(.closed(socket), on: socket.loop)
         }
     }

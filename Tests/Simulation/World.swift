@@ -196,6 +196,7 @@ struct World {
             }
         } while !loops.allSatisfy(\.isIdle)
         try checkAllChannels()
+        for socket in open + recentlyClosed { try checkOwnerships(of: socket) }
         for socket in open { try checkers.checkComplete(socket, against: model) }
         try checkers.checkTerminated(against: model)
     }
@@ -205,11 +206,14 @@ struct World {
     private mutating func check(after input: Hub.Input) throws(Discrepancy) {
         try checkers.check(hub, against: model)
         switch input {
-        case .opened, .signin, .terminate, .identify, .authorized: break
+        case .opened, .terminate: break
+        case .signin(let socket, _), .authorized(let socket, _, _, _): try checkOwnerships(of: socket)
         case .remoteMemberJoined, .remoteMemberLeft, .forgetRemoteMembers, .subscriptionCount, .cache, .remoteUser,
             .showWatchlist, .remoteClientEvent:
             break
-        case .subscribe(_, let grant): try check(grant.channel)
+        case .subscribe(let socket, let grant):
+            try check(grant.channel)
+            summary.ownerships += try checkOwnership(of: socket, on: grant.channel) ? 1 : 0
         case .unsubscribe(_, let channel), .clientEvent(_, _, let channel): try check(channel)
         case .publish(let publications, _, _):
             for publication in publications { try check(publication.channel) }
@@ -226,6 +230,18 @@ struct World {
         for app in scenario.apps.indices {
             try checkers.check(hub, ReferenceModel.ChannelKey(app: app, channel: channel), against: model)
         }
+    }
+
+    /// - Returns: whether the connection's user owns the channel.
+    @discardableResult
+    private func checkOwnership(of socket: SocketID, on channel: ChannelName) throws(Discrepancy) -> Bool {
+        let app = model.connections[socket]?.app ?? 0
+        return try checkers.check(hub, ownershipOf: socket, on: .init(app: app, channel: channel), against: model)
+    }
+
+    private func checkOwnerships(of socket: SocketID) throws(Discrepancy) {
+        guard scenario.fleet != nil else { return }
+        for channel in scenario.channels { try checkOwnership(of: socket, on: channel) }
     }
 
     /// Compares all channels, lists of channels, statistics and permissions with the model's.

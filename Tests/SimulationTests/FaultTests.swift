@@ -7,7 +7,7 @@ import Testing
 @Suite struct FaultTests {
     @Test(arguments: PlantedFault.all) func plantedFaultIsFound(_ planted: PlantedFault) throws {
         var others: [String] = []
-        for seed in UInt64(1)...60 {
+        for seed in UInt64(1)...100 {
             guard let found = violation(seed: seed, planted.fault()) else { continue }
             if found.problem.contains(planted.problem) { return }
             others.append(found.description)

@@ -1,3 +1,4 @@
+import Access
 import FanOut
 import PusherProtocol
 import Simulation
@@ -6,7 +7,29 @@ import Simulation
 extension PlantedFault {
     static let ofAuthorization = [
         PlantedFault("the hub misses an identity", problem: " expected ") {
-            missed { if case .identify = $0 { true } else { false } }
+            missed { if case .authorized = $0 { true } else { false } }
+        },
+        PlantedFault("the hub forgets the device", problem: " with the device ''; expected: ") {
+            var fault = Fault()
+            fault.input = { input in
+                guard case .authorized(let socket, let identity, _, let channel) = input else { return input }
+                return .authorized(socket, identity, device: "", channel: channel)
+            }
+            return fault
+        },
+        PlantedFault("the hub misses the authorization of a sign-in", problem: " with the device ''; expected: ") {
+            missed { if case .authorized(_, _, _, nil) = $0 { true } else { false } }
+        },
+        PlantedFault("the hub keeps another person's authorization", problem: "; expected: nobody") {
+            var fault = Fault()
+            fault.input = { input in
+                guard case .authorized(let socket, let identity, let device, let channel?) = input, identity.id != "1",
+                    channel.text.hasSuffix("driver-1") || channel.text.hasSuffix("customer-1")
+                else { return input }
+                let owner = Identity(role: channel.text.hasSuffix("driver-1") ? .driver : .customer, id: "1")
+                return .authorized(socket, owner, device: device, channel: channel)
+            }
+            return fault
         },
         PlantedFault("the hub misses a job assignment", problem: " in app 0") {
             missed { if case .assignment = $0 { true } else { false } }

@@ -11,6 +11,7 @@ import Testing
         #expect(summaries.reduce(0) { $0 + $1.rejectedConnections } > 200)
         #expect(summaries.reduce(0) { $0 + $1.terminated } > 50)
         #expect(summaries.reduce(0) { $0 + $1.revocations } > 40)
+        #expect(summaries.reduce(0) { $0 + $1.ownerships } > 100)
         #expect(summaries.reduce(0) { $0 + $1.keptNames } > 40)
         #expect(summaries.reduce(0) { $0 + $1.webhookEvents } > 5_000)
     }

@@ -38,7 +38,7 @@ extension Hub {
         }
     }
 
-    /// Adds an identity to a connection. The authorization endpoint (`/pusher/auth`) calls this when it signs a
+    /// Adds an identity to a connection, for which the authorization endpoint (`/pusher/auth`) has signed a
     /// subscription. The hub checks the permissions on a job's channels at each subscription, and whenever a job's
     /// driver changes, so an old signature gives no access by itself.
     mutating func identify(_ socket: SocketID, as identity: Identity, _ effects: inout [Effect]) {

@@ -28,9 +28,6 @@ extension Hub {
         indirect case relayed(ClientEvent, ChannelName, from: SocketID, userID: String?)
     }
 
-    /// Whether ``drainClusterChanges(_:)`` has changes to pass.
-    package var hasClusterChanges: Bool { !clusterChanges.isEmpty }
-
     /// Passes the recorded changes to `consume`, in the order in which they occurred, and removes them. Call this after
     /// each input while the hub is still locked.
     package mutating func drainClusterChanges(_ consume: (AppIndex, ClusterChange) -> Void) {

@@ -21,10 +21,8 @@ package struct Hub {
         /// Committed notifications, in commit order.
         case notify([Notification], app: AppIndex)
         case terminate(userID: String, app: AppIndex)
-        /// The authorization endpoint has verified this identity for the connection.
-        case identify(SocketID, Identity)
-        /// The same, when it has signed a subscription to `channel`; if that is nil, a sign-in. `device` is the client's
-        /// name of its device.
+        /// The authorization endpoint has verified this identity for the connection, and signed a subscription to `channel`
+        /// or, if that is nil, a sign-in. `device` is the client's name of its device.
         case authorized(SocketID, Identity, device: String, channel: ChannelName?)
         /// A job's driver or reference has changed, or the job has ended.
         case assignment(JobAssignment, app: AppIndex)
@@ -157,7 +155,6 @@ package struct Hub {
         case .notify(let notifications, let app):
             for notification in notifications { publish(notification, app, &effects) }
         case .terminate(let userID, let app): terminate(userID, app, &effects)
-        case .identify(let socket, let identity): identify(socket, as: identity, &effects)
         case .authorized(let socket, let identity, let device, let channel):
             if channel != nil { identify(socket, as: identity, &effects) }
             record(socket, identity.key, device: device, for: channel)
