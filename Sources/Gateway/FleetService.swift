@@ -92,7 +92,7 @@ final class FleetService: Sendable {
         self.unreadableStore = unreadableStore
         let counters = counters
         let (activity, intake) = (activity, intake)
-        let rates = SubjectRates(settings.apps[app].limits, metrics, counters)
+        let rates = SubjectRates(settings.apps[app].limits, settings.apps[app].fleetLimits, metrics, counters)
         self.rates = rates
         let codes = SignInCodeDispatch(SMSAdapter(settings.otp), log: log)
         self.codes = codes
@@ -149,7 +149,7 @@ final class FleetService: Sendable {
         do throws(StoreError) {
             reader = try StoreReader(
                 settings.store.address, threadCount: settings.store.readerCount,
-                queuePerSubjectMax: settings.apps[settings.fleetAppIndex].limits.fleetQueriesWaiting,
+                queuePerSubjectMax: settings.apps[settings.fleetAppIndex].fleetLimits.queriesWaiting,
                 confirmSeconds: settings.delivery.confirmSeconds, backlogHours: settings.delivery.backlogHours,
                 backlogLimit: settings.delivery.backlogLimit, trips: settings.trips, encode: FleetResponses.body(of:),
                 onReplies: {
