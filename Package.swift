@@ -89,7 +89,7 @@ let package = Package(
         library(.realtime, "CLibwebsockets", pkgConfig: "libwebsockets", apt: "libwebsockets-dev"),
         library(.realtime, "CNats", pkgConfig: "libnats", apt: "libnats-dev"),
         module(.realtime, "PusherProtocol", ["JSON", "Primitives", "WebSocketFraming"]),
-        module(.fleet, "Access", ["Addresses", "Primitives", "PusherProtocol"]),
+        module(.fleet, "Access", ["Addresses", "JSON", "Primitives", "PusherProtocol"]),
         module(.realtime, "FanOut", ["Access", "Primitives", "PusherProtocol"]),
         module(.realtime, "Cluster", ["Access", "FanOut", "Primitives", "PusherProtocol"]),
         module(.realtime, "NATS", ["CNats", "Primitives", "Threads"]),
