@@ -70,9 +70,13 @@ final class Assembly: Sendable {
         let hub = SharedHub(
             wakeups: wakeups, apps: rules, webhookInbox: webhooks.inbox,
             refusals: ClientRefusals(apps: settings.apps.map(\.id), log: log),
-            cluster: node.map { SharedHub.ClusterState($0, settings, rules) })
+            cluster: node.map { SharedHub.ClusterState($0, settings, rules) }, gate: FleetAccess(rules))
         self.hub = hub
-        let cluster = node.map { ClusterService(settings.cluster, node: $0, apps: settings.apps.map(\.id), hub: hub, log: log) }
+        let cluster = node.map {
+            ClusterService(settings.cluster, node: $0, apps: settings.apps.map(\.id), hub: hub, log: log) { question in
+                AuthorizedConnection(question).map { hub.apply($0.input, ifHere: $0.socket) ? AuthorizedConnection.isHere : [] }
+            }
+        }
         self.cluster = cluster
         metrics = NodeMetrics(
             loopCount: loops, prefix: settings.metrics.prefix, budget: budget, logWriter: logWriter,
@@ -234,7 +238,7 @@ extension Settings {
             rules.clientEvents = app.clientEvents
             rules.subscriptionCounts = app.subscriptionCounts
             rules.webhooks = webhooks.kindsWanted(by: index)
-            rules.policy = index == fleetAppIndex ? channelPolicy : nil
+            rules.channels = index == fleetAppIndex ? channelPolicy : nil
             return rules
         }
     }

@@ -23,6 +23,8 @@ final class FleetService: Sendable {
     let rates: SubjectRates
     /// The application that has the fleet's channels.
     let app: AppIndex
+    /// Who may have which of them.
+    let policy: ChannelPolicy
     let issuers: [TokenIssuer]
     let keyCache: IssuerKeyCache
     let pushService: PushService
@@ -68,6 +70,7 @@ final class FleetService: Sendable {
         cluster: ClusterService?, log: Log
     ) throws(StartError) {
         self.settings = settings
+        self.policy = policy
         self.cluster = cluster
         self.hub = hub
         codeAddresses = Lock(RequestWindows(ofTenMinutes: settings.otp.requestsPerAddress))
@@ -140,7 +143,7 @@ final class FleetService: Sendable {
         let writer = writer
         cluster?.observe(
             ClusterService.Observers(
-                onCommit: { publisher.receive($1, position: $0) },
+                onEntry: { publisher.receive($1, position: $0) },
                 onNote: { note in
                     if let positions = PositionNote(note) { trips.record(positions) }
                     if let answer = AnswerNote(note, now: Clock.unixMilliseconds()) { counters.count(answer.event) }

@@ -44,15 +44,16 @@ extension Node {
         _ socket: SocketID, _ identity: Identity, device: String, channel: ChannelName?, then granted: HTTPResponse,
         _ pending: PendingRequest, _ id: RequestID
     ) -> HTTPResponse? {
+        let authorized = AuthorizedConnection(socket, identity, device: device, channel: channel)
         guard let cluster = fleet.cluster, !hub.read({ $0.hasConnection(socket) }) else {
-            apply(.authorized(socket, identity, device: device, channel: channel))
+            apply(authorized.input)
             return granted
         }
         waiting[id] = pending
         let (hub, loop) = (hub, index)
         let unreachable = (pending.envelope ?? .error).error(
             503, "The node of the connection does not answer: try again", headers: ["Retry-After": "1"])
-        cluster.ask(.authorized(socket, identity, device: device, channel: channel?.text)) { result in
+        cluster.ask(.custom(authorized.bytes)) { result in
             // If no node has the connection, it has closed: the signature is of no use.
             hub.post(.response(result.isComplete ? granted : unreachable, to: id), to: loop)
         }

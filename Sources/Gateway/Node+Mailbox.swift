@@ -1,3 +1,4 @@
+import Access
 import FanOut
 import HTTPAPI
 import JWT
@@ -9,6 +10,12 @@ import Threads
 extension Node {
     /// Applies an input, then drains this loop's mailbox (the order rule of ``SharedHub``).
     func apply(_ input: Hub.Input) {
+        hub.apply(input, &threadsToWake)
+        drainMailbox()
+    }
+
+    /// Applies an input of the fleet, then drains this loop's mailbox.
+    func apply(_ input: FleetInput) {
         hub.apply(input, &threadsToWake)
         drainMailbox()
     }
@@ -135,7 +142,7 @@ extension Node {
     /// Whether the client is an app that never signs, and may subscribe nevertheless. One that has signed in may do what its
     /// user may.
     func isLegacy(_ grant: SubscriptionGrant, _ socket: SocketID, _ app: Application) -> Bool {
-        guard connections[socket.slot]?.user == nil, let legacy = app.rules.policy?.legacy(of: grant.channel)?.legacy else {
+        guard connections[socket.slot]?.user == nil, let legacy = app.rules.channels?.legacy(of: grant.channel)?.legacy else {
             return false
         }
         return legacy.permits(key: app.key, address: loop?.client(of: socket)?.address, at: Clock.unixMilliseconds())
@@ -151,7 +158,7 @@ extension Node {
 
     private func openSubscription(_ socket: SocketID, _ grant: SubscriptionGrant) {
         guard isOpen(socket), let app = connections[socket.slot]?.app else { return }
-        subscribe(socket, grant, isDurable: app.rules.policy?.owner(of: grant.channel) != nil)
+        subscribe(socket, grant, isDurable: app.index == fleet.app && fleet.policy.owner(of: grant.channel) != nil)
         if app.index == fleet.app, fleet.trips.sendLocation(to: socket, on: grant.channel, loop: index) { drainMailbox() }
     }
 
