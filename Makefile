@@ -5,6 +5,8 @@ SHELL := bash
 
 CONFIG ?= config/fleetwire.yaml
 BINARY := .build/release/fleetwire
+# The program of the simulations, which is not installed.
+SIMULATOR := .build/release/fleetwire-sim
 # The program that `make run` or `make build` has built last.
 BUILT := .build/fleetwire
 # The program that the tests use: optimised, with assertions, and with constants of time that a test may divide.
@@ -37,7 +39,7 @@ TESTS ?=
 
 RELEASE := swift build -c release --static-swift-stdlib
 
-.PHONY: help run build test-build test unit e2e test-release test-slow test-postgres test-cluster check lint format bench \
+.PHONY: help run build test-build test unit e2e e2e-plain test-release test-slow test-postgres test-cluster check lint format bench \
   bench-latency bench-cluster bench-base sim crash city storm hostile soak aged growth upgrade pictures conformance \
   mutants fuzz instructions tsan asan man install packages test-packages clean
 
@@ -57,7 +59,7 @@ run: packages ## Start the gateway with the development configuration. Builds wi
 	@exec $(BUILT) serve --config $(CONFIG)
 
 build: packages ## Build the release binary.
-	@$(RELEASE)
+	@$(RELEASE) --product fleetwire
 	@ln -sf release/fleetwire $(BUILT)
 
 test-build: test-packages ## Build the tests, and the program that they use.
@@ -66,6 +68,7 @@ test-build: test-packages ## Build the tests, and the program that they use.
 # End-to-end tests wait more than they compute, Swift tests only compute: they run side by side, and Swift tests give way.
 test: test-build $(PYTHON_READY) ## Run all tests.
 	+$(MAKE) -j 2 --old-file=test-build unit e2e
+	+$(MAKE) --old-file=test-build e2e-plain
 
 # Prints what fails and the sum: a line for each of thousands of tests would hide both.
 unit: test-build ## Run the Swift tests, or FILTER.
@@ -79,6 +82,17 @@ ALL_TESTS := -n 4 --dist loadfile --no-loadscope-reorder $(FAULT_TESTS:%=--ignor
 
 e2e: test-build $(PYTHON_READY) ## Run the end-to-end tests without those of a cluster's faults, or TESTS.
 	cd Tests/EndToEnd && FLEETWIRE_BINARY=$(or $(FLEETWIRE_BINARY),$(abspath $(TEST_BINARY))) $(abspath $(PYTHON)) -m pytest -q $(or $(TESTS),$(ALL_TESTS))
+
+# The tests of the protocol, which hold for a gateway without a fleet, too.
+PLAIN_TESTS := test_activity_timeout.py test_api_*.py test_applications.py test_cache_channels.py test_client_events.py \
+  test_connection.py test_connection_states.py test_http_wire.py test_invalid_messages.py test_isolation.py test_limits.py \
+  test_message_format.py test_message_order.py test_message_rates.py test_origins.py test_path_prefix.py test_presence*.py \
+  test_private_channels.py test_quota.py test_replay_protection.py test_sdk_*.py test_subscription_counts.py \
+  test_subscriptions.py test_tls.py test_users.py test_watchlists.py test_webhook_delivery.py test_webhooks.py \
+  test_websocket_wire.py
+
+e2e-plain: test-build $(PYTHON_READY) ## Run the protocol's end-to-end tests on gateways without a fleet.
+	cd Tests/EndToEnd && FLEETWIRE_TEST_PLAIN=1 FLEETWIRE_BINARY=$(or $(FLEETWIRE_BINARY),$(abspath $(TEST_BINARY))) $(abspath $(PYTHON)) -m pytest -q -n 4 --dist loadfile $(PLAIN_TESTS)
 
 # What is true of the program that users install only.
 test-release: build $(PYTHON_READY) ## Run the tests of the release binary: its libraries, its unit, the walk through docs/operations.md.
@@ -107,11 +121,12 @@ test-cluster: build $(PYTHON_READY) ## Run the tests of clusters, and others on 
 
 check: lint build test test-release ## Check the formatting, build, and run all tests. CI runs more: see .ci/run.
 
-lint: ## Check the formatting, the declared imports, that input is read as bytes, and that locks contain no functions.
+lint: ## Check the formatting, the declared imports, that input is read as bytes, that locks contain no functions, that links name something.
 	swift format lint --strict --recursive Sources Tests Package.swift
 	dev/imports
 	dev/bytes
 	dev/locks
+	dev/links
 
 format: ## Format all Swift files.
 	swift format --in-place --recursive Sources Tests Package.swift
@@ -132,8 +147,9 @@ BASE ?= e44a37d
 bench-base: build test-packages ## Compare the speed of BASE, an earlier revision, with the present one, in interleaved runs.
 	Benchmarks/base $(BASE) $(BINARY)
 
-sim: build ## Run the simulation with SEEDS seeds.
-	$(BINARY) simulate --seed 1 --seeds $(SEEDS)
+sim: packages ## Run the simulation with SEEDS seeds.
+	@$(RELEASE) --product fleetwire-sim
+	$(SIMULATOR) --seed 1 --seeds $(SEEDS)
 
 crash: build $(PYTHON_READY) ## Kill the gateway under load ROUNDS times, stop it STOPS times; check that nothing answered 200 is lost, or not delivered.
 	cd Tests/EndToEnd && $(abspath $(PYTHON)) crash.py --rounds $(ROUNDS) --stops $(STOPS)

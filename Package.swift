@@ -62,7 +62,10 @@ func tests(
 
 let package = Package(
     name: "fleetwire",
-    products: [.executable(name: "fleetwire", targets: ["fleetwire"])],
+    products: [
+        .executable(name: "fleetwire", targets: ["fleetwire"]),
+        .executable(name: "fleetwire-sim", targets: ["fleetwire-sim"]),
+    ],
     dependencies: [
         .package(url: "https://github.com/apple/swift-argument-parser", exact: "1.8.2"),
         .package(url: "https://github.com/jpsim/Yams", exact: "6.2.2"),
@@ -94,36 +97,40 @@ let package = Package(
         module(.realtime, "NATS", ["CNats", "Primitives", "Threads"]),
         module(.realtime, "Webhooks", ["Crypto", "HTTPClient", "JSON", "Primitives", "PusherProtocol", "Threads"]),
         module(
+            .realtime, "PusherAPI",
+            ["Crypto", "FanOut", "HTTP", "JSON", "Primitives", "PusherProtocol"]),
+        module(
             .realtime, "Server",
             [
                 "Addresses", "CLibev", "CLibwebsockets", "CLinux", "CTLS", "Crypto", "HTTP", "HTTP1", "Observability",
                 "Primitives", "PusherProtocol", "Threads", "WebSocketFraming",
             ]),
 
-        // Fleet: what a delivery fleet needs of it.
+        // Fleet: what a delivery fleet needs of it. The files of the console's page are bytes in the binary.
+        .target(name: "CConsole", path: "Sources/Fleet/CConsole", exclude: ["page"]),
+        module(.fleet, "Console", ["CConsole", "HTTP", "JSON"]),
         library(.fleet, "CPostgres", pkgConfig: "libpq", apt: "libpq-dev"),
         library(.fleet, "CSQLite", pkgConfig: "sqlite3", apt: "libsqlite3-dev"),
         module(.fleet, "Access", ["Cluster", "FanOut", "JSON", "Primitives", "PusherProtocol"]),
         module(.fleet, "JWT", ["Access", "Crypto", "JSON", "Primitives", "Threads"]),
-        module(.fleet, "Fleet", ["Access", "CPostgres", "Crypto", "CSQLite", "JSON", "Primitives", "Threads"]),
+        module(
+            .fleet, "Fleet",
+            [
+                "Access", "Console", "CPostgres", "Crypto", "CSQLite", "FanOut", "HTTP", "JSON", "JWT", "Primitives",
+                "PusherAPI", "PusherProtocol", "Threads",
+            ]),
         module(.fleet, "Push", ["Access", "Crypto", "Fleet", "HTTPClient", "JSON", "JWT", "Primitives", "Threads"]),
         module(.fleet, "SMS", ["Crypto", "HTTPClient", "JSON", "Primitives", "Threads"]),
         module(
             .fleet, "Configuration", ["Access", "Addresses", "Fleet", "JSON", "Primitives", "PusherProtocol", "Yams"]),
 
-        // The programs. The files of the console's page are bytes in the binary.
-        .target(name: "CConsole", exclude: ["page"]),
-        module(.program, "Console", ["CConsole", "HTTP", "JSON"]),
-        module(
-            .program, "HTTPAPI",
-            [
-                "Access", "Console", "Crypto", "FanOut", "Fleet", "HTTP", "JSON", "JWT", "Primitives", "PusherProtocol",
-            ]),
+        // The programs.
         module(
             .program, "Gateway",
             [
-                "Access", "Addresses", "Cluster", "Configuration", "Console", "Crypto", "FanOut", "Fleet", "HTTP", "HTTPAPI",
-                "HTTPClient", "JSON", "JWT", "NATS", "Observability", "Primitives", "Push", "PusherProtocol", "Server", "SMS",
+                "Access", "Addresses", "Cluster", "Configuration", "Console", "Crypto", "FanOut", "Fleet", "HTTP",
+                "HTTPClient", "JSON", "JWT", "NATS", "Observability", "Primitives", "Push", "PusherAPI", "PusherProtocol",
+                "Server", "SMS",
                 "Threads", "Webhooks",
             ]),
         module(.program, "Migration", ["Configuration", "JSON"]),
@@ -139,12 +146,15 @@ let package = Package(
             name: "fleetwire",
             dependencies: [
                 "Access", "Bench", "Configuration", "Crypto", "Fleet", "Gateway", "HTTPClient", "JSON", "JWT", "Migration",
-                "Observability", "Primitives", "Push", "PusherProtocol", "Server", "Simulation", "Threads", "Top",
+                "Observability", "Primitives", "Push", "PusherProtocol", "Server", "Threads", "Top",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
             ],
             swiftSettings: settings),
 
-        // The seeded world that runs the pure modules against a naive model, and what several targets' tests need.
+        // What several targets' tests need; the seeded world that runs the pure modules against a naive model, and its
+        // program, which is not installed.
+        .target(
+            name: "TestSupport", dependencies: ["HTTP", "HTTP1", "JSON"], path: "Tests/TestSupport", swiftSettings: settings),
         .target(
             name: "Simulation",
             dependencies: [
@@ -156,8 +166,10 @@ let package = Package(
         .target(
             name: "HubFixture", dependencies: ["FanOut", "JSON", "PusherProtocol"], path: "Tests/HubFixture",
             swiftSettings: settings),
-        .target(
-            name: "TestSupport", dependencies: ["HTTP", "HTTP1", "JSON"], path: "Tests/TestSupport", swiftSettings: settings),
+        .executableTarget(
+            name: "fleetwire-sim",
+            dependencies: ["Simulation", .product(name: "ArgumentParser", package: "swift-argument-parser")],
+            swiftSettings: settings),
 
         tests("Primitives", ["TestSupport"]),
         tests("Addresses", ["TestSupport"]),
@@ -173,7 +185,7 @@ let package = Package(
         tests("OneTimeCodes", of: "Fleet", ["Primitives", "TestSupport"]),
         tests("Batches", of: "Fleet", ["JSON", "Primitives", "TestSupport"]),
         tests(
-            "FleetRules", of: "Fleet", ["Access", "HTTPAPI", "JSON", "Primitives", "TestSupport"], exclude: ["Golden"]),
+            "FleetRules", of: "Fleet", ["Access", "JSON", "Primitives", "TestSupport"], exclude: ["Golden"]),
         tests("FanOut", ["HubFixture", "PusherProtocol", "TestSupport"]),
         tests("Cluster", ["FanOut", "Primitives", "PusherProtocol", "TestSupport"]),
         tests("Replay", of: "Fleet", ["TestSupport"]),
@@ -182,7 +194,7 @@ let package = Package(
         tests("JWT", ["Access", "Crypto", "TestSupport", "Threads"]),
         tests(
             "Store", of: "Fleet",
-            ["Access", "CSQLite", "Crypto", "HTTPAPI", "JSON", "Primitives", "TestSupport", "Threads"]),
+            ["Access", "CSQLite", "Crypto", "JSON", "Primitives", "TestSupport", "Threads"]),
         tests("Threads"),
         tests("Observability", ["Primitives", "TestSupport", "Threads"]),
         tests("Configuration", ["Access", "Fleet", "TestSupport", "Yams"]),
@@ -196,7 +208,7 @@ let package = Package(
         tests("SMS", ["Threads"]),
         tests("Webhooks", ["JSON", "PusherProtocol", "TestSupport", "Threads"]),
         tests(
-            "HTTPAPI",
+            "HTTPAPI", of: "PusherAPI",
             [
                 "Access", "Fleet", "Crypto", "FanOut", "HTTP", "JSON", "JWT", "Primitives", "PusherProtocol", "TestSupport",
                 "Yams",
@@ -207,8 +219,8 @@ let package = Package(
         tests(
             "Gateway",
             [
-                "Access", "Addresses", "Fleet", "Cluster", "Configuration", "FanOut", "HTTP", "HTTPAPI",
-                "Observability", "Primitives", "PusherProtocol", "Server", "TestSupport", "Threads",
+                "Access", "Addresses", "Fleet", "Cluster", "Configuration", "FanOut", "HTTP",
+                "Observability", "Primitives", "PusherAPI", "PusherProtocol", "Server", "TestSupport", "Threads",
                 "Webhooks",
             ]),
         tests("Simulation", ["Access", "FanOut", "Fleet", "PusherProtocol", "TestSupport"]),

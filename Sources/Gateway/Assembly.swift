@@ -5,12 +5,13 @@ import Configuration
 import Console
 import Crypto
 import FanOut
+import Fleet
 import Glibc
 import HTTP
-import HTTPAPI
 import JWT
 import Observability
 import Push
+import PusherAPI
 import PusherProtocol
 import SMS
 import Server
@@ -34,24 +35,29 @@ final class Assembly: Sendable {
     let certificates: TLSCertificates?
     /// Nil if `auth.replay_protection` is off.
     let replayGuard: ReplayGuard?
-    let fleet: FleetService
+    /// Nil if the gateway is a plain Pusher server.
+    let fleet: FleetService?
     /// Nil unless the gateway is a node of a cluster.
     let cluster: ClusterService?
     let webhooks: WebhookWorker
     let channelQueries: ChannelQueryWorker
+    /// Requests that took long.
+    let slowRequests: RateLimitedLog
 
     /// - Throws: ``StartError`` if the store cannot be opened, or a key or certificate is unusable.
     init(settings: Settings, log: Log, logWriter: LogWriter) throws(StartError) {
         self.settings = settings
         self.log = log
+        slowRequests = RateLimitedLog(log, .warning, "slow_request")
         let cores = max(1, Int(sysconf(Int32(_SC_NPROCESSORS_ONLN))))
         let loops = min(settings.server.loops > 0 ? settings.server.loops : cores, LoopSet.loopsMax)
         // First: sets the descriptor limit before loops open descriptors.
         let endpoints = settings.webhookEndpoints
         // The connections of the adapter, and those to the backend that knows opaque tokens, need as many descriptors as those
         // of webhooks.
-        let smsConnections = SMSAdapter(settings.otp) == nil ? 0 : SMSLimits.connectionsMax
-        let introspections = settings.auth.introspection.isEnabled ? IntrospectionThread.connectionsMax : 0
+        let smsConnections = !settings.fleet.enabled || SMSAdapter(settings.otp) == nil ? 0 : SMSLimits.connectionsMax
+        let introspections =
+            settings.fleet.enabled && settings.auth.introspection.isEnabled ? IntrospectionThread.connectionsMax : 0
         budget = DescriptorBudget(
             connectionsMax: settings.server.connections, loopCount: loops,
             webhookCount: endpoints.count + smsConnections + introspections)
@@ -70,7 +76,8 @@ final class Assembly: Sendable {
         let hub = SharedHub(
             wakeups: wakeups, apps: rules, webhookInbox: webhooks.inbox,
             refusals: ClientRefusals(apps: settings.apps.map(\.id), log: log),
-            cluster: node.map { SharedHub.ClusterState($0, settings, rules) }, gate: FleetAccess(rules))
+            cluster: node.map { SharedHub.ClusterState($0, settings, rules) },
+            gate: settings.fleet.enabled ? FleetAccess(rules) : nil)
         self.hub = hub
         let cluster = node.map {
             ClusterService(settings.cluster, node: $0, apps: settings.apps.map(\.id), hub: hub, log: log) { question in
@@ -82,9 +89,11 @@ final class Assembly: Sendable {
             loopCount: loops, prefix: settings.metrics.prefix, budget: budget, logWriter: logWriter,
             certificates: certificates)
         do throws(StartError) {
-            fleet = try FleetService(
-                settings: settings, hub: hub, policy: settings.channelPolicy, webhooks: webhooks,
-                metrics: metrics, cluster: cluster, log: log)
+            fleet =
+                settings.fleet.enabled
+                ? try FleetService(
+                    settings: settings, hub: hub, policy: settings.channelPolicy, webhooks: webhooks,
+                    metrics: metrics, cluster: cluster, log: log) : nil
         } catch {
             cluster?.stop()
             webhooks.stop(withinSeconds: 0)
@@ -96,7 +105,7 @@ final class Assembly: Sendable {
         let (metrics, fleet) = (metrics, fleet)
         cluster?.sources.withLock {
             $0 = ClusterService.Sources(
-                figures: { StatsResponse(metrics: metrics, hub: hub, fleet: fleet, apps: apps).json },
+                figures: { fleet.map { StatsResponse(metrics: metrics, hub: hub, fleet: $0, apps: apps).json } ?? [] },
                 connections: { channelQueries.post($0, after: $1, limit: $2, $3) })
         }
     }
@@ -123,18 +132,18 @@ final class Assembly: Sendable {
     func beginDrain(seconds: Int, keepsSocket: Bool) -> Bool {
         readiness.setReady(false)
         let end = Clock.monotonicMilliseconds() + Int64(seconds) * 1_000
-        let hasClosedIntake = fleet.closeIntake(waiting: seconds)
+        let hasClosedIntake = fleet?.closeIntake(waiting: seconds) ?? true
         if !hasClosedIntake {
             log.warning("drain_incomplete", ["reason": "the store has not executed all commands: their events may be late"])
         }
         func secondsLeft() -> Int { max(0, Int((end - Clock.monotonicMilliseconds() + 999) / 1_000)) }
         let rest = secondsLeft()
-        fleet.pushService.finish(withinSeconds: rest)
+        fleet?.pushService.finish(withinSeconds: rest)
         let (waves, code): (Int, CloseCode)
         if cluster != nil {
             (waves, code) = (rest, .restart)
         } else {
-            fleet.pushService.wait()
+            fleet?.pushService.wait()
             webhooks.waitUntilSent(until: end)
             // A client that connects at once would be refused, and browsers then wait for many seconds.
             (waves, code) = (0, keepsSocket ? .restart : .overCapacity)
@@ -150,15 +159,15 @@ final class Assembly: Sendable {
     func stopServices(webhookSeconds seconds: Int, hasDrained: Bool) {
         channelQueries.stop()
         cluster?.stop()
-        fleet.stop(hasDrained: hasDrained)
+        fleet?.stop(hasDrained: hasDrained)
         webhooks.stop(withinSeconds: seconds)
     }
 
     /// Stops the loops, the push lanes and the webhooks at once, without draining them.
     func abortDrain() {
-        fleet.abortIntake()
+        fleet?.abortIntake()
         for loop in wakeups.indices { hub.post(.stop, to: loop) }
-        fleet.pushService.finish(withinSeconds: 0)
+        fleet?.pushService.finish(withinSeconds: 0)
         webhooks.abortDrain()
     }
 
@@ -175,18 +184,25 @@ final class Assembly: Sendable {
     }
 
     /// The operators' page; nil if it is off.
-    var console: ConsolePage? {
+    private var console: ConsolePage? {
         guard settings.console.isEnabled else { return nil }
         return ConsolePage(
             key: settings.apps[settings.fleetAppIndex].key, tileURL: settings.console.tileURL,
             pathPrefix: settings.server.pathPrefix)
     }
 
+    /// What runs on top of the Pusher server on one loop's thread.
+    /// - Throws: ``StartError`` if a configured public key is invalid.
+    func makeNodeExtension(_ apps: [Application]) throws(StartError) -> (any NodeExtension)? {
+        guard let fleet else { return nil }
+        return FleetNode(fleet, try makeFleetRouter(apps, fleet), apps: apps.map(\.id))
+    }
+
     /// The fleet API's router for one loop, with its own keys.
     /// - Throws: ``StartError`` if a configured public key is invalid.
-    func makeFleetRouter(_ apps: [Application]) throws(StartError) -> FleetRouter {
+    private func makeFleetRouter(_ apps: [Application], _ fleet: FleetService) throws(StartError) -> FleetRouter {
         let app = apps[fleet.app]
-        let (fleet, rates) = (fleet, fleet.rates)
+        let rates = fleet.rates
         let (accounts, activity, endedSessions) = (fleet.accounts, fleet.activity, fleet.endedSessions)
         do throws(TokenIssuerError) {
             let verifier = try TokenVerifier(
@@ -200,7 +216,7 @@ final class Assembly: Sendable {
                     verifier: verifier, cookies: cookies, sessions: SessionCookies(settings.auth.session),
                     origins: app.origins, lookUp: lookUp, noteMissing: { fleet.noteMissing(setting: $0) }),
                 metricsToken: settings.metrics.token, isCatalogued: { fleet.isCatalogued($0) }, isTimeZone: LocalTime.isKnown,
-                isPushedAs: { fleet.isPushedAs($0) },
+                isPushedAs: { fleet.isPushedAs($0) }, console: console,
                 accounts: settings.accounts.isEnabled
                     ? AccountCheck(
                         countryCode: settings.accounts.countryCode, seen: { activity.record($0) },
@@ -238,7 +254,7 @@ extension Settings {
             rules.clientEvents = app.clientEvents
             rules.subscriptionCounts = app.subscriptionCounts
             rules.webhooks = webhooks.kindsWanted(by: index)
-            rules.channels = index == fleetAppIndex ? channelPolicy : nil
+            rules.channels = fleet.enabled && index == fleetAppIndex ? channelPolicy : nil
             return rules
         }
     }

@@ -1,11 +1,11 @@
 import FanOut
 import HTTP
-import HTTPAPI
+import PusherAPI
 import PusherProtocol
 import Server
 import Threads
 
-/// Looks up the channels, users, connections or drivers that a query lists, and encodes the response, on a separate thread.
+/// Looks up the channels, users or connections that a query lists, and encodes the response, on a separate thread.
 /// For ten thousand of them this takes tens of milliseconds, and a loop that did it would not serve its other connections
 /// meanwhile.
 final class ChannelQueryWorker: Sendable {
@@ -16,9 +16,10 @@ final class ChannelQueryWorker: Sendable {
     enum Query: Sendable {
         /// Of Pusher's HTTP API.
         case channels(ChannelQuery, app: AppIndex)
-        case ops(OpsQuery)
-        /// The positions of all drivers with a trip.
-        case positions(SharedTrips)
+        /// - Parameter format: that of its errors.
+        case ops(OpsQuery, (any ErrorFormat)?)
+        /// What runs on top makes the response.
+        case custom(@Sendable () -> HTTPResponse)
     }
 
     private enum Item: Sendable {
@@ -55,15 +56,15 @@ final class ChannelQueryWorker: Sendable {
         let respond = { @Sendable (response: HTTPResponse) in hub.post(.response(response, to: request), to: loop) }
         switch query {
         case .channels(let query, let app): respond(query.lookUp(app: app) { hub.read($0) }.response)
-        case .positions(let trips): respond(.json(200, FleetResponses.body(of: trips.views())))
-        case .ops(.channels(let prefix, let limit)):
+        case .custom(let makeResponse): respond(makeResponse())
+        case .ops(.channels(let prefix, let limit), _):
             respond(ChannelReport(Hub.busiestChannels(prefix: prefix, limit: limit) { hub.read($0) }, apps: apps).response)
-        case .ops(.connections(let filter, let before, let limit, ofCluster: _)):
+        case .ops(.connections(let filter, let before, let limit, ofCluster: _), let format):
             do throws(APIError) {
                 let position = try position(before, hub)
                 list(filter, after: position, limit: limit, hub) { respond($0.response(apps: apps)) }
             } catch {
-                respond(error.response(.error))
+                respond(error.response(format))
             }
         }
     }

@@ -1,6 +1,7 @@
 import Cluster
 import FanOut
-import HTTPAPI
+import Fleet
+import PusherAPI
 import PusherProtocol
 import Threads
 

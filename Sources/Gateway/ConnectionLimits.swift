@@ -1,6 +1,7 @@
 import FanOut
-import HTTPAPI
+import Fleet
 import Primitives
+import PusherAPI
 import PusherProtocol
 
 /// What a loop stores about an admitted connection for the Pusher protocol.

@@ -1,10 +1,11 @@
 import Addresses
 import Cluster
 import FanOut
+import Fleet
 import HTTP
-import HTTPAPI
 import JSON
 import Primitives
+import PusherAPI
 import PusherProtocol
 import Threads
 

@@ -5,10 +5,10 @@ import Configuration
 import Crypto
 import FanOut
 import Fleet
-import HTTPAPI
 import JWT
 import Observability
 import Push
+import PusherAPI
 import PusherProtocol
 import SMS
 import Server
@@ -42,8 +42,6 @@ final class FleetService: Sendable {
     let codes: SignInCodeDispatch
     /// Requests that are refused before they reach the store.
     let refusedRequests: RateLimitedLog
-    /// Requests that took long.
-    let slowRequests: RateLimitedLog
 
     /// Requests that could not be judged, because the configuration lacks a key.
     private let missingSettings: RateLimitedLog
@@ -88,7 +86,6 @@ final class FleetService: Sendable {
             log: log)
         self.pushService = pushService
         refusedRequests = RateLimitedLog(log, .info, "request_refused")
-        slowRequests = RateLimitedLog(log, .warning, "slow_request")
         missingSettings = RateLimitedLog(log, .error, "setting_missing")
         refusedTransitions = RateLimitedLog(log, .warning, "transition_refused")
         let unreadableStore = RateLimitedLog(log, .error, "store_unreadable")
@@ -230,11 +227,7 @@ final class FleetService: Sendable {
     /// - Returns: the seconds until it may make one; nil if it may make this one.
     func secondsToWait(_ address: IPAddress, _ limit: AddressLimit) -> Int? {
         let now = Clock.monotonicMilliseconds()
-        let windows =
-            switch limit {
-            case .codes: codeAddresses
-            case .tries: tryAddresses
-            }
+        let windows = limit == .codes ? codeAddresses : tryAddresses
         let wait = windows.withLock { $0.wait(address, now: now) }
         if wait != nil { codeMetrics.count(refusedAddress: limit) }
         return wait
@@ -252,7 +245,6 @@ final class FleetService: Sendable {
     func ticked() {
         refusedRequests.flush()
         missingSettings.flush()
-        slowRequests.flush()
         unreadableStore.flush()
         counters.tick(now: Clock.unixMilliseconds())
         refusedTransitions.flush()

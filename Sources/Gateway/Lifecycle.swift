@@ -43,7 +43,8 @@ package struct Lifecycle {
         assembly.cluster?.waitUntilUp(milliseconds: 2_000)
         threads = try Self.startLoops(assembly, listener)
         watchdog = Watchdog(
-            assembly.heartbeats + [assembly.fleet.writerHeartbeat], abortSeconds: settings.server.watchdogSeconds,
+            assembly.heartbeats + (assembly.fleet.map { [$0.writerHeartbeat] } ?? []),
+            abortSeconds: settings.server.watchdogSeconds,
             readiness: assembly.readiness, notifier: notifier, log: log, logWriter: logWriter)
         notifier.send(.ready)
         settings.logWarnings(to: log)
@@ -130,7 +131,7 @@ package struct Lifecycle {
         kill(getpid(), SIGTERM)  // ends the forced-exit thread's wait
         forcedExit.join()
         assembly.log.info("stopped")
-        return assembly.fleet.isStoreIntact
+        return assembly.fleet?.isStoreIntact ?? true
     }
 
     /// Starts the thread that waits for the second and third signal of a drain.
@@ -173,7 +174,7 @@ package struct Lifecycle {
 
     private func use(_ settings: Settings) throws(ConfigurationErrors) {
         do throws(CredentialError) {
-            try assembly.fleet.use(settings)
+            try assembly.fleet?.use(settings)
         } catch {
             throw ConfigurationErrors([ConfigurationError(file: error.key, problem: error.problem)])
         }

@@ -1,5 +1,4 @@
 import FanOut
-import Fleet
 import HTTP
 import JWT
 import PusherProtocol
@@ -19,27 +18,14 @@ enum LoopMessage: Sendable {
     case confirmPublication
     /// Serve a connection that loop 0 has accepted.
     case adopt(Listener.AcceptedSocket)
-    /// Respond to the request of a command.
-    indirect case commandReply(CommandReply, to: RequestID)
-    /// Respond to the request of a query.
-    indirect case queryReply(QueryReply, to: RequestID)
     /// Respond to a request.
     indirect case response(HTTPResponse, to: RequestID)
-    /// Retry a request. If its token's key is still unknown, the issuer does not have it, or the client may repeat the
-    /// request after this time, because the keys could not be fetched.
-    case keysFetched(for: RequestID, retryAfterSeconds: Int?)
-    /// Route a request again with the answer about its opaque token. Nil: the backend did not answer.
-    indirect case tokenAnswered(for: RequestID, AnsweredToken?)
-    /// The cursor for a subscription; nil if the store could not be written.
-    case cursor(request: Int, Int64?)
     /// Subscriptions to the channel may be opened: see ``SharedHub/isSubscribable(_:app:loop:_:)``.
     case subscribable(ChannelName, app: Int)
     /// The node's next life has begun: serve again.
     case beginLife
-    /// This node has applied what other nodes have committed before the request: decide it anew.
-    case looked(RequestID)
-    /// A page of a replay; nil if the store could not be read.
-    indirect case page(request: Int, ReplayPage?)
+    /// A message to what runs on top of the Pusher server.
+    indirect case custom(any ExtensionMessage)
     /// Add what the loop knows of its connections, then pass the report to the next loop; the last one completes it.
     indirect case report(ConnectionReport)
     /// Close all WebSockets within this time, and answer the requests under way within the other.

@@ -1,70 +1,16 @@
-import Access
 import Cluster
 import FanOut
 import Fleet
 import HTTP
-import HTTPAPI
+import PusherAPI
 import PusherProtocol
 import Server
 
-/// Requests whose answers depend on other nodes of the cluster: authorization, and sums of channels.
+/// Requests whose answers are sums over all nodes of the cluster.
 extension Node {
-    /// Signs a subscription if the hub permits it. The hub then stores the user's identity with the connection, so that
-    /// it can end the subscription when the job goes to another driver.
-    func authorize(_ authorization: ChannelAuthorization, _ pending: PendingRequest, _ id: RequestID) -> HTTPResponse? {
-        let mayJoin = hub.read { $0.mayJoin(authorization.identity, authorization.channel, app: authorization.app) }
-        guard mayJoin else {
-            // Another node may have answered a moment ago that the driver has the job.
-            guard hub.isClustered, waiting[id] == nil,
-                fleet.look(replyTo: ReplyAddress(loop: index, request: id.rawValue))
-            else { return authorization.refused }
-            waiting[id] = pending
-            undecidedAuthorizations[id] = authorization
-            return nil
-        }
-        guard let socket = authorization.socket else { return authorization.granted }
-        return record(
-            socket, authorization.identity, device: authorization.device, channel: authorization.channel,
-            then: authorization.granted, pending, id)
-    }
-
-    /// Decides an authorization once more, now that this node knows what the others have committed.
-    func decideAuthorization(of id: RequestID) {
-        guard let authorization = undecidedAuthorizations.removeValue(forKey: id), let pending = waiting[id] else { return }
-        if let response = authorize(authorization, pending, id) { respond(response, to: id) }
-    }
-
-    func authenticate(_ user: UserAuthentication, _ pending: PendingRequest, _ id: RequestID) -> HTTPResponse? {
-        guard let socket = user.socket else { return user.response }
-        return record(socket, user.identity, device: user.device, channel: nil, then: user.response, pending, id)
-    }
-
-    /// Records the identity with the connection, on whichever node that is, before the client gets the signature.
-    private func record(
-        _ socket: SocketID, _ identity: Identity, device: String, channel: ChannelName?, then granted: HTTPResponse,
-        _ pending: PendingRequest, _ id: RequestID
-    ) -> HTTPResponse? {
-        let authorized = AuthorizedConnection(socket, identity, device: device, channel: channel)
-        guard let cluster = fleet.cluster, !hub.read({ $0.hasConnection(socket) }) else {
-            apply(authorized.input)
-            return granted
-        }
-        waiting[id] = pending
-        let (hub, loop) = (hub, index)
-        let unreachable = (pending.envelope ?? .error).error(
-            503, "The node of the connection does not answer: try again", headers: ["Retry-After": "1"])
-        cluster.ask(.custom(authorized.bytes)) { result in
-            // If no node has the connection, it has closed: the signature is of no use.
-            hub.post(.response(result.isComplete ? granted : unreachable, to: id), to: loop)
-        }
-        return nil
-    }
-
-    // MARK: Sums over all nodes
-
     /// Answers with the sums of all nodes' figures.
     func statsOfCluster(_ pending: PendingRequest, _ id: RequestID) -> HTTPResponse? {
-        guard let cluster = fleet.cluster else { return .json(200, stats) }
+        guard let cluster else { return .json(200, stats) }
         waiting[id] = pending
         let (hub, loop, own, failure) = (hub, index, stats, silence(pending))
         cluster.ask(.stats) { result in
@@ -78,8 +24,9 @@ extension Node {
     func connectionsOfCluster(
         _ filter: Hub.ConnectionFilter, before: ConnectionCursor?, limit: Int, _ pending: PendingRequest, _ id: RequestID
     ) -> HTTPResponse? {
-        guard let cluster = fleet.cluster else { return nil }
+        guard let cluster else { return nil }
         let (hub, loop, metrics, silence, full) = (hub, index, metrics, silence(pending), Self.listsFull(pending))
+        let format = pending.errorFormat
         let respond = { @Sendable (response: HTTPResponse) in hub.post(.response(response, to: id), to: loop) }
         let list = { @Sendable (position: Hub.ConnectionPosition?) in
             let isQueued = cluster.page(ConnectionSearch(filter, after: position, limit: limit)) { page in
@@ -93,11 +40,11 @@ extension Node {
         case nil: list(nil)
         case .positionInCluster(let position)?: list(position)
         case .position?:
-            return (pending.envelope ?? .error).error(400, "Expected before to be the next of a page of all nodes")
+            return pending.error(400, "Expected before to be the next of a page of all nodes")
         case .socket(let socket)?:
             cluster.find(socket) { position, isCertain in
                 if let position { return list(position) }
-                respond(isCertain ? APIError.closed.response(.error) : silence)
+                respond(isCertain ? APIError.closed.response(format) : silence)
             }
         }
         waiting[id] = pending
@@ -106,12 +53,13 @@ extension Node {
 
     /// The response if too many lists wait.
     private static func listsFull(_ pending: PendingRequest) -> HTTPResponse {
-        (pending.envelope ?? .error).error(503, "Overloaded: too many lists wait, try again", headers: ["Retry-After": "1"])
+        pending.error(
+            503, "Overloaded: too many lists wait, try again", headers: ["Retry-After": "1"])
     }
 
     /// The response if a node does not answer.
     private func silence(_ pending: PendingRequest) -> HTTPResponse {
-        (pending.envelope ?? .error).error(
+        pending.error(
             503, "A node of the cluster does not answer: try again", headers: ["Retry-After": "1"])
     }
 
@@ -135,7 +83,7 @@ extension Node {
 
     /// Answers a query of Pusher's HTTP API.
     func sum(_ query: ChannelQuery, app: AppIndex, _ pending: PendingRequest, _ id: RequestID) -> HTTPResponse? {
-        guard let cluster = fleet.cluster else { return nil }
+        guard let cluster else { return nil }
         waiting[id] = pending
         let (hub, loop) = (hub, index)
         let answer = { @Sendable (result: ChannelQueryResult?) in

@@ -6,7 +6,7 @@ import Server
 extension Node {
     /// Whether the loop may handle what it has got. If not, all connections are closed at the end of this turn.
     func mayGoOn() -> Bool {
-        guard let life = fleet.cluster?.life else { return true }
+        guard let life = cluster?.life else { return true }
         if life.mayGoOn(), !isVoid { return true }
         closeAll()
         return false
@@ -24,7 +24,7 @@ extension Node {
 
     /// At the end of a turn: whether all connections are closed.
     func reportIfClosed() {
-        guard isVoid, !hasReportedClosed, connections.allSatisfy({ $0 == nil }), let life = fleet.cluster?.life else { return }
+        guard isVoid, !hasReportedClosed, connections.allSatisfy({ $0 == nil }), let life = cluster?.life else { return }
         hasReportedClosed = true
         life.recordClosed()
     }

@@ -1,7 +1,6 @@
-import Access
 import FanOut
-import HTTPAPI
-import JWT
+import Fleet
+import PusherAPI
 import PusherProtocol
 import Server
 import Threads
@@ -14,9 +13,9 @@ extension Node {
         drainMailbox()
     }
 
-    /// Applies an input of the fleet, then drains this loop's mailbox.
-    func apply(_ input: FleetInput) {
-        hub.apply(input, &threadsToWake)
+    /// Changes the hub otherwise than by an input of its own, then drains this loop's mailbox.
+    func change(_ body: (inout Hub, inout [Hub.Effect]) -> Void) {
+        hub.change(&threadsToWake, body)
         drainMailbox()
     }
 
@@ -59,17 +58,11 @@ extension Node {
         case .publishTaken(let time): measuredPublishes.append((time, fanOut.end))
         case .confirmPublication: publicationToConfirm = fanOut.end
         case .adopt(let connection): loop?.adoptLater(connection)
-        case .commandReply(let reply, let request): respond(to: request) { reply.response(in: $0) }
-        case .queryReply(let reply, let request): respond(to: request) { reply.response(in: $0) }
         case .response(let response, let request): respond(response, to: request)
-        case .cursor(let request, let cursor): later(.cursor(request: request, cursor))
         case .beginLife: beginLife()
-        case .looked(let request): later(.decideAuthorization(request))
         case .subscribable(let channel, let app):
             for _ in 0..<waitingSubscriptions.count(channel, app: app) { later(.subscribe(to: channel, app: app)) }
-        case .page(let request, let page): pageRead(request, page)
-        case .keysFetched(let request, let seconds): later(.retry(request, afterSeconds: seconds))
-        case .tokenAnswered(let request, let answer): later(.answerToken(request, answer))
+        case .custom(let message): nodeExtension?.receive(message)
         case .report(let report): complete(report)
         case .drain(let seconds, let requestSeconds, let code):
             loop?.drain(over: seconds, requestSeconds: requestSeconds, closingWith: code)
@@ -79,26 +72,16 @@ extension Node {
 
     /// What a message has asked for that applies an input to the hub, and what a tick has. Thousands may come together.
     enum Deferred {
-        /// Open the subscription with this cursor; nil if the store could not be written.
-        case cursor(request: Int, Int64?)
         /// Open one of the subscriptions that wait for the cluster.
         case subscribe(to: ChannelName, app: AppIndex)
         /// Open the first of the subscriptions that have waited for the sign-in.
         case openKeptName(SocketID)
-        /// Decide one of ``undecidedAuthorizations``.
-        case decideAuthorization(RequestID)
-        /// Retry a request, because the fetch of its issuer's keys has ended.
-        case retry(RequestID, afterSeconds: Int?)
-        /// Route a request again with the answer about its opaque token.
-        case answerToken(RequestID, AnsweredToken?)
         /// Look at connections, from this slot on.
         case checkActivity(from: Int)
-        /// End further subscriptions of this rule.
-        case endLegacy(pattern: String)
-        /// Repeat requests to the store that it could not take.
-        case repeatRequests
         /// Respond to a request that the store has not answered in time.
         case refuse(RequestID)
+        /// What the extension has put off.
+        case custom(any ExtensionWork)
     }
 
     func later(_ work: Deferred) {
@@ -108,20 +91,12 @@ extension Node {
 
     func performDeferred() {
         switch deferred.popFirst() {
-        case .cursor(let request, let cursor?): cursorFound(request, cursor)
-        case .cursor(let request, nil): cursorNotFound(request)
         case .subscribe(let channel, let app):
             if let (socket, grant) = waitingSubscriptions.popLast(channel, app: app) { openSubscription(socket, grant) }
         case .openKeptName(let socket): openKeptName(of: socket)
-        case .decideAuthorization(let request): decideAuthorization(of: request)
-        case .retry(let request, let seconds): retry(request, retryAfterSeconds: seconds)
-        case .answerToken(let request, let answer): retry(request, with: answer)
         case .checkActivity(let start): checkActivity(from: start)
-        case .endLegacy(let pattern): endLegacy(pattern)
-        case .repeatRequests:
-            repeatRequests()
-            if loopReplay.hasRequestsToRepeat { later(.repeatRequests) }
         case .refuse(let request): refuseUnanswered(request)
+        case .custom(let work): nodeExtension?.perform(work)
         case nil: break
         }
     }
@@ -139,6 +114,9 @@ extension Node {
         }
     }
 
+    /// Whether the connection is open.
+    func isOpen(_ socket: SocketID) -> Bool { fanOut.socket(at: socket.slot) == socket }
+
     /// Whether the client is an app that never signs, and may subscribe nevertheless. One that has signed in may do what its
     /// user may.
     func isLegacy(_ grant: SubscriptionGrant, _ socket: SocketID, _ app: Application) -> Bool {
@@ -146,6 +124,12 @@ extension Node {
             return false
         }
         return legacy.permits(key: app.key, address: loop?.client(of: socket)?.address, at: Clock.unixMilliseconds())
+    }
+
+    /// Cancels a subscription that is not open yet.
+    /// - Returns: whether there was one.
+    func cancelWaiting(_ socket: SocketID, _ channel: ChannelName, app: AppIndex) -> Bool {
+        waitingSubscriptions.cancel(socket, channel, app: app) || nodeExtension?.cancels(socket, channel) == true
     }
 
     /// Opens a subscription that has waited for the sign-in, and later those behind it, in the order in which the client has
@@ -158,8 +142,8 @@ extension Node {
 
     private func openSubscription(_ socket: SocketID, _ grant: SubscriptionGrant) {
         guard isOpen(socket), let app = connections[socket.slot]?.app else { return }
-        subscribe(socket, grant, isDurable: app.index == fleet.app && fleet.policy.owner(of: grant.channel) != nil)
-        if app.index == fleet.app, fleet.trips.sendLocation(to: socket, on: grant.channel, loop: index) { drainMailbox() }
+        if nodeExtension?.takes(socket, grant, to: app) != true { apply(.subscribe(socket, grant)) }
+        nodeExtension?.opened(socket, grant.channel, of: app)
     }
 
     func perform(_ instruction: Instruction) {
@@ -169,7 +153,9 @@ extension Node {
             flush(socket)
             loop?.close(socket, code, reason: "Terminated by the application")
         case .openKeptNames(let socket): later(.openKeptName(socket))
-        default: deliver(instruction)
+        case .notify, .join, .leave:
+            if let nodeExtension { nodeExtension.perform(instruction) } else { fanOut.apply(instruction) }
+        default: fanOut.apply(instruction)
         }
     }
 

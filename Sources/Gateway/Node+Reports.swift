@@ -5,18 +5,18 @@ import Threads
 
 /// What operators see of a loop's connections.
 extension Node {
-    /// Logs the limits that were reached, and publishes the live figures. Called once a second on the first loop.
+    /// Logs the limits that were reached, and flushes the rate-limited lines. Called once a second on the first loop.
     func reportToOperators() {
-        let droppedSteps = limitLog.due([("unknown_notifications", fleet.counters.droppedSteps)], at: now)
-        for (limit, count) in metrics.limitsToLog(&limitLog, hub: hub, at: now) + droppedSteps {
+        let others = limitLog.due(nodeExtension?.rejections ?? [], at: now)
+        for (limit, count) in metrics.limitsToLog(&limitLog, hub: hub, at: now) + others {
             log.warning("limit_reached", ["limit": .text(limit), "count": .number(count)])
         }
         hub.refusals?.flush()
-        LiveStats.publish(on: hub, app: fleet.app) { stats }
+        slowRequests.flush()
     }
 
-    /// The body of `GET /api/ops/stats`.
-    var stats: [UInt8] { StatsResponse(metrics: metrics, hub: hub, fleet: fleet, apps: appIDs).json }
+    /// The counters of the node for operators, as JSON.
+    var stats: [UInt8] { nodeExtension?.stats ?? Array("{}".utf8) }
 
     /// Adds the details of this loop's connections to a report; passes it on, or completes it.
     func complete(_ report: ConnectionReport) {
@@ -50,7 +50,7 @@ extension Node {
             "status": .number(request.status), "milliseconds": .number(Int((request.nanoseconds ?? 0) / 1_000_000)),
             "bytes": .number(request.bytes), "actor": .optional(request.actor), "correlation_id": .text(request.correlationID),
         ]
-        if isSlow { fleet.slowRequests.write { fields } }
+        if isSlow { slowRequests.write { fields } }
         log.debug("request", fields)
     }
 

@@ -14,24 +14,13 @@ extension Node {
         now += 1
         if index == 0 { apply(.tick(Int64(Clock.monotonicNanoseconds() / 1_000_000))) }
         if !isCheckingActivity { checkActivity(from: 0) }
-        replayTicked()
-        if loopReplay.hasRequestsToRepeat { later(.repeatRequests) }
+        nodeExtension?.ticked()
         refuseUnansweredRequests()
         loopChooser.forgetRecent()
         fanOut.releaseMemory()
         _ = messages.releaseSpareCapacity()
-        if index == 0 {
-            fleet.ticked()
-            for pattern in fleet.legacy.tick(at: Clock.unixMilliseconds()) { endLegacy(pattern) }
-            reportToOperators()
-        }
+        if index == 0 { reportToOperators() }
         overloadLog.tick(isAcceptPaused: budget.isExhausted, at: now)
-    }
-
-    /// Ends the subscriptions of apps that never sign, whose time is over, one slice after the other.
-    func endLegacy(_ pattern: String) {
-        apply(.endLegacy(pattern: pattern, app: fleet.app))
-        if fleet.legacy.isEnding(pattern) { later(.endLegacy(pattern: pattern)) }
     }
 
     /// Looks for connections that have been silent for long, ``connectionsPerSlice`` at a time.

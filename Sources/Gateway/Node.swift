@@ -2,9 +2,9 @@ import Addresses
 import FanOut
 import Fleet
 import HTTP
-import HTTPAPI
 import Observability
 import Primitives
+import PusherAPI
 import PusherProtocol
 import Server
 import Threads
@@ -24,9 +24,13 @@ final class Node: EventLoopDelegate {
     let loopMetrics: LoopMetrics
     private let apps: Applications
     let router: Router
+    /// What runs on top of the Pusher server; nil if nothing does.
+    private(set) var nodeExtension: (any NodeExtension)?
     let activityTimeout: ActivityTimeout
     let log: Log
-    let fleet: FleetService
+    let slowRequests: RateLimitedLog
+    /// Nil unless the gateway is a node of a cluster.
+    let cluster: ClusterService?
     let webhooks: WebhookWorker
     let channelQueries: ChannelQueryWorker
     let appIDs: [String]
@@ -37,9 +41,6 @@ final class Node: EventLoopDelegate {
     private(set) var loop: EventLoop?
     let wakeup: Wakeup
     var fanOut = LoopFanOut()
-    var loopReplay = LoopReplay()
-    /// For the payloads of pings.
-    var random = BlockRandom()
     /// Admitted connections, by slot.
     var connections: [ConnectionLimits?] = []
     /// What was taken from the mailbox, and how much of it is performed.
@@ -49,8 +50,6 @@ final class Node: EventLoopDelegate {
     var loopChooser: LoopChooser
     /// Requests that wait for a response from another thread.
     var waiting: [RequestID: PendingRequest] = [:]
-    /// Authorizations that are decided when this node knows what other nodes have committed.
-    var undecidedAuthorizations: [RequestID: ChannelAuthorization] = [:]
     /// Subscriptions that wait for the cluster.
     var waitingSubscriptions = WaitingSubscriptions()
     /// Whether the node's life is over: nothing is read, and nothing written.
@@ -84,22 +83,26 @@ final class Node: EventLoopDelegate {
         budget = assembly.budget
         loopMetrics = assembly.metrics.loops[index]
         log = assembly.log
+        slowRequests = assembly.slowRequests
         overloadLog = OverloadLog(loop: index, log: assembly.log)
         activityTimeout = ActivityTimeout(activitySeconds: assembly.settings.server.activitySeconds)
         let apps = assembly.makeApplications()
         self.apps = Applications(apps)
-        fleet = assembly.fleet
+        cluster = assembly.cluster
         webhooks = assembly.webhooks
         channelQueries = assembly.channelQueries
         appIDs = apps.map(\.id)
         wakeup = assembly.wakeups[index]
+        let nodeExtension = try assembly.makeNodeExtension(apps)
+        self.nodeExtension = nodeExtension
         router = Router(
-            apps: apps, metricsToken: assembly.settings.metrics.token, fleet: try assembly.makeFleetRouter(apps),
-            console: assembly.console, pathPrefix: assembly.settings.server.pathPrefix,
-            replayGuard: assembly.replayGuard)
+            apps: apps, metricsToken: assembly.settings.metrics.token, pathPrefix: assembly.settings.server.pathPrefix,
+            replayGuard: assembly.replayGuard, patterns: nodeExtension?.patterns ?? EndpointPatterns(),
+            extension: nodeExtension?.router)
         loop = try EventLoop(
             index: index, delegate: self, wakeup: assembly.wakeups[index], budget: budget, metrics: loopMetrics,
             requestMetrics: assembly.metrics.requests[index], options: assembly.loopOptions)
+        nodeExtension?.start(on: self)
     }
 
     /// Serves until ``LoopMessage/stop``. Loop 0 also accepts connections.
@@ -109,7 +112,7 @@ final class Node: EventLoopDelegate {
         loop.run()
         heartbeat.end()
         loop.shutDown()
-        postReceipts()
+        nodeExtension?.turnEnded()
         wakeOtherThreads()
         overloadLog.write(loopMetrics, at: now)
     }
@@ -164,8 +167,8 @@ final class Node: EventLoopDelegate {
             perform(.send(frame, to: socket))
         case .apply(.subscribe(_, let grant)):
             requestSubscription(socket, isLegacy(grant, socket, app) ? grant.asLegacy : grant, to: app)
-        case .apply(.unsubscribe(_, let channel)) where waitingSubscriptions.cancel(socket, channel, app: app.index): break
-        case .apply(.unsubscribe(_, let channel)) where loopReplay.cancelOpening(socket, channel): break
+        case .apply(.unsubscribe(_, let channel)):
+            if !cancelWaiting(socket, channel, app: app.index) { apply(.unsubscribe(socket, channel)) }
         case .apply(let input): apply(input)
         case .applyRateLimited(let input): applyIfAllowed(input, of: socket)
         case .signIn(let user):
@@ -178,7 +181,7 @@ final class Node: EventLoopDelegate {
     func pingReceived(from socket: SocketID) { connections[socket.slot]?.recordActivity(at: now) }
 
     func pongReceived(from socket: SocketID, _ payload: UnsafeRawBufferPointer) {
-        confirm(socket, payload)
+        nodeExtension?.pongReceived(from: socket, payload)
         recordPong(from: socket)
     }
 
@@ -196,7 +199,7 @@ final class Node: EventLoopDelegate {
         flush(socket)
         apply(.closed(socket))
         fanOut.close(socket)
-        loopReplay.receipts += loopReplay.table.close(socket.slot)
+        nodeExtension?.closed(socket)
         connections[socket.slot] = nil
         loopMetrics.add(-1, to: .connected)
         loopMetrics.add(to: .connectionsClosed)
@@ -274,7 +277,7 @@ final class Node: EventLoopDelegate {
         if fanOut.isPending { flush(TimeSlice(turnBegunAt: begunAt)) }
         observeFanOuts()
         confirmPublication()
-        postReceipts()
+        nodeExtension?.turnEnded()
         reportIfClosed()
         overloadLog.write(loopMetrics, at: now)
     }
@@ -288,13 +291,16 @@ final class Node: EventLoopDelegate {
 
     /// Writes all that is queued for a connection that is about to close.
     func flush(_ socket: SocketID) {
-        fanOut.flush(socket, while: { loop?.isWritable(socket) == true }, { write($1, to: $0) })
+        fanOut.flush(
+            socket, while: { loop?.isWritable(socket) == true }, { send(nodeExtension?.marked($1, to: $0) ?? $1, to: $0) })
     }
 
     /// - Returns: whether anything is left to write.
     private func flushPart() -> Bool {
         // Asked once, because asking for each recipient would be a sixth of the instructions of a delivery.
-        if loopReplay.table.isAnyOwed { return fanOut.flush(writesMax: Self.writesPerLook) { write($1, to: $0) } }
+        if let nodeExtension, nodeExtension.hasMarks {
+            return fanOut.flush(writesMax: Self.writesPerLook) { send(nodeExtension.marked($1, to: $0), to: $0) }
+        }
         return fanOut.flush(writesMax: Self.writesPerLook) { send($1, to: $0) }
     }
 
@@ -320,13 +326,18 @@ final class Node: EventLoopDelegate {
         hub.confirmPublication(loop: index)
     }
 
+    /// Writes to the socket.
+    func send(_ frame: Frame, to socket: SocketID) {
+        if !isVoid { loop?.write(frame, to: socket) }
+    }
+
     // MARK: Counting
 
     /// Counts a rejection because of a full queue. The next tick logs all of them in one record per queue.
     /// - Parameter command: the name of the command that was rejected; nil for a publish, a client event or a query.
     func countRejection(_ queue: FullQueue, of command: String? = nil) {
         if let command {
-            fleet.counters.countAction(command, outcome: "unavailable")
+            nodeExtension?.countRejection(ofCommand: command)
         } else if let limit = queue.limit {
             metrics.countLimited(limit)
         } else {

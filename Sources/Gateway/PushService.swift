@@ -20,7 +20,7 @@ final class PushService: Sendable {
     /// What a reload can replace, and what it needs for that.
     private struct State {
         var providers: PushProviders
-        /// Nil before ``start(_:report:presence:)`` and after ``wait()``.
+        /// Nil before ``start(_:report:presence:leads:)`` and after ``wait()``.
         var makeWorker: (@Sendable (Provider, _ number: Int, PushCatalogue) -> PushWorker)?
         var workers: [PushWorker] = []
         /// The number of workers that were made.

@@ -124,12 +124,12 @@ extension ReplayLoop {
 
     // MARK: Confirming
 
-    /// Writes what is queued for a connection. If that contains notifications, a ping stands behind them in the same
-    /// write: its pong shows that they have arrived.
-    package func write(_ frame: Frame, to socket: SocketID) {
-        guard loopReplay.table.isOwed(socket.slot) else { return send(frame, to: socket) }
+    /// What is to be written to a connection instead of what is queued for it. If that contains notifications, a ping
+    /// stands behind them in the same write: its pong shows that they have arrived.
+    package func marked(_ frame: Frame, to socket: SocketID) -> Frame {
+        guard loopReplay.table.isOwed(socket.slot) else { return frame }
         let payload = loopReplay.table.ping(socket.slot, now: unixTime, using: &random)
-        send(Frame(joining: [frame, .ping(payload: payload.bytes)]), to: socket)
+        return Frame(joining: [frame, .ping(payload: payload.bytes)])
     }
 
     /// Handles a pong.

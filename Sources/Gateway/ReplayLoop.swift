@@ -44,31 +44,3 @@ package protocol ReplayLoop: AnyObject {
     /// Counts receipts that were dropped, because the store's queue was full for long.
     func countDropped(receipts: Int)
 }
-
-extension Node: ReplayLoop {
-    var unixTime: Int64 { Clock.unixMilliseconds() }
-    var confirmSeconds: Int { fleet.confirmSeconds }
-
-    func ownership(of socket: SocketID, on channel: ChannelName) -> FleetAccess.Ownership? {
-        hub.read { $0.ownership(of: socket, on: channel) }
-    }
-
-    func isFull(_ socket: SocketID) -> Bool { loop?.isFull(socket) == true }
-
-    func send(_ frame: Frame, to socket: SocketID) {
-        if !isVoid { loop?.write(frame, to: socket) }
-    }
-
-    func post(_ request: CursorRequest) -> PostResult { fleet.post(request) }
-
-    func post(_ receipts: [Receipt]) -> PostResult { fleet.post(receipts) }
-
-    func post(_ request: ReplayRequest) -> Bool { fleet.post(request) }
-
-    func countReplay(notifications: Int, gaps: Int) {
-        loopMetrics.add(notifications, to: .replayedNotifications)
-        loopMetrics.add(gaps, to: .gaps)
-    }
-
-    func countDropped(receipts count: Int) { metrics.countLimited(.receipts, count) }
-}

@@ -1,8 +1,8 @@
 import Configuration
 import Crypto
 import Fleet
-import HTTPAPI
 import JWT
+import PusherAPI
 
 extension Settings.Store {
     /// Where the store is.

@@ -2,10 +2,11 @@ import Access
 import Addresses
 import Configuration
 import FanOut
-import HTTPAPI
+import Fleet
 import JWT
 import Observability
 import Push
+import PusherAPI
 import Server
 import Threads
 

@@ -6,16 +6,10 @@ import Threads
 /// What the fleet tells of connections and channels, or publishes on them. It has the order rule and the cluster's order of
 /// all other inputs.
 extension SharedHub {
-    /// Applies an input of the fleet. Call it on a loop's thread and drain that loop's mailbox next.
-    /// - Parameter woken: the threads to wake at the end of the turn are added.
-    func apply(_ input: FleetInput, _ woken: inout ThreadsToWake) {
-        state.withLock { state in change(&state, &woken) { $0.apply(input, &$1) } }
-    }
-
     /// Applies an input of the fleet. Any thread may call it.
     func apply(_ input: FleetInput) {
         var woken = ThreadsToWake()
-        apply(input, &woken)
+        change(&woken) { $0.apply(input, &$1) }
         wake(woken)
     }
 

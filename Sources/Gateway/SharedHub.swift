@@ -1,6 +1,6 @@
 import FanOut
 import Fleet
-import HTTPAPI
+import PusherAPI
 import PusherProtocol
 import Server
 import Threads
@@ -236,6 +236,12 @@ final class SharedHub: Sendable {
         if state.hub.hasReports {
             publicationRounds.withLock { rounds in state.hub.drainReports { rounds.add(recovered: $0) } }
         }
+    }
+
+    /// Changes the hub otherwise than by an input of its own. Call it on a loop's thread and drain that loop's mailbox next.
+    /// - Parameter woken: the threads to wake at the end of the turn are added.
+    func change(_ woken: inout ThreadsToWake, _ body: (inout Hub, inout [Hub.Effect]) -> Void) {
+        state.withLock { change(&$0, &woken, body) }
     }
 
     /// Changes the hub otherwise than by an input of its own. All that follows is distributed like the effects of an input.

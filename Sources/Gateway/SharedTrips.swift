@@ -1,7 +1,7 @@
 import Access
 import FanOut
 import Fleet
-import HTTPAPI
+import PusherAPI
 import PusherProtocol
 import Threads
 

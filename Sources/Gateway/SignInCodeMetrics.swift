@@ -1,6 +1,6 @@
 import Fleet
-import HTTPAPI
 import Observability
+import PusherAPI
 import Threads
 
 /// Counts what becomes of one-time codes. The store's writer and the loops write, any thread reads.

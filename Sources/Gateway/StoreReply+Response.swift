@@ -1,34 +1,34 @@
 import Fleet
 import HTTP
-import HTTPAPI
+import PusherAPI
 
 extension CommandReply {
-    /// The HTTP response. Errors have the format of the endpoint's envelope.
-    func response(in envelope: Envelope) -> HTTPResponse {
+    /// The HTTP response. Errors have the endpoint's format.
+    func response(in format: any ErrorFormat) -> HTTPResponse {
         switch self {
         case .committed(let result): .json(200, result.body)
         case .replayed(let status, let body):
             HTTPResponse.json(status, body).adding(["Idempotency-Replayed": "true"])
-        case .rejected(let error): envelope.error(APIError(error))
-        case .unavailable(let text): envelope.unavailable(text)
-        case .failed(let text): envelope.error(500, text)
+        case .rejected(let error): format.response(for: APIError(error))
+        case .unavailable(let text): format.unavailable(text)
+        case .failed(let text): format.error(500, text)
         }
     }
 }
 
 extension QueryReply {
-    /// The HTTP response. Errors have the format of the endpoint's envelope.
-    func response(in envelope: Envelope) -> HTTPResponse {
+    /// The HTTP response. Errors have the endpoint's format.
+    func response(in format: any ErrorFormat) -> HTTPResponse {
         switch self {
         case .found(let body): .json(200, body)
-        case .rejected(let error): envelope.error(APIError(error))
-        case .unavailable(let text): envelope.unavailable(text)
+        case .rejected(let error): format.response(for: APIError(error))
+        case .unavailable(let text): format.unavailable(text)
         case .needsCommand: preconditionFailure("the publisher posts the command")
         }
     }
 }
 
-extension Envelope {
+extension ErrorFormat {
     /// 503 with a hint to retry after a second.
     fileprivate func unavailable(_ text: String) -> HTTPResponse { error(503, text, headers: ["Retry-After": "1"]) }
 }

@@ -1,8 +1,8 @@
 import Access
 import Fleet
-import HTTPAPI
 import Observability
 import Primitives
+import PusherAPI
 import PusherProtocol
 import Threads
 

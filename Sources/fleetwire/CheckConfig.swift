@@ -25,17 +25,19 @@ struct CheckConfig: ParsableCommand {
 
     func run() throws {
         let (settings, advice) = try options.load()
-        let hasServer = try connect && Self.check(settings.store.address)
+        let hasServer = try connect && settings.fleet.enabled && Self.check(settings.store.address)
         let hasBus = try connect && Self.check(settings.cluster)
         let apps = settings.apps.count == 1 ? "1 app" : "\(settings.apps.count) apps"
-        for line in settings.notifications.samples(mode: settings.push.mode).flatMap(\.lines) { print(line) }
+        if settings.fleet.enabled {
+            for line in settings.notifications.samples(mode: settings.push.mode).flatMap(\.lines) { print(line) }
+        }
         if hasServer { print("store.url: connected to \(settings.store.address)") }
         if hasBus { print("cluster.nats: connected to \(settings.cluster.nats.joined(separator: ", "))") }
         for (key, other) in settings.equalSecrets {
             print("warning: equal_secrets: \(key) is that of \(other): who has it has the rights of both")
         }
         for each in advice { print("warning: production_advice: \(each.key): \(each.problem)") }
-        if connect { Self.report(settings.store.address.customersWithOnePhone()) }
+        if connect, settings.fleet.enabled { Self.report(settings.store.address.customersWithOnePhone()) }
         print("\(options.configuration.file): ok (\(apps), \(settings.server.host):\(settings.server.port))")
     }
 

@@ -1,40 +1,43 @@
 import ArgumentParser
-import Simulation
+import Glibc
 
-/// `fleetwire simulate`: runs simulations of the fan-out core, which distributes events to subscribers, of guaranteed
-/// delivery, and of three nodes and a bus. A simulation's seed determines all its steps.
+/// `fleetwire simulate`: becomes the program `fleetwire-sim`, which has the simulations, so that this one has no code of
+/// tests.
 struct Simulate: ParsableCommand {
     static let configuration = CommandConfiguration(
-        abstract: "Run seeded simulations of the fan-out core, of guaranteed delivery and of a cluster.")
+        abstract: "Run seeded simulations of the fan-out core, of guaranteed delivery and of a cluster.",
+        discussion: """
+            Runs fleetwire-sim, which lies beside this program where both were built from the source. It is not installed.
+            """)
 
-    @Option(help: "The first seed.")
-    var seed: UInt64 = 1
-
-    @Option(help: "The number of consecutive seeds to run.")
-    var seeds: UInt64 = 1
-
-    @Option(help: "The number of steps of each run.")
-    var steps = 500
-
-    func validate() throws {
-        guard steps >= 0 else { throw ValidationError("Expected --steps to be at least 0, found \(steps)") }
-        guard !seed.addingReportingOverflow(seeds).overflow else {
-            throw ValidationError("Expected --seed plus --seeds to be at most \(UInt64.max)")
-        }
-    }
+    @Argument(parsing: .captureForPassthrough, help: "Those of fleetwire-sim: --seed, --seeds, --steps, --help.")
+    var arguments: [String] = []
 
     func run() throws {
-        for seed in seed..<(seed + seeds) {
-            do {
-                let summary = try simulate(seed: seed, steps: steps)
-                let delivery = try simulateReplay(seed: seed, steps: steps)
-                let cluster = try simulateCluster(seed: seed, steps: steps)
-                if seeds == 1 { print(summary, delivery, cluster, separator: "\n") }
-            } catch {
-                StandardError.print("\(error)")
-                throw ExitCode.failure
-            }
+        let simulator = try Self.folder() + "fleetwire-sim"
+        let words = ([simulator] + arguments).map { strdup($0) } + [nil]
+        execv(simulator, words)
+        let problem = String(cString: strerror(errno))
+        for word in words { free(word) }
+        throw Self.failure("\(simulator): \(problem)")
+    }
+
+    /// The folder of this program's file, to which a link may have led, with a slash at the end.
+    private static func folder() throws -> String {
+        guard let path = realpath("/proc/self/exe", nil) else {
+            throw failure("/proc/self/exe: \(String(cString: strerror(errno)))")
         }
-        if seeds > 1 { print("\(seeds) seeds from \(seed), \(steps) steps each: ok") }
+        defer { free(path) }
+        let file = String(cString: path)
+        return file.lastIndex(of: "/").map { String(file[...$0]) } ?? ""
+    }
+
+    private static func failure(_ problem: String) -> ExitCode {
+        StandardError.print(
+            """
+            fleetwire: cannot run \(problem.terminalEscaped). It is not installed: build it from the source, by `swift build \
+            --product fleetwire-sim`, and run it there
+            """)
+        return .failure
     }
 }

@@ -19,6 +19,8 @@ struct ClusterSettingsTests {
         #expect(settings.cluster.nats == ["nats://10.0.0.1:4222", "tls://n.example"])
         let errors = problems("cluster: {nats: [\"nats://10.0.0.1:4222\"]}")
         #expect(errors.contains { $0.contains("cluster.nats") && $0.contains("several nodes need store.url") }, "\(errors)")
+        let plain = problems(Self.store + "fleet: {enabled: false}\ncluster: {nats: [\"nats://10.0.0.1:4222\"]}")
+        #expect(plain.count == 1 && plain[0].contains("cluster.nats: several nodes need the fleet's store"), "\(plain)")
     }
 
     @Test(

@@ -23,7 +23,8 @@ import Testing
             "FLEETWIRE_AUTH_JWT_AUDIENCE": "a", "FLEETWIRE_AUTH_JWT_COOKIE": "c",
             "FLEETWIRE_AUTH_FIREBASE_PROJECT_ID": "p", "FLEETWIRE_AUTH_FIREBASE_CERTIFICATES_URL": "https://c",
             "FLEETWIRE_AUTH_FIREBASE_ROLE": "ops", "FLEETWIRE_AUTH_FIREBASE_REQUIRE_CLAIM": "d",
-            "FLEETWIRE_FLEET_ALLOW_OPEN_CHANNELS": "true", "FLEETWIRE_FLEET_OPEN_DAYS": "6", "FLEETWIRE_STORE_PATH": "/s.db",
+            "FLEETWIRE_FLEET_ENABLED": "false", "FLEETWIRE_FLEET_ALLOW_OPEN_CHANNELS": "true", "FLEETWIRE_FLEET_OPEN_DAYS": "6",
+            "FLEETWIRE_STORE_PATH": "/s.db",
             "FLEETWIRE_STORE_URL": "postgres://s", "FLEETWIRE_STORE_POOL": "5",
             "FLEETWIRE_STORE_DURABILITY": "normal",
             "FLEETWIRE_CLUSTER_NAME": "c",
@@ -119,6 +120,7 @@ import Testing
         expected.auth.session.roleClaim = "r"
         expected.server.behindProxy = true
         expected.server.tls = [Settings.TLS(certificate: "a.pem", key: "/b.pem")]
+        expected.fleet.enabled = false
         expected.fleet.app = "1001"
         expected.auth.jwt[0].secret = "s"
         expected.auth.jwt[0].issuer = "i"

@@ -75,6 +75,15 @@ import Testing
         #expect(production.isEmpty == isSafe, "production permits plain connections on loopback only")
     }
 
+    @Test func aPlainServerNeedsNothingOfTheFleet() throws {
+        let server = [
+            "server": "{host: 0.0.0.0, behind_proxy: true, trusted_proxies: [10.0.0.1]}",
+            "auth": "{jwt: {secret: secret1}}", "store": "{}", "channels": "[]",
+        ]
+        #expect(try refusals(server.merging(["fleet": "{enabled: false}"]) { $1 }) == [])
+        #expect(try !refusals(server).isEmpty)
+    }
+
     @Test func openChannelsCanBeAllowed() throws {
         #expect(try refusals(["channels": "[{pattern: '*', access: open}]", "fleet": "{allow_open_channels: true}"]) == [])
         #expect(try refusals(["channels": "[]", "fleet": "{allow_open_channels: true}"]) == [])

@@ -6,7 +6,7 @@ import Testing
 
 @Suite struct ConsolePageTests {
     private static let folder = URL(filePath: #filePath).deletingLastPathComponent()
-        .appending(path: "../../Sources/CConsole/page").standardized
+        .appending(path: "../../Sources/Fleet/CConsole/page").standardized
 
     private func page(tileURL: String = "") -> ConsolePage { ConsolePage(key: "key1", tileURL: tileURL) }
 

@@ -23,7 +23,8 @@ from harness.apps import FIRST  # noqa: E402
 from harness.client import Client  # noqa: E402
 from harness.cluster import ONE_NODE  # noqa: E402
 from harness.fleet import Fleet, unique_id  # noqa: E402
-from harness.gateway import BINARY, SERVER, Gateway, write_config  # noqa: E402
+from harness.gateway import BINARY, IS_PLAIN, SERVER, Gateway, write_config  # noqa: E402
+from harness.plain import NEEDS_FLEET  # noqa: E402
 from harness.push.providers import Providers  # noqa: E402
 from harness.push.push_fleet import PushFleet  # noqa: E402
 from harness.webhook_receiver import WebhookReceiver  # noqa: E402
@@ -42,13 +43,21 @@ LONGEST = ["test_postgres", "test_alerts", "test_alerts_prometheus", "test_clust
 
 
 def pytest_collection_modifyitems(items):
-    """Puts the longest files first, and skips what does not hold for the nodes of a cluster (dev/with-cluster)."""
+    """Puts the longest files first, and skips what does not hold for the nodes of a cluster (dev/with-cluster), or without a
+    fleet.
+    """
     items.sort(key=lambda item: LONGEST.index(item.path.stem) if item.path.stem in LONGEST else len(LONGEST))
-    if "FLEETWIRE_TEST_NATS" not in os.environ:
-        return
-    reasons = {name: reason for reason, names in ONE_NODE.items() for name in names}
+    if "FLEETWIRE_TEST_NATS" in os.environ:
+        skip(items, ONE_NODE)
+    if IS_PLAIN:
+        skip(items, NEEDS_FLEET)
+
+
+def skip(items, tests: dict[str, list[str]]) -> None:
+    """Skips the tests with these names, which stand behind their reason."""
+    reasons = {name: reason for reason, names in tests.items() for name in names}
     for item in items:
-        if reason := reasons.get(item.originalname):
+        if reason := reasons.get(item.originalname) or reasons.get(item.name):
             item.add_marker(pytest.mark.skip(reason=reason))
 
 

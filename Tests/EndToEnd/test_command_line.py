@@ -1,7 +1,10 @@
 """Exit codes and output: 0 success, 64 invalid usage, 78 invalid configuration."""
 
+import mmap
 import re
+import shutil
 import signal
+import subprocess
 import threading
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
@@ -9,7 +12,7 @@ import pytest
 
 from harness.apps import FIRST
 from harness.client import Client
-from harness.gateway import SERVER, expect_invalid_config, run
+from harness.gateway import BINARY, SERVER, TIMEOUT, environment, expect_invalid_config, run
 
 def test_version_prints_the_version():
     result = run("--version")
@@ -113,3 +116,48 @@ def test_send_shows_no_control_characters_of_a_server(config, status):
         finally:
             server.shutdown()
     assert r"a\u{1b}[31mb\u{a}c\u{202e}d" in (result.stdout if status == 200 else result.stderr), result
+
+
+# The simulations are another program, so that the shipped one has no code of tests.
+
+@pytest.fixture
+def alone(tmp_path):
+    """The program in a folder of its own, called by a link from another one."""
+    (tmp_path / "bin").mkdir()
+    shutil.copy(BINARY, tmp_path / "fleetwire")
+    (tmp_path / "bin/fleetwire").symlink_to(tmp_path / "fleetwire")
+    return tmp_path / "bin/fleetwire"
+
+
+@pytest.mark.parametrize("arguments", [["--seed", "7", "--seeds=2"], ["--help"], ["--", "a b", ""], []], ids=" ".join)
+def test_simulate_becomes_the_simulator_beside_it(alone, arguments):
+    simulator = alone.parent.parent / "fleetwire-sim"
+    simulator.write_text("#!/bin/sh\nprintf '%s\\n' $$ \"$0\" \"$@\"\nexit 3\n")
+    simulator.chmod(0o755)
+    process = subprocess.Popen([alone, "simulate", *arguments], env=environment(), text=True, stdout=subprocess.PIPE)
+    output, _ = process.communicate(timeout=TIMEOUT)
+    assert process.returncode == 3
+    assert output.removesuffix("\n").split("\n") == [str(process.pid), str(simulator), *arguments]
+
+
+def test_simulate_without_the_simulator_says_what_to_do(alone):
+    result = subprocess.run([alone, "simulate", "--seed", "7"], env=environment(), text=True, capture_output=True,
+                            timeout=TIMEOUT)
+    assert result.returncode == 1 and result.stdout == ""
+    assert str(alone.parent.parent / "fleetwire-sim") in result.stderr and "No such file" in result.stderr
+    assert "swift build --product fleetwire-sim" in result.stderr
+
+
+def test_simulate_reproduces_a_run():
+    if not (BINARY.parent / "fleetwire-sim").exists():
+        pytest.skip("no fleetwire-sim beside the program")
+    first, second = (run("simulate", "--seed", "7", "--steps", "50") for _ in range(2))
+    assert first.returncode == 0 and first.stdout.startswith("seed 7: 50 steps") and first.stdout == second.stdout
+    assert run("simulate", "--steps", "-1").returncode == 64
+
+
+def test_the_program_has_no_code_of_tests():
+    """The names of the simulation's types would be in it."""
+    names = [b"ReferenceModel", b"SimulatedUsers", b"SplitMix"]
+    with open(BINARY, "rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as program:
+        assert [name for name in names if program.find(name) >= 0] == []

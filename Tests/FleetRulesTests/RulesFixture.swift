@@ -1,6 +1,5 @@
 import Access
 import Fleet
-import HTTPAPI
 import JSON
 import Primitives
 import Testing

@@ -1,11 +1,11 @@
 import Access
-import Fleet
 import HTTP
 import JSON
 import JWT
 import Primitives
 
-@testable import HTTPAPI
+@testable import Fleet
+@testable import PusherAPI
 
 /// Handles any bytes as a request to the fleet's API, as a form, as a signed query, and as JSON to canonicalize. Invariants: nothing
 /// crashes, accepted values follow the rules, and canonical JSON does not change if it is canonicalized again.
@@ -277,7 +277,7 @@ nonisolated(unsafe) private let router: Router = {
         let fleet = FleetRouter(
             app: app, authenticator: authenticator, metricsToken: "t", isCatalogued: { $0 == "T" }, isTimeZone: checkZone,
             accounts: AccountCheck(countryCode: "+91") { _ in nil }, codeCountries: ["+1", "+44"])
-        return Router(apps: [app], metricsToken: "t", fleet: fleet)
+        return Router(apps: [app], metricsToken: "t", patterns: fleet.patterns, extension: fleet)
     } catch {
         fatalError("\(error)")
     }
@@ -299,11 +299,9 @@ private func checkRequests(_ bytes: UnsafeRawBufferPointer) {
     guard case .route(let route) = routing else { return }
     invariant(route.bodyBytesMax >= 0 && route.bodyBytesMax <= 16_777_216, "a body's size is limited")
     // The head's bytes are gone: the route must contain what it needs of them.
-    let body = HTTPRequest(
-        head: RequestHead(), bytes: UnsafeRawBufferPointer(start: nil, count: 0),
-        body: UnsafeRawBufferPointer(rebasing: lines[2]),
-        correlationID: "", isLoopback: false)
-    let action = router.action(of: route, request: body)
+    guard case .perform(let performed) = route.action(UnsafeRawBufferPointer(rebasing: lines[2])),
+        let action = performed as? FleetAction
+    else { return }
     if case .locate(let report, let identity) = action {
         invariant(authorization != nil && identity.role == .driver, "only drivers send positions")
         check(report.positions)

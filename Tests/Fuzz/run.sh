@@ -8,16 +8,16 @@ cd "$(dirname "$0")/../.."
 
 seconds=${1:-10}
 build=.build-fuzz
-modules=(Primitives Addresses JSON HTTP HTTP1 WebSocketFraming PusherProtocol FanOut Cluster Access Crypto Threads Fleet JWT Console
-    HTTPAPI TestSupport)
+modules=(Primitives Addresses JSON HTTP HTTP1 WebSocketFraming PusherProtocol FanOut Cluster Crypto PusherAPI Access Threads JWT Console
+    Fleet TestSupport)
 targets=(FuzzAddresses FuzzHTTP1 FuzzWebSocketFraming FuzzJSON FuzzClientMessage FuzzHub FuzzTokens FuzzFleet)
 flags=(-O -wmo -g -swift-version 6 -warnings-as-errors -parse-as-library -package-name fleetwire -enable-testing
     -sanitize=fuzzer,address -use-ld=lld -I "$build" -I "$PWD/Sources/Base/COpenSSL" -I "$PWD/Sources/Base/CLinux"
     -I "$PWD/Sources/Fleet/CSQLite" -I "$PWD/Sources/Fleet/CPostgres" -I /usr/include/postgresql
-    -I "$PWD/Sources/CConsole/include")
+    -I "$PWD/Sources/Fleet/CConsole/include")
 
 mkdir -p "$build"
-clang -O2 -c Sources/CConsole/console.c -I Sources/CConsole/include -o "$build/CConsole.o"
+clang -O2 -c Sources/Fleet/CConsole/console.c -I Sources/Fleet/CConsole/include -o "$build/CConsole.o"
 objects=("$build/CConsole.o")
 for module in "${modules[@]}"; do
     for folder in Sources/*/"$module" Sources/"$module" Tests/"$module"; do if [ -d "$folder" ]; then break; fi; done

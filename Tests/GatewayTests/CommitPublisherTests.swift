@@ -408,10 +408,17 @@ import Threads
                 text(of: frame)
             case .instruction(.leave): "leave"
             case .confirmPublication: "confirm"
-            case .commandReply(let reply, let request): description(reply.response(in: .success), request)
-            case .queryReply(let reply, let request): description(reply.response(in: .success), request)
+            case .custom(let message): (message as? FleetMessage).flatMap(reply)
             default: nil
             }
+        }
+    }
+
+    private func reply(_ message: FleetMessage) -> String? {
+        switch message {
+        case .commandReply(let reply, let request): description(reply.response(in: Envelope.success), request)
+        case .queryReply(let reply, let request): description(reply.response(in: Envelope.success), request)
+        default: nil
         }
     }
 

@@ -65,8 +65,10 @@ import Threads
         var messages: [LoopMessage] = []
         hub.mailboxes[loop].drain(into: &messages)
         return messages.compactMap { message in
-            guard case .commandReply(let reply, let request) = message else { return nil }
-            return "\(request.rawValue) \(reply.response(in: .success).status)"
+            guard case .custom(let message) = message,
+                case .commandReply(let reply, let request)? = message as? FleetMessage
+            else { return nil }
+            return "\(request.rawValue) \(reply.response(in: Envelope.success).status)"
         }
     }
 

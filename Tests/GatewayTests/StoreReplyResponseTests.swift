@@ -1,5 +1,5 @@
 import HTTP
-import HTTPAPI
+import PusherAPI
 import Testing
 
 @testable import Fleet
@@ -13,7 +13,7 @@ import Testing
     }
 
     @Test func marksAReplayedResponse() {
-        let response = CommandReply.replayed(status: 200, body: []).response(in: .success)
+        let response = CommandReply.replayed(status: 200, body: []).response(in: Envelope.success)
         #expect(response == HTTPResponse.json(200, []).adding(["Idempotency-Replayed": "true"]))
     }
 
@@ -42,7 +42,7 @@ import Testing
         ]
         for (reply, message) in replies {
             let body = #"{"message":"\#(message)","data":null,"error":"text"}"#
-            #expect(reply.response(in: .message).body == Array(body.utf8))
+            #expect(reply.response(in: Envelope.message).body == Array(body.utf8))
         }
         for (status, message) in [
             (401, "Invalid token"), (405, "Method not allowed"), (413, "Request too large"), (429, "Too many requests"),
@@ -54,7 +54,8 @@ import Testing
 
     @Test func asksTheClientToRetryIfTheStoreIsUnavailable() {
         for response in [
-            CommandReply.unavailable("busy").response(in: .success), QueryReply.unavailable("busy").response(in: .success),
+            CommandReply.unavailable("busy").response(in: Envelope.success),
+            QueryReply.unavailable("busy").response(in: Envelope.success),
         ] {
             #expect(response.status == 503 && response.headers == ["Retry-After": "1"])
         }

@@ -1,9 +1,9 @@
-import Fleet
 import Foundation
 import Primitives
 import Testing
 
-@testable import HTTPAPI
+@testable import Fleet
+@testable import PusherAPI
 
 /// The answers about accounts, byte for byte: Golden/accounts has them as the contract writes them.
 @Suite struct AccountResponseTests {

@@ -1,6 +1,7 @@
 import Testing
 
-@testable import HTTPAPI
+@testable import Fleet
+@testable import PusherAPI
 
 @Suite struct ApplicationsTests {
     private let apps = Applications([.example(), .example(index: 1, id: "é", key: "K\u{E9}")])

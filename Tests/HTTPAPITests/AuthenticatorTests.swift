@@ -1,6 +1,7 @@
+import Fleet
 import HTTP
-import HTTPAPI
 import JWT
+import PusherAPI
 import Testing
 
 /// Authentication by a JWT, as Bearer token or in a cookie, and the origins whose pages may send the cookie.
@@ -69,7 +70,7 @@ import Testing
         let payload = "eyJpc3MiOiJyZW1vdGUifQ"  // {"iss":"remote"}
         let call = call([.authorization: "Bearer \(header).\(payload).AAAA"])
         let routing = call.withRequest { router.route(head: $0, now: Call.now).routing }
-        guard case .needsKey(let key) = routing else {
+        guard case .needs(let fact) = routing, case .key(let key)? = fact as? TokenNeed else {
             Issue.record("\(routing)")
             return
         }
@@ -196,34 +197,36 @@ import Testing
     private static let driver = VerificationResult.identity(FleetCall.identity(.driver))
 
     /// A router that knows the token `known`, and no other.
-    private func router() throws -> Router {
+    private func router() throws -> (fleet: FleetRouter, router: Router) {
         let app = Application.example()
         let verifier = try TokenVerifier(issuers: [FleetCall.issuer], keyCache: IssuerKeyCache(issuers: [FleetCall.issuer]))
         let authenticator = Authenticator(
             verifier: verifier, cookies: ["session"], origins: app.origins,
             lookUp: { $0.text == "known" ? Self.driver : nil })
-        return Router(
-            apps: [app], metricsToken: "m",
-            fleet: FleetRouter(
-                app: app, authenticator: authenticator, metricsToken: "m", isCatalogued: { _ in false },
-                isTimeZone: { _ in false }))
+        let fleet = FleetRouter(
+            app: app, authenticator: authenticator, metricsToken: "m", isCatalogued: { _ in false },
+            isTimeZone: { _ in false })
+        return (fleet, Router(apps: [app], metricsToken: "m", fleet: fleet))
     }
 
     private func routing(
-        _ path: String, _ fields: [HTTPRequest.Field: String], with answer: AnsweredToken? = nil, _ router: Router
+        _ path: String, _ fields: [HTTPRequest.Field: String], with answer: AnsweredToken? = nil,
+        _ routers: (fleet: FleetRouter, router: Router)
     ) -> Routing {
         var call = FleetCall(.get, path, as: nil)
         call.fields = fields
         return call.withRequest { request in
-            guard let answer else { return router.route(head: request, now: Call.now).routing }
-            return router.route(head: request, now: Call.now, with: answer).routing
+            let route = { routers.router.route(head: request, now: Call.now).routing }
+            return answer.map { routers.fleet.with($0, route) } ?? route()
         }
     }
 
     @Test(arguments: ["/api/driver/jobs", "/pusher/auth", "/pusher/user-auth", "/api/ops/stats", "/metrics"])
     func looksUpWhereverABearerTokenCounts(path: String) throws {
         let router = try router()
-        guard case .needsAnswer(let token) = routing(path, [.authorization: "Bearer stranger"], router) else {
+        guard case .needs(let fact) = routing(path, [.authorization: "Bearer stranger"], router),
+            case .answer(let token)? = fact as? TokenNeed
+        else {
             Issue.record("no answer is needed")
             return
         }
@@ -241,7 +244,7 @@ import Testing
             Issue.record("the token is not accepted")
             return
         }
-        #expect(route.actor?.key == "driver:42")
+        #expect(route.actor == "driver:42")
     }
 
     @Test func anAnswerCountsForItsTokenAndItsRequestOnly() throws {
@@ -253,7 +256,7 @@ import Testing
             return
         }
         for (text, answer) in [("stranger", nil), ("other", answer)] {
-            guard case .needsAnswer = routing("/api/driver/jobs", [.authorization: "Bearer \(text)"], with: answer, router) else {
+            guard case .needs = routing("/api/driver/jobs", [.authorization: "Bearer \(text)"], with: answer, router) else {
                 Issue.record("the answer counts for \(text)")
                 return
             }

@@ -1,6 +1,6 @@
 import Fleet
-import HTTPAPI
 import JSON
+import PusherAPI
 import Testing
 
 /// The fields of a batch of orders in a dispatcher's request (`PUT /api/admin/batches/{batchId}`).
@@ -17,7 +17,8 @@ import Testing
     private func call(_ body: String) -> FleetCall { FleetCall(.put, "/api/admin/batches/\(Self.id)", body) }
 
     private func edits(_ body: String) -> BatchEdits? {
-        guard case .command(let command) = call(body).apiAction(router), case .batch(.edit(_, let edits)) = command.action
+        guard case .command(let command)? = call(body).apiAction(router).ofFleet,
+            case .batch(.edit(_, let edits)) = command.action
         else { return nil }
         return edits
     }

@@ -1,11 +1,11 @@
-import Fleet
 import Foundation
 import JSON
 import Primitives
 import TestSupport
 import Testing
 
-@testable import HTTPAPI
+@testable import Fleet
+@testable import PusherAPI
 
 /// The answers about batches, byte for byte: Golden/batches has them as the contract writes them.
 @Suite struct BatchResponseTests {

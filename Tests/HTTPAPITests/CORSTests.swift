@@ -1,5 +1,6 @@
+import Fleet
 import HTTP
-import HTTPAPI
+import PusherAPI
 import Testing
 
 /// Headers that let pages of other origins read responses (the CORS protocol of the Fetch standard).

@@ -1,9 +1,10 @@
 import Access
 import Crypto
 import FanOut
+import Fleet
 import HTTP
-import HTTPAPI
 import JWT
+import PusherAPI
 import PusherProtocol
 import TestSupport
 import Testing
@@ -92,19 +93,22 @@ extension Router {
     func action(of request: HTTPRequest, now: Int64, limitsBody: Bool = true) -> APIAction {
         switch route(head: request, now: now).routing {
         case .respond(let response): return .respond(response)
-        case .needsKey(let key):
-            Issue.record("\(key) is needed")
-            return .respond(.text(503, ""))
-        case .needsAnswer:
-            Issue.record("an answer is needed")
+        case .needs(let fact):
+            Issue.record("\(fact) is needed")
             return .respond(.text(503, ""))
         case .route(let route):
             guard request.body.count <= route.readBodyBytesMax || !limitsBody && route.bodyBytesMax > 0 else {
                 let text = "The body exceeds the allowed maximum (\(route.readBodyBytesMax) bytes)"
-                return .respond(envelope(of: request)?.error(413, text) ?? .text(413, text))
+                return .respond(errorFormat(of: request)?.error(413, text) ?? .text(413, text))
             }
-            return action(of: route, request: RawRequest.only(body: request.body))
+            return route.action(request.body)
         }
+    }
+
+    /// A router of a gateway with a fleet.
+    init(apps: [Application], metricsToken: String = "", fleet: FleetRouter, replayGuard: ReplayGuard? = nil) {
+        self.init(
+            apps: apps, metricsToken: metricsToken, replayGuard: replayGuard, patterns: fleet.patterns, extension: fleet)
     }
 
     /// A router whose fleet API accepts tokens of `issuers`.
@@ -131,11 +135,7 @@ extension FleetRouter {
     }
 }
 
-extension RawRequest {
-    /// A request whose head is gone, as that of a request whose body arrives later may be.
-    static func only(body: UnsafeRawBufferPointer) -> HTTPRequest {
-        HTTPRequest(
-            head: RequestHead(), bytes: UnsafeRawBufferPointer(start: nil, count: 0), body: body, correlationID: "",
-            isLoopback: false)
-    }
+extension APIAction {
+    /// The action of the fleet's API; nil if it is one of the Pusher server.
+    var ofFleet: FleetAction? { if case .perform(let action) = self { action as? FleetAction } else { nil } }
 }

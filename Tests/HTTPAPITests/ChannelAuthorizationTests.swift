@@ -1,5 +1,6 @@
 import Access
-import HTTPAPI
+import Fleet
+import PusherAPI
 import PusherProtocol
 import Testing
 
@@ -15,7 +16,7 @@ import Testing
     }
 
     private func channelAuthorization(_ call: FleetCall, _ router: Router = FleetCall.router()) -> ChannelAuthorization? {
-        if case .authorize(let authorization) = call.apiAction(router) { authorization } else { nil }
+        if case .authorize(let authorization)? = call.apiAction(router).ofFleet { authorization } else { nil }
     }
 
     private func authRequest(_ channel: String, _ socket: String = "1.2") -> FleetCall {

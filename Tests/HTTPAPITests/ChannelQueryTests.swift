@@ -1,6 +1,7 @@
 import FanOut
+import Fleet
 import HTTP
-import HTTPAPI
+import PusherAPI
 import PusherProtocol
 import TestSupport
 import Testing

@@ -1,5 +1,6 @@
+import Fleet
 import HTTP
-import HTTPAPI
+import PusherAPI
 import Testing
 
 /// Swift compares and hashes strings by canonical equivalence, in time quadratic in a character's combining marks. With

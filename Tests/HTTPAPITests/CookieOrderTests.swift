@@ -1,7 +1,8 @@
 import Access
+import Fleet
 import HTTP
-import HTTPAPI
 import JWT
+import PusherAPI
 import Testing
 
 /// Which of several cookies counts.
@@ -23,7 +24,7 @@ import Testing
     {
         let call = FleetCall(.put, "/api/admin/orders/A1", as: nil).with(.cookie, cookies)
         let router = try Self.router(names)
-        if case .command(let command) = call.apiAction(router) { return command.actor.id }
+        if case .command(let command)? = call.apiAction(router).ofFleet { return command.actor.id }
         return call.refusal(router)
     }
 

@@ -2,7 +2,8 @@ import Foundation
 import HTTP
 import Testing
 
-@testable import HTTPAPI
+@testable import Fleet
+@testable import PusherAPI
 
 /// The tables in docs/api.md have the same endpoints as ``FleetEndpoints``.
 @Suite struct DocumentedEndpointsTests {

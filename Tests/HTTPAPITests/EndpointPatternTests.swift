@@ -2,7 +2,8 @@ import HTTP
 import JSON
 import Testing
 
-@testable import HTTPAPI
+@testable import Fleet
+@testable import PusherAPI
 
 /// How metrics and log lines name the path of a request.
 @Suite struct EndpointPatternTests {

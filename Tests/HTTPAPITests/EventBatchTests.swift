@@ -1,5 +1,6 @@
 import FanOut
-import HTTPAPI
+import Fleet
+import PusherAPI
 import PusherProtocol
 import Testing
 

@@ -1,6 +1,7 @@
 import Access
 import FanOut
-import HTTPAPI
+import Fleet
+import PusherAPI
 import PusherProtocol
 import Testing
 

@@ -1,5 +1,5 @@
 import Fleet
-import HTTPAPI
+import PusherAPI
 import Testing
 
 /// `POST /api/admin/notifications`: type, audience and data.

@@ -1,9 +1,9 @@
 import Access
 import Fleet
 import HTTP
-import HTTPAPI
 import JSON
 import JWT
+import PusherAPI
 import TestSupport
 import Testing
 
@@ -72,11 +72,10 @@ struct FleetCall {
     func apiAction(_ router: Router = router()) -> APIAction { withRequest { router.action(of: $0, now: Call.now) } }
 
     func response(_ router: Router = router()) -> HTTPResponse? {
-        switch apiAction(router) {
-        case .respond(let response): response
-        case .authenticate(let user): user.response
-        default: nil
-        }
+        let action = apiAction(router)
+        if case .respond(let response) = action { return response }
+        if case .authenticate(let user)? = action.ofFleet { return user.response }
+        return nil
     }
 
     /// The status of the router's response. Nil if the request is valid and leads to another action than a response.
@@ -90,11 +89,11 @@ struct FleetCall {
         return "\(response.status) \(error)"
     }
 
-    var command: Command? { if case .command(let command) = apiAction() { command } else { nil } }
+    var command: Command? { if case .command(let command)? = apiAction().ofFleet { command } else { nil } }
 
     var action: Command.Action? { command?.action }
 
-    var storeQuery: Query? { if case .fleetQuery(let query, by: _) = apiAction() { query } else { nil } }
+    var storeQuery: Query? { if case .query(let query, by: _)? = apiAction().ofFleet { query } else { nil } }
 }
 
 extension HTTPResponse {

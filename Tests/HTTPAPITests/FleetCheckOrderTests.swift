@@ -1,7 +1,7 @@
 import Access
 import Fleet
 import HTTP
-import HTTPAPI
+import PusherAPI
 import Testing
 
 /// If a request is wrong in several ways, the first of 401, 403, 404 (path), 405, 429, 413, 400 is reported

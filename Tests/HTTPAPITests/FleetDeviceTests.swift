@@ -1,7 +1,7 @@
 import Access
 import Fleet
 import HTTP
-import HTTPAPI
+import PusherAPI
 import Testing
 
 /// Device registrations: by FCM token (`/api/auth/fcm-token`), and by a token of either provider

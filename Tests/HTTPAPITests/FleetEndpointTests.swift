@@ -1,8 +1,8 @@
 import Access
 import Fleet
 import HTTP
-import HTTPAPI
 import Primitives
+import PusherAPI
 import Testing
 
 /// Every endpoint, with every method and every role.

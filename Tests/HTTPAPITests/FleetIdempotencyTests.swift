@@ -1,7 +1,8 @@
 import Access
 import Crypto
+import Fleet
 import HTTP
-import HTTPAPI
+import PusherAPI
 import Testing
 
 /// `Idempotency-Key` with the digest of the request, and `If-Match`.

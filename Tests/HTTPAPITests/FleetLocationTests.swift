@@ -1,6 +1,6 @@
 import Fleet
-import HTTPAPI
 import Primitives
+import PusherAPI
 import Testing
 
 /// `POST /api/driver/location`: what phones write of their positions.
@@ -8,7 +8,7 @@ import Testing
     private func call(_ body: String) -> FleetCall { FleetCall(.post, "/api/driver/location", body, as: .driver) }
 
     private func report(_ members: String) -> LocationReport? {
-        if case .locate(let report, _) = call(#"{"latitude":51.5,"longitude":-0.1,\#(members)}"#).apiAction() {
+        if case .locate(let report, _)? = call(#"{"latitude":51.5,"longitude":-0.1,\#(members)}"#).apiAction().ofFleet {
             report
         } else {
             nil
@@ -33,7 +33,7 @@ import Testing
         #expect(position(#""accuracy":-1"#)?.isDeclaredInvalid == true && position(#""accuracy":-0.0"#)?.isNone == false)
         let listed = call(
             #"{"positions":[{"latitude":1,"longitude":2,"accuracy":-1},{"latitude":1,"longitude":2,"speed":-1,"heading":-0.5}]}"#)
-        guard case .locate(let report, _) = listed.apiAction() else {
+        guard case .locate(let report, _)? = listed.apiAction().ofFleet else {
             Issue.record("refused")
             return
         }

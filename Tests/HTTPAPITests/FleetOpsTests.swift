@@ -2,7 +2,7 @@ import Access
 import FanOut
 import Fleet
 import HTTP
-import HTTPAPI
+import PusherAPI
 import PusherProtocol
 import Testing
 
@@ -25,7 +25,7 @@ import Testing
     }
 
     private func isPushReport(_ call: FleetCall, metricsToken: String = "") -> Bool {
-        if case .pushReport = call.apiAction(FleetCall.router(metricsToken: metricsToken)) { true } else { false }
+        if case .pushReport? = call.apiAction(FleetCall.router(metricsToken: metricsToken)).ofFleet { true } else { false }
     }
 
     @Test func acceptsTheMetricsTokenFromAnyAddress() {

@@ -1,6 +1,6 @@
 import Access
 import Fleet
-import HTTPAPI
+import PusherAPI
 import Testing
 
 /// `PUT /api/driver/preferences` and `/api/customer/preferences`.

@@ -1,5 +1,5 @@
 import Fleet
-import HTTPAPI
+import PusherAPI
 import Testing
 
 /// Telemetry, by which an app reports what a driver did with a notification, and read marks.

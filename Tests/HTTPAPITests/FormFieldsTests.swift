@@ -1,6 +1,7 @@
 import Testing
 
-@testable import HTTPAPI
+@testable import Fleet
+@testable import PusherAPI
 
 @Suite struct FormFieldsTests {
     private func fields(_ body: String, names: [String] = ["a"]) throws -> FormFields {

@@ -1,9 +1,9 @@
 import Access
 import Fleet
 import HTTP
-import HTTPAPI
 import JSON
 import Primitives
+import PusherAPI
 import Testing
 
 /// The fields of orders, routes and progress reports in request bodies.

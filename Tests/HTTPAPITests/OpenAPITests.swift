@@ -2,7 +2,8 @@ import Foundation
 import Testing
 import Yams
 
-@testable import HTTPAPI
+@testable import Fleet
+@testable import PusherAPI
 
 /// docs/openapi.yaml has the same paths and methods as the gateway.
 @Suite struct OpenAPITests {
@@ -40,12 +41,13 @@ import Yams
     /// The endpoints outside the fleet's API: texts such as `POST /apps/{id}/events`.
     private static var others: Set<String> {
         Set(FixedPath.allCases.filter { $0 != .other }.map { "\(method(of: $0)) \($0.pattern)" })
+            .union(ConsolePaths.all.map { "GET \($0)" })
     }
 
     private static func method(of path: FixedPath) -> String {
         switch path {
         case .events, .batchEvents, .terminateConnections, .terminateConnectionsByKey: "POST"
-        case .liveness, .readiness, .metrics, .console, .consoleFile, .webSocket, .channels, .channel, .channelUsers, .other:
+        case .liveness, .readiness, .metrics, .webSocket, .channels, .channel, .channelUsers, .other:
             "GET"
         }
     }

@@ -1,7 +1,8 @@
 import Crypto
+import Fleet
 import HTTP
-import HTTPAPI
 import Primitives
+import PusherAPI
 import TestSupport
 import Testing
 

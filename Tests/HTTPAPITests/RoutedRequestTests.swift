@@ -4,7 +4,8 @@ import PusherProtocol
 import TestSupport
 import Testing
 
-@testable import HTTPAPI
+@testable import Fleet
+@testable import PusherAPI
 
 /// Routing the head of a request: what is decided before the body is read.
 @Suite struct RoutedRequestTests {
@@ -76,9 +77,7 @@ import Testing
         let call = Call().signed()
         let route = try route(routing(call, router))
         for (body, expected) in [(call.body, nil), (call.body + [0x20], 401), ([], 401)] as [([UInt8], Int?)] {
-            let action = body.withUnsafeBytes { bytes in
-                router.action(of: route, request: RawRequest.only(body: bytes))
-            }
+            let action = body.withUnsafeBytes { route.action($0) }
             #expect(action.response?.status == expected)
         }
     }
@@ -111,7 +110,9 @@ import Testing
     @Test func noLimitExceeds16MiB() {
         var limits = Limits()
         (limits.eventBytes, limits.channelsPerEvent, limits.batchEvents) = (1_048_576, 1_000, 1_000)
-        for limit in [BodyLimit.event, .batch, .listAndEventData] { #expect(limit.bytes(limits) <= 16_777_216) }
+        for limit in [limits.eventBodyBytes, limits.batchBodyBytes, BodyLimit.listAndEventData.bytes(limits)] {
+            #expect(limit <= 16_777_216)
+        }
     }
 
     /// The largest event that the limits permit, in the longest form that JSON permits.

@@ -1,5 +1,6 @@
+import Fleet
 import HTTP
-import HTTPAPI
+import PusherAPI
 import PusherProtocol
 import Testing
 
@@ -41,9 +42,7 @@ import Testing
             case .liveness: .liveness
             case .readiness: .readiness
             case .metrics: .metrics
-            case .command, .fleetQuery, .locate, .tripStatus, .driverPositions, .authorize, .authenticate, .stats, .pushReport,
-                .ops:
-                .fleet
+            case .perform, .stats, .ops: .fleet
             }
         }
     }

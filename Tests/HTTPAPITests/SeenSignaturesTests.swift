@@ -1,4 +1,5 @@
-import HTTPAPI
+import Fleet
+import PusherAPI
 import TestSupport
 import Testing
 

@@ -1,10 +1,10 @@
 import Access
-import Fleet
 import HTTP
 import JWT
 import Testing
 
-@testable import HTTPAPI
+@testable import Fleet
+@testable import PusherAPI
 
 /// Who may call what below `/api/mobile/v1`, and which commands follow.
 @Suite struct SignInCodeEndpointTests {
@@ -39,7 +39,8 @@ import Testing
     }
 
     private func command(_ call: FleetCall, _ router: Router? = nil) -> SignInCodeCommand? {
-        guard case .command(let command) = call.apiAction(router ?? self.router), case .code(let request) = command.action
+        guard case .command(let command)? = call.apiAction(router ?? self.router).ofFleet,
+            case .code(let request) = command.action
         else { return nil }
         #expect(command.idempotencyKey == nil, "no request is stored by a key")
         return request

@@ -1,9 +1,9 @@
-import Fleet
 import Foundation
 import Primitives
 import Testing
 
-@testable import HTTPAPI
+@testable import Fleet
+@testable import PusherAPI
 
 /// The answers below `/api/mobile/v1`, byte for byte: Golden/codes has them as the contract writes them.
 @Suite struct SignInCodeResponseTests {
@@ -65,10 +65,10 @@ import Testing
             APIError(500, "The store failed"), APIError(503, "The store cannot write now"),
         ]
         let envelope = Envelope.mobile(at: 0).at(Self.time)
-        let bodies = errors.map { String(decoding: envelope.error($0).body, as: UTF8.self) }
+        let bodies = errors.map { String(decoding: envelope.response(for: $0).body, as: UTF8.self) }
         #expect(bodies == (try golden("errors.txt")).split(separator: "\n").map(String.init))
-        #expect(envelope.error(errors[2]).headers["Retry-After"] == "42")
-        #expect(envelope.error(errors[6]).headers["WWW-Authenticate"]?.contains("invalid_token") == true)
+        #expect(envelope.response(for: errors[2]).headers["Retry-After"] == "42")
+        #expect(envelope.response(for: errors[6]).headers["WWW-Authenticate"]?.contains("invalid_token") == true)
     }
 
     @Test func otherEnvelopesHaveNoTime() {

@@ -2,7 +2,8 @@ import HTTP
 import TestSupport
 import Testing
 
-@testable import HTTPAPI
+@testable import Fleet
+@testable import PusherAPI
 
 @Suite struct SignedQueryTests {
     /// The signed bytes, then key, signature, timestamp, version and digest, each nil if absent.

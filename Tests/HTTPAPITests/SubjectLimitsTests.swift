@@ -1,5 +1,6 @@
-import HTTPAPI
+import Fleet
 import Primitives
+import PusherAPI
 import TestSupport
 import Testing
 

@@ -1,6 +1,6 @@
 import Fleet
-import HTTPAPI
 import Primitives
+import PusherAPI
 import TestSupport
 import Testing
 
@@ -88,7 +88,7 @@ import Testing
 
     private func stored(_ member: Member, _ json: String) -> (text: String?, refusal: String?) {
         let call = member.request(json)
-        if case .command(let command) = call.apiAction(router) { return (member.stored(command.action), nil) }
+        if case .command(let command)? = call.apiAction(router).ofFleet { return (member.stored(command.action), nil) }
         return (nil, call.refusal(router))
     }
 

@@ -1,6 +1,7 @@
 import Addresses
+import Fleet
 import HTTP1
-import HTTPAPI
+import PusherAPI
 
 extension Parser {
     static let publish = Parser(

@@ -1,9 +1,10 @@
 import Access
 import FanOut
+import Fleet
 import HTTP
 import HTTP1
-import HTTPAPI
 import JWT
+import PusherAPI
 import PusherProtocol
 
 /// Code that reads bytes from outside, an ordinary input, and the inputs that are known to cost most.
@@ -62,7 +63,7 @@ nonisolated(unsafe) private let router: Router = {
     let fleet = FleetRouter(
         app: app, authenticator: authenticator, metricsToken: "t", isCatalogued: { $0 == "T" }, isTimeZone: { _ in true },
         codeCountries: [])
-    return Router(apps: [app], metricsToken: "t", fleet: fleet)
+    return Router(apps: [app], metricsToken: "t", patterns: fleet.patterns, extension: fleet)
 }()
 
 private func authorization(_ role: Role) -> String {
@@ -83,7 +84,7 @@ func route(_ bytes: [UInt8], body: [UInt8] = []) {
             guard case .complete(let head) = parser.parse(bytes) else { return }
             let request = HTTPRequest(head: head, bytes: bytes, body: body, correlationID: "c", isLoopback: false)
             guard case .route(let route) = router.route(head: request, now: now).routing else { return }
-            _ = router.action(of: route, request: request)
+            _ = route.action(request.body)
         }
     }
 }

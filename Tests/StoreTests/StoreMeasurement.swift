@@ -1,5 +1,4 @@
 import Glibc
-import HTTPAPI
 import Testing
 import Threads
 

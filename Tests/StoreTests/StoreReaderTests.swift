@@ -1,5 +1,4 @@
 import Access
-import HTTPAPI
 import Primitives
 import Testing
 import Threads

@@ -2,7 +2,6 @@ import Access
 import Crypto
 import Foundation
 import Glibc
-import HTTPAPI
 import JSON
 import Primitives
 import Testing

@@ -1,4 +1,3 @@
-import HTTPAPI
 import Threads
 
 @testable import Fleet

@@ -5,7 +5,7 @@
 /// (``isIdle``), so an idle connection needs no decoder.
 package struct FrameDecoder {
     /// What the peer sent. The buffers belong to the caller's bytes or to the decoder; they are valid until the next
-    /// call of ``next(in:at:)``.
+    /// call of ``next(in:at:costMax:)``.
     package enum Event {
         /// A whole text message in valid UTF-8.
         case text(UnsafeRawBufferPointer)

@@ -86,6 +86,20 @@ extension Settings {
             }
             add("apps[\(index)].encryption_master_key", app.encryptionMasterKey, .key)
         }
+        if fleet.enabled { secretsOfFleet.forEach { add($0.key, $0.value, $0.kind) } }
+        if cluster.isEnabled {
+            add("cluster.password", cluster.password, .password)
+            add("cluster.token", cluster.token, .password)
+        }
+        add("metrics.token", metrics.token, .token)
+        return secrets
+    }
+
+    private var secretsOfFleet: [NamedSecret] {
+        var secrets: [NamedSecret] = []
+        func add(_ key: String, _ value: String, _ kind: NamedSecret.Kind = .signing) {
+            secrets.append(NamedSecret(key: key, value: value, kind: kind))
+        }
         for (index, issuer) in auth.jwt.enumerated() {
             add(auth.jwt.count == 1 ? "auth.jwt.secret" : "auth.jwt[\(index)].secret", issuer.secret)
         }
@@ -95,11 +109,6 @@ extension Settings {
         if auth.introspection.isEnabled { add("auth.introspection.client_secret", auth.introspection.clientSecret, .password) }
         if otp.isEnabled { secrets.append(NamedSecret(key: "otp.sms.secret", value: otp.sms.secret, kind: .signing)) }
         for (index, entry) in store.encryptionKeys.enumerated() { add("store.encryption_keys[\(index)].key", entry.key, .key) }
-        if cluster.isEnabled {
-            add("cluster.password", cluster.password, .password)
-            add("cluster.token", cluster.token, .password)
-        }
-        add("metrics.token", metrics.token, .token)
         return secrets
     }
 

@@ -3,7 +3,7 @@
 extension Settings {
     /// The keys whose values a checklist for production would change, with the reason.
     package func productionAdvice(file: String, files: [SettingsFile] = []) -> [ConfigurationError] {
-        let advice = tokenAdvice + appAdvice + operationAdvice
+        let advice = (fleet.enabled ? tokenAdvice : []) + appAdvice + (fleet.enabled ? fleetAdvice : []) + operationAdvice
         return advice.map { ConfigurationError(file: file, key: $0.key, problem: $0.problem) }
             + Self.readableFiles(files, file: file)
     }
@@ -37,7 +37,7 @@ extension Settings {
         }
     }
 
-    private var operationAdvice: [Refusal] {
+    private var fleetAdvice: [Refusal] {
         var advice: [Refusal] = []
         if !channels.isEmpty, !channels.contains(where: { $0.pattern == "*" }) {
             advice.append(("channels", "end with a rule for * and access: admin, because other names are open to everybody"))
@@ -48,6 +48,11 @@ extension Settings {
         if console.isEnabled, console.tileURL.hasPrefix("http://") {
             advice.append(("console.tile_url", "use https: others can see which places operators look at"))
         }
+        return advice
+    }
+
+    private var operationAdvice: [Refusal] {
+        var advice: [Refusal] = []
         if metrics.token.isEmpty {
             advice.append(("metrics.token", "set it: without it, every program of this machine reads the metrics"))
         }

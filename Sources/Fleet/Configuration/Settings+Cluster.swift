@@ -37,7 +37,7 @@ extension Settings {
 }
 
 extension Settings.Cluster {
-    mutating func read(_ section: Section, _ store: Settings.Store) {
+    mutating func read(_ section: Section, _ store: Settings.Store, hasFleet: Bool) {
         let location = section.reader.location("cluster.nats", section.line)
         section.texts("nats", into: &nats, .natsURL, mayBeEmpty: true, areSecret: true)
         section.text("name", into: &name, .identifier)
@@ -52,7 +52,12 @@ extension Settings.Cluster {
         section.integer("heartbeat_seconds", into: &heartbeatSeconds, 1...60)
         section.choice("on_partition", into: &onPartition)
         guard isEnabled else { return }
-        if store.url.isEmpty { section.reader.report("several nodes need store.url", at: location) }
+        if !hasFleet {
+            section.reader.report(
+                "several nodes need the fleet's store: expected fleet.enabled: true, or no servers", at: location)
+        } else if store.url.isEmpty {
+            section.reader.report("several nodes need store.url", at: location)
+        }
     }
 }
 

@@ -8,6 +8,8 @@ extension Settings {
 
     /// The app that has the fleet channels, and what becomes of the fleet's jobs.
     package struct Fleet: Equatable, Sendable {
+        /// False: the gateway is a plain Pusher server, without the fleet's API, channel rules, pushes and store.
+        package var enabled = true
         /// The app's id; empty: the first app.
         package var app = ""
         /// True: production permits channels to which anybody may subscribe.

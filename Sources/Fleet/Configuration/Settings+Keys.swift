@@ -57,7 +57,7 @@ extension Settings {
         }
         let areIssuersValid = root.reader.problems.count == problemsBeforeAuth
         root.section("store") { store.read($0) }
-        root.section("cluster") { cluster.read($0, store) }
+        root.section("cluster") { cluster.read($0, store, hasFleet: fleet.enabled) }
         root.section("push") { push.read($0) }
         root.section("notifications") { $0.include("file") { notifications.read($0) } }
         root.section("delivery") {
@@ -107,6 +107,7 @@ extension Settings {
         root.list("apps", into: &apps) { App($0) }
         let areValid = root.reader.problems.count == problemsBefore
         root.section("fleet") {
+            $0.flag("enabled", into: &fleet.enabled)
             $0.text("app", into: &fleet.app, areValid ? .app(among: apps.map(\.id)) : .any)
             $0.flag("allow_open_channels", into: &fleet.allowOpenChannels)
             $0.integer("open_days", into: &fleet.openDays, 0...3_650)

@@ -7,8 +7,8 @@ extension Settings {
     /// All keys that production refuses.
     func productionErrors(file: String) -> [ConfigurationError] {
         let refusals =
-            openTransports + weakSecrets + openChannels + openSignIns + unsafeStore + unsafeCluster + openWebhooks
-            + wideOrigins
+            openTransports + weakSecrets + (fleet.enabled ? openChannels + openSignIns + unsafeStore : []) + unsafeCluster
+            + openWebhooks + wideOrigins
         return refusals.map { ConfigurationError(file: file, key: $0.key, problem: $0.problem) }
     }
 

@@ -44,7 +44,7 @@ package struct LoopFanOut {
     /// The number of frames in memory, for tests.
     var pendingFrameCount: Int { frames.count }
 
-    /// Applies an instruction. The caller performs `.close`, after ``flush(_:_:)``.
+    /// Applies an instruction. The caller performs `.close`, after ``flush(_:while:_:)``.
     package mutating func apply(_ instruction: Instruction) {
         switch instruction {
         case .join(let channel, let socket): join(channel, socket)

@@ -45,7 +45,7 @@ package enum HeadDecision {
     /// The body is read, up to this many bytes, and given to ``EventLoopDelegate/respond(to:_:)``. A larger body gets
     /// 413.
     case readBody(bytesMax: Int)
-    /// ``EventLoop/resume(_:with:)`` follows later. Until then nothing more is read from the connection.
+    /// ``EventLoop/resume(_:with:actor:)`` follows later. Until then nothing more is read from the connection.
     case wait
 }
 

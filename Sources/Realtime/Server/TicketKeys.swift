@@ -10,7 +10,7 @@ struct TicketKeys: Sendable {
 
     /// One key.
     final class Key: @unchecked Sendable {  // its bytes do not change until it is freed
-        /// Its name, and the two keys that ``ctls_use_ticket_key`` uses.
+        /// Its name, and the two keys that `ctls_use_ticket_key` uses.
         let bytes: UnsafeMutablePointer<UInt8>
 
         init() {

@@ -33,7 +33,7 @@ package final class WebhookInbox: Sendable {
         return mailbox.append(event)
     }
 
-    /// Wakes the reader, if ``connect(_:)`` was called.
+    /// Wakes the reader, if ``connect(wake:)`` was called.
     package func wake() {
         _ = mailbox.takeWakeUp()  // other senders need not wake it, too
         reader.withLock { $0 }?.wake()

@@ -1,4 +1,4 @@
-"""The messages of a cluster's nodes, as far as hostile tests need them: see Sources/Cluster/ClusterMessage.swift."""
+"""The messages of a cluster's nodes, as far as hostile tests need them: see Sources/Realtime/Cluster/ClusterMessage.swift."""
 
 import base64
 import itertools

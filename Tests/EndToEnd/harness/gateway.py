@@ -91,6 +91,9 @@ def on_postgres(directory: Path) -> dict[str, str]:
     return {"FLEETWIRE_STORE_URL": f"{database}&options=-csearch_path%3D{schema}"}
 
 
+# Whether gateways are plain Pusher servers, without a fleet, unless a test configures one (`make e2e-plain`).
+IS_PLAIN = "FLEETWIRE_TEST_PLAIN" in os.environ
+
 # With `dev/with-cluster`, this number of nodes stands for one gateway.
 NODES = 3
 
@@ -132,6 +135,9 @@ class Gateway:
             keys = {"encryption_keys": [{"id": "e2e", "key": "ZTJlLWtleS1lMmUta2V5LWUyZS1rZXktZTJlLWtleS0="}]}
             sections = on_nats(store) | sections | {"store": keys | sections.get("store", {})}
         variables = store | (variables or {})
+        self.is_plain = IS_PLAIN and "fleet" not in (sections or {})
+        if self.is_plain:
+            sections = {"fleet": {"enabled": False}} | (sections or {})
         first = FIRST.entry(**({"limits": limits} if limits else {}), **(first or {}))
         self.config = write_config(
             directory / "fleetwire.yaml",
@@ -262,6 +268,8 @@ class Gateway:
     def assert_alive(self) -> None:
         code = self.process.poll()
         assert code is None, f"the gateway exited with code {code}; end of its log:\n{self.log()[-3000:]}"
+        if self.is_plain:
+            assert not (self.config.parent / "var").exists(), "a plain Pusher server has created a file"
 
     def terminate(self) -> None:
         for process in self.processes:

@@ -1,11 +1,11 @@
-"""Shows the store's packed tables as they are meant: see Sources/Store/Packing and the gateway's schema, version 21."""
+"""Shows the store's packed tables as they are meant: see Sources/Fleet/Fleet/Database/Packing and the gateway's schema, version 21."""
 
 import json
 import pathlib
 import re
 import sqlite3
 
-SOURCES = pathlib.Path(__file__).resolve().parents[3] / "Sources" / "Store" / "Packing"
+SOURCES = pathlib.Path(__file__).resolve().parents[3] / "Sources" / "Fleet" / "Fleet" / "Database" / "Packing"
 SHORT = [*range(0x03, 0x09), 0x0B, 0x0C, *range(0x0E, 0x20)]
 STATES, LANES = ["failed", "accepted", "expired", "cancelled"], ["apns", "apns-sandbox", "fcm"]
 

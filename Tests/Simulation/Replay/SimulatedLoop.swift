@@ -57,7 +57,7 @@ final class SimulatedLoop: ReplayLoop {
     /// As `Node.closed(_:)`.
     func close(_ connection: ReplayConnection) {
         let socket = connection.socket
-        fanOut.flush(socket) { write($1, to: $0) }
+        fanOut.flush(socket) { send(marked($1, to: $0), to: $0) }
         apply(.closed(socket))
         fanOut.close(socket)
         loopReplay.receipts += loopReplay.table.close(socket.slot)
@@ -139,7 +139,7 @@ final class SimulatedLoop: ReplayLoop {
 
     /// As `Node.turnEnded()`.
     func endTurn(writesMax: Int) {
-        _ = fanOut.flush(writesMax: writesMax) { write($1, to: $0) }
+        _ = fanOut.flush(writesMax: writesMax) { send(marked($1, to: $0), to: $0) }
         postReceipts()
     }
 

@@ -8,7 +8,7 @@ from .sizes import DAY, HOUR, NOTIFICATIONS_PER_ORDER, message_id
 
 COLUMNS = ("number, id, channel, sequence, event, data, correlation_id, actor, action, created_at, expires_at, collapse_key, "
            "read_at, written_at, confirmed_at, acknowledged_at, unconfirmed, device")
-# As the gateway packs them: Sources/Store/Packing.
+# As the gateway packs them: Sources/Fleet/Fleet/Database/Packing.
 ADMIN, ASSIGN, ANNOUNCE, ORDER, UUID, DIGITS = "\x03ada", "\x07", "\x0c", "\x01", b"\x02", b"\x03"
 # Every so many notifications of orders, two devices have got it.
 TWO_DEVICES = 8

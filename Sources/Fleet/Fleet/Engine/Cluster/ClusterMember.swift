@@ -18,7 +18,7 @@ package struct ClusterMember: Sendable {
 package struct LogEntry: Equatable, Sendable {
     /// 1 for the first entry; each later one adds 1.
     package let position: Int64
-    /// ``CommitRecord/bytes``
+    /// ``CommitRecord/bytes(of:)``
     package let record: [UInt8]
 
     package init(position: Int64, record: [UInt8]) {

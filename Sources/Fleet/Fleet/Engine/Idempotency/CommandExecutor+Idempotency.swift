@@ -9,8 +9,8 @@ extension CommandExecutor {
     /// The number of responses that are deleted together, so that not each new one has to find the oldest.
     static let evictedTogether = 10
 
-    /// Executes a command, unless its idempotency key was used already. Call it in a ``transaction(_:)``: it writes to
-    /// many tables.
+    /// Executes a command, unless its idempotency key was used already. Call it in a ``transaction(declaring:_:)``: it
+    /// writes to many tables.
     package func execute(_ command: Command, now: Int64) throws(DatabaseError) -> CommandReply {
         let start = database.totalChangedRows
         declare(command.rows)

@@ -4,7 +4,7 @@ import Access
 /// and what is shown of it.
 ///
 /// The truth about an order is its row in the store. What is decided here is a proposal (``TripStep``), which the store
-/// checks; its commit then changes the trip here (``update(_:card:now:)``). So a step is taken once, whatever this value
+/// checks; its commit then changes the trip here (``update(_:card:)``). So a step is taken once, whatever this value
 /// believes, and nothing is lost with it but positions.
 package struct LiveTrips {
     /// The present time by two clocks.
@@ -102,7 +102,7 @@ package struct LiveTrips {
     // MARK: Changes of orders
 
     /// Whether a commit of this order concerns the trips: call ``beginUpdate(_:)`` before its events are published, and
-    /// ``update(_:card:now:)`` after.
+    /// ``update(_:card:)`` after.
     package func isConcerned(by order: Order) -> Bool { order.isFollowed || trips[order.code] != nil }
 
     /// Ends the trip of an order that is no longer followed, or has another driver: no position is shown any more. With
