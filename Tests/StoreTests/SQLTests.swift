@@ -31,12 +31,12 @@ import Testing
         "JSON_", "SQLITE_", "BLOB", "INDEXED BY", "?1", "TOTAL(", "GROUP_CONCAT",
     ]
 
-    /// The number of calls of `database.first(…)`, `.all`, `.each`, `.change`, `.changeCountingRows` in Store. Each call has its own
+    /// The number of calls of `database.first(…)`, `.all`, `.each`, `.change`, `.changeCountingRows` in Fleet. Each call has its own
     /// statement.
     private static func callSites() throws -> Int {
         let package = URL(fileURLWithPath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
             .deletingLastPathComponent()
-        let sources = package.appending(path: "Sources/Store")
+        let sources = package.appending(path: "Sources/Fleet/Fleet")
         let files = FileManager.default.enumerator(at: sources, includingPropertiesForKeys: nil)
         var count = 0
         while let file = files?.nextObject() as? URL {

@@ -86,7 +86,7 @@ extension Settings {
             }
             add("apps[\(index)].encryption_master_key", app.encryptionMasterKey, .key)
         }
-        if fleet.enabled { for secret in secretsOfFleet { add(secret.key, secret.value, secret.kind) } }
+        if fleet.enabled { secrets += secretsOfFleet }
         if cluster.isEnabled {
             add("cluster.password", cluster.password, .password)
             add("cluster.token", cluster.token, .password)
@@ -98,7 +98,7 @@ extension Settings {
     private var secretsOfFleet: [NamedSecret] {
         var secrets: [NamedSecret] = []
         func add(_ key: String, _ value: String, _ kind: NamedSecret.Kind = .signing) {
-            secrets.append(NamedSecret(key: key, value: value, kind: kind))
+            if !value.isEmpty { secrets.append(NamedSecret(key: key, value: value, kind: kind)) }
         }
         for (index, issuer) in auth.jwt.enumerated() {
             add(auth.jwt.count == 1 ? "auth.jwt.secret" : "auth.jwt[\(index)].secret", issuer.secret)
