@@ -92,14 +92,13 @@ let package = Package(
         library(.realtime, "CLibwebsockets", pkgConfig: "libwebsockets", apt: "libwebsockets-dev"),
         library(.realtime, "CNats", pkgConfig: "libnats", apt: "libnats-dev"),
         module(.realtime, "PusherProtocol", ["JSON", "Primitives", "WebSocketFraming"]),
-        module(.fleet, "Access", ["Addresses", "Primitives", "PusherProtocol"]),
-        module(.realtime, "FanOut", ["Access", "Primitives", "PusherProtocol"]),
-        module(.realtime, "Cluster", ["Access", "FanOut", "Primitives", "PusherProtocol"]),
+        module(.realtime, "FanOut", ["Addresses", "Primitives", "PusherProtocol"]),
+        module(.realtime, "Cluster", ["FanOut", "Primitives", "PusherProtocol"]),
         module(.realtime, "NATS", ["CNats", "Primitives", "Threads"]),
         module(.realtime, "Webhooks", ["Crypto", "HTTPClient", "JSON", "Primitives", "PusherProtocol", "Threads"]),
         module(
             .realtime, "PusherAPI",
-            ["Access", "Crypto", "FanOut", "HTTP", "JSON", "Primitives", "PusherProtocol"]),
+            ["Crypto", "FanOut", "HTTP", "JSON", "Primitives", "PusherProtocol"]),
         module(
             .realtime, "Server",
             [
@@ -112,6 +111,7 @@ let package = Package(
         module(.fleet, "Console", ["CConsole", "HTTP", "JSON"]),
         library(.fleet, "CPostgres", pkgConfig: "libpq", apt: "libpq-dev"),
         library(.fleet, "CSQLite", pkgConfig: "sqlite3", apt: "libsqlite3-dev"),
+        module(.fleet, "Access", ["Cluster", "FanOut", "JSON", "Primitives", "PusherProtocol"]),
         module(.fleet, "JWT", ["Access", "Crypto", "JSON", "Primitives", "Threads"]),
         module(
             .fleet, "Fleet",
@@ -163,6 +163,9 @@ let package = Package(
             ],
             path: "Tests/Simulation",
             swiftSettings: settings),
+        .target(
+            name: "HubFixture", dependencies: ["FanOut", "JSON", "PusherProtocol"], path: "Tests/HubFixture",
+            swiftSettings: settings),
         .executableTarget(
             name: "fleetwire-sim",
             dependencies: ["Simulation", .product(name: "ArgumentParser", package: "swift-argument-parser")],
@@ -176,15 +179,15 @@ let package = Package(
         tests("WebSocketFraming", ["Crypto", "TestSupport"], exclude: ["Golden"]),
         tests("PusherProtocol", ["JSON", "TestSupport"]),
         tests("Console", ["HTTP"]),
-        tests("Access", ["Addresses", "PusherProtocol"]),
+        tests("Access", ["Addresses", "Cluster", "FanOut", "HubFixture", "JSON", "PusherProtocol", "TestSupport"]),
         tests("Migration", ["Configuration", "TestSupport"]),
         tests("Accounts", of: "Fleet", ["Primitives", "TestSupport"]),
         tests("OneTimeCodes", of: "Fleet", ["Primitives", "TestSupport"]),
         tests("Batches", of: "Fleet", ["JSON", "Primitives", "TestSupport"]),
         tests(
             "FleetRules", of: "Fleet", ["Access", "JSON", "Primitives", "TestSupport"], exclude: ["Golden"]),
-        tests("FanOut", ["Access", "JSON", "PusherProtocol", "TestSupport"]),
-        tests("Cluster", ["Access", "FanOut", "Primitives", "PusherProtocol", "TestSupport"]),
+        tests("FanOut", ["HubFixture", "PusherProtocol", "TestSupport"]),
+        tests("Cluster", ["FanOut", "Primitives", "PusherProtocol", "TestSupport"]),
         tests("Replay", of: "Fleet", ["TestSupport"]),
         tests("Trips", of: "Fleet", ["Access", "JSON", "Primitives", "TestSupport"]),
         tests("Crypto", ["TestSupport"]),

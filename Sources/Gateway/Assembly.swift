@@ -76,9 +76,14 @@ final class Assembly: Sendable {
         let hub = SharedHub(
             wakeups: wakeups, apps: rules, webhookInbox: webhooks.inbox,
             refusals: ClientRefusals(apps: settings.apps.map(\.id), log: log),
-            cluster: node.map { SharedHub.ClusterState($0, settings, rules) })
+            cluster: node.map { SharedHub.ClusterState($0, settings, rules) },
+            gate: settings.fleet.enabled ? FleetAccess(rules) : nil)
         self.hub = hub
-        let cluster = node.map { ClusterService(settings.cluster, node: $0, apps: settings.apps.map(\.id), hub: hub, log: log) }
+        let cluster = node.map {
+            ClusterService(settings.cluster, node: $0, apps: settings.apps.map(\.id), hub: hub, log: log) { question in
+                AuthorizedConnection(question).map { hub.apply($0.input, ifHere: $0.socket) ? AuthorizedConnection.isHere : [] }
+            }
+        }
         self.cluster = cluster
         metrics = NodeMetrics(
             loopCount: loops, prefix: settings.metrics.prefix, budget: budget, logWriter: logWriter,
@@ -249,7 +254,7 @@ extension Settings {
             rules.clientEvents = app.clientEvents
             rules.subscriptionCounts = app.subscriptionCounts
             rules.webhooks = webhooks.kindsWanted(by: index)
-            rules.policy = fleet.enabled && index == fleetAppIndex ? channelPolicy : nil
+            rules.channels = fleet.enabled && index == fleetAppIndex ? channelPolicy : nil
             return rules
         }
     }

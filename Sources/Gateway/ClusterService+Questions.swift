@@ -28,9 +28,8 @@ extension ClusterService {
     /// Answers another node's question.
     func answer(_ ticket: UInt64, to node: Epoch, kind: UInt8, _ content: [UInt8]) {
         switch ClusterQuestion(kind: kind, content) {
-        case .authorized(let socket, let identity, let device, let channel)?:
-            let isHere = hub.authorize(socket, identity, device: device, channel: channel)
-            hub.answer(ticket, to: node, [isHere ? [1] : []])
+        case .custom(let question)?:
+            if let answer = answerCustom(question) { hub.answer(ticket, to: node, [answer]) }
         case .occupancy(let app, let channels)?:
             hub.answer(ticket, to: node, ChannelShare.parts(of: shares(of: channels, app: app)))
         case .channels(let app, let prefix)?:

@@ -30,6 +30,8 @@ final class ClusterService: Sendable {
     /// What to add to monotonic times for those since 1970. It does not change, so that a connection stays where it is in
     /// the list of all nodes' connections when the clock is set.
     let unixMinusMonotonic = Clock.unixMilliseconds() - Clock.monotonicMilliseconds()
+    /// Answers a question of what runs on top of another node; nil if it is none.
+    let answerCustom: @Sendable (_ question: [UInt8]) -> [UInt8]?
     private let log: Log
     private let bus: NATSConnection
     private let observers = Lock<Observers?>(nil)
@@ -52,8 +54,8 @@ final class ClusterService: Sendable {
 
     /// What the cluster's messages cause in other parts of the gateway.
     struct Observers: Sendable {
-        /// Another node has committed something.
-        var onCommit: @Sendable (_ position: Int64, _ record: [UInt8]) -> Void
+        /// Another node has written an entry to the log of what runs on top.
+        var onEntry: @Sendable (_ position: Int64, _ entry: [UInt8]) -> Void
         /// Another node tells something.
         var onNote: @Sendable (ClusterNote) -> Void
         /// Time passes.
@@ -74,8 +76,13 @@ final class ClusterService: Sendable {
     }
 
     /// Begins to connect.
-    init(_ settings: Settings.Cluster, node: ClusterNode, apps: [String], hub: SharedHub, log: Log) {
+    /// - Parameter answer: answers a question of what runs on top of another node; nil if it is none.
+    init(
+        _ settings: Settings.Cluster, node: ClusterNode, apps: [String], hub: SharedHub, log: Log,
+        answer: @escaping @Sendable (_ question: [UInt8]) -> [UInt8]?
+    ) {
         self.node = node
+        answerCustom = answer
         life = NodeLife(heartbeatSeconds: settings.heartbeatSeconds)
         self.apps = apps
         self.hub = hub
@@ -233,7 +240,7 @@ final class ClusterService: Sendable {
     func perform(_ notices: [ClusterLink.Output]) {
         for notice in notices {
             switch notice {
-            case .commit(let position, let record): observers.withLock { $0 }?.onCommit(position, record)
+            case .logged(let position, let entry): observers.withLock { $0 }?.onEntry(position, entry)
             case .came(let node):
                 log.info("node_came", ["node": .text(node.name), "epoch": .text("\(node.epoch)")])
                 guard node.name == self.node.name else { break }

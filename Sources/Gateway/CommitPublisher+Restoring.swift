@@ -42,12 +42,12 @@ extension CommitPublisher {
     }
 
     /// Restores the assignment of an open order.
-    func restore(_ order: Order) { hub.publish([], assignment: Hub.JobAssignment(order), app: app) }
+    func restore(_ order: Order) { hub.publish([], assignment: FleetAccess.JobAssignment(order), app: app) }
 
     private func restore(_ recovered: (notification: Notification, sequence: Int64, milliseconds: Int64)) {
         let expiresAt = Clock.monotonicMilliseconds() + recovered.milliseconds
         if let notification = hubNotification(recovered.notification, recovered.sequence, expiresAt: expiresAt) {
-            hub.hold(notification, app: app)
+            hub.apply(.hold(notification, app: app))
         }
     }
 }

@@ -192,8 +192,8 @@ final class CommitPublisher: Sendable {
     /// Puts the new state of an account into force.
     func record(_ change: AccountChange) {
         accounts.record(change)
-        if let former = change.formerDriverID { hub.restrict(former, to: nil, app: app) }
-        hub.restrict(change.driverID, to: change.restriction, app: app)
+        if let former = change.formerDriverID { hub.apply(.restrict(driverID: former, nil, app: app)) }
+        hub.apply(.restrict(driverID: change.driverID, change.restriction, app: app))
     }
 
     /// - Parameter isOwn: whether this gateway has committed it, and counts it.
@@ -213,7 +213,7 @@ final class CommitPublisher: Sendable {
                 .map { (notification.event, $0) }
         }
         trips.committing(result.effects, isOwn: isOwn) { order in
-            let assignment = order.map(Hub.JobAssignment.init)
+            let assignment = order.map(FleetAccess.JobAssignment.init)
             let areHeard = hub.publish(named.map(\.1), assignment: assignment, app: app)
             guard isOwn else { return }
             for ((event, _), isHeard) in zip(named, areHeard) { counters.countEvent(event, isHeard: isHeard) }
@@ -227,7 +227,7 @@ final class CommitPublisher: Sendable {
     /// A notification with the publications of its event: on its channel (`driver-42`) and, if that channel has a mirror
     /// (`private-driver-42`), on the mirror too. Nil if the name of its channel is invalid.
     /// - Parameter expiresAt: monotonic milliseconds.
-    func hubNotification(_ notification: Notification, _ sequence: Int64, expiresAt: Int64) -> Hub.Notification? {
+    func hubNotification(_ notification: Notification, _ sequence: Int64, expiresAt: Int64) -> FleetAccess.Notification? {
         // 256 is more than the longest name of a fleet channel. `limits.name_length` is not used, because it may have
         // been lowered since the name was checked and stored.
         guard let channel = ChannelName(notification.channel, lengthMax: 256) else { return nil }
@@ -235,7 +235,7 @@ final class CommitPublisher: Sendable {
         let publication = Hub.Publication(channel: channel, frame: frame)
         let mirrored = policy.mirror(of: channel).map { Hub.Publication(publication, mirroredOn: $0) }
         let publications = [publication] + (mirrored.map { [$0] } ?? [])
-        return Hub.Notification(
+        return FleetAccess.Notification(
             id: notification.id, publications: publications, sequence: policy.owner(of: channel) == nil ? nil : sequence,
             expiresAt: expiresAt)
     }
@@ -266,7 +266,7 @@ extension CommandReply {
 
 extension AccountChange {
     /// What the driver may subscribe to; nil: as the channel rules say.
-    fileprivate var restriction: Hub.Restriction? {
+    fileprivate var restriction: FleetAccess.Restriction? {
         switch entry?.status {
         case .active?: nil
         case .pending?, .rejected?: .ownChannel
@@ -275,7 +275,7 @@ extension AccountChange {
     }
 }
 
-extension Hub.JobAssignment {
+extension FleetAccess.JobAssignment {
     init(_ order: Order) {
         let assignment = order.assignment
         self.init(

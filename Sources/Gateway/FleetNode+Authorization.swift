@@ -45,14 +45,15 @@ extension FleetNode {
         _ socket: SocketID, _ identity: Identity, device: String, channel: ChannelName?, then granted: HTTPResponse,
         _ pending: PendingRequest, _ id: RequestID
     ) -> HTTPResponse? {
+        let authorized = AuthorizedConnection(socket, identity, device: device, channel: channel)
         guard let cluster = node.cluster, !node.hub.read({ $0.hasConnection(socket) }) else {
-            apply(.authorized(socket, identity, device: device, channel: channel))
+            node.change { $0.apply(authorized.input, &$1) }
             return granted
         }
         node.wait(pending, for: id)
         let (hub, loop) = (node.hub, index)
         let unreachable = pending.unavailable("The node of the connection does not answer: try again")
-        cluster.ask(.authorized(socket, identity, device: device, channel: channel?.text)) { result in
+        cluster.ask(.custom(authorized.bytes)) { result in
             // If no node has the connection, it has closed: the signature is of no use.
             hub.post(.response(result.isComplete ? granted : unreachable, to: id), to: loop)
         }

@@ -1,3 +1,4 @@
+import Access
 import FanOut
 import Fleet
 import PusherAPI
@@ -17,7 +18,7 @@ extension FleetNode: ReplayLoop {
 
     func apply(_ input: Hub.Input) { node.apply(input) }
 
-    func ownership(of socket: SocketID, on channel: ChannelName) -> Hub.Ownership? {
+    func ownership(of socket: SocketID, on channel: ChannelName) -> FleetAccess.Ownership? {
         node.hub.read { $0.ownership(of: socket, on: channel) }
     }
 
@@ -41,7 +42,7 @@ extension FleetNode: ReplayLoop {
     // MARK: Subscriptions
 
     func takes(_ socket: SocketID, _ grant: SubscriptionGrant, to app: Application) -> Bool {
-        guard app.rules.policy?.owner(of: grant.channel) != nil else { return false }
+        guard app.index == fleet.app, fleet.policy.owner(of: grant.channel) != nil else { return false }
         subscribe(socket, grant, isDurable: true)
         return true
     }

@@ -23,6 +23,8 @@ final class FleetService: Sendable {
     let rates: SubjectRates
     /// The application that has the fleet's channels.
     let app: AppIndex
+    /// Who may have which of them.
+    let policy: ChannelPolicy
     let issuers: [TokenIssuer]
     let keyCache: IssuerKeyCache
     let pushService: PushService
@@ -66,6 +68,7 @@ final class FleetService: Sendable {
         cluster: ClusterService?, log: Log
     ) throws(StartError) {
         self.settings = settings
+        self.policy = policy
         self.cluster = cluster
         self.hub = hub
         codeAddresses = Lock(RequestWindows(ofTenMinutes: settings.otp.requestsPerAddress))
@@ -89,7 +92,7 @@ final class FleetService: Sendable {
         self.unreadableStore = unreadableStore
         let counters = counters
         let (activity, intake) = (activity, intake)
-        let rates = SubjectRates(settings.apps[app].limits, metrics, counters)
+        let rates = SubjectRates(settings.apps[app].limits, settings.apps[app].fleetLimits, metrics, counters)
         self.rates = rates
         let codes = SignInCodeDispatch(SMSAdapter(settings.otp), log: log)
         self.codes = codes
@@ -137,7 +140,7 @@ final class FleetService: Sendable {
         let writer = writer
         cluster?.observe(
             ClusterService.Observers(
-                onCommit: { publisher.receive($1, position: $0) },
+                onEntry: { publisher.receive($1, position: $0) },
                 onNote: { note in
                     if let positions = PositionNote(note) { trips.record(positions) }
                     if let answer = AnswerNote(note, now: Clock.unixMilliseconds()) { counters.count(answer.event) }
@@ -146,7 +149,7 @@ final class FleetService: Sendable {
         do throws(StoreError) {
             reader = try StoreReader(
                 settings.store.address, threadCount: settings.store.readerCount,
-                queuePerSubjectMax: settings.apps[settings.fleetAppIndex].limits.fleetQueriesWaiting,
+                queuePerSubjectMax: settings.apps[settings.fleetAppIndex].fleetLimits.queriesWaiting,
                 confirmSeconds: settings.delivery.confirmSeconds, backlogHours: settings.delivery.backlogHours,
                 backlogLimit: settings.delivery.backlogLimit, trips: settings.trips, encode: FleetResponses.body(of:),
                 onReplies: { publisher.publish($0) },

@@ -7,7 +7,7 @@ import Threads
 /// The rules by which apps that never sign may subscribe: says once a day how many days they have left, and how many still
 /// use them, and ends their subscriptions when their time is over.
 final class LegacyAccess: Sendable {
-    private let rules: [(pattern: String, legacy: ChannelPolicy.Legacy)]
+    private let rules: [(pattern: String, legacy: Legacy)]
     private let app: AppIndex
     private let hub: SharedHub
     private let log: Log
@@ -49,7 +49,7 @@ final class LegacyAccess: Sendable {
     /// Whether further slices of a pattern's subscriptions are to be ended.
     func isEnding(_ pattern: String) -> Bool { hub.read { $0.isEndingLegacy(pattern, app: app) } }
 
-    private func write(_ pattern: String, _ legacy: ChannelPolicy.Legacy, at now: Int64) {
+    private func write(_ pattern: String, _ legacy: Legacy, at now: Int64) {
         let daysLeft = legacy.until.map { Int(($0 - now + Self.day - 1) / Self.day) }
         log.warning(
             "legacy_subscriptions",

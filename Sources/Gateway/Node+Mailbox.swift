@@ -13,6 +13,12 @@ extension Node {
         drainMailbox()
     }
 
+    /// Changes the hub otherwise than by an input of its own, then drains this loop's mailbox.
+    func change(_ body: (inout Hub, inout [Hub.Effect]) -> Void) {
+        hub.change(&threadsToWake, body)
+        drainMailbox()
+    }
+
     /// Performs all messages in this loop's mailbox.
     func drainMailbox() { _ = drainMailbox(until: .max) }
 
@@ -114,7 +120,7 @@ extension Node {
     /// Whether the client is an app that never signs, and may subscribe nevertheless. One that has signed in may do what its
     /// user may.
     func isLegacy(_ grant: SubscriptionGrant, _ socket: SocketID, _ app: Application) -> Bool {
-        guard connections[socket.slot]?.user == nil, let legacy = app.rules.policy?.legacy(of: grant.channel)?.legacy else {
+        guard connections[socket.slot]?.user == nil, let legacy = app.rules.channels?.legacy(of: grant.channel)?.legacy else {
             return false
         }
         return legacy.permits(key: app.key, address: loop?.client(of: socket)?.address, at: Clock.unixMilliseconds())

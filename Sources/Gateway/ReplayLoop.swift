@@ -1,3 +1,4 @@
+import Access
 import FanOut
 import Fleet
 import PusherProtocol
@@ -19,8 +20,8 @@ package protocol ReplayLoop: AnyObject {
     /// After this time, a notification that no device has confirmed counts as unconfirmed.
     var confirmSeconds: Int { get }
 
-    /// See ``Hub/ownership(of:on:)``.
-    func ownership(of socket: SocketID, on channel: ChannelName) -> Hub.Ownership?
+    /// See `Hub.ownership(of:on:)`.
+    func ownership(of socket: SocketID, on channel: ChannelName) -> FleetAccess.Ownership?
     /// Applies an input to the hub, then drains this loop's mailbox.
     func apply(_ input: Hub.Input)
     func perform(_ instruction: Instruction)

@@ -48,6 +48,6 @@ extension StoreWriter.Options {
         rules = NotificationRules(settings)
         self.lanes = lanes
         staleDays = settings.push.staleDays
-        queuePerSubjectMax = settings.apps[settings.fleetAppIndex].limits.fleetCommandsWaiting
+        queuePerSubjectMax = settings.apps[settings.fleetAppIndex].fleetLimits.commandsWaiting
     }
 }

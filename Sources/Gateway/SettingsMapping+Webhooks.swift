@@ -1,3 +1,4 @@
+import Access
 import Configuration
 import Observability
 import PusherProtocol
@@ -12,8 +13,9 @@ extension Settings {
             guard app.enabled, let secret = app.secrets.first else { return [] }
             return app.webhooks.map { webhook in
                 WebhookEndpoint(
-                    appIndex: index, key: app.key, secret: secret, url: webhook.url, events: WebhookKinds(named: webhook.events),
-                    batch: webhook.batch, allowsPrivate: webhook.allowPrivate)
+                    appIndex: index, key: app.key, secret: secret, url: webhook.url,
+                    events: WebhookKinds(named: webhook.events, among: WebhookKinds.namesWithFleet), batch: webhook.batch,
+                    allowsPrivate: webhook.allowPrivate)
             }
         }
     }

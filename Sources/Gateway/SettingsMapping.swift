@@ -1,6 +1,7 @@
 import Access
 import Addresses
 import Configuration
+import FanOut
 import Fleet
 import JWT
 import Observability
@@ -56,11 +57,11 @@ extension ChannelPolicy.Rule {
     init(_ rule: Settings.ChannelRule) {
         self.init(
             rule.pattern, rule.access, isDurable: rule.durable,
-            legacy: rule.legacy.isEnabled ? ChannelPolicy.Legacy(rule.legacy) : nil)
+            legacy: rule.legacy.isEnabled ? Legacy(rule.legacy) : nil)
     }
 }
 
-extension ChannelPolicy.Legacy {
+extension Legacy {
     fileprivate init(_ legacy: Settings.ChannelRule.Legacy) {
         self.init(
             until: legacy.untilMilliseconds, keys: legacy.keys, networks: legacy.addresses.compactMap(IPNetwork.init),

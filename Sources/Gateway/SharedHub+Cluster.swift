@@ -1,4 +1,3 @@
-import Access
 import Cluster
 import FanOut
 import NATS
@@ -117,21 +116,6 @@ extension SharedHub {
         withCluster { cluster in cluster.link.answer(ticket, to: node, parts) }
     }
 
-    /// Records that the authorization endpoint of another node has verified an identity for a connection.
-    /// - Parameter channel: nil for a sign-in.
-    /// - Returns: whether the connection is one of this node.
-    func authorize(_ socket: SocketID, _ identity: Identity, device: String, channel: String?) -> Bool {
-        let name = channel.flatMap { ChannelName($0, lengthMax: .max) }
-        var woken = ThreadsToWake()
-        let isHere = state.withLock { state in
-            guard state.hub.hasConnection(socket) else { return false }
-            distribute(.authorized(socket, identity, device: device, channel: name), &state, &woken)
-            return true
-        }
-        wake(woken)
-        return isHere
-    }
-
     /// Tells all other nodes something.
     func tell(_ note: ClusterNote) { withCluster { cluster in cluster.link.tell(note, &cluster.outputs) } }
 
@@ -139,14 +123,14 @@ extension SharedHub {
         withCluster { cluster in cluster.link.end(&cluster.outputs) }
     }
 
-    /// Tells other nodes what this one has committed.
-    func announce(_ record: [UInt8], position: Int64) {
-        // NATS takes messages of up to a mebibyte. The others read larger records from the log.
-        let record = record.count > Self.recordBytesMax ? [] : record
-        withCluster { cluster in cluster.link.committed(record, position: position, &cluster.outputs) }
+    /// Tells other nodes what this one has written to the log of what runs on top.
+    func announce(_ entry: [UInt8], position: Int64) {
+        // NATS takes messages of up to a mebibyte. The others read larger entries from the log.
+        let entry = entry.count > Self.entryBytesMax ? [] : entry
+        withCluster { cluster in cluster.link.logged(entry, position: position, &cluster.outputs) }
     }
 
-    private static let recordBytesMax = 1_000_000
+    private static let entryBytesMax = 1_000_000
 
     /// Whether subscriptions to a channel may be opened at once. If not, the loop gets ``LoopMessage/subscribable(_:app:)``
     /// when they may: in a cluster, events that other nodes publish must reach this one first.
@@ -190,17 +174,17 @@ extension SharedHub {
         return notices
     }
 
-    /// Tells other nodes what an input has changed.
-    func tellCluster(_ input: Hub.Input, _ scope: Scope, _ state: inout State, _ woken: inout ThreadsToWake) {
+    /// Tells other nodes what an input has changed; nil: no input of the hub's own.
+    func tellCluster(_ input: Hub.Input?, _ scope: Scope, _ state: inout State, _ woken: inout ThreadsToWake) {
         guard var cluster = state.cluster.take() else { return }
         if scope == .cluster {
             switch input {
-            case .publish(let publications, let app, let sender):
+            case .publish(let publications, let app, let sender)?:
                 for publication in publications {
                     cluster.link.published(
                         publication.frame, on: publication.channel, app: app, except: sender, &cluster.outputs)
                 }
-            case .terminate(let userID, let app): cluster.link.terminated(userID, app: app, &cluster.outputs)
+            case .terminate(let userID, let app)?: cluster.link.terminated(userID, app: app, &cluster.outputs)
             default: break
             }
         }
@@ -235,7 +219,7 @@ extension SharedHub {
                 case .went(let node, _):
                     handOverCache(node.epoch, hasCome: false, &state)
                     notices.append(output)
-                case .commit, .question, .answered, .note, .gap, .synchronized: notices.append(output)
+                case .logged, .question, .answered, .note, .gap, .synchronized: notices.append(output)
                 }
             }
             if !commands.isEmpty { _ = state.cluster?.bus?.post(commands) }

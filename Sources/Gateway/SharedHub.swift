@@ -51,9 +51,10 @@ final class SharedHub: Sendable {
     ///   - webhookInbox: receives webhook events; nil discards them.
     ///   - refusals: receives refused subscriptions; nil discards them.
     ///   - cluster: nil unless the gateway is a node of a cluster.
+    ///   - gate: nil if nothing runs on top of the hub.
     init(
         wakeups: [Wakeup], apps: [AppRules], webhookInbox: WebhookInbox? = nil, refusals: ClientRefusals? = nil,
-        cluster: ClusterState? = nil
+        cluster: ClusterState? = nil, gate: (any HubGate)? = nil
     ) {
         isClustered = cluster != nil
         self.refusals = refusals
@@ -61,7 +62,7 @@ final class SharedHub: Sendable {
         self.webhookInbox = webhookInbox
         mailboxes = wakeups.map { _ in Mailbox(highWater: Self.highWater) }
         publicationRounds = Lock(PublicationRounds(loopCount: wakeups.count))
-        var hub = Hub(loopCount: wakeups.count, apps: apps, isClustered: cluster != nil)
+        var hub = Hub(loopCount: wakeups.count, apps: apps, isClustered: cluster != nil, gate: gate)
         var effects: [Hub.Effect] = []
         hub.apply(.tick(Clock.monotonicMilliseconds()), &effects)
         state = Lock(State(hub: hub, cluster: cluster, effects: effects))
@@ -86,37 +87,6 @@ final class SharedHub: Sendable {
 
     /// See ``Hub/takeKeptName(of:)``.
     func takeKeptName(of socket: SocketID) -> SubscriptionGrant? { state.withLock { $0.hub.takeKeptName(of: socket) } }
-
-    /// Publishes committed events, then records the job's assignment. Any thread may call it. It ignores ``hasRoom``,
-    /// which was checked before the command was accepted: committed events must be published.
-    /// - Returns: of each notification, whether a connection was subscribed to its channel.
-    @discardableResult
-    func publish(_ notifications: [Hub.Notification], assignment: Hub.JobAssignment?, app: AppIndex) -> [Bool] {
-        guard !notifications.isEmpty || assignment != nil else { return [] }
-        let takenAt = Clock.monotonicNanoseconds()
-        var woken = ThreadsToWake()
-        var areHeard: [Bool] = []
-        state.withLock { state in
-            if !notifications.isEmpty {
-                areHeard = notifications.map { notification in
-                    notification.publications.contains { state.hub.isOccupied($0.channel, app: app) }
-                }
-                state.reached = LoopSet()
-                distribute(.notify(notifications, app: app), &state, &woken)
-                measure(takenAt, &state, &woken)
-            }
-            if let assignment { distribute(.assignment(assignment, app: app), &state, &woken) }
-        }
-        wake(woken)
-        return areHeard
-    }
-
-    /// Restricts a driver whose account is not approved, or lifts the restriction. Any thread may call it.
-    func restrict(_ driverID: String, to restriction: Hub.Restriction?, app: AppIndex) {
-        var woken = ThreadsToWake()
-        state.withLock { distribute(.restrict(driverID: driverID, restriction, app: app), &$0, &woken) }
-        wake(woken)
-    }
 
     /// Publishes all events, or none if a mailbox that they need is full. Call it on a loop's thread and drain that
     /// loop's mailbox next.
@@ -184,11 +154,6 @@ final class SharedHub: Sendable {
 
     // MARK: Which notifications are published
 
-    /// Holds a notification that an earlier process did not publish, until its channel has a subscriber.
-    func hold(_ notification: Hub.Notification, app: AppIndex) {
-        state.withLock { $0.hub.hold(notification, app: app) }
-    }
-
     /// Records that this notification, and all that were committed before it, are in the mailboxes.
     func recordPublication(upTo id: String) { publicationRounds.withLock { $0.add(position: id) } }
 
@@ -250,7 +215,17 @@ final class SharedHub: Sendable {
     func distribute(
         _ input: Hub.Input, _ state: inout State, _ woken: inout ThreadsToWake, scope: Scope = .cluster
     ) {
-        state.hub.apply(input, &state.effects)
+        distribute(&state, &woken) { $0.apply(input, &$1) }
+        if isClustered { tellCluster(input, scope, &state, &woken) }
+    }
+
+    /// Changes the hub, appends the effects to the mailboxes, and the webhook events to the webhook worker's inbox. In a
+    /// cluster, ``tellCluster(_:_:_:_:)`` must follow.
+    @inline(__always)
+    private func distribute(
+        _ state: inout State, _ woken: inout ThreadsToWake, _ body: (inout Hub, inout [Hub.Effect]) -> Void
+    ) {
+        body(&state.hub, &state.effects)
         for effect in state.effects {
             state.reached.insert(effect.loop)
             if mailboxes[effect.loop].append(.instruction(effect.instruction)) { woken.loops.insert(effect.loop) }
@@ -258,10 +233,23 @@ final class SharedHub: Sendable {
         state.effects.removeAll(keepingCapacity: true)
         passWebhookEvents(&state, &woken)
         if state.hub.hasRefusals { state.hub.drainRefusals { refusals?.record($1, app: $0) } }
-        if state.hub.hasPublishedRecovered {
-            publicationRounds.withLock { rounds in state.hub.drainPublishedRecovered { rounds.add(recovered: $0) } }
+        if state.hub.hasReports {
+            publicationRounds.withLock { rounds in state.hub.drainReports { rounds.add(recovered: $0) } }
         }
-        if isClustered { tellCluster(input, scope, &state, &woken) }
+    }
+
+    /// Changes the hub otherwise than by an input of its own. Call it on a loop's thread and drain that loop's mailbox next.
+    /// - Parameter woken: the threads to wake at the end of the turn are added.
+    func change(_ woken: inout ThreadsToWake, _ body: (inout Hub, inout [Hub.Effect]) -> Void) {
+        state.withLock { change(&$0, &woken, body) }
+    }
+
+    /// Changes the hub otherwise than by an input of its own. All that follows is distributed like the effects of an input.
+    func change(
+        _ state: inout State, _ woken: inout ThreadsToWake, _ body: (inout Hub, inout [Hub.Effect]) -> Void
+    ) {
+        distribute(&state, &woken, body)
+        if isClustered { tellCluster(nil, .node, &state, &woken) }
     }
 
     func passWebhookEvents(_ state: inout State, _ woken: inout ThreadsToWake) {
@@ -270,7 +258,7 @@ final class SharedHub: Sendable {
     }
 
     /// Lets the loops that were reached measure a publish, if it is one of the sample.
-    private func measure(_ takenAt: UInt64, _ state: inout State, _ woken: inout ThreadsToWake) {
+    func measure(_ takenAt: UInt64, _ state: inout State, _ woken: inout ThreadsToWake) {
         defer { state.publishCount += 1 }
         guard state.publishCount % Self.sampledOneIn == 0 else { return }
         for loop in state.reached where mailboxes[loop].append(.publishTaken(at: takenAt)) { woken.loops.insert(loop) }

@@ -19,14 +19,14 @@ final class SubjectRates: Sendable {
     private let metrics: NodeMetrics
 
     /// - Parameters:
-    ///   - limits: those of the fleet's app.
+    ///   - limits: those of the fleet's app, as `fleetLimits`.
     ///   - metrics: counts rejected requests, but for positions, which `counters` counts.
-    init(_ limits: Limits, _ metrics: NodeMetrics, _ counters: FleetCounters) {
+    init(_ limits: Limits, _ fleetLimits: FleetLimits, _ metrics: NodeMetrics, _ counters: FleetCounters) {
         self.counters = counters
         locations = Lock(SubjectLimits(RateLimit(perSecond: 2, burst: 10), countMax: Self.subjectsMax))
         authorizations = Lock(SubjectLimits(limits.authRequestRate, countMax: Self.subjectsMax))
-        commands = Lock(SubjectLimits(limits.fleetCommandRate, countMax: Self.subjectsMax))
-        queries = Lock(SubjectLimits(limits.fleetQueryRate, countMax: Self.subjectsMax))
+        commands = Lock(SubjectLimits(fleetLimits.commandRate, countMax: Self.subjectsMax))
+        queries = Lock(SubjectLimits(fleetLimits.queryRate, countMax: Self.subjectsMax))
         self.metrics = metrics
     }
 

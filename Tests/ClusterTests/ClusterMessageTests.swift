@@ -16,7 +16,7 @@ struct ClusterMessageTests {
         .memberJoined(version: 1, PresenceMember(id: "ann", info: Array("{}".utf8))),
         .memberJoined(version: 2, PresenceMember(id: "Ωmega")), .memberLeft(version: 3, userID: "ann"),
         .heartbeat(name: "n1", []), .heartbeat(name: "n1", [version, version]), .goodbye,
-        .commit(position: 9, record: [4, 5]), .membersQuestion(ticket: 1, room),
+        .logged(position: 9, entry: [4, 5]), .membersQuestion(ticket: 1, room),
         .members(ticket: 1, version, [PresenceMember(id: "ann"), PresenceMember(id: "bob", info: [1])]),
         .terminate(app: "1001", userID: "ann"), .question(ticket: 5, kind: 2, [6]),
         .answer(ticket: 5, isLast: true, [7]), .answer(ticket: 5, isLast: false, []),
@@ -73,7 +73,7 @@ struct ClusterMessageTests {
     /// The parts of two messages, as if one sender had sent them after each other.
     private static let parted: [[ClusterMessage.Body]] = [7, 8].map { number in
         var message = ClusterMessage(
-            sender: Epoch(1), .commit(position: 1, record: ArraySlice(repeating: UInt8(number), count: 1_000)))
+            sender: Epoch(1), .logged(position: 1, entry: ArraySlice(repeating: UInt8(number), count: 1_000)))
         message.number = UInt64(number)
         return message.parts(size: 300)
     }
@@ -92,7 +92,7 @@ struct ClusterMessageTests {
             }
             guard let record else { return #expect(last == nil) }
             let message = try #require(last.flatMap { ClusterMessage($0) })
-            #expect(message.body == .commit(position: 1, record: ArraySlice(repeating: record, count: 1_000)))
+            #expect(message.body == .logged(position: 1, entry: ArraySlice(repeating: record, count: 1_000)))
         }
         let (one, two) = ((0..<4).map { (0, $0) }, (0..<4).map { (1, $0) })
         try expect(7, after: one)

@@ -1,4 +1,3 @@
-import Access
 import FanOut
 import PusherProtocol
 import Testing
@@ -8,10 +7,7 @@ import Testing
 @Suite("Questions and shares on the wire")
 struct ClusterQuestionTests {
     private static let questions: [ClusterQuestion] = [
-        .authorized(
-            SocketID(bits: 0x1234_5678_0000_0002), Identity(role: .customer, id: "7", name: "Ann", bookings: ["B1", "Ω"]),
-            device: "phone", channel: "private-a"),
-        .authorized(SocketID(bits: 0x1_0000_0000), Identity(role: .driver, id: "42"), device: "", channel: nil),
+        .custom([1, 2, 3]), .custom([]),
         .occupancy(app: "1001", channels: []), .occupancy(app: "1001", channels: ["a", "presence-b"]),
         .channels(app: "1001", prefix: ""), .channels(app: "", prefix: "presence-"),
         .connections(ConnectionSearch(Hub.ConnectionFilter(), after: nil, limit: 1)),

@@ -75,10 +75,10 @@ struct IntegerKey: Sendable, CustomTestStringConvertible {
         limit("commands_per_second", 0...100_000) { $0.limits.commandsPerSecond },
         limit("messages_per_second", 0...100_000) { $0.limits.messagesPerSecond },
         limit("auth_requests_per_second", 0...100_000) { $0.limits.authRequestsPerSecond },
-        limit("fleet_commands_per_second", 0...100_000) { $0.limits.fleetCommandsPerSecond },
-        limit("fleet_commands_waiting", 1...4_096) { $0.limits.fleetCommandsWaiting },
-        limit("fleet_queries_per_second", 0...100_000) { $0.limits.fleetQueriesPerSecond },
-        limit("fleet_queries_waiting", 1...4_096) { $0.limits.fleetQueriesWaiting },
+        limit("fleet_commands_per_second", 0...100_000) { $0.fleetLimits.commandsPerSecond },
+        limit("fleet_commands_waiting", 1...4_096) { $0.fleetLimits.commandsWaiting },
+        limit("fleet_queries_per_second", 0...100_000) { $0.fleetLimits.queriesPerSecond },
+        limit("fleet_queries_waiting", 1...4_096) { $0.fleetLimits.queriesWaiting },
         limit("cache_bytes", 0...1_073_741_824) { $0.limits.cacheBytes },
     ]
 

@@ -141,10 +141,10 @@ import Testing
         expected.apps[1].limits.commandsPerSecond = 14
         expected.apps[1].limits.messagesPerSecond = 15
         expected.apps[1].limits.authRequestsPerSecond = 16
-        expected.apps[1].limits.fleetCommandsPerSecond = 17
-        expected.apps[1].limits.fleetCommandsWaiting = 18
-        expected.apps[1].limits.fleetQueriesPerSecond = 19
-        expected.apps[1].limits.fleetQueriesWaiting = 20
+        expected.apps[1].fleetLimits.commandsPerSecond = 17
+        expected.apps[1].fleetLimits.commandsWaiting = 18
+        expected.apps[1].fleetLimits.queriesPerSecond = 19
+        expected.apps[1].fleetLimits.queriesWaiting = 20
         expected.metrics.prefix = "_gate_2"
         expected.metrics.token = "t"
         expected.log.level = .error

@@ -1,3 +1,4 @@
+import HubFixture
 import Testing
 
 @testable import FanOut

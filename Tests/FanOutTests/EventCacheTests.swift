@@ -1,3 +1,4 @@
+import HubFixture
 import PusherProtocol
 import Testing
 

@@ -1,12 +1,12 @@
-import Access
 import FanOut
+import HubFixture
 import PusherProtocol
 import Testing
 
 /// The lists of connections and channels for operators.
 @Suite struct HubConnectionsTests {
     private static let loopCount = 2
-    private var hub = Hub(loopCount: loopCount, apps: [AppRules.fleet, AppRules()])
+    private var hub = Hub(loopCount: loopCount, apps: [AppRules(), AppRules()])
 
     private mutating func open(_ id: String, app: AppIndex = 0, at second: Int64) -> SocketID {
         let socket = socket(id)
@@ -77,7 +77,7 @@ import Testing
         _ = hub.apply(.subscribe(one, grant("news")))
         _ = hub.apply(.subscribe(other, grant("news")))
         _ = hub.apply(.subscribe(other, grant("sport")))
-        _ = hub.apply(.authorized(one, driver("42")))
+        hub.setIdentifiers(["driver:42"], of: one)
         #expect(list(Hub.ConnectionFilter(channel: name("news"))) == ["2.1", "1.0"])
         #expect(list(Hub.ConnectionFilter(channel: name("sport"))) == ["2.1"])
         #expect(list(Hub.ConnectionFilter(channel: name("weather"))) == [])

@@ -1,3 +1,4 @@
+import HubFixture
 import PusherProtocol
 import TestSupport
 import Testing
@@ -110,6 +111,6 @@ import Testing
     }
 
     private static func socket(loop: Int, slot: Int) -> SocketID {
-        FanOutTests.socket("\(slot + 1).\(loop << 24 + slot)")
+        HubFixture.socket("\(slot + 1).\(loop << 24 + slot)")
     }
 }

@@ -1,4 +1,5 @@
 import FanOut
+import HubFixture
 import PusherProtocol
 import Testing
 

@@ -1,15 +1,18 @@
-import Access
 import FanOut
+import HubFixture
 import PusherProtocol
 import Testing
 
 /// The webhook events that the hub records (protocol section V).
 @Suite struct HubWebhookTests {
     private var hub = Hub(
-        loopCount: 3, apps: [HubWebhookTests.rules(.all), HubWebhookTests.rules([]), HubWebhookTests.rules(.occupancy)])
+        loopCount: 3, apps: [HubWebhookTests.rules(.all), HubWebhookTests.rules([]), HubWebhookTests.rules(.occupancy)],
+        gate: SignInGate(rules: HubWebhookTests.channels))
+    private static let channels = PlainRules(patterns: ["driver-*"])
 
     private static func rules(_ webhooks: WebhookKinds) -> AppRules {
-        var rules = AppRules.fleet
+        var rules = AppRules()
+        rules.channels = channels
         rules.webhooks = webhooks
         rules.subscriptionCounts = true
         rules.clientEvents = true
@@ -95,9 +98,13 @@ import Testing
 
     @Test mutating func revocationRecordsChannelVacated() {
         let tracking = name("private-tracking-R1")
-        _ = events(.opened(x, app: 0), .assignment(assignment("42"), app: 0), .authorized(x, Identity(role: .driver, id: "42")))
+        _ = events(.opened(x, app: 0))
         #expect(events(.subscribe(x, grant(tracking.text))).first == .channelOccupied(tracking))
-        #expect(events(.assignment(assignment("43"), app: 0)) == [.channelVacated(tracking)])
+        var effects: [Hub.Effect] = []
+        hub.endSubscriptions(of: x, because: "it is over", &effects) { $0 == tracking }
+        var recorded: [WebhookEvent] = []
+        hub.drainWebhookEvents { recorded.append($0.event) }
+        #expect(recorded == [.channelVacated(tracking)])
     }
 
     @Test mutating func unwantedKindsAreNotRecorded() {
@@ -119,8 +126,4 @@ import Testing
     }
 
     private func count(_ count: Int) -> WebhookEvent { .subscriptionCount(name("lobby-1"), count) }
-
-    private func assignment(_ driverID: String) -> Hub.JobAssignment {
-        Hub.JobAssignment(orderCode: "A", reference: "R1", driverID: driverID)
-    }
 }

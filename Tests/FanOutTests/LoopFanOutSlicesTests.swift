@@ -1,3 +1,4 @@
+import HubFixture
 import PusherProtocol
 import TestSupport
 import Testing
@@ -213,7 +214,7 @@ private func text(of frame: Frame) -> String {
         private mutating func openConnection(_ dice: inout SplitMix) {
             let slot = (0...open.count).filter { slot in !open.contains { $0.slot == slot } }.randomElement(using: &dice) ?? 0
             salt += 1
-            let socket = FanOutTests.socket("\(salt).\(slot)")
+            let socket = HubFixture.socket("\(salt).\(slot)")
             loop.open(socket)
             open.append(socket)
             expected[socket] = ""

@@ -1,4 +1,5 @@
 import FanOut
+import HubFixture
 import PusherProtocol
 import Testing
 
@@ -68,8 +69,10 @@ import Testing
     @Test(arguments: refused)
     func refusedSubscriptionNamesThePatternOfItsChannel(channel: String, pattern: String?, reason: RefusalReason) {
         let text = #"{"event":"pusher:subscribe","data":{"channel":"\#(channel)","auth":"key1:other"}}"#
+        var rules = AppRules()
+        rules.channels = PlainRules(patterns: ["driver-*", "lobby-*"])
         let action = Array(text.utf8).withUnsafeBytes {
-            MessageAction(to: $0, from: anna, key: "key1", rules: .fleet, user: nil) { _, _ in false }
+            MessageAction(to: $0, from: anna, key: "key1", rules: rules, user: nil) { _, _ in false }
         }
         guard case .refuse(_, let refusal) = action else {
             Issue.record("expected a refusal")

@@ -1,4 +1,5 @@
 import FanOut
+import HubFixture
 import PusherProtocol
 
 /// Replays a transcript on a hub and loops, as a gateway does, but without sockets and threads.

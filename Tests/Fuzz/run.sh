@@ -8,7 +8,7 @@ cd "$(dirname "$0")/../.."
 
 seconds=${1:-10}
 build=.build-fuzz
-modules=(Primitives Addresses JSON HTTP HTTP1 WebSocketFraming PusherProtocol Access FanOut Crypto PusherAPI Threads JWT Console
+modules=(Primitives Addresses JSON HTTP HTTP1 WebSocketFraming PusherProtocol FanOut Cluster Crypto PusherAPI Access Threads JWT Console
     Fleet TestSupport)
 targets=(FuzzAddresses FuzzHTTP1 FuzzWebSocketFraming FuzzJSON FuzzClientMessage FuzzHub FuzzTokens FuzzFleet)
 flags=(-O -wmo -g -swift-version 6 -warnings-as-errors -parse-as-library -package-name fleetwire -enable-testing

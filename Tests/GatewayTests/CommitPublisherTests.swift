@@ -33,8 +33,8 @@ import Threads
 
     init() throws {
         var rules = AppRules()
-        rules.policy = Self.policy
-        hub = SharedHub(wakeups: [Wakeup(), Wakeup()], apps: [AppRules(), rules])
+        rules.channels = Self.policy
+        hub = SharedHub(wakeups: [Wakeup(), Wakeup()], apps: [AppRules(), rules], gate: FleetAccess([AppRules(), rules]))
         let lines = lines
         let log = Log(level: .info, format: .json) { line in lines.withLock { $0.append(line) } }
         let removed = removed

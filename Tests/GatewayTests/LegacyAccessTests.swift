@@ -22,7 +22,7 @@ import Threads
             .init("tracking-*", .booking, legacy: .init(until: nil, keys: ["key"])),
         ])
         var rules = AppRules()
-        rules.policy = policy
+        rules.channels = policy
         hub = SharedHub(wakeups: [Wakeup()], apps: [rules])
         let lines = lines
         let log = Log(level: .info, format: .json) { line in lines.withLock { $0.append(line) } }

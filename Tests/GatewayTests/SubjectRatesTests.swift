@@ -1,4 +1,5 @@
 import Access
+import Fleet
 import Observability
 import PusherProtocol
 import Server
@@ -9,13 +10,13 @@ import Testing
 @Suite struct SubjectRatesTests {
     /// A driver who asks for long lists waits as one who asks for many short ones.
     @Test func aLongListTakesTheTokensOfManyShortOnes() {
-        var limits = Limits()
-        limits.fleetQueriesPerSecond = 10
+        var limits = FleetLimits()
+        limits.queriesPerSecond = 10
         let metrics = NodeMetrics(
             // The budget sets the limit of the whole test process.
             loopCount: 1, prefix: "p", budget: DescriptorBudget(connectionsMax: 1_000, loopCount: 1, webhookCount: 0),
             logWriter: LogWriter(format: .text, descriptor: 2), certificates: nil)
-        let rates = SubjectRates(limits, metrics, FleetCounters())
+        let rates = SubjectRates(Limits(), limits, metrics, FleetCounters())
         let (greedy, other) = (Identity(role: .driver, id: "1"), Identity(role: .driver, id: "2"))
         #expect(rates.permits(greedy, .query) && rates.permits(other, .query))
         rates.charge(other, rows: 50)

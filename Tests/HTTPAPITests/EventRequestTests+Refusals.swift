@@ -58,7 +58,7 @@ extension EventRequestTests {
             }
         }
         var fleet = AppRules()
-        fleet.policy = ChannelPolicy([.init("*", .open)])
+        fleet.channels = ChannelPolicy([.init("*", .open)])
         #expect(refusal(fleet) == APIError(403, "Only the gateway publishes to \(channel): it carries its own figures"))
         #expect(refusal(AppRules()) == nil, "another application has no such channel")
     }

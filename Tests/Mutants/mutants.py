@@ -70,7 +70,7 @@ MUTANTS = [
     # Fan-out and cluster
     Mutant("kept-order", "Realtime/FanOut/Hub+KeptNames.swift", "what was asked for first before the sign-in is opened last",
            "self[socket].keptNames.removeFirst()", "self[socket].keptNames.removeLast()", "HubKeptNamesTests"),
-    Mutant("unsigned-listener", "Realtime/FanOut/Hub+Recipients.swift", "an unsigned subscription keeps the driver's pushes back",
+    Mutant("unsigned-listener", "Realtime/FanOut/Hub+Gate.swift", "an unsigned subscription keeps the driver's pushes back",
            "channels[$0].signedAnonymousCount > 0", "channels[$0].anonymousCount > 0", "HubRecipientsTests"),
     Mutant("leaving-loses", "Realtime/FanOut/LoopFanOut.swift", "a subscriber who leaves loses the events of this turn",
            "        if let pending = channels[channel].pending"
@@ -86,8 +86,8 @@ MUTANTS = [
     Mutant("subscriptions-limit", "Realtime/FanOut/Hub+Subscriptions.swift", "a connection may have one subscription too many",
            "subscriptions.count < limits.subscriptions else", "subscriptions.count <= limits.subscriptions else",
            "HubLimitsTests"),
-    Mutant("commit-missing", "Realtime/Cluster/CommitOrder.swift", "a commit that came too early does not show that one is missing",
-           "        known = max(known, position)\n", "", "ClusterTests.CommitOrderTests"),
+    Mutant("commit-missing", "Fleet/Fleet/Engine/Cluster/CommitOrder.swift", "a commit that came too early does not show that one is missing",
+           "        known = max(known, position)\n", "", "FleetRulesTests.CommitOrderTests"),
     Mutant("message-repeated", "Realtime/Cluster/MessageNumbers.swift", "a message that comes twice counts twice",
            "message.number <= seen { return .repeated }", "message.number < seen { return .repeated }",
            "ReceivedNumbersTests"),

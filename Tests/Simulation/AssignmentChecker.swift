@@ -23,16 +23,16 @@ struct AssignmentChecker {
 
     /// Checks the promises after an input; records the input first if it is an assignment. Call it after the model has
     /// applied the input.
-    mutating func check(after input: Hub.Input, _ effects: [Hub.Effect], _ model: ReferenceModel) throws(Discrepancy) {
+    mutating func check(after input: SimulatedInput, _ effects: [Hub.Effect], _ model: ReferenceModel) throws(Discrepancy) {
         switch input {
-        case .assignment(let assignment, let app):
+        case .fleet(.assignment(let assignment, let app)):
             guard let loss = record(assignment, app) else { return }
             for (socket, connection) in model.connections where connection.app == app {
                 for channel in model.channels(of: socket) where channel.text.hasSuffix("-" + loss.reference) {
                     try check(socket, channel, loss, model)
                 }
             }
-        case .subscribe(let socket, let grant):
+        case .hub(.subscribe(let socket, let grant)):
             guard effects.contains(where: { if case .join = $0.instruction { true } else { false } }),
                 model.identified.contains(where: { $0.socket == socket })
             else { return }
@@ -46,7 +46,7 @@ struct AssignmentChecker {
     /// Records an assignment.
     /// - Returns: the order's previous assignment if its driver lost the job; nil if there was none, or if that driver
     ///   still has a job with the same reference (this order or another).
-    private mutating func record(_ assignment: Hub.JobAssignment, _ app: AppIndex) -> Assignment? {
+    private mutating func record(_ assignment: FleetAccess.JobAssignment, _ app: AppIndex) -> Assignment? {
         let before = assignments.removeValue(forKey: Order(app: app, code: assignment.orderCode))
         if let id = assignment.driverID {
             let new = Assignment(app: app, driverID: id, reference: assignment.reference)

@@ -5,7 +5,7 @@ import PusherProtocol
 /// Compares the hub's permissions, owners of durable channels, and statistics with the model's.
 extension Checkers {
     mutating func check(
-        assignmentsAfter input: Hub.Input, _ effects: [Hub.Effect], against model: ReferenceModel
+        assignmentsAfter input: SimulatedInput, _ effects: [Hub.Effect], against model: ReferenceModel
     ) throws(Discrepancy) {
         try assignments.check(after: input, effects, model)
     }

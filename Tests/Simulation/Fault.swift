@@ -1,3 +1,4 @@
+import Access
 import FanOut
 import PusherProtocol
 
@@ -5,6 +6,8 @@ import PusherProtocol
 package struct Fault {
     /// Replaces an input to the hub; returns nil to drop it.
     package var input: (Hub.Input) -> Hub.Input? = { $0 }
+    /// The same for an input of the fleet.
+    package var fleetInput: (FleetInput) -> FleetInput? = { $0 }
     /// Changes the webhook events that the hub records for an input.
     package var webhookEvents: (_ events: inout [AppWebhookEvent]) -> Void = { _ in }
     /// Changes the content of a mailbox at each drain.

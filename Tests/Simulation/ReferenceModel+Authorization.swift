@@ -77,10 +77,13 @@ extension ReferenceModel {
 
     /// All identities of a connection: those authorized for it, and the signed-in user's.
     func identities(of socket: SocketID) -> [Identity] {
-        identified.filter { $0.socket == socket }.map(\.identity) + (user(of: socket).flatMap(Self.identity).map { [$0] } ?? [])
+        identified.filter { $0.socket == socket }.map(\.identity) + (identity(ofUserOf: socket).map { [$0] } ?? [])
     }
 
-    private static func identity(_ user: SignedInUser) -> Identity? { identity(user.id, bookings: user.bookings) }
+    private func identity(ofUserOf socket: SocketID) -> Identity? {
+        guard let connection = connections[socket], let user = connection.user else { return nil }
+        return Self.identity(user.id, bookings: connection.bookings)
+    }
 
     static func identity(_ key: String, bookings: [String] = []) -> Identity? {
         let parts = key.split(separator: ":", omittingEmptySubsequences: false)
@@ -107,13 +110,25 @@ extension ReferenceModel {
         guard let user = user(of: socket) else {
             return "Subscribing to \(text) needs a signed-in user: sign in, or subscribe to private-\(text)"
         }
-        let mayJoin = Self.identity(user).map { self.mayJoin($0, key) } ?? false
+        let mayJoin = identity(ofUserOf: socket).map { self.mayJoin($0, key) } ?? false
         return mayJoin ? nil : "\(user.id) may not subscribe to \(text)"
     }
 
     // MARK: Inputs
 
-    mutating func authorize(_ socket: SocketID, _ identity: Identity, device: String, _ channel: ChannelName?) {
+    mutating func apply(_ input: FleetInput) {
+        switch input {
+        case .notify(let notifications, let app):
+            for publication in notifications.flatMap(\.publications) { publish(publication, app, except: nil) }
+        case .authorized(let socket, let identity, let device, let channel):
+            authorize(socket, identity, device: device, channel)
+        case .assignment(let assignment, let app): record(assignment, app)
+        case .restrict(let driverID, let restriction, let app): restrict(driverID, restriction, app)
+        case .hold: break  // no process was killed
+        }
+    }
+
+    private mutating func authorize(_ socket: SocketID, _ identity: Identity, device: String, _ channel: ChannelName?) {
         guard connections[socket] != nil else { return }
         authorizations.append(Authorization(socket: socket, channel: channel, owner: identity.key, device: device))
         // A user who signs in has an identity by that.
@@ -137,7 +152,7 @@ extension ReferenceModel {
         }
     }
 
-    mutating func record(_ assignment: Hub.JobAssignment, _ app: AppIndex) {
+    private mutating func record(_ assignment: FleetAccess.JobAssignment, _ app: AppIndex) {
         let before = jobs.first { $0.app == app && $0.code == assignment.orderCode }
         jobs.removeAll { $0 == before }
         if let id = assignment.driverID {
@@ -159,11 +174,11 @@ extension ReferenceModel {
         }
     }
 
-    private func restriction(of driverID: String, _ app: AppIndex) -> Hub.Restriction? {
+    private func restriction(of driverID: String, _ app: AppIndex) -> FleetAccess.Restriction? {
         restrictions.first { $0.app == app && $0.driverID == driverID }?.restriction
     }
 
-    mutating func restrict(_ driverID: String, _ restriction: Hub.Restriction?, _ app: AppIndex) {
+    private mutating func restrict(_ driverID: String, _ restriction: FleetAccess.Restriction?, _ app: AppIndex) {
         restrictions.removeAll { $0.app == app && $0.driverID == driverID }
         guard let restriction else { return }
         restrictions.append((app, driverID, restriction))

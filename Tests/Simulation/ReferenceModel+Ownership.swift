@@ -14,7 +14,7 @@ extension ReferenceModel {
         let device: String
     }
 
-    /// What a subscription of the owner of a durable channel is: ``Hub/Ownership``.
+    /// What a subscription of the owner of a durable channel is: ``FleetAccess/Ownership``.
     struct Ownership: Equatable, CustomStringConvertible {
         let channel: String
         let owner: String

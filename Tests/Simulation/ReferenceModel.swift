@@ -13,6 +13,8 @@ struct ReferenceModel {
         /// In the order of subscribing until one ends: then the last one takes its place.
         var subscriptions: [Subscription] = []
         var user: SignedInUser?
+        /// Those of the user.
+        var bookings: [String] = []
         /// The names to which the connection is to be subscribed when it signs in.
         var kept: [SubscriptionGrant] = []
         /// The users of the watchlist for whom there was room.
@@ -60,7 +62,7 @@ struct ReferenceModel {
     /// The number of subscriptions that the server ended, because a job was lost or an identity was displaced.
     var revocations = 0
     /// What drivers whose account is not approved may join.
-    var restrictions: [(app: AppIndex, driverID: String, restriction: Hub.Restriction)] = []
+    var restrictions: [(app: AppIndex, driverID: String, restriction: FleetAccess.Restriction)] = []
     /// The webhook events of the last input.
     private(set) var webhookEvents: [AppWebhookEvent] = []
 
@@ -70,8 +72,15 @@ struct ReferenceModel {
         caches = rules.map { CachedEvents(bytesMax: $0.limits.cacheBytes) }
     }
 
-    mutating func apply(_ input: Hub.Input) {
+    mutating func apply(_ input: SimulatedInput) {
         webhookEvents = []
+        switch input {
+        case .hub(let input): apply(input)
+        case .fleet(let input): apply(input)
+        }
+    }
+
+    private mutating func apply(_ input: Hub.Input) {
         switch input {
         case .opened(let socket, let app):
             connections[socket] = Connection(app: app)
@@ -82,20 +91,14 @@ struct ReferenceModel {
         case .clientEvent(let socket, let event, let channel): relay(event, from: socket, on: channel)
         case .publish(let publications, let app, let sender):
             for publication in publications { publish(publication, app, except: sender) }
-        case .notify(let notifications, let app):
-            for publication in notifications.flatMap(\.publications) { publish(publication, app, except: nil) }
         case .terminate(let userID, let app): terminated.formUnion(signedIn(as: userID, app))
         case .closed(let socket): close(socket)
         case .tick(let time): tick(time)
-        case .authorized(let socket, let identity, let device, let channel):
-            authorize(socket, identity, device: device, channel)
         case .endLegacy: break  // the simulated fleet's apps sign
         // Concern clusters, which `ClusterWorld` simulates.
         case .remoteMemberJoined, .remoteMemberLeft, .forgetRemoteMembers, .subscriptionCount, .cache, .remoteUser,
             .showWatchlist, .remoteClientEvent:
             break
-        case .assignment(let assignment, let app): record(assignment, app)
-        case .restrict(let driverID, let restriction, let app): restrict(driverID, restriction, app)
         }
     }
 
@@ -227,7 +230,7 @@ struct ReferenceModel {
 
     // MARK: Events
 
-    private mutating func publish(_ publication: Hub.Publication, _ app: AppIndex, except sender: SocketID?) {
+    mutating func publish(_ publication: Hub.Publication, _ app: AppIndex, except sender: SocketID?) {
         if publication.channel.isCache { caches[app].store(publication.frame, on: publication.channel, at: now) }
         sendAll(ChannelKey(app: app, channel: publication.channel), except: sender, publication.frame)
     }
@@ -257,6 +260,7 @@ struct ReferenceModel {
         }
         let wasOnline = !signedIn(as: user.id, connection.app).isEmpty
         connections[socket]?.user = user
+        connections[socket]?.bookings = user.bookings
         signins.append(socket)
         send(socket, ServerMessage.signinSuccess(user))
         if user.isWatchlistTruncated {

@@ -45,7 +45,7 @@ struct Scenario {
         connectionsMax = isCrowded ? dice.within(105...125) : dice.within(2...40)
         highWater = dice.within(1...32)
         let fleet = !isCrowded && dice.chance(percent: 60) ? SimulatedFleet(appCount: apps.count, using: &dice) : nil
-        for (app, rules) in (fleet?.rules ?? []).enumerated() { apps[app].policy = rules.map { ChannelPolicy($0) } }
+        for (app, rules) in (fleet?.rules ?? []).enumerated() { apps[app].channels = rules.map { ChannelPolicy($0) } }
         // The first application's webhooks want all kinds, the other's only occupancy.
         for app in apps.indices { apps[app].webhooks = app == 0 ? .all : [.channelOccupied, .channelVacated] }
         self.fleet = fleet

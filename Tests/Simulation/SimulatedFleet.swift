@@ -85,11 +85,11 @@ struct SimulatedFleet {
     }
 
     /// An assignment of an order, usually with the order's current reference.
-    static func assignment(of jobs: [ReferenceModel.Job], using dice: inout SplitMix) -> Hub.JobAssignment {
+    static func assignment(of jobs: [ReferenceModel.Job], using dice: inout SplitMix) -> FleetAccess.JobAssignment {
         let code = dice.pick(codes) ?? ""
         let currentReference = jobs.first { $0.code == code }?.reference
         let reference = currentReference.flatMap { dice.chance(percent: 80) ? $0 : nil } ?? dice.pick(references) ?? ""
         let driverID = dice.chance(percent: 80) ? dice.pick(driverIDs) : nil
-        return Hub.JobAssignment(orderCode: code, reference: reference, driverID: driverID)
+        return FleetAccess.JobAssignment(orderCode: code, reference: reference, driverID: driverID)
     }
 }

@@ -1,3 +1,4 @@
+import Access
 import FanOut
 import PusherProtocol
 
@@ -6,7 +7,7 @@ import PusherProtocol
 /// Most steps are an input to the hub from one of the loops. The others also change loops.
 enum Step {
     /// A loop applies `input`: the effects go to the mailboxes, and the loop drains its own.
-    case input(Hub.Input, on: Int)
+    case input(SimulatedInput, on: Int)
     /// A connection opens in a free slot of its loop, unless its application is at its limit.
     case open(SocketID, app: AppIndex)
     /// A connection opens and subscribes at once.
@@ -23,19 +24,48 @@ enum Step {
     case settle
 }
 
+/// What the loops of a gateway tell the hub.
+enum SimulatedInput {
+    case hub(Hub.Input)
+    case fleet(FleetInput)
+}
+
 extension Step: CustomStringConvertible {
     var description: String {
         switch self {
         case .input(let input, let loop): "\(Self.text(of: input)) on loop \(loop)"
         case .open(let socket, let app): "opened(\(socket)) in app \(app)"
         case .arrive(let socket, let app, let grant):
-            "opened(\(socket)) in app \(app), \(Self.text(of: .subscribe(socket, grant)))"
+            "opened(\(socket)) in app \(app), \(Self.text(of: .hub(.subscribe(socket, grant))))"
         case .close(let socket): "closed(\(socket))"
         case .replace(let socket, let successor, let app): "closed(\(socket)), opened(\(successor)) in app \(app)"
         case .drain(let loop, .max): "drain(\(loop))"
         case .drain(let loop, let most): "drain(\(loop), \(most))"
         case .flush(let loop): "flush(\(loop))"
         case .settle: "settle"
+        }
+    }
+
+    private static func text(of input: SimulatedInput) -> String {
+        switch input {
+        case .hub(let input): text(of: input)
+        case .fleet(let input): text(of: input)
+        }
+    }
+
+    private static func text(of input: FleetInput) -> String {
+        switch input {
+        case .notify(let notifications, let app):
+            let channels = notifications.flatMap(\.publications).map(\.channel.text).joined(separator: ", ")
+            return "notify(\(channels)) in app \(app)"
+        case .authorized(let socket, let identity, let device, let channel):
+            return "authorized(\(socket), \(identity.key), '\(device)', \(channel?.text ?? "sign-in"))"
+        case .assignment(let assignment, let app):
+            let driver = assignment.driverID ?? "no driver"
+            return "assignment(\(assignment.orderCode), \(assignment.reference), \(driver)) in app \(app)"
+        case .restrict(let driverID, let restriction, let app):
+            return "restrict(\(driverID), \(restriction.map { "\($0)" } ?? "lifted")) in app \(app)"
+        case .hold(let notification, let app): return "hold(\(notification.id)) in app \(app)"
         }
     }
 
@@ -51,19 +81,9 @@ extension Step: CustomStringConvertible {
         case .publish(let publications, let app, let sender):
             let channels = publications.map(\.channel.text).joined(separator: ", ")
             return "publish(\(channels)\(sender.map { ", except \($0)" } ?? "")) in app \(app)"
-        case .notify(let notifications, let app):
-            let channels = notifications.flatMap(\.publications).map(\.channel.text).joined(separator: ", ")
-            return "notify(\(channels)) in app \(app)"
         case .terminate(let userID, let app): return "terminate(\(userID)) in app \(app)"
         case .closed(let socket): return "closed(\(socket))"
-        case .authorized(let socket, let identity, let device, let channel):
-            return "authorized(\(socket), \(identity.key), '\(device)', \(channel?.text ?? "sign-in"))"
-        case .assignment(let assignment, let app):
-            let driver = assignment.driverID ?? "no driver"
-            return "assignment(\(assignment.orderCode), \(assignment.reference), \(driver)) in app \(app)"
         case .endLegacy(let pattern, let app): return "endLegacy(\(pattern)) in app \(app)"
-        case .restrict(let driverID, let restriction, let app):
-            return "restrict(\(driverID), \(restriction.map { "\($0)" } ?? "lifted")) in app \(app)"
         case .remoteMemberJoined(let member, let channel, let app):
             return "remoteMemberJoined(\(member.id), \(channel.text)) in app \(app)"
         case .remoteMemberLeft(let userID, let channel, let app):

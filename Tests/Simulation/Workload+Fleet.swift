@@ -20,17 +20,17 @@ extension Workload {
         case .assign:
             let app = app(using: &dice)
             if dice.chance(percent: 15) {
-                let restriction = dice.pick([nil, nil, .ownChannel, Hub.Restriction.nothing]) ?? nil
+                let restriction = dice.pick([nil, nil, .ownChannel, FleetAccess.Restriction.nothing]) ?? nil
                 let driverID = dice.pick(SimulatedFleet.driverIDs) ?? ""
-                return .input(.restrict(driverID: driverID, restriction, app: app), on: loop(using: &dice))
+                return .input(.fleet(.restrict(driverID: driverID, restriction, app: app)), on: loop(using: &dice))
             }
             let assignment = SimulatedFleet.assignment(of: world.model.jobs.filter { $0.app == app }, using: &dice)
-            return .input(.assignment(assignment, app: app), on: loop(using: &dice))
+            return .input(.fleet(.assignment(assignment, app: app)), on: loop(using: &dice))
         case .endJob:
             return dice.pick(SimulatedFleet.codes).map { code in
-                let assignment = Hub.JobAssignment(
+                let assignment = FleetAccess.JobAssignment(
                     orderCode: code, reference: dice.pick(SimulatedFleet.references) ?? "", driverID: nil)
-                return .input(.assignment(assignment, app: app(using: &dice)), on: loop(using: &dice))
+                return .input(.fleet(.assignment(assignment, app: app(using: &dice))), on: loop(using: &dice))
             }
         case .publishToMirrors: return publishToMirrors(in: world, using: &dice)
         default: return nil
@@ -50,7 +50,7 @@ extension Workload {
         _ identity: Identity, at socket: SocketID, for channel: ChannelName?, using dice: inout SplitMix
     ) -> Step {
         let device = dice.pick(SimulatedFleet.devices) ?? ""
-        return .input(.authorized(socket, identity, device: device, channel: channel), on: socket.loop)
+        return .input(.fleet(.authorized(socket, identity, device: device, channel: channel)), on: socket.loop)
     }
 
     /// Authorizes a driver who has a job or, if the driver is identified, subscribes to a channel of the job.
@@ -77,7 +77,7 @@ extension Workload {
             return authorize(Identity(role: .driver, id: driverID), at: socket, for: channel, using: &dice)
         }
         return scenario.users.user("driver:\(driverID)", on: socket, using: &dice).map {
-            .input(.signin(socket, $0), on: socket.loop)
+            .input(.hub(.signin(socket, $0)), on: socket.loop)
         }
     }
 

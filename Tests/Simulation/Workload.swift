@@ -37,7 +37,7 @@ struct Workload {
             return dice.pick(world.open.filter { world.model.user(of: $0) != nil }).flatMap { signin($0, using: &dice) }
         case .terminate:
             return dice.pick(scenario.users.users).map {
-                .input(.terminate(userID: $0, app: app(using: &dice)), on: loop(using: &dice))
+                .input(.hub(.terminate(userID: $0, app: app(using: &dice))), on: loop(using: &dice))
             }
         case .tick: return tick(dice.within(1...6_000), in: world)
         case .tickFar: return tick(dice.within(10...31) * 60_000, in: world)
@@ -101,19 +101,19 @@ extension Workload {
 
     func subscribe(_ socket: SocketID, _ channel: ChannelName, in world: World, using dice: inout SplitMix) -> Step? {
         scenario.users.grant(channel, to: socket, signedInAs: world.model.user(of: socket), using: &dice)
-            .map { .input(.subscribe(socket, $0), on: socket.loop) }
+            .map { .input(.hub(.subscribe(socket, $0)), on: socket.loop) }
     }
 
     private func unsubscribe(_ socket: SocketID, from channel: ChannelName) -> Step {
-        .input(.unsubscribe(socket, channel), on: socket.loop)
+        .input(.hub(.unsubscribe(socket, channel)), on: socket.loop)
     }
 
     private func signin(_ socket: SocketID, using dice: inout SplitMix) -> Step? {
-        scenario.users.user(on: socket, using: &dice).map { .input(.signin(socket, $0), on: socket.loop) }
+        scenario.users.user(on: socket, using: &dice).map { .input(.hub(.signin(socket, $0)), on: socket.loop) }
     }
 
     private func tick(_ milliseconds: Int, in world: World) -> Step {
-        .input(.tick(world.model.now + Int64(milliseconds)), on: 0)
+        .input(.hub(.tick(world.model.now + Int64(milliseconds))), on: 0)
     }
 
     // MARK: Publishing
@@ -127,7 +127,7 @@ extension Workload {
         to channels: [ChannelName], app: AppIndex, except sender: SocketID?, on loop: Int
     ) -> Step {
         let publications = channels.map { Hub.Publication(channel: $0, frame: event(on: $0)) }
-        return .input(.publish(publications, app: app, except: sender), on: loop)
+        return .input(.hub(.publish(publications, app: app, except: sender)), on: loop)
     }
 
     /// A publish that excludes a connection: a subscriber, a connection that need not be one, or a closed connection,
@@ -146,7 +146,7 @@ extension Workload {
         guard channel.access == .signed || channel.access == .presence else { return nil }
         published += 1
         let event = ClientEvent(name: "client-e", channel: channel.text, data: Array(#""\#(published)""#.utf8))
-        return .input(.clientEvent(socket, event, on: channel), on: socket.loop)
+        return .input(.hub(.clientEvent(socket, event, on: channel)), on: socket.loop)
     }
 
     /// An input of a closed connection: a message may reach the hub after its connection has closed.
@@ -159,7 +159,7 @@ extension Workload {
         case 2: return sendClientEvent(socket, on: channel)
         case 3: return signin(socket, using: &dice)
         case 4: return authorize(SimulatedFleet.identity(using: &dice), at: socket, using: &dice)
-        default: return .input(.closed(socket), on: socket.loop)
+        default: return .input(.hub(.closed(socket)), on: socket.loop)
         }
     }
 

@@ -1,3 +1,4 @@
+import Access
 import FanOut
 import PusherProtocol
 import TestSupport
@@ -34,7 +35,7 @@ struct World {
     init(_ scenario: Scenario, seed: UInt64, steps: Int, fault: Fault) {
         self.scenario = scenario
         self.fault = fault
-        hub = Hub(loopCount: scenario.loopCount, apps: scenario.apps)
+        hub = Hub(loopCount: scenario.loopCount, apps: scenario.apps, gate: FleetAccess(scenario.apps))
         model = ReferenceModel(scenario.apps, fleetRules: scenario.fleet?.rules ?? scenario.apps.map { _ in nil })
         loops = Array(repeating: Loop(), count: scenario.loopCount)
         summary = Summary(seed: seed, steps: steps, loopCount: scenario.loopCount)
@@ -91,14 +92,19 @@ struct World {
 
     // MARK: The order rule
 
-    private mutating func apply(_ input: Hub.Input, on loop: Int) throws(Discrepancy) {
+    private mutating func apply(_ input: Hub.Input, on loop: Int) throws(Discrepancy) { try apply(.hub(input), on: loop) }
+
+    private mutating func apply(_ input: SimulatedInput, on loop: Int) throws(Discrepancy) {
         guard hasRoom(for: input) else {
             summary.rejectedPublishes += 1
             return
         }
         var effects: [Hub.Effect] = []
         var webhookEvents: [AppWebhookEvent] = []
-        if let input = fault.input(input) { hub.apply(input, &effects) }
+        switch input {
+        case .hub(let input): if let input = fault.input(input) { hub.apply(input, &effects) }
+        case .fleet(let input): if let input = fault.fleetInput(input) { hub.apply(input, &effects) }
+        }
         hub.drainWebhookEvents { webhookEvents.append($0) }
         fault.webhookEvents(&webhookEvents)
         for effect in effects {
@@ -118,8 +124,8 @@ struct World {
 
     /// The room rule: if one of the mailboxes that a publish requires is too full, the publish is rejected as a whole
     /// before it is applied. Nothing else is rejected.
-    private func hasRoom(for input: Hub.Input) -> Bool {
-        guard case .publish(let publications, let app, _) = input else { return true }
+    private func hasRoom(for input: SimulatedInput) -> Bool {
+        guard case .hub(.publish(let publications, let app, _)) = input else { return true }
         return publications.allSatisfy { publication in
             hub.loops(of: publication.channel, app: app).allSatisfy { loops[$0].mailbox.count <= scenario.highWater }
         }
@@ -203,11 +209,31 @@ struct World {
 
     // MARK: Checks
 
-    private mutating func check(after input: Hub.Input) throws(Discrepancy) {
+    private mutating func check(after input: SimulatedInput) throws(Discrepancy) {
         try checkers.check(hub, against: model)
         switch input {
+        case .hub(let input): try check(after: input)
+        case .fleet(let input): try check(after: input)
+        }
+        // Channels that the input does not concern must be unchanged. For speed, each step checks one channel, in turn.
+        nextChannel = (nextChannel + 1) % scenario.channels.count
+        try check(scenario.channels[nextChannel])
+    }
+
+    private func check(after input: FleetInput) throws(Discrepancy) {
+        switch input {
+        case .authorized(let socket, _, _, _): try checkOwnerships(of: socket)
+        case .notify(let notifications, _):
+            for publication in notifications.flatMap(\.publications) { try check(publication.channel) }
+        case .assignment, .restrict: try checkAllChannels()
+        case .hold: break
+        }
+    }
+
+    private mutating func check(after input: Hub.Input) throws(Discrepancy) {
+        switch input {
         case .opened, .terminate: break
-        case .signin(let socket, _), .authorized(let socket, _, _, _): try checkOwnerships(of: socket)
+        case .signin(let socket, _): try checkOwnerships(of: socket)
         case .remoteMemberJoined, .remoteMemberLeft, .forgetRemoteMembers, .subscriptionCount, .cache, .remoteUser,
             .showWatchlist, .remoteClientEvent:
             break
@@ -217,13 +243,8 @@ struct World {
         case .unsubscribe(_, let channel), .clientEvent(_, _, let channel): try check(channel)
         case .publish(let publications, _, _):
             for publication in publications { try check(publication.channel) }
-        case .notify(let notifications, _):
-            for publication in notifications.flatMap(\.publications) { try check(publication.channel) }
-        case .closed, .tick, .assignment, .restrict, .endLegacy: try checkAllChannels()
+        case .closed, .tick, .endLegacy: try checkAllChannels()
         }
-        // Channels that the input does not concern must be unchanged. For speed, each step checks one channel, in turn.
-        nextChannel = (nextChannel + 1) % scenario.channels.count
-        try check(scenario.channels[nextChannel])
     }
 
     private func check(_ channel: ChannelName) throws(Discrepancy) {

@@ -7,22 +7,22 @@ import Simulation
 extension PlantedFault {
     static let ofAuthorization = [
         PlantedFault("the hub misses an identity", problem: " expected ") {
-            missed { if case .authorized = $0 { true } else { false } }
+            missedOfFleet { if case .authorized = $0 { true } else { false } }
         },
         PlantedFault("the hub forgets the device", problem: " with the device ''; expected: ") {
             var fault = Fault()
-            fault.input = { input in
+            fault.fleetInput = { input in
                 guard case .authorized(let socket, let identity, _, let channel) = input else { return input }
                 return .authorized(socket, identity, device: "", channel: channel)
             }
             return fault
         },
         PlantedFault("the hub misses the authorization of a sign-in", problem: " with the device ''; expected: ") {
-            missed { if case .authorized(_, _, _, nil) = $0 { true } else { false } }
+            missedOfFleet { if case .authorized(_, _, _, nil) = $0 { true } else { false } }
         },
         PlantedFault("the hub keeps another person's authorization", problem: "; expected: nobody") {
             var fault = Fault()
-            fault.input = { input in
+            fault.fleetInput = { input in
                 guard case .authorized(let socket, let identity, let device, let channel?) = input, identity.id != "1",
                     channel.text.hasSuffix("driver-1") || channel.text.hasSuffix("customer-1")
                 else { return input }
@@ -32,11 +32,11 @@ extension PlantedFault {
             return fault
         },
         PlantedFault("the hub misses a job assignment", problem: " in app 0") {
-            missed { if case .assignment = $0 { true } else { false } }
+            missedOfFleet { if case .assignment = $0 { true } else { false } }
         },
         PlantedFault("the hub records an assignment in another app", problem: " in app ") {
             var fault = Fault()
-            fault.input = { if case .assignment(let assignment, _) = $0 { .assignment(assignment, app: 0) } else { $0 } }
+            fault.fleetInput = { if case .assignment(let assignment, _) = $0 { .assignment(assignment, app: 0) } else { $0 } }
             return fault
         },
         PlantedFault("the error of an ended subscription is duplicated", problem: " received the end of a subscription") {
@@ -46,9 +46,9 @@ extension PlantedFault {
         PlantedFault("an ended subscription still gets events", problem: " after the end of its subscription", sentAfterEnd),
         PlantedFault("an order keeps its former driver", problem: " subscriptions, expected: ") {
             var fault = Fault()
-            fault.input = { input in
+            fault.fleetInput = { input in
                 guard case .assignment(let assignment, let app) = input, assignment.driverID == nil else { return input }
-                let other = Hub.JobAssignment(
+                let other = FleetAccess.JobAssignment(
                     orderCode: assignment.orderCode + "-", reference: assignment.reference, driverID: nil)
                 return .assignment(other, app: app)
             }
@@ -56,6 +56,13 @@ extension PlantedFault {
         },
         PlantedFault("a mirror gets nothing", problem: " expected ", unmirrored),
     ]
+
+    /// Drops the inputs of the fleet for which `isMissed` returns true.
+    private static func missedOfFleet(_ isMissed: @escaping (FleetInput) -> Bool) -> Fault {
+        var fault = Fault()
+        fault.fleetInput = { isMissed($0) ? nil : $0 }
+        return fault
+    }
 
     /// Sends the channel's last event once more to a connection whose subscription was ended.
     @Sendable private static func sentAfterEnd() -> Fault {

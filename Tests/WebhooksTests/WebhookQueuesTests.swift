@@ -21,7 +21,7 @@ import Testing
     @Test mutating func endpointsReceiveTheirApplicationsEventsOfTheirKinds() {
         queues = WebhookQueues([
             endpoint(app: 0, batch: true), endpoint(app: 0, events: [.channelOccupied], batch: true),
-            endpoint(app: 1, batch: true), endpoint(app: 1, events: [.notificationFailed], batch: true),
+            endpoint(app: 1, batch: true), endpoint(app: 1, events: [.other(0)], batch: true),
         ])
         queues.handle(occupied("a"), at: moment(0))
         queues.handle(subscriptionCount(1), at: moment(1))

@@ -21,6 +21,9 @@ extension ChannelPolicy {
         return ChannelName("#server-to-user-" + user.key, lengthMax: .max)
     }
 
+    /// The key of a user of the fleet, for the same reason: backends may name `driver-42`.
+    package func userID(aliasedBy id: String) -> String? { Identity(alias: id)?.key }
+
     /// The channel with this name; nil if its access is not `access`. For example, `private-` and `encrypted-x` make
     /// the name of an encrypted channel.
     private static func name(_ text: String, _ access: ChannelName.Access) -> ChannelName? {

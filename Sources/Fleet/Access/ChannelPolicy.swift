@@ -1,3 +1,4 @@
+import FanOut
 import Primitives
 import PusherProtocol
 
@@ -8,7 +9,7 @@ import PusherProtocol
 /// `presence-`, so one rule applies to all forms of a channel. Only admins may subscribe to the presence form. Without
 /// a matching rule, a channel with a plain name is open to all; for a channel of another form this policy grants a
 /// signature to admins only. As with Pusher, a backend that has the app's secret can sign any subscription itself.
-package struct ChannelPolicy: Equatable, Sendable {
+package struct ChannelPolicy: ChannelRules, Equatable {
     /// Who may subscribe to a channel, in addition to admins, who may subscribe to every channel. The raw values are
     /// the values in the configuration.
     package enum Access: String, CaseIterable, Sendable {
@@ -126,11 +127,11 @@ package struct ChannelPolicy: Equatable, Sendable {
 
     /// Whether only the gateway publishes on the channel: it is ``operatorsChannel`` or another form of it. The console
     /// believes what it reads there.
-    package static func isReserved(_ channel: ChannelName) -> Bool {
+    package func isReserved(_ channel: ChannelName) -> Bool {
         channel.text.withBytes { text in
-            var plain = UnsafeRawBufferPointer(rebasing: text[prefixByteCount(channel)...])
+            var plain = UnsafeRawBufferPointer(rebasing: text[Self.prefixByteCount(channel)...])
             if plain.hasPrefix("cache-") { plain = UnsafeRawBufferPointer(rebasing: plain.dropFirst("cache-".utf8.count)) }
-            return plain.hasSameBytes(as: operatorsChannel)
+            return plain.hasSameBytes(as: Self.operatorsChannel)
         }
     }
 

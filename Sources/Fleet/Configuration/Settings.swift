@@ -121,6 +121,8 @@ package struct Settings: Equatable, Sendable {
         package var allowedOrigins = ["*"]
         /// Limits of connections, channels and events.
         package var limits = Limits()
+        /// Limits of requests to the fleet's API, which matter in the app that carries the fleet's channels.
+        package var fleetLimits = FleetLimits()
         /// The app's webhooks, at most ``Webhook/perAppMax``.
         package var webhooks: [Webhook] = []
 

@@ -1,19 +1,23 @@
 /// Reads the parts of a message. After a read beyond the end, ``isValid`` is false and all reads return nothing.
-struct ByteReader {
+package struct ByteReader {
     private var bytes: ArraySlice<UInt8>
-    private(set) var isValid = true
+    /// Whether there was something to read so far.
+    package private(set) var isValid = true
 
-    init(_ bytes: ArraySlice<UInt8>) { self.bytes = bytes }
+    /// Begins at the first byte.
+    package init(_ bytes: ArraySlice<UInt8>) { self.bytes = bytes }
 
     /// Whether everything was read, and nothing beyond.
-    var isAtEnd: Bool { isValid && bytes.isEmpty }
+    package var isAtEnd: Bool { isValid && bytes.isEmpty }
 
-    mutating func byte() -> UInt8 { take(1).first ?? 0 }
+    /// The next byte.
+    package mutating func byte() -> UInt8 { take(1).first ?? 0 }
 
-    mutating func int64() -> UInt64 { take(8).reduce(0) { $0 << 8 | UInt64($1) } }
+    /// A number that ``ByteWriter`` has written.
+    package mutating func int64() -> UInt64 { take(8).reduce(0) { $0 << 8 | UInt64($1) } }
 
     /// A number of connections or users. Larger ones are malformed, so that sums cannot overflow.
-    mutating func count() -> Int {
+    package mutating func count() -> Int {
         let count = int64()
         guard count <= UInt32.max else {
             isValid = false
@@ -23,16 +27,19 @@ struct ByteReader {
     }
 
     /// A text that ``ByteWriter/append(text:)`` has written.
-    mutating func text() -> String { String(decoding: block(), as: UTF8.self) }
+    package mutating func text() -> String { String(decoding: block(), as: UTF8.self) }
+
+    /// A text that ``ByteWriter/append(optional:)`` has written.
+    package mutating func optionalText() -> String? { byte() == 1 ? text() : nil }
 
     /// Bytes that ``ByteWriter/append(block:)`` has written.
-    mutating func block() -> ArraySlice<UInt8> {
+    package mutating func block() -> ArraySlice<UInt8> {
         let count = take(4).reduce(0) { $0 << 8 | Int($1) }
         return take(count)
     }
 
     /// All elements until the end.
-    mutating func list<Element>(_ read: (inout ByteReader) -> Element) -> [Element] {
+    package mutating func list<Element>(_ read: (inout ByteReader) -> Element) -> [Element] {
         var elements: [Element] = []
         while isValid, !isAtEnd {
             let element = read(&self)
@@ -42,7 +49,7 @@ struct ByteReader {
     }
 
     /// What is left.
-    mutating func rest() -> ArraySlice<UInt8> { take(bytes.count) }
+    package mutating func rest() -> ArraySlice<UInt8> { take(bytes.count) }
 
     private mutating func take(_ count: Int) -> ArraySlice<UInt8> {
         guard isValid, count <= bytes.count else {
@@ -55,24 +62,36 @@ struct ByteReader {
 }
 
 /// Appends the parts of a message: numbers in network byte order, texts and blocks with their length in four bytes.
-struct ByteWriter {
-    private(set) var bytes: [UInt8] = []
+package struct ByteWriter {
+    /// What was appended.
+    package private(set) var bytes: [UInt8] = []
 
-    init(capacity: Int) { bytes.reserveCapacity(capacity) }
+    /// - Parameter capacity: the number of bytes for which memory is reserved.
+    package init(capacity: Int) { bytes.reserveCapacity(capacity) }
 
-    mutating func append(_ byte: UInt8) { bytes.append(byte) }
+    /// Appends a byte.
+    package mutating func append(_ byte: UInt8) { bytes.append(byte) }
 
-    mutating func append(_ number: UInt64) { withUnsafeBytes(of: number.bigEndian) { bytes.append(contentsOf: $0) } }
+    /// Appends a number in eight bytes.
+    package mutating func append(_ number: UInt64) { withUnsafeBytes(of: number.bigEndian) { bytes.append(contentsOf: $0) } }
 
-    mutating func append(text: String) { append(block: Array(text.utf8)) }
+    /// Appends a text and the number of its bytes.
+    package mutating func append(text: String) { append(block: Array(text.utf8)) }
 
-    mutating func append(block: some Collection<UInt8>) {
+    /// Appends a text, or that there is none.
+    package mutating func append(optional text: String?) {
+        append(UInt8(text == nil ? 0 : 1))
+        if let text { append(text: text) }
+    }
+
+    /// Appends bytes and their number.
+    package mutating func append(block: some Collection<UInt8>) {
         withUnsafeBytes(of: UInt32(block.count).bigEndian) { bytes.append(contentsOf: $0) }
         bytes.append(contentsOf: block)
     }
 
     /// Appends what `body` writes as a block.
-    mutating func appendBlock(_ body: (inout ByteWriter) -> Void) {
+    package mutating func appendBlock(_ body: (inout ByteWriter) -> Void) {
         let start = bytes.count
         bytes.append(contentsOf: [0, 0, 0, 0])
         body(&self)
@@ -81,5 +100,6 @@ struct ByteWriter {
         }
     }
 
-    mutating func append(rest: some Collection<UInt8>) { bytes.append(contentsOf: rest) }
+    /// Appends bytes that end the message, or its part.
+    package mutating func append(rest: some Collection<UInt8>) { bytes.append(contentsOf: rest) }
 }

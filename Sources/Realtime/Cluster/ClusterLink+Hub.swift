@@ -74,9 +74,9 @@ extension ClusterLink {
         }
     }
 
-    /// This node has committed something.
-    package mutating func committed(_ record: [UInt8], position: Int64, _ outputs: inout [Output]) {
-        publish(.commit(position: position, record: record[...]), on: subjects.nodes, &outputs)
+    /// This node has written an entry to the log of what runs on top.
+    package mutating func logged(_ entry: [UInt8], position: Int64, _ outputs: inout [Output]) {
+        publish(.logged(position: position, entry: entry[...]), on: subjects.nodes, &outputs)
     }
 
     /// The connections of a user are to be closed everywhere.

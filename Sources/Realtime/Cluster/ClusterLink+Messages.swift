@@ -115,7 +115,7 @@ extension ClusterLink {
             }
             for token in interests.unanswered(by: sender) { askForMembers(token, sender) }
         case .goodbye: apply(membership.left(sender, at: now), &outputs)
-        case .commit(let position, let record): outputs.append(.commit(position: position, record: Array(record)))
+        case .logged(let position, let entry): outputs.append(.logged(position: position, entry: Array(entry)))
         case .terminate(let app, let userID):
             guard let app = index(ofApp: app) else { return }
             outputs.append(.hub(.terminate(userID: userID, app: app)))

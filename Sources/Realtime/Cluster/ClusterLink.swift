@@ -18,8 +18,8 @@ package struct ClusterLink {
         case hub(Hub.Input)
         /// A loop's subscriptions to a channel may go on.
         case ready(ChannelName, app: AppIndex, loop: Int)
-        /// Another node has committed this.
-        case commit(position: Int64, record: [UInt8])
+        /// Another node has written this to the log of what runs on top.
+        case logged(position: Int64, entry: [UInt8])
         /// Another node asks; the answer goes to ``ClusterLink/answer(_:to:_:)``.
         case question(ticket: UInt64, from: Epoch, kind: UInt8, [UInt8])
         /// Another node tells something.

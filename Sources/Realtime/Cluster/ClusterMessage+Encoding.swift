@@ -23,9 +23,9 @@ extension ClusterMessage.Body {
         case .goodbye, .sharesQuestion, .sharesBegin, .gaveUp: break
         case .sharesEnd(let count): writer.append(UInt64(count))
         case .sharesDigest(let digest): writer.append(digest)
-        case .commit(let position, let record):
+        case .logged(let position, let entry):
             writer.append(UInt64(bitPattern: position))
-            writer.append(rest: record)
+            writer.append(rest: entry)
         case .membersQuestion(let ticket, let channel):
             writer.append(ticket)
             writer.append(channel)
@@ -96,7 +96,7 @@ extension ClusterMessage.Body {
             let facts = reader.list { $0.handedFact() }
             guard !facts.contains(nil) else { return nil }
             self = .handOver(key, facts.compactMap(\.self))
-        case .commit: self = .commit(position: Int64(bitPattern: reader.int64()), record: reader.rest())
+        case .logged: self = .logged(position: Int64(bitPattern: reader.int64()), entry: reader.rest())
         case .membersQuestion: self = .membersQuestion(ticket: reader.int64(), reader.presenceChannel())
         case .terminate: self = .terminate(app: reader.text(), userID: reader.text())
         case .share:

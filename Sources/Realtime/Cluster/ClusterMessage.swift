@@ -31,8 +31,9 @@ package struct ClusterMessage: Equatable, Sendable {
         case heartbeat(name: String, [PresenceVersion])
         /// On the subject of all nodes: the sender ends.
         case goodbye
-        /// On the subject of all nodes: what a commit has changed. See ``CommitOrder``.
-        case commit(position: Int64, record: ArraySlice<UInt8>)
+        /// On the subject of all nodes: an entry of the log of what runs on top of the gateway. It is empty if it is too
+        /// large for the bus.
+        case logged(position: Int64, entry: ArraySlice<UInt8>)
         /// On the subject of all nodes, or of one: which members of a presence channel does the receiver have?
         case membersQuestion(ticket: UInt64, PresenceChannel)
         /// On the subject of a channel's keeper, and of the node that is to follow it: the sender's share has changed.
@@ -56,7 +57,7 @@ package struct ClusterMessage: Equatable, Sendable {
         case subscriptionCount(Int)
         /// On the subject of all nodes: close the connections of a user.
         case terminate(app: String, userID: String)
-        /// On the subject of all nodes: what the sender wants them to know.
+        /// On the subject of all nodes: what runs on top of the sender wants them to know.
         case note(ClusterNote)
         /// On the subject of all nodes, or of one: a question whose meaning the caller knows.
         case question(ticket: UInt64, kind: UInt8, ArraySlice<UInt8>)
@@ -109,7 +110,7 @@ package struct ClusterMessage: Equatable, Sendable {
         case memberLeft = 3
         case heartbeat = 4
         case goodbye = 5
-        case commit = 6
+        case logged = 6
         case membersQuestion = 7
         case terminate = 8
         case question = 9
@@ -185,7 +186,7 @@ extension ClusterMessage.Body {
         case .memberLeft: .memberLeft
         case .heartbeat: .heartbeat
         case .goodbye: .goodbye
-        case .commit: .commit
+        case .logged: .logged
         case .membersQuestion: .membersQuestion
         case .terminate: .terminate
         case .share: .share
@@ -209,7 +210,7 @@ extension ClusterMessage.Body {
     /// The number of bytes, about.
     var sizeHint: Int {
         switch self {
-        case .event(let bytes, _), .commit(_, let bytes), .question(_, _, let bytes), .answer(_, _, let bytes),
+        case .event(let bytes, _), .logged(_, let bytes), .question(_, _, let bytes), .answer(_, _, let bytes),
             .cached(_, _, let bytes), .part(_, _, _, let bytes):
             64 + bytes.count
         case .share(let key, .whole(_, let users), _): users.reduce(32 + key.channel.utf8.count) { $0 + 4 + $1.utf8.count }

@@ -1,12 +1,10 @@
-import Access
 import FanOut
 import PusherProtocol
 
 /// What a node asks the others. Applications are named by id.
 package enum ClusterQuestion: Sendable {
-    /// Is this connection yours? Then note that the authorization endpoint has verified the identity for it: see
-    /// ``Hub/Input/authorized(_:_:device:channel:)``. The answer is a byte if it is, and empty if not.
-    case authorized(SocketID, Identity, device: String, channel: String?)
+    /// What runs on top of the gateway asks for something that one node has. The answer of the others is empty.
+    case custom([UInt8])
     /// How many local subscribers do these channels have? The answer is a list of ``ChannelShare``.
     case occupancy(app: String, channels: [String])
     /// Which channels whose names begin with the prefix have local subscribers? The answer is a list of ``ChannelShare``.
@@ -21,7 +19,7 @@ package enum ClusterQuestion: Sendable {
     case position(SocketID)
 
     private enum Kind: UInt8 {
-        case authorized = 1
+        case custom = 1
         case occupancy = 2
         case channels = 3
         case cachedEvent = 4
@@ -33,7 +31,7 @@ package enum ClusterQuestion: Sendable {
     /// The kind on the wire.
     package var kind: UInt8 {
         switch self {
-        case .authorized: Kind.authorized.rawValue
+        case .custom: Kind.custom.rawValue
         case .occupancy: Kind.occupancy.rawValue
         case .channels: Kind.channels.rawValue
         case .cachedEvent: Kind.cachedEvent.rawValue
@@ -46,7 +44,7 @@ package enum ClusterQuestion: Sendable {
     /// Whether one answer that is not empty suffices.
     package var endsWithFirst: Bool {
         switch self {
-        case .authorized, .position: true
+        case .custom, .position: true
         case .occupancy, .channels, .cachedEvent, .stats, .connections: false
         }
     }
@@ -54,14 +52,7 @@ package enum ClusterQuestion: Sendable {
     package var bytes: [UInt8] {
         var writer = ByteWriter(capacity: 256)
         switch self {
-        case .authorized(let socket, let identity, let device, let channel):
-            writer.append(socket.bits)
-            writer.append(text: identity.role.rawValue)
-            writer.append(text: identity.id)
-            writer.append(text: device)
-            writer.append(optional: channel)
-            writer.append(optional: identity.name)
-            for booking in identity.bookings { writer.append(text: booking) }
+        case .custom(let bytes): writer.append(rest: bytes)
         case .occupancy(let app, let channels):
             writer.append(text: app)
             for channel in channels { writer.append(text: channel) }
@@ -86,14 +77,7 @@ package enum ClusterQuestion: Sendable {
     package init?(kind: UInt8, _ bytes: [UInt8]) {
         var reader = ByteReader(bytes[...])
         switch Kind(rawValue: kind) {
-        case .authorized?:
-            let socket = SocketID(bits: reader.int64())
-            let (role, id, device) = (Role(rawValue: reader.text()), reader.text(), reader.text())
-            let (channel, name) = (reader.optionalText(), reader.optionalText())
-            let bookings = reader.list { $0.text() }
-            guard let role else { return nil }
-            self = .authorized(
-                socket, Identity(role: role, id: id, name: name, bookings: bookings), device: device, channel: channel)
+        case .custom?: self = .custom(bytes)
         case .occupancy?: self = .occupancy(app: reader.text(), channels: reader.list { $0.text() })
         case .channels?: self = .channels(app: reader.text(), prefix: reader.text())
         case .cachedEvent?: self = .cachedEvent(app: reader.text(), channel: reader.text())
@@ -203,15 +187,4 @@ package struct ChannelSums: Sendable {
     package var channels: [(name: String, occupancy: Hub.Occupancy)] {
         sums.keys.compactMap { name in occupancy(of: name).map { (name.text, $0) } }.sorted { $0.0 < $1.0 }
     }
-}
-
-extension ByteWriter {
-    mutating func append(optional text: String?) {
-        append(UInt8(text == nil ? 0 : 1))
-        if let text { append(text: text) }
-    }
-}
-
-extension ByteReader {
-    mutating func optionalText() -> String? { byte() == 1 ? text() : nil }
 }

@@ -1,8 +1,7 @@
-import Access
 import PusherProtocol
 
 /// An application's settings that the hub needs.
-package struct AppRules: Equatable, Sendable {
+package struct AppRules: Sendable {
     /// Limits of connections, channels and messages.
     package var limits = Limits()
     /// Whether client events are enabled (protocol point E1).
@@ -11,9 +10,14 @@ package struct AppRules: Equatable, Sendable {
     package var subscriptionCounts = false
     /// The kinds of webhook events that the hub records; empty if the application has no webhooks.
     package var webhooks: WebhookKinds = []
-    /// Who may subscribe to the channels of the fleet (drivers, admins, bookings, customers). Nil unless this is the
-    /// application that carries them (`fleet.app` in the configuration).
-    package var policy: ChannelPolicy?
+    /// What some channels' names mean; nil if they mean no more than the protocol says.
+    package var channels: (any ChannelRules)? {
+        get { channelRules.first }
+        set { channelRules = newValue.map { [$0] } ?? [] }
+    }
+    /// At most one. In an array, because the compiler can copy a value with an existential in it less simply: its type, and
+    /// that of all that contains it.
+    private var channelRules: [any ChannelRules] = []
 
     /// Whether anybody wants to know when channels become occupied and vacated, when members come and go, or how many
     /// subscribers there are.

@@ -6,7 +6,7 @@ extension Hub {
     package struct ConnectionFilter: Sendable {
         /// Subscribers of a channel of this name, in any application.
         package let channel: ChannelName?
-        /// Connections of a user: the id of a sign-in, or an identity, such as `driver:42` or its id.
+        /// Connections of a user: the id of a sign-in, or an identifier that was verified, with its kind or without.
         package let user: String?
 
         package init(channel: ChannelName? = nil, user: String? = nil) {
@@ -21,7 +21,7 @@ extension Hub {
         package let app: AppIndex
         /// In milliseconds of the monotonic clock; of the second in which it was opened.
         package let openedAt: Int64
-        /// The user's id, if the connection has signed in; else the identity that the authorization has verified first.
+        /// The user's id, if the connection has signed in; else the first identifier that was verified for it.
         package let user: String?
         /// The names of the channels, at most ``channelsMax``.
         package let channels: [String]
@@ -136,7 +136,7 @@ extension Hub {
         }
         return ConnectionEntry(
             socket: socket, app: connection.app, openedAt: connection.openedAt,
-            user: connection.user?.id ?? connection.identities.first?.key,
+            user: connection.user?.id ?? connection.identifiers.first,
             channels: Array(names.prefix(ConnectionEntry.channelsMax)), channelCount: names.count)
     }
 
@@ -188,7 +188,12 @@ extension Hub {
 
 extension Connection {
     fileprivate func belongs(to user: String) -> Bool {
-        self.user?.id == user || identities.contains { $0.key == user || $0.id == user }
+        self.user?.id == user
+            || identifiers.contains { identifier in
+                if identifier == user { return true }
+                guard let colon = identifier.utf8.firstIndex(of: UInt8(ascii: ":")) else { return false }
+                return identifier[identifier.utf8.index(after: colon)...] == user
+            }
     }
 }
 

@@ -1,4 +1,3 @@
-import Access
 import PusherProtocol
 
 /// Plain names that were refused because their connection has not signed in.

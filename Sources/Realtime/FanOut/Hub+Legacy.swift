@@ -1,7 +1,6 @@
-import Access
 import PusherProtocol
 
-/// Subscriptions of apps that never sign (``ChannelPolicy/Legacy``). They belong to nobody: they confirm nothing, and no
+/// Subscriptions of apps that never sign (``Legacy``). They belong to nobody: they confirm nothing, and no
 /// push is left out because of them.
 ///
 /// If a rule hides members, its legacy subscribers get other frames than the rest. For the loops they are subscribers of a
@@ -25,7 +24,7 @@ extension Hub {
     /// - Returns: the slot that its loop knows: of the channel, or of its subscribers from whom members are hidden.
     mutating func addLegacy(_ socket: SocketID, to slot: ChannelSlot) -> ChannelSlot {
         let app = self[socket].app
-        guard let (pattern, legacy) = apps[app].rules.policy?.legacy(of: channels[slot].name) else { return slot }
+        guard let (pattern, legacy) = apps[app].rules.channels?.legacy(of: channels[slot].name) else { return slot }
         let hasOthers = self[socket].legacySlots[pattern] != nil
         self[socket].legacyPatterns[slot] = pattern
         self[socket].legacySlots[pattern, default: IndexedList()].append(slot)
@@ -67,6 +66,12 @@ extension Hub {
         for slot in self[socket].legacyPatterns.keys.sorted() where isPermitted(socket, on: channels[slot].name) {
             promoteLegacy(slot, of: socket, &effects)
         }
+    }
+
+    /// Whether the connection may have the channel without being an app that never signs.
+    private func isPermitted(_ socket: SocketID, on channel: ChannelName) -> Bool {
+        guard !gates.isEmpty, let subscriber = subscriber(socket) else { return false }
+        return gates[0].permits(subscriber, channel)
     }
 
     private mutating func promoteLegacy(_ slot: ChannelSlot, of socket: SocketID, _ effects: inout [Effect]) {
@@ -144,7 +149,7 @@ extension Hub {
     func hiddenSlot(of slot: ChannelSlot) -> (slot: ChannelSlot, names: [String])? {
         let app = channels[slot].app
         guard !apps[app].hiddenSlots.isEmpty, let hidden = apps[app].hiddenSlots[slot],
-            let legacy = apps[app].rules.policy?.legacy(of: channels[slot].name)?.legacy
+            let legacy = apps[app].rules.channels?.legacy(of: channels[slot].name)?.legacy
         else { return nil }
         return (hidden, legacy.hiddenMembers)
     }
@@ -154,6 +159,6 @@ extension Hub {
         guard isOpen(socket), let slot = apps[self[socket].app].slots[channel], self[socket].legacyPatterns[slot] != nil else {
             return []
         }
-        return apps[self[socket].app].rules.policy?.legacy(of: channel)?.legacy.hiddenMembers ?? []
+        return apps[self[socket].app].rules.channels?.legacy(of: channel)?.legacy.hiddenMembers ?? []
     }
 }

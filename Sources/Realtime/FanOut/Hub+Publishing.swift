@@ -25,12 +25,12 @@ extension Hub {
         }
         let userID = self[socket].memberIDs[slot]
         relay(event, from: socket, userID: userID, on: slot, &effects)
-        // One webhook event only, with the channel name that the client used. Pusher does not have mirror channels
-        // (`driver-42` and `private-driver-42`), so backends do not expect a second event.
+        // One webhook event only, with the channel name that the client used. Pusher does not have mirror channels, so
+        // backends do not expect a second event.
         recordWebhookEvent(.clientEvent, on: slot) { .clientEvent(event, on: $0, from: socket, userID: userID) }
         let app = self[socket].app
         if isClustered { clusterChanges.append((app, .relayed(event, name, from: socket, userID: userID))) }
-        guard let mirror = apps[app].rules.policy?.mirror(of: name) else { return }
+        guard let mirror = apps[app].rules.channels?.mirror(of: name) else { return }
         if isClustered { clusterChanges.append((app, .relayed(event, mirror, from: socket, userID: nil))) }
         if let slot = apps[app].slots[mirror] { relay(event, from: socket, userID: nil, on: slot, &effects) }
     }

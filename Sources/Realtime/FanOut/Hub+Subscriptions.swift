@@ -7,7 +7,7 @@ extension Hub {
         let app = self[socket].app
         let name = grant.channel
         let limits = apps[app].rules.limits
-        if !grant.isLegacy, let denial = denial(for: socket, joining: name) {
+        if !grant.isLegacy, let denial = denial(of: socket, joining: name) {
             if denial.reason != .notSignedIn || !keep(grant, of: socket) { refuse(name, app, because: denial.reason) }
             // At a code from 4000 to 4099, some stock clients close the connection, which ends their other subscriptions. As
             // the hosted service has no plain channels that refuse, it has no code to imitate.
@@ -48,7 +48,16 @@ extension Hub {
         effects.append(Effect(loop: socket.loop, instruction: .join(joined, socket)))
         confirmSubscription(socket, to: slot, as: grant.member, &effects)
         sendOrScheduleCount(slot, &effects)
-        publishRecovered(for: name, app, &effects)
+        if tellsGateOfSubscriptions, var gate = takeGate() {
+            gate.subscribed(to: name, app: app, &self, &effects)
+            put(gate)
+        }
+    }
+
+    private func denial(of socket: SocketID, joining channel: ChannelName) -> SubscriptionDenial? {
+        guard !gates.isEmpty else { return nil }
+        let subscriber = Subscriber(socket: socket, app: self[socket].app, user: self[socket].user)
+        return gates[0].denial(of: subscriber, joining: channel)
     }
 
     mutating func unsubscribe(_ socket: SocketID, from name: ChannelName, _ effects: inout [Effect]) {

@@ -13,6 +13,7 @@ extension Hub {
         let app = self[socket].app
         let isFirst = apps[app].users.add(socket, for: user.id)
         effects.append(Effect(loop: socket.loop, instruction: .sendSigninSuccess(user, to: socket)))
+        if !gates.isEmpty { gates[0].signedIn(Subscriber(socket: socket, app: app, user: user)) }
         promoteLegacy(socket, &effects)
         if user.isWatchlistTruncated {
             let text = "The watchlist exceeds the allowed maximum: its first \(Limits.watchlistLength) users are watched"

@@ -1,16 +1,15 @@
-import Access
 import Primitives
 import PusherProtocol
 
 /// The fan-out core of the gateway: connections, subscriptions, presence, signed-in users. ``apply(_:_:)`` takes an
-/// input and appends its effects.
+/// input and appends its effects. What runs on top of it decides by a ``HubGate``.
 ///
 /// The hub is deterministic: it does no I/O and uses no clock or random numbers, so the same inputs produce the same
 /// effects. All event loops share the hub behind one lock, so each call must do little work: for each channel the hub
 /// stores *which loops* have subscribers, not which connections, and an event is one effect per loop, not one per
 /// subscriber. Webhook events are not effects, because no loop performs them; see ``drainWebhookEvents(_:)``.
 package struct Hub {
-    /// A change of connections, users, jobs or time, or an event to publish.
+    /// A change of connections, users or time, or an event to publish.
     package enum Input: Sendable {
         case opened(SocketID, app: AppIndex)
         case subscribe(SocketID, SubscriptionGrant)
@@ -18,19 +17,10 @@ package struct Hub {
         case signin(SocketID, SignedInUser)
         case clientEvent(SocketID, ClientEvent, on: ChannelName)
         case publish([Publication], app: AppIndex, except: SocketID?)
-        /// Committed notifications, in commit order.
-        case notify([Notification], app: AppIndex)
         case terminate(userID: String, app: AppIndex)
-        /// The authorization endpoint has verified this identity for the connection, and signed a subscription to `channel`
-        /// or, if that is nil, a sign-in. `device` is the client's name of its device.
-        case authorized(SocketID, Identity, device: String, channel: ChannelName?)
-        /// A job's driver or reference has changed, or the job has ended.
-        case assignment(JobAssignment, app: AppIndex)
         /// The time of a rule's legacy subscriptions is over: ends some of them. Repeat it while
         /// ``Hub/isEndingLegacy(_:app:)``.
         case endLegacy(pattern: String, app: AppIndex)
-        /// Restricts a driver whose account is not approved; nil lifts the restriction.
-        case restrict(driverID: String, Restriction?, app: AppIndex)
         /// A user has come to a presence channel on the other nodes of the cluster: the user's first connection there.
         case remoteMemberJoined(PresenceMember, on: ChannelName, app: AppIndex)
         /// The user's last connection on the other nodes has left the channel.
@@ -92,13 +82,18 @@ package struct Hub {
     }
 
     let loopCount: Int
+    /// What runs on top of the hub: at most one, and none while it changes the hub. In an array for the reason that
+    /// ``AppRules`` gives; and it is changed in place.
+    var gates: [any HubGate]
+    /// Whether ``HubGate/subscribed(to:app:_:_:)`` is called.
+    package var tellsGateOfSubscriptions = false
     var apps: [AppState]
     var channels: [Channel] = []
     private var freeSlots: [ChannelSlot] = []
     /// By loop, then by slot.
     private var connections: [[Connection]]
     /// The time of the last tick, in monotonic milliseconds.
-    var now: Int64 = 0
+    package internal(set) var now: Int64 = 0
     var countThrottle = SubscriptionCountThrottle()
     /// The application whose expired events are removed first at the next tick.
     var firstToExpire: AppIndex = 0
@@ -120,10 +115,8 @@ package struct Hub {
     var lastDeparture: Int64 = 0
     /// The memory for the lists that presence channels keep.
     package let presenceLists = PresenceList.Memory()
-    /// The ids of notifications that waited for a subscriber; see ``drainPublishedRecovered(_:)``.
-    var publishedRecovered: [String] = []
-    /// The number of notifications that were dropped because too many waited for a subscriber of their channel.
-    package internal(set) var droppedRecovered = 0
+    /// What the gate has reported; see ``drainReports(_:)``.
+    var reports: [String] = []
 
     /// The number of subscriptions of all connections.
     package var subscriptionCount: Int { apps.reduce(0) { $0 + $1.subscriptionCount } }
@@ -134,8 +127,10 @@ package struct Hub {
     ///   - loopCount: the number of event loops (1–64, see ``LoopSet/loopsMax``).
     ///   - apps: the rules of the applications, by ``AppIndex``.
     ///   - isClustered: whether ``drainClusterChanges(_:)`` is to have something.
-    package init(loopCount: Int, apps: [AppRules], isClustered: Bool = false) {
+    ///   - gate: nil if nothing runs on top of the hub.
+    package init(loopCount: Int, apps: [AppRules], isClustered: Bool = false, gate: (any HubGate)? = nil) {
         self.isClustered = isClustered
+        gates = gate.map { [$0] } ?? []
         precondition((1...LoopSet.loopsMax).contains(loopCount), "Hub needs 1 to 64 event loops, got \(loopCount)")
         self.loopCount = loopCount
         self.apps = apps.map { AppState($0) }
@@ -152,15 +147,8 @@ package struct Hub {
         case .clientEvent(let socket, let event, let channel): relay(event, from: socket, on: channel, &effects)
         case .publish(let publications, let app, let sender):
             for publication in publications { publish(publication, app, except: sender, &effects) }
-        case .notify(let notifications, let app):
-            for notification in notifications { publish(notification, app, &effects) }
         case .terminate(let userID, let app): terminate(userID, app, &effects)
-        case .authorized(let socket, let identity, let device, let channel):
-            if channel != nil { identify(socket, as: identity, &effects) }
-            record(socket, identity.key, device: device, for: channel)
-        case .assignment(let assignment, let app): record(assignment, app, &effects)
         case .endLegacy(let pattern, let app): endLegacy(pattern, app, &effects)
-        case .restrict(let id, let restriction, let app): restrict(id, to: restriction, app, &effects)
         case .remoteMemberJoined(let member, let channel, let app): remoteJoin(member, channel, app, &effects)
         case .remoteMemberLeft(let userID, let channel, let app): remoteLeave(userID, channel, app, &effects)
         case .subscriptionCount(let count, let channel, let app):
@@ -196,7 +184,7 @@ package struct Hub {
         forgetKeptNames(of: socket)
         for slot in connection.subscriptions.elements { leave(slot, socket, &effects) }
         if let user = connection.user { signOut(user, socket, connection.app, &effects) }
-        for identity in connection.identities { removeFromIndex(identity, socket) }
+        if !gates.isEmpty { gates[0].closed(socket) }
         apps[connection.app].connectionCount -= 1
         self[socket] = Connection()
     }
@@ -247,6 +235,7 @@ package struct Hub {
     mutating func releaseMemory() {
         if channels.releaseSpareCapacity() || freeSlots.releaseSpareCapacity() { return }
         for app in apps.indices where apps[app].releaseMemory() { return }
+        if !gates.isEmpty { _ = gates[0].releaseMemory() }
     }
 
     // MARK: Effects
@@ -294,20 +283,16 @@ struct Connection {
     var hasGrace = false
     /// Nil until the connection signs in.
     var user: SignedInUser?
-    /// Identities that the authorization endpoint verified for this connection, oldest first.
-    var identities: [Identity] = []
-    /// Who asked to sign each subscription, and with which device. Empty for subscriptions that a backend signed.
-    var authorizedDevices: [ChannelName: AuthorizedDevice] = [:]
+    /// Those that were verified for this connection, beside its user's id: see ``Hub/setIdentifiers(_:of:)``.
+    var identifiers: [String] = []
     /// Whether the connection gets events about its user's watchlist.
     var isWatching = false
     /// How many users of the watchlist count for the application's limits: the first ones. The others are not watched.
     var watchedCount: Int32 = 0
-    /// The device with which the connection's user signed in.
-    var userDevice = ""
 
-    /// True until the connection signs in or gets its first identity; it never becomes true again. See
+    /// True until the connection signs in or gets its first identifiers; it never becomes true again. See
     /// ``Hub/stopCountingAsAnonymous(_:)``.
-    var isAnonymous: Bool { user == nil && identities.isEmpty }
+    var isAnonymous: Bool { user == nil && identifiers.isEmpty }
 }
 
 /// The hub's state of one application.
@@ -323,16 +308,9 @@ struct AppState {
     var legacyEnds: [String: Hub.LegacyEnd] = [:]
     var cache: EventCache
     var users = UserDirectory()
-    var jobs = JobAssignments()
-    /// The drivers whose accounts are not approved, by id.
-    var restrictions: [Identifier: Hub.Restriction] = [:]
     /// The members of presence channels without local subscribers on other nodes. Those of occupied channels are in
     /// ``Channel/presence``.
     var remoteMembers: [ChannelName: Presence] = [:]
-    /// Notifications that wait for a subscriber, by their own channel, in commit order.
-    var recovered: [ChannelName: [Hub.Notification]] = [:]
-    /// The connections of each identity, by ``Identity/key``. A connection may occur more than once under one key.
-    var socketsByIdentity: [String: [SocketID]] = [:]
     var connectionCount = 0
     /// The number of subscriptions of all connections.
     var subscriptionCount = 0
@@ -350,7 +328,7 @@ struct AppState {
     /// - Returns: whether there was one.
     mutating func releaseMemory() -> Bool {
         slots.releaseSpareCapacity() || cache.releaseMemory() || users.releaseMemory()
-            || socketsByIdentity.releaseSpareCapacity() || remoteMembers.releaseSpareCapacity()
+            || remoteMembers.releaseSpareCapacity()
     }
 }
 

@@ -11,7 +11,7 @@ package enum Instruction: Equatable, Sendable {
     /// Sends an event with null for some members of its data. Like ``fanOut(_:_:except:)`` otherwise. The loop encodes it, so
     /// that this work is not done while the hub is locked.
     indirect case fanOutHiding([String], in: Frame, ChannelName, ChannelSlot, except: SocketID?)
-    /// Sends a notification of a durable channel to the channel's subscribers on this loop.
+    /// Sends an event that has a number on its channel to the channel's subscribers on this loop.
     case notify(Frame, ChannelSlot, sequence: Int64)
     /// Sends a client's event to the channel's subscribers on this loop, except to its sender. The loop encodes it, so
     /// that this work is not done while the hub is locked.

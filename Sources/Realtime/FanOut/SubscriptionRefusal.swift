@@ -1,10 +1,9 @@
-import Access
 import PusherProtocol
 
 /// A subscription that the gateway has refused, as operators see it. An app whose subscription is refused looks connected
 /// and gets nothing, so somebody has to be told.
 package struct SubscriptionRefusal: Hashable, Sendable {
-    /// The pattern of the rule that matches the channel (``ChannelPolicy/Rule/pattern``); nil if none does. The number of
+    /// The pattern of the rule that matches the channel (``ChannelRules/pattern(of:)``); nil if none does. The number of
     /// different patterns is bounded by the configuration, which that of names is not.
     package let pattern: String?
     package let reason: RefusalReason
@@ -17,7 +16,7 @@ package struct SubscriptionRefusal: Hashable, Sendable {
     /// - Parameter channel: the name as the client has sent it.
     init(_ reason: RefusalReason, _ channel: String, _ rules: AppRules) {
         let name = ChannelName(channel, lengthMax: rules.limits.nameLength)
-        self.init(pattern: name.flatMap { rules.policy?.pattern(of: $0) }, reason: reason)
+        self.init(pattern: name.flatMap { rules.channels?.pattern(of: $0) }, reason: reason)
     }
 }
 
@@ -34,6 +33,6 @@ extension Hub {
 
     /// Records that a subscription to a channel is refused.
     mutating func refuse(_ channel: ChannelName, _ app: AppIndex, because reason: RefusalReason) {
-        refusals.append((app, SubscriptionRefusal(pattern: apps[app].rules.policy?.pattern(of: channel), reason: reason)))
+        refusals.append((app, SubscriptionRefusal(pattern: apps[app].rules.channels?.pattern(of: channel), reason: reason)))
     }
 }

@@ -1,4 +1,3 @@
-import Access
 import FanOut
 import JSON
 import PusherProtocol
@@ -8,7 +7,7 @@ import PusherProtocol
 package struct EventRequest {
     /// One frame per channel, in the order of the request. A channel that the request names twice gets one frame.
     package let publications: [Hub.Publication]
-    /// The same event for the channels that mirror these, such as `private-driver-42` for `driver-42`.
+    /// The same event for the channels that mirror these.
     package let mirrored: [Hub.Publication]
     /// The connection that does not receive the event; nil if all subscribers receive it.
     package let except: SocketID?
@@ -26,13 +25,13 @@ package struct EventRequest {
         publications = channels.list.map { channel in
             Hub.Publication(channel: channel, frame: ServerMessage.event(name: name, channel: channel, data: data))
         }
-        guard let policy = rules.policy else {
+        guard let names = rules.channels else {
             mirrored = []
             return
         }
         mirrored = publications.compactMap { publication in
             // If a request names a channel and its mirror, each receives the event once.
-            let mirror = policy.mirror(of: publication.channel) ?? policy.userChannel(aliasedBy: publication.channel)
+            let mirror = names.mirror(of: publication.channel) ?? names.userChannel(aliasedBy: publication.channel)
             guard let mirror, !channels.contains(mirror) else { return nil }
             return Hub.Publication(publication, mirroredOn: mirror)
         }
@@ -93,7 +92,7 @@ package struct EventRequest {
                         + "A-Z a-z 0-9 _ - = @ , . ;"
                 )
             }
-            guard rules.policy == nil || !ChannelPolicy.isReserved(name) else {
+            guard rules.channels?.isReserved(name) != true else {
                 throw APIError(403, "Only the gateway publishes to \(name.text): it carries its own figures")
             }
             names.append(name)

@@ -1,4 +1,3 @@
-import Access
 import FanOut
 import HTTP
 import PusherProtocol
@@ -80,7 +79,7 @@ struct PusherRouter {
                 return .publish(PublishRequest(events: batch.events, isBatch: true), app: app.index)
             case .terminate(let userID):
                 // Official SDKs refuse the colon in the ids of the fleet's users.
-                let aliased = app.rules.policy.flatMap { _ in Identity(alias: userID)?.key }
+                let aliased = app.rules.channels?.userID(aliasedBy: userID)
                 return .terminate(userIDs: [userID] + (aliased.map { [$0] } ?? []), app: app.index)
             case .channels, .channel, .users: preconditionFailure("a query was routed as a request with a body")
             }

@@ -49,16 +49,6 @@ package struct Limits: Equatable, Sendable {
     /// Requests of one token's subject to `/pusher/auth` and `/pusher/user-auth` per second (0–100,000); 0 means no
     /// limit. As many as ``subscriptions`` may arrive at once. Over the limit: 429.
     package var authRequestsPerSecond = 100
-    /// Commands of one driver or customer to the fleet's API per second (0–100,000); 0 means no limit. Five times as
-    /// many may arrive at once. Over the limit: 429.
-    package var fleetCommandsPerSecond = 20
-    /// Commands of one driver or customer that wait for the store (1–4,096). Over the limit: 429.
-    package var fleetCommandsWaiting = 32
-    /// Queries of one driver or customer to the fleet's API per second (0–100,000); 0 means no limit. Five times as many may
-    /// arrive at once. Over the limit: 429.
-    package var fleetQueriesPerSecond = 50
-    /// Queries of one driver or customer that wait for the store (1–4,096). Over the limit: 429.
-    package var fleetQueriesWaiting = 32
     /// Bytes of all cached events of an application (0–1,073,741,824). Over the limit: the oldest events are evicted.
     package var cacheBytes = 67_108_864
 
@@ -82,14 +72,6 @@ package struct Limits: Equatable, Sendable {
     package var messageRate: RateLimit { RateLimit(perSecond: messagesPerSecond, burst: messagesPerSecond + subscriptions) }
     /// The rate of one subject's authorization requests.
     package var authRequestRate: RateLimit { rate(authRequestsPerSecond) }
-    /// The rate of one subject's commands to the fleet's API. An app that was offline sends what it has collected at
-    /// once.
-    package var fleetCommandRate: RateLimit {
-        RateLimit(perSecond: fleetCommandsPerSecond, burst: fleetCommandsPerSecond * 5)
-    }
-
-    /// The rate of one subject's queries to the fleet's API.
-    package var fleetQueryRate: RateLimit { RateLimit(perSecond: fleetQueriesPerSecond, burst: fleetQueriesPerSecond * 5) }
 
     /// A client that reconnects subscribes to all its channels at once.
     private func rate(_ perSecond: Int) -> RateLimit {

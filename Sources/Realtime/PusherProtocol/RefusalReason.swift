@@ -19,7 +19,7 @@ package enum RefusalReason: String, CaseIterable, Sendable {
     case notSignedIn = "not_signed_in"
     /// The connection's user may not subscribe to the channel.
     case forbidden
-    /// The right to the channel has ended: the job is another driver's, or the driver's account is not approved.
+    /// The right to the channel has ended, although it was signed.
     case ended
     /// The presence channel has as many members as it may have (R9).
     case members

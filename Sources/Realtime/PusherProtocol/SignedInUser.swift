@@ -5,7 +5,7 @@ import Primitives
 package struct SigninRequest: Equatable, Sendable {
     /// `KEY:SIGNATURE`. The signature covers the socket id and `userData`.
     package let auth: String
-    /// The user as JSON: `id`, and optionally `user_info`, `watchlist` and `bookings`.
+    /// The user as JSON: `id`, and optionally `user_info` and `watchlist`.
     package let userData: String
 
     package init(auth: String, userData: String) {
@@ -32,11 +32,8 @@ package final class SignedInUser: Equatable, Sendable {
     package let watchlist: [String]
     /// Whether the request's watchlist has more than ``Limits/watchlistLength`` ids (W3).
     package let isWatchlistTruncated: Bool
-    /// References of the user's bookings. Only Fleetwire's own sign-in endpoint (`/pusher/user-auth`) sets them; empty
-    /// if another backend signed.
-    package let bookings: [String]
-    /// The signed JSON. The response to the sign-in contains it unchanged (U1).
-    let userData: String
+    /// The signed JSON, an object. The response to the sign-in contains it unchanged (U1).
+    package let userData: String
 
     fileprivate init(userData: String, limits: Limits) throws(ProtocolError) {
         let fields = try userData.withBytes { bytes in
@@ -53,7 +50,6 @@ package final class SignedInUser: Equatable, Sendable {
         }
         self.id = id
         self.userData = userData
-        bookings = fields.bookings
         member = PresenceMember(id: id, info: fields.info)
         isWatchlistTruncated = fields.isWatchlistTruncated
         var seen = Set<Identifier>()
@@ -72,12 +68,10 @@ package final class SignedInUser: Equatable, Sendable {
         /// The first ``Limits/watchlistLength`` ids.
         let watchlist: [String]
         let isWatchlistTruncated: Bool
-        let bookings: [String]
 
         init(_ userData: UnsafeRawBufferPointer, _ limits: Limits) throws(ProtocolError) {
             var (id, info): (JSONSlice?, JSONSlice?) = (nil, nil)
             var watchlist: (ids: [String], count: Int) = ([], 0)
-            var bookings: [String] = []
             do {
                 try JSONReader.object(userData) { key, value in
                     if key.equals("id") {
@@ -86,9 +80,6 @@ package final class SignedInUser: Equatable, Sendable {
                         info = value
                     } else if key.equals("watchlist"), value.kind != .null {
                         watchlist = try Self.ids(in: value.raw)
-                    } else if key.equals("bookings"), value.kind == .array {
-                        bookings = []
-                        try JSONReader.array(value.raw) { if let reference = $0.string { bookings.append(reference) } }
                     }
                 }
             } catch {
@@ -99,7 +90,6 @@ package final class SignedInUser: Equatable, Sendable {
             isInfoTooLarge = info.map { !$0.isWithin(limits.presenceInfoBytes) } ?? false
             self.info = isInfoTooLarge ? nil : info.map { Array($0.raw) }
             (self.watchlist, isWatchlistTruncated) = (watchlist.ids, watchlist.count > Limits.watchlistLength)
-            self.bookings = bookings
         }
 
         private static func ids(in watchlist: UnsafeRawBufferPointer) throws -> (ids: [String], count: Int) {

@@ -1,7 +1,6 @@
 import JSON
 
-/// A webhook event: one of Pusher's (protocol points V1–V9), or one of Fleetwire's two about pushes,
-/// `notificationFailed` and `deviceRemoved`, which only the backend of the fleet's application gets.
+/// A webhook event: one of Pusher's (protocol points V1–V9), or one of what runs on top of the gateway.
 package enum WebhookEvent: Equatable, Sendable {
     /// V1: a channel got its first subscriber.
     case channelOccupied(ChannelName)
@@ -17,10 +16,8 @@ package enum WebhookEvent: Equatable, Sendable {
     case cacheMiss(ChannelName)
     /// V9: the number of subscribed connections was sent to the subscribers.
     case subscriptionCount(ChannelName, Int)
-    /// A push failed and will not be retried.
-    case notificationFailed(notificationID: String, userID: String, provider: String, reason: String)
-    /// A device was removed because its token is invalid. `token` is masked.
-    case deviceRemoved(userID: String, provider: String, token: String, reason: String)
+    /// An event of what runs on top of the gateway, as a JSON object.
+    case other(WebhookKinds, json: [UInt8])
 
     /// The event's kind: a set of one element.
     package var kind: WebhookKinds {
@@ -32,13 +29,13 @@ package enum WebhookEvent: Equatable, Sendable {
         case .clientEvent: .clientEvent
         case .cacheMiss: .cacheMiss
         case .subscriptionCount: .subscriptionCount
-        case .notificationFailed: .notificationFailed
-        case .deviceRemoved: .deviceRemoved
+        case .other(let kind, _): kind
         }
     }
 
     /// The event as an element of a webhook request's `events`.
     package var json: [UInt8] {
+        if case .other(_, let json) = self { return json }
         var json = JSONWriter()
         json.object { writeMembers(to: &$0) }
         return json.bytes
@@ -64,18 +61,7 @@ package enum WebhookEvent: Equatable, Sendable {
         case .subscriptionCount(let channel, let count):
             json.channelEvent("subscription_count", channel)
             json.member("subscription_count", count)
-        case .notificationFailed(let notificationID, let userID, let provider, let reason):
-            json.member("name", "notification_failed")
-            json.member("notificationId", notificationID)
-            json.member("userId", userID)
-            json.member("provider", provider)
-            json.member("reason", reason)
-        case .deviceRemoved(let userID, let provider, let token, let reason):
-            json.member("name", "device_removed")
-            json.member("userId", userID)
-            json.member("provider", provider)
-            json.member("token", token)
-            json.member("reason", reason)
+        case .other: preconditionFailure("its JSON is there")
         }
     }
 }
@@ -93,22 +79,23 @@ package struct WebhookKinds: OptionSet, Sendable {
     package static let clientEvent = WebhookKinds(rawValue: 16)
     package static let cacheMiss = WebhookKinds(rawValue: 32)
     package static let subscriptionCount = WebhookKinds(rawValue: 64)
-    package static let notificationFailed = WebhookKinds(rawValue: 128)
-    package static let deviceRemoved = WebhookKinds(rawValue: 256)
+
+    /// A kind of what runs on top of the gateway.
+    /// - Parameter index: 0 to 8.
+    package static func other(_ index: Int) -> WebhookKinds { WebhookKinds(rawValue: 128 << index) }
 
     /// `channel_occupied` and `channel_vacated`. To debounce one of these kinds, both must be recorded: a channel that
     /// is vacated and occupied again within three seconds sends neither (V5).
     package static let occupancy: WebhookKinds = [.channelOccupied, .channelVacated]
     /// `member_added` and `member_removed`, which are debounced in the same way.
     package static let membership: WebhookKinds = [.memberAdded, .memberRemoved]
-    package static let all = WebhookKinds(rawValue: 511)
+    package static let all = WebhookKinds(rawValue: .max)
 
-    /// Every kind, with its name in the configuration and in webhooks.
+    /// Every kind of Pusher's, with its name in the configuration and in webhooks.
     package static let names: [(name: String, kind: WebhookKinds)] = [
         ("channel_occupied", .channelOccupied), ("channel_vacated", .channelVacated), ("member_added", .memberAdded),
         ("member_removed", .memberRemoved), ("client_event", .clientEvent), ("cache_miss", .cacheMiss),
-        ("subscription_count", .subscriptionCount), ("notification_failed", .notificationFailed),
-        ("device_removed", .deviceRemoved),
+        ("subscription_count", .subscriptionCount),
     ]
 
     /// These kinds, plus the other kind of each pair that is debounced: ``occupancy`` and ``membership``.
@@ -119,12 +106,12 @@ package struct WebhookKinds: OptionSet, Sendable {
     }
 
     /// The kinds that a webhook lists in the configuration. An empty list means all; unknown names are ignored.
-    package init(named list: [String]) {
+    package init(named list: [String], among names: [(name: String, kind: WebhookKinds)] = Self.names) {
         guard !list.isEmpty else {
             self = .all
             return
         }
-        self = Self.names.reduce(into: []) { kinds, known in if list.contains(known.name) { kinds.formUnion(known.kind) } }
+        self = names.reduce(into: []) { kinds, known in if list.contains(known.name) { kinds.formUnion(known.kind) } }
     }
 }
 

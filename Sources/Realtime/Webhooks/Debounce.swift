@@ -2,7 +2,7 @@ import Primitives
 import PusherProtocol
 
 /// Delays `channel_vacated` and `member_removed` (protocol point V5): they are sent three seconds later, and only if
-/// the channel is still vacated or the member is still absent. A device that reconnects within that time causes no
+/// the channel is still vacated or the member is still absent. A client that reconnects within that time causes no
 /// webhook at all.
 struct Debounce {
     /// The largest number of delayed events. Further ones are sent at once: the delay only avoids needless webhooks.
@@ -53,7 +53,7 @@ struct Debounce {
         case .channelVacated(let channel): return delay(event, .channel(app: event.app, channel), now)
         case .memberRemoved(let channel, let userID):
             return delay(event, .member(app: event.app, channel, Identifier(userID)), now)
-        case .clientEvent, .cacheMiss, .subscriptionCount, .notificationFailed, .deviceRemoved: return event
+        case .clientEvent, .cacheMiss, .subscriptionCount, .other: return event
         }
     }
 

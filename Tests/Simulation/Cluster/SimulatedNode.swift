@@ -195,7 +195,7 @@ struct SimulatedNode {
         case .answered(let result): answers = result
         case .came(let node): effects.append(.came(node))
         case .went(let node, _): effects.append(.went(node))
-        case .commit, .gap, .note, .synchronized: break
+        case .logged, .gap, .note, .synchronized: break
         }
     }
 

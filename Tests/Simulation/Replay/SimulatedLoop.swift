@@ -1,3 +1,4 @@
+import Access
 import FanOut
 import Fleet
 import Gateway
@@ -144,7 +145,7 @@ final class SimulatedLoop: ReplayLoop {
 
     // MARK: ReplayLoop
 
-    func ownership(of socket: SocketID, on channel: ChannelName) -> Hub.Ownership? {
+    func ownership(of socket: SocketID, on channel: ChannelName) -> FleetAccess.Ownership? {
         process.hub.ownership(of: socket, on: channel)
     }
 

@@ -39,23 +39,28 @@ final class SimulatedProcess {
         self.judge = judge
         self.fault = fault
         var rules = AppRules()
-        rules.policy = Self.policy
-        hub = Hub(loopCount: scenario.loopCount, apps: [rules])
+        rules.channels = Self.policy
+        hub = Hub(loopCount: scenario.loopCount, apps: [rules], gate: FleetAccess([rules]))
         loops = (0..<scenario.loopCount).map { SimulatedLoop(index: $0, self, pageMax: scenario.pageMax, seed: seed) }
         apply(.tick(judge.now))
         for recovered in try store.recover(now: judge.now) {
             let notification = hubNotification(
                 recovered.notification, recovered.sequence, expiresAt: judge.now + recovered.milliseconds)
-            if let notification { hub.hold(notification, app: 0) }
+            if let notification { apply(.hold(notification, app: 0)) }
         }
     }
 
     /// Applies an input to the hub. The effects are in the mailboxes of their loops.
-    func apply(_ input: Hub.Input) {
+    func apply(_ input: Hub.Input) { change { $0.apply(input, &$1) } }
+
+    /// Applies an input of the fleet in the same way.
+    func apply(_ input: FleetInput) { change { $0.apply(input, &$1) } }
+
+    private func change(_ body: (inout Hub, inout [Hub.Effect]) -> Void) {
         var effects: [Hub.Effect] = []
-        hub.apply(input, &effects)
+        body(&hub, &effects)
         for effect in effects { loops[effect.loop].mailbox.append(.instruction(effect.instruction)) }
-        hub.drainPublishedRecovered { _ in }
+        hub.drainReports { _ in }
     }
 
     /// A user signs in, which plain names require.
@@ -139,12 +144,12 @@ final class SimulatedProcess {
     }
 
     /// As `CommitPublisher` makes it.
-    private func hubNotification(_ notification: Notification, _ sequence: Int64, expiresAt: Int64) -> Hub.Notification? {
+    private func hubNotification(_ notification: Notification, _ sequence: Int64, expiresAt: Int64) -> FleetAccess.Notification? {
         guard let channel = ChannelName(notification.channel, lengthMax: 256) else { return nil }
         let frame = ServerMessage.event(notification.event, channel, data: notification.data)
         let publication = Hub.Publication(channel: channel, frame: frame)
         let mirrored = Self.policy.mirror(of: channel).map { [Hub.Publication(publication, mirroredOn: $0)] } ?? []
-        return Hub.Notification(
+        return FleetAccess.Notification(
             id: notification.id, publications: [publication] + mirrored,
             sequence: Self.policy.owner(of: channel) == nil ? nil : sequence, expiresAt: expiresAt)
     }

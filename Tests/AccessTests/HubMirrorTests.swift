@@ -1,4 +1,6 @@
+import Access
 import FanOut
+import HubFixture
 import PusherProtocol
 import Testing
 
@@ -6,7 +8,7 @@ import Testing
 /// event on one of the two is sent to the subscribers of both. Each subscriber's frame names the channel of its
 /// subscription.
 @Suite struct HubMirrorTests {
-    private var hub = Hub(loopCount: 3, apps: [.fleet, AppRules()])
+    private var hub = Hub.ofFleet(loopCount: 3, apps: [.fleet, AppRules()])
 
     /// Opens a connection, signs it in as an admin, and subscribes it to the channels.
     private mutating func join(_ socket: SocketID, _ channels: String..., app: AppIndex = 0) {
@@ -16,7 +18,7 @@ import Testing
         }
     }
 
-    private func clientEvent(_ socket: SocketID, _ channel: String) -> Hub.Input {
+    private func clientEvent(_ socket: SocketID, _ channel: String) -> FleetHubInput {
         .clientEvent(socket, ClientEvent(name: "client-e", channel: channel, data: [0x31]), on: name(channel))
     }
 

@@ -1,12 +1,13 @@
 import Access
 import FanOut
+import HubFixture
 import PusherProtocol
 import Testing
 
 /// Plain names that a connection wants before it has signed in.
 @Suite struct HubKeptNamesTests {
     private let anna = socket("1.0")
-    private var hub = Hub(loopCount: 1, apps: [.fleet])
+    private var hub = Hub.ofFleet(loopCount: 1, apps: [.fleet])
 
     init() { _ = hub.apply(.opened(anna, app: 0)) }
 
@@ -92,7 +93,7 @@ import Testing
     @Test mutating func keptNamesCountAsSubscriptionsOfTheApplication() {
         var rules = AppRules.fleet
         rules.limits.appSubscriptions = 2
-        hub = Hub(loopCount: 1, apps: [rules])
+        hub = Hub.ofFleet(loopCount: 1, apps: [rules])
         _ = hub.apply(.opened(anna, app: 0), .opened(socket("1.1"), app: 0))
         subscribe("driver-1", "driver-2", "driver-3")
         #expect(hub.refusedSubscriptions.keptNames == 1)
@@ -132,7 +133,7 @@ import Testing
 
     /// Whose time is not watched is told to operators at once.
     @Test mutating func watchedTimesAreLimited() {
-        hub = Hub(loopCount: 1, apps: [.fleet])
+        hub = Hub.ofFleet(loopCount: 1, apps: [.fleet])
         for slot in 0...Hub.gracesMax {
             _ = hub.apply(.opened(socket("1.\(slot)"), app: 0), .subscribe(socket("1.\(slot)"), grant("driver-1")))
         }
@@ -150,8 +151,8 @@ import Testing
         return rules
     }
 
-    private func refusals(_ rules: AppRules, _ inputs: (SocketID) -> [Hub.Input]) -> [SubscriptionRefusal] {
-        var hub = Hub(loopCount: 1, apps: [AppRules(), rules])
+    private func refusals(_ rules: AppRules, _ inputs: (SocketID) -> [FleetHubInput]) -> [SubscriptionRefusal] {
+        var hub = Hub.ofFleet(loopCount: 1, apps: [AppRules(), rules])
         let anna = socket("1.0")
         var found: [SubscriptionRefusal] = []
         _ = hub.apply(.opened(anna, app: 1))
@@ -187,7 +188,7 @@ import Testing
         }
         #expect(members == [.init(pattern: nil, reason: .members)])
         let limit = SubscriptionRefusal(pattern: "lobby-*", reason: .limit)
-        let two = { (anna: SocketID) in [Hub.Input.subscribe(anna, grant("lobby-1")), .subscribe(anna, grant("lobby-2"))] }
+        let two = { (anna: SocketID) in [FleetHubInput.subscribe(anna, grant("lobby-1")), .subscribe(anna, grant("lobby-2"))] }
         #expect(refusals(Self.rules { $0.subscriptions = 1 }, two) == [limit])
         #expect(refusals(Self.rules { $0.channels = 1 }, two) == [limit])
         #expect(refusals(Self.rules { $0.appSubscriptions = 1 }, two) == [limit])

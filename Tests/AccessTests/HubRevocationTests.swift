@@ -1,11 +1,12 @@
 import Access
 import FanOut
+import HubFixture
 import PusherProtocol
 import Testing
 
 /// Jobs that change drivers: which subscriptions end, which stay, and the events that follow.
 @Suite struct HubRevocationTests {
-    private var hub = Hub(loopCount: 3, apps: [.fleet, .fleet])
+    private var hub = Hub.ofFleet(loopCount: 3, apps: [.fleet, .fleet])
 
     /// Opens a connection, identifies it, and subscribes it to the channels.
     private mutating func identified(_ socket: SocketID, _ identities: Identity..., on channels: [String]) {
@@ -90,7 +91,7 @@ import Testing
     @Test mutating func revocationSendsSubscriptionCount() {
         var rules = AppRules.fleet
         rules.subscriptionCounts = true
-        hub = Hub(loopCount: 3, apps: [rules])
+        hub = Hub.ofFleet(loopCount: 3, apps: [rules])
         hub.assign("A", "R1", to: "42")
         identified(x, driver("42"), on: ["private-tracking-R1"])
         identified(y, Identity(role: .customer, id: "9", bookings: ["R1"]), on: ["private-tracking-R1"])
@@ -179,7 +180,7 @@ import Testing
     }
 
     @Test mutating func appWithoutPolicyRevokesNothing() {
-        hub = Hub(loopCount: 3, apps: [AppRules()])
+        hub = Hub.ofFleet(loopCount: 3, apps: [AppRules()])
         hub.assign("A", "R1", to: "42")
         identified(x, driver("42"), on: ["private-tracking-R1", "tracking-R1"])
         #expect(hub.assign("A", "R1", to: nil) == [])

@@ -1,5 +1,6 @@
 import Access
 import FanOut
+import HubFixture
 import PusherProtocol
 import Testing
 
@@ -8,7 +9,7 @@ private let y = socket("2.16777216")
 
 /// Drivers whose account is not approved: which subscriptions end, and which are refused.
 @Suite struct HubRestrictionTests {
-    private var hub = Hub(loopCount: 3, apps: [.fleet, .fleet])
+    private var hub = Hub.ofFleet(loopCount: 3, apps: [.fleet, .fleet])
 
     private func ended(_ channel: String) -> Frame {
         error("Your subscription to \(channel) has ended: the driver's account is not approved")

@@ -1,4 +1,6 @@
+import Access
 import FanOut
+import HubFixture
 import PusherProtocol
 import Testing
 
@@ -8,7 +10,7 @@ private let z = socket("3.2")
 
 /// Notifications of an earlier process that wait for a subscriber.
 @Suite struct HubRecoveryTests {
-    private var hub = Hub(loopCount: 2, apps: [.fleet, AppRules()])
+    private var hub = Hub.ofFleet(loopCount: 2, apps: [.fleet, AppRules()])
 
     private func event(_ channel: String, _ text: String) -> Frame {
         Array("\"\(text)\"".utf8).withUnsafeBytes { ServerMessage.event(name: $0, channel: name(channel), data: $0) }
@@ -18,7 +20,7 @@ private let z = socket("3.2")
     private mutating func hold(_ id: String, on channel: String, until expiresAt: Int64 = 10) {
         let publication = Hub.Publication(channel: name(channel), frame: event(channel, id))
         let mirror = Hub.Publication(publication, mirroredOn: name("private-" + channel))
-        hub.hold(Hub.Notification(id: id, publications: [publication, mirror], expiresAt: expiresAt), app: 0)
+        _ = hub.apply(.hold(FleetAccess.Notification(id: id, publications: [publication, mirror], expiresAt: expiresAt), app: 0))
     }
 
     /// Subscribes a connection, which it opens first.
@@ -32,14 +34,14 @@ private let z = socket("3.2")
 
     private mutating func published() -> [String] {
         var ids: [String] = []
-        hub.drainPublishedRecovered { ids.append($0) }
-        #expect(!hub.hasPublishedRecovered)
+        hub.drainReports { ids.append($0) }
+        #expect(!hub.hasReports)
         return ids
     }
 
     @Test mutating func firstSubscriberGetsThemInOrderBehindItsConfirmation() {
         for (id, channel) in [("1", "driver-42"), ("2", "driver-7"), ("3", "driver-42")] { hold(id, on: channel) }
-        #expect(!hub.hasPublishedRecovered)
+        #expect(!hub.hasReports)
         #expect(
             subscribe(x, "driver-42") == [
                 Received(0, .fanOut(event("driver-42", "1"), 0, except: nil)),
@@ -70,7 +72,7 @@ private let z = socket("3.2")
     private mutating func publish(_ id: String, on channel: String) -> [Received] {
         let publication = Hub.Publication(channel: name(channel), frame: event(channel, id))
         let mirror = Hub.Publication(publication, mirroredOn: name("private-" + channel))
-        return hub.apply(.notify([Hub.Notification(id: id, publications: [publication, mirror], expiresAt: 10)], app: 0))
+        return hub.apply(.notify([FleetAccess.Notification(id: id, publications: [publication, mirror], expiresAt: 10)], app: 0))
     }
 
     /// The subscriber would take the older one for the present state.
@@ -91,7 +93,7 @@ private let z = socket("3.2")
     @Test mutating func atMostAThousandWaitForAChannel() {
         hold("1", on: "driver-42")
         for id in 2...1_002 { #expect(publish("\(id)", on: "driver-42") == []) }
-        #expect(hub.droppedRecovered == 2)
+        #expect(hub.fleet?.droppedRecovered == 2)
         #expect(published() == ["1", "2"], "dropped")
         #expect(subscribe(x, "driver-42").count == 1_000)
         #expect(published() == (3...1_002).map(String.init))
@@ -109,6 +111,6 @@ private let z = socket("3.2")
         hold("1", on: "driver-42")
         _ = hub.apply(.opened(x, app: 0))
         let effects = hub.apply(.subscribe(x, grant("driver-42")))
-        #expect(effects.count == 1 && !hub.hasPublishedRecovered)
+        #expect(effects.count == 1 && !hub.hasReports)
     }
 }

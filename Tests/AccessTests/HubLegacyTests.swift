@@ -1,4 +1,5 @@
 import Access
+import HubFixture
 import PusherProtocol
 import TestSupport
 import Testing
@@ -7,11 +8,11 @@ import Testing
 
 /// Subscriptions of apps that never sign (`legacy`), and what is hidden from them.
 @Suite struct HubLegacyTests {
-    private var hub = Hub(loopCount: 3, apps: [Self.rules(hiding: []), Self.rules(hiding: ["customerName"])])
+    private var hub = Hub.ofFleet(loopCount: 3, apps: [Self.rules(hiding: []), Self.rules(hiding: ["customerName"])])
 
     private static func rules(hiding names: [String]) -> AppRules {
         var rules = AppRules()
-        rules.policy = ChannelPolicy([
+        rules.channels = ChannelPolicy([
             .init("driver-*", .ownDriver, legacy: .init(until: nil, keys: ["key"], hiddenMembers: names)),
             .init("tracking-*", .booking, legacy: .init(until: nil, keys: ["key"])),
         ])
@@ -28,7 +29,7 @@ import Testing
         ServerMessage.event("job-assigned", name(channel), data: Array(data.utf8))
     }
 
-    private func publish(_ data: String) -> Hub.Input {
+    private func publish(_ data: String) -> FleetHubInput {
         .publish([Hub.Publication(channel: name("driver-42"), frame: Self.event(data))], app: 1, except: nil)
     }
 
@@ -90,7 +91,7 @@ import Testing
         let data = #""{\"customerName\":\"Cleo\"}""#
         let event = ClientEvent(name: "client-a", channel: "private-driver-42", data: Array(data.utf8))
         var effects: [Hub.Effect] = []
-        hub.apply(.clientEvent(x, event, on: name("private-driver-42")), &effects)
+        hub.apply(Hub.Input.clientEvent(x, event, on: name("private-driver-42")), &effects)
         let hidden = Instruction.relay(event, name("driver-42"), 2, from: x, userID: nil, hiding: ["customerName"])
         #expect(effects.filter { $0.instruction == hidden }.map(\.loop) == [1])
         var loop = LoopFanOut()
@@ -189,7 +190,7 @@ import Testing
     /// Random subscriptions, sign-ins, ends and events on three loops, compared with what each connection must get.
     @Test(arguments: 1...40)
     func everyConnectionGetsItsForm(seed: Int) {
-        var world = World(Hub(loopCount: 3, apps: [Self.rules(hiding: ["customerName"])]), seed: UInt64(seed))
+        var world = World(Hub.ofFleet(loopCount: 3, apps: [Self.rules(hiding: ["customerName"])]), seed: UInt64(seed))
         for _ in 0..<300 { world.step() }
     }
 
@@ -253,7 +254,7 @@ import Testing
                 ])
         }
 
-        private mutating func apply(_ input: Hub.Input, expecting frames: [Bool: Frame] = [:]) {
+        private mutating func apply(_ input: FleetHubInput, expecting frames: [Bool: Frame] = [:]) {
             var effects: [Hub.Effect] = []
             hub.apply(input, &effects)
             for effect in effects { loops[effect.loop].apply(effect.instruction) }

@@ -1,5 +1,6 @@
 import Access
 import FanOut
+import HubFixture
 import PusherProtocol
 import TestSupport
 import Testing
@@ -8,12 +9,12 @@ import Testing
 /// no push.
 @Suite struct HubRecipientsTests {
     private static let own = name("driver-1")
-    private var hub = Hub(loopCount: 2, apps: [.fleet])
+    private var hub = Hub.ofFleet(loopCount: 2, apps: [.fleet])
 
     private var isListening: Bool { hub.isListening(driver("1"), on: Self.own, app: 0) }
 
     /// Opens a connection with one subscription, then applies `inputs` to it.
-    private mutating func subscribe(_ text: String, _ channel: String, then inputs: (SocketID) -> Hub.Input...) {
+    private mutating func subscribe(_ text: String, _ channel: String, then inputs: (SocketID) -> FleetHubInput...) {
         _ = hub.apply(.opened(socket(text), app: 0), .subscribe(socket(text), grant(channel)))
         for input in inputs { _ = hub.apply(input(socket(text))) }
     }
@@ -27,8 +28,8 @@ import Testing
     /// Anybody may subscribe to a plain name that is open, so such a subscriber must not keep the driver's pushes back.
     @Test mutating func unsignedSubscriberIsNobody() {
         var rules = AppRules()
-        rules.policy = ChannelPolicy([.init("driver-*", .open)])
-        hub = Hub(loopCount: 2, apps: [rules])
+        rules.channels = ChannelPolicy([.init("driver-*", .open)])
+        hub = Hub.ofFleet(loopCount: 2, apps: [rules])
         subscribe("1.1", "driver-1")
         #expect(!isListening)
         #expect(!hub.isConnected(driver("1"), on: Self.own, app: 0))
@@ -102,7 +103,7 @@ private struct History {
     }
 
     private var dice: SplitMix
-    private var hub = Hub(loopCount: 2, apps: [.fleet])
+    private var hub = Hub.ofFleet(loopCount: 2, apps: [.fleet])
     private var connections: [SocketID: Record] = [:]
 
     init(seed: UInt64) { dice = SplitMix(seed: seed) }
@@ -153,7 +154,7 @@ private struct History {
     }
 
     /// Applies an input, and records joins and leaves as the loops receive them.
-    private mutating func apply(_ input: Hub.Input, on channel: String = "") {
+    private mutating func apply(_ input: FleetHubInput, on channel: String = "") {
         for delivery in hub.apply(input) {
             switch delivery.instruction {
             case .join(let slot, let socket): connections[socket]?.channels[slot] = channel

@@ -1,10 +1,11 @@
 import Access
 import FanOut
+import HubFixture
 import Testing
 
 /// Permission to subscribe to the fleet channels (`channels:` in the configuration).
 @Suite struct HubAuthorizationTests {
-    private var hub = Hub(loopCount: 3, apps: [.fleet, AppRules()])
+    private var hub = Hub.ofFleet(loopCount: 3, apps: [.fleet, AppRules()])
 
     // MARK: Plain channels
 
@@ -65,8 +66,8 @@ import Testing
     /// name that must equal the id is empty, too.
     @Test mutating func canonicallyEquivalentIdIsAnotherUser() {
         var rules = AppRules()
-        rules.policy = ChannelPolicy([.init("own", .ownDriver), .init("tracking-*", .booking)])
-        hub = Hub(loopCount: 3, apps: [rules])
+        rules.channels = ChannelPolicy([.init("own", .ownDriver), .init("tracking-*", .booking)])
+        hub = Hub.ofFleet(loopCount: 3, apps: [rules])
         hub.assign("A", "R1", to: "K")
         _ = hub.apply(.opened(x, app: 0), .signin(x, user("driver:\u{212A}")), .opened(y, app: 0), .signin(y, user("driver:")))
         let kelvin = error("driver:\u{212A} may not subscribe to tracking-R1")
@@ -136,7 +137,7 @@ import Testing
     @Test mutating func permittedSubscriptionCanStillFail() {
         var rules = AppRules.fleet
         rules.limits.subscriptions = 1
-        hub = Hub(loopCount: 3, apps: [rules, rules])
+        hub = Hub.ofFleet(loopCount: 3, apps: [rules, rules])
         hub.assign("A", "R1", to: "42")
         _ = hub.apply(.opened(x, app: 0), .authorized(x, driver("42")))
         #expect(hub.join(x, "private-tracking-R1") == .joined)

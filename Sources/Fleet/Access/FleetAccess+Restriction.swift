@@ -1,9 +1,9 @@
-import Access
+import FanOut
 import Primitives
 import PusherProtocol
 
 /// Drivers whose account is not approved.
-extension Hub {
+extension FleetAccess {
     /// What such a driver may still subscribe to.
     package enum Restriction: Equatable, Sendable {
         /// The driver's own channel, on which the driver learns of the approval.
@@ -17,13 +17,13 @@ extension Hub {
     /// Restricts a driver, or lifts the restriction. Ends the driver's subscriptions to the fleet's channels, except
     /// those that are still permitted and those that another identity of the same connection permits.
     mutating func restrict(
-        _ driverID: String, to restriction: Restriction?, _ app: AppIndex, _ effects: inout [Effect]
+        _ driverID: String, to restriction: Restriction?, _ app: AppIndex, _ hub: inout Hub, _ effects: inout [Hub.Effect]
     ) {
         apps[app].restrictions[Identifier(driverID)] = restriction
-        guard restriction != nil, let policy = apps[app].rules.policy else { return }
+        guard restriction != nil, let policy = apps[app].policy else { return }
         let key = Identity(role: .driver, id: driverID).key
-        for socket in apps[app].users.connections(of: key) + (apps[app].socketsByIdentity[key] ?? []) {
-            endSubscriptions(of: socket, because: Self.accountRestricted, &effects) {
+        for socket in connections(of: key, app: app, hub) {
+            endSubscriptions(of: socket, because: Self.accountRestricted, &hub, &effects) {
                 policy.hasRule(for: $0) && !policy.isOpen($0)
             }
         }
@@ -39,10 +39,10 @@ extension Hub {
         }
     }
 
-    /// Whether the account of one of the connection's drivers is restricted.
-    func hasRestrictedDriver(_ socket: SocketID) -> Bool {
-        let restrictions = apps[self[socket].app].restrictions
+    /// Whether the account of one of the identities' drivers is restricted.
+    func hasRestrictedDriver(_ identities: [Identity], app: AppIndex) -> Bool {
+        let restrictions = apps[app].restrictions
         guard !restrictions.isEmpty else { return false }
-        return self[socket].identities.contains { $0.role == .driver && restrictions[Identifier($0.id)] != nil }
+        return identities.contains { $0.role == .driver && restrictions[Identifier($0.id)] != nil }
     }
 }

@@ -1,6 +1,6 @@
 import Testing
 
-@testable import Cluster
+@testable import Fleet
 
 @Suite("The order of the nodes' commits")
 struct CommitOrderTests {
