@@ -120,6 +120,8 @@ class Gateway:
 
     # The further nodes of a cluster, with their ports.
     others: tuple[tuple[subprocess.Popen, int], ...] = ()
+    # Whether it runs without a fleet.
+    is_plain = False
 
     def __init__(self, directory: Path, loops: int = 2, limits: dict | None = None,
                  server: dict | None = None, descriptors: int | None = None,
