@@ -56,7 +56,7 @@ extension CommitPublisher {
             counters.countArrival(isBetween ? .between : .position)
         case (_, JobStatus.arrived.rawValue): counters.countArrival(.driver)
         case (_, JobStatus.enRoute.rawValue) where transition.from == JobStatus.arrived.rawValue:
-            counters.countCorrection(byAdmin: issued.actor.role == .admin)
+            counters.countCorrection(byAdmin: issued.sender.role == .admin)
         default: break
         }
     }

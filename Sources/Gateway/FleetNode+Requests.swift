@@ -17,7 +17,7 @@ extension FleetNode {
         guard let action = action as? FleetAction else { preconditionFailure("an action of no fleet: \(action)") }
         switch action {
         case .command(let command): return forward(command, pending, id)
-        case .query(let query, let identity, let command): return forward(query, by: identity, writing: command, pending, id)
+        case .query(let query, let sender, let command): return forward(query, by: sender, writing: command, pending, id)
         case .locate(let report, let driver):
             let receipt = fleet.trips.report(report.positions, ofDriver: driver.id)
             fleet.counters.count(receipt)
@@ -39,7 +39,7 @@ extension FleetNode {
         _ reference: String, _ identity: Identity, _ pending: PendingRequest, _ id: RequestID
     ) -> HTTPResponse? {
         guard let view = fleet.trips.view(reference: reference) else {
-            return forward(.trip(reference: reference, of: identity), by: identity, pending, id)
+            return forward(.trip(reference: reference, of: identity), by: .person(identity), pending, id)
         }
         switch view.answer(to: identity) {
         case .success(let view): return .json(200, FleetResponses.body(of: .trip(view)))
@@ -72,10 +72,10 @@ extension FleetNode {
 
     /// Posts a query to the store's readers; responds with 503 if there is no room.
     private func forward(
-        _ query: Query, by identity: Identity, writing command: IssuedCommand? = nil, _ pending: PendingRequest, _ id: RequestID
+        _ query: Query, by sender: Sender, writing command: IssuedCommand? = nil, _ pending: PendingRequest, _ id: RequestID
     ) -> HTTPResponse? {
         let address = ReplyAddress(loop: index, request: id.rawValue)
-        switch fleet.post(QueryRequest(query, by: identity, replyTo: address)) {
+        switch fleet.post(QueryRequest(query, by: sender, replyTo: address)) {
         case .queued:
             node.wait(pending, for: id, secondsMax: CommandRequest.secondsMax)
             writings[id] = command

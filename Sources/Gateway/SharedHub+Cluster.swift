@@ -98,17 +98,17 @@ extension SharedHub {
     /// - Parameters:
     ///   - node: the one that has come or gone.
     private func handOverCache(_ node: Epoch, hasCome: Bool, _ state: inout State) {
-        guard var cluster = state.cluster.take() else { return }
-        let events = cluster.link.rules.indices.flatMap { app in
-            state.hub.cachedChannels(app: app).compactMap { channel in
-                state.hub.cachedCopy(on: channel, app: app).map {
-                    (channel, app, CachedCopy(frame: $0.frame, millisecondsLeft: $0.millisecondsLeft))
+        state.withCluster { cluster, hub in
+            let events = cluster.link.rules.indices.flatMap { app in
+                hub.cachedChannels(app: app).compactMap { channel in
+                    hub.cachedCopy(on: channel, app: app).map {
+                        (channel, app, CachedCopy(frame: $0.frame, millisecondsLeft: $0.millisecondsLeft))
+                    }
                 }
             }
+            let present = cluster.link.nodes
+            cluster.link.handOverCache(earlier: hasCome ? present.filter { $0 != node } : present + [node], events)
         }
-        let present = cluster.link.nodes
-        cluster.link.handOverCache(earlier: hasCome ? present.filter { $0 != node } : present + [node], events)
-        state.cluster = consume cluster
     }
 
     /// Answers another node's question.
@@ -138,11 +138,11 @@ extension SharedHub {
         guard isClustered, channel.text != LiveStats.channel else { return true }
         let now = Clock.monotonicMilliseconds()
         return state.withLock { state in
-            guard var cluster = state.cluster.take() else { return true }
-            let isReady = cluster.link.want(channel, app: app, loop: loop, at: now, &cluster.outputs)
-            state.cluster = consume cluster
+            let isReady = state.withCluster { cluster, _ in
+                cluster.link.want(channel, app: app, loop: loop, at: now, &cluster.outputs)
+            }
             performOutputs(&state, &woken)
-            return isReady
+            return isReady ?? true
         }
     }
 
@@ -164,10 +164,7 @@ extension SharedHub {
     ) -> [ClusterLink.Output] {
         var woken = ThreadsToWake()
         let notices = state.withLock { state in
-            guard var cluster = state.cluster.take() else { return [ClusterLink.Output]() }
-            body(&cluster)
-            // Moved, here and below: while there is a copy, each change copies a whole table.
-            state.cluster = consume cluster
+            state.withCluster { cluster, _ in body(&cluster) }
             return performOutputs(&state, &woken)
         }
         wake(woken)
@@ -176,20 +173,20 @@ extension SharedHub {
 
     /// Tells other nodes what an input has changed; nil: no input of the hub's own.
     func tellCluster(_ input: Hub.Input?, _ scope: Scope, _ state: inout State, _ woken: inout ThreadsToWake) {
-        guard var cluster = state.cluster.take() else { return }
-        if scope == .cluster {
-            switch input {
-            case .publish(let publications, let app, let sender)?:
-                for publication in publications {
-                    cluster.link.published(
-                        publication.frame, on: publication.channel, app: app, except: sender, &cluster.outputs)
+        state.withCluster { cluster, hub in
+            if scope == .cluster {
+                switch input {
+                case .publish(let publications, let app, let sender)?:
+                    for publication in publications {
+                        cluster.link.published(
+                            publication.frame, on: publication.channel, app: app, except: sender, &cluster.outputs)
+                    }
+                case .terminate(let userID, let app)?: cluster.link.terminated(userID, app: app, &cluster.outputs)
+                default: break
                 }
-            case .terminate(let userID, let app)?: cluster.link.terminated(userID, app: app, &cluster.outputs)
-            default: break
             }
+            hub.drainClusterChanges { cluster.link.changed($1, app: $0, &cluster.outputs) }
         }
-        state.hub.drainClusterChanges { cluster.link.changed($1, app: $0, &cluster.outputs) }
-        state.cluster = consume cluster
         performOutputs(&state, &woken)
     }
 
@@ -226,6 +223,21 @@ extension SharedHub {
         }
         passWebhookEvents(&state, &woken)
         return notices
+    }
+}
+
+extension SharedHub.State {
+    /// Changes what belongs to the cluster. It is moved out and back: while there is a copy, each change of the link copies a
+    /// whole table.
+    /// - Returns: nil without a cluster.
+    @discardableResult
+    fileprivate mutating func withCluster<Result>(
+        _ body: (inout SharedHub.ClusterState, inout Hub) -> Result
+    ) -> Result? {
+        guard var cluster = cluster.take() else { return nil }
+        let result = body(&cluster, &hub)
+        self.cluster = consume cluster
+        return result
     }
 }
 

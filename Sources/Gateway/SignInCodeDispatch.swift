@@ -144,8 +144,7 @@ final class SignInCodeDispatch: Sendable {
     /// - Returns: false if the store's queue is full.
     private func report(_ result: SignInCodeSMS) -> Bool {
         let command = IssuedCommand(
-            RecordSignInSMS(result), by: Identity(role: .customer, id: ""),
-            correlationID: "sms-\(result.sendID)")
+            RecordSignInSMS(result), from: .anonymous, correlationID: "sms-\(result.sendID)")
         return state.withLock { $0.post }?(CommandRequest(command, replyTo: nil)) ?? false
     }
 }

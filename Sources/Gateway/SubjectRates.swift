@@ -32,38 +32,39 @@ final class SubjectRates: Sendable {
 
     /// Counts a request, and returns whether its sender may make it now. Commands of admins, and queries of admins and ops,
     /// have no rate: a backend may make the requests of all dispatchers with one token. They wait in turn.
-    func permits(_ identity: Identity, _ rate: SubjectRate) -> Bool {
+    func permits(_ sender: Sender, _ rate: SubjectRate) -> Bool {
+        guard let key = sender.key else { return true }
         let now = Int64(Clock.monotonicNanoseconds())
         switch rate {
         case .authorization:
-            return check(authorizations.withLock { $0.permits(identity.key, now: now) }, .authRequestsPerSecond)
-        case .command where identity.role == .admin: return true
+            return check(authorizations.withLock { $0.permits(key, now: now) }, .authRequestsPerSecond)
+        case .command where sender.role == .admin: return true
         case .command:
-            return check(commands.withLock { $0.permits(identity.key, now: now) }, .fleetCommandsPerSecond)
-        case .query where identity.role == .admin || identity.role == .ops: return true
+            return check(commands.withLock { $0.permits(key, now: now) }, .fleetCommandsPerSecond)
+        case .query where sender.role == .admin || sender.role == .ops: return true
         case .query:
-            return check(queries.withLock { $0.permits(identity.key, now: now) }, .fleetQueriesPerSecond)
+            return check(queries.withLock { $0.permits(key, now: now) }, .fleetQueriesPerSecond)
         case .location:
-            let isPermitted = locations.withLock { $0.permits(identity.key, now: now) }
+            let isPermitted = locations.withLock { $0.permits(key, now: now) }
             if !isPermitted { counters.countLimitedLocation() }
             return isPermitted
         }
     }
 
     /// Takes further tokens for a command that is more work than one.
-    func charge(_ identity: Identity, commands tokens: Int) {
-        guard identity.role != .admin else { return }
+    func charge(_ sender: Sender, commands tokens: Int) {
+        guard let key = sender.key, sender.role != .admin else { return }
         let now = Int64(Clock.monotonicNanoseconds())
-        commands.withLock { $0.charge(identity.key, tokens, now: now) }
+        commands.withLock { $0.charge(key, tokens, now: now) }
     }
 
     /// Takes further tokens for a query that has read more rows than an ordinary one.
     /// - Parameter rows: those of a part of the query, if it has several.
-    func charge(_ identity: Identity, rows: Int) {
+    func charge(_ sender: Sender, rows: Int) {
         let tokens = SubjectRate.tokens(ofReading: rows)
-        guard tokens > 0, identity.role != .admin, identity.role != .ops else { return }
+        guard tokens > 0, let key = sender.key, sender.role != .admin, sender.role != .ops else { return }
         let now = Int64(Clock.monotonicNanoseconds())
-        queries.withLock { $0.charge(identity.key, tokens, now: now) }
+        queries.withLock { $0.charge(key, tokens, now: now) }
     }
 
     private func check(_ isPermitted: Bool, _ limit: Limit) -> Bool {

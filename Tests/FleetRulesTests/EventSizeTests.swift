@@ -64,7 +64,7 @@ import Testing
         #expect(low > 8_000 && low < 10_240)
         let order = try #require(stored)
         let context = CommandContext(
-            actor: RulesFixture.admin, now: RulesFixture.now, correlationID: String(repeating: "\"", count: 128))
+            sender: .person(RulesFixture.admin), now: RulesFixture.now, correlationID: String(repeating: "\"", count: 128))
         let kinds: [OrderAction.Kind] = [.assign(to: longest), .unassign, .removeDriver, .cancel, .update]
         let sizes = try kinds.map { kind in
             var planner = RulesFixture.planner()

@@ -55,7 +55,7 @@ import Testing
     ) throws(RuleError) -> DispatchPlan {
         let driver = Identity(role: .driver, id: "42", name: text(&random))
         let driverContext = CommandContext(
-            actor: driver, now: context.now, correlationID: context.correlationID, rules: context.rules)
+            sender: .person(driver), now: context.now, correlationID: context.correlationID, rules: context.rules)
         switch Int.random(in: 0..<6, using: &random) {
         case 0, 1: return try planner.plan(orderAction(&random), for: order, context)
         case 2: return try planner.plan(routeAction(&random), for: route, context)
@@ -78,7 +78,7 @@ import Testing
         for _ in 0..<100 {
             // The clock may step back. A new order replaces one that has ended.
             let now = RulesFixture.now + Int64.random(in: -5...5, using: &random)
-            let context = CommandContext(actor: RulesFixture.admin, now: now, correlationID: text(&random) ?? "c")
+            let context = CommandContext(sender: .person(RulesFixture.admin), now: now, correlationID: text(&random) ?? "c")
             if order?.assignment.status.isFinal == true { order = nil }
             if route?.assignment.status.isFinal == true { route = nil }
             guard let plan = try? act(&planner, order, route, context, &random) else { continue }

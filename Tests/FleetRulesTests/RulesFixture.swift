@@ -14,7 +14,8 @@ enum RulesFixture {
     static func context(
         by actor: Identity = admin, at now: Int64 = now, expectedVersion: Int? = nil, rules: NotificationRules = .init()
     ) -> CommandContext {
-        CommandContext(actor: actor, now: now, correlationID: "c-1", expectedVersions: expectedVersion.map { [$0] }, rules: rules)
+        CommandContext(
+            sender: .person(actor), now: now, correlationID: "c-1", expectedVersions: expectedVersion.map { [$0] }, rules: rules)
     }
 
     static func order(_ status: JobStatus = .available, driver: String? = nil, name: String? = nil) -> Order {

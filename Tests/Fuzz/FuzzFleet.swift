@@ -325,8 +325,8 @@ private func check(_ issued: IssuedCommand, _ body: Slice<UnsafeRawBufferPointer
     let command = issued.command
     let hasActor = command.origin == .actor
     invariant(issued.idempotencyKey == nil, "a request of sign-in by code takes no idempotency key")
-    invariant(!hasActor || isAuthorized && issued.actor.role == .customer, "only a customer has an account")
-    invariant(hasActor || issued.actor.id.isEmpty, "who signs in is nobody yet")
+    invariant(!hasActor || isAuthorized && issued.sender.role == .customer, "only a customer has an account")
+    invariant(hasActor || issued.sender == .anonymous, "who signs in is nobody yet")
     invariant(command.subject.utf8.count <= 20, "the log has no secret")
     switch command {
     case let command as SendSignInCode:

@@ -58,7 +58,7 @@ import Threads
     }
 
     private func publish(_ action: any Command, _ reply: CommandReply, request: Int? = nil, loop: Int = 0) {
-        let command = IssuedCommand(action, by: Identity(role: .customer, id: ""), correlationID: "c1")
+        let command = IssuedCommand(action, from: .anonymous, correlationID: "c1")
         let address = request.map { ReplyAddress(loop: loop, request: $0) }
         publisher.publish(Commit(replies: [(CommandRequest(command, replyTo: address), reply)]))
     }

@@ -17,15 +17,15 @@ import Testing
             loopCount: 1, prefix: "p", budget: DescriptorBudget(connectionsMax: 1_000, loopCount: 1, webhookCount: 0),
             logWriter: LogWriter(format: .text, descriptor: 2), certificates: nil)
         let rates = SubjectRates(Limits(), limits, metrics, FleetCounters())
-        let (greedy, other) = (Identity(role: .driver, id: "1"), Identity(role: .driver, id: "2"))
+        let greedy = Sender.person(Identity(role: .driver, id: "1"))
+        let other = Sender.person(Identity(role: .driver, id: "2"))
         #expect(rates.permits(greedy, .query) && rates.permits(other, .query))
         rates.charge(other, rows: 50)
         rates.charge(greedy, rows: 10_000)
         #expect(!rates.permits(greedy, .query))
         #expect(rates.permits(other, .query) && rates.permits(greedy, .command))
         // Those who have no rate: a backend asks for all dispatchers.
-        for role in [Role.admin, .ops] {
-            let backend = Identity(role: role, id: "1")
+        for backend in [.person(Identity(role: .admin, id: "1")), .person(Identity(role: .ops, id: "1")), Sender.operator] {
             rates.charge(backend, rows: 1_000_000)
             #expect(rates.permits(backend, .query))
         }

@@ -120,7 +120,7 @@ extension Router {
 extension FleetRouter {
     static func example(
         _ apps: [Application], metricsToken: String = "", issuers: [TokenIssuer] = [], accounts: AccountCheck? = nil,
-        codeCountries: [String]? = nil, permits: @escaping @Sendable (Identity, SubjectRate) -> Bool = { _, _ in true }
+        codeCountries: [String]? = nil, permits: @escaping @Sendable (Sender, SubjectRate) -> Bool = { _, _ in true }
     ) -> FleetRouter {
         let keyCache = IssuerKeyCache(issuers: issuers)
         guard let verifier = try? TokenVerifier(issuers: issuers, keyCache: keyCache) else {

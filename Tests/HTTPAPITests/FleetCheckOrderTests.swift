@@ -56,7 +56,8 @@ import Testing
     @Test func checksTheRateOfAuthorizationsAfterThePathAndBeforeTheBody() {
         let router = Router(
             apps: [.example()], metricsToken: "",
-            fleet: .example([.example()], issuers: [FleetCall.issuer], permits: { $0.id != "42" || $1 != .authorization }))
+            fleet: .example([.example()], issuers: [FleetCall.issuer], permits: { $0.person?.id != "42" || $1 != .authorization })
+        )
         for path in ["/pusher/auth", "/pusher/user-auth"] {
             var call = FleetCall(.get, path, Self.longBody, as: .driver)
             #expect(call.status(router) == 405)
@@ -72,7 +73,7 @@ import Testing
     @Test func checksTheRateOfCommandsAfterThePathAndBeforeTheBody() {
         let router = Router(
             apps: [.example()], metricsToken: "",
-            fleet: .example([.example()], issuers: [FleetCall.issuer], permits: { $0.id != "42" || $1 != .command }))
+            fleet: .example([.example()], issuers: [FleetCall.issuer], permits: { $0.person?.id != "42" || $1 != .command }))
         var call = FleetCall(.get, "/api/driver/notifications/log", Self.longBody, as: .driver)
         #expect(call.status(router) == 405)
         call.method = .post
@@ -88,7 +89,7 @@ import Testing
     @Test func checksTheRateOfQueriesAfterThePath() {
         let router = Router(
             apps: [.example()], metricsToken: "",
-            fleet: .example([.example()], issuers: [FleetCall.issuer], permits: { $0.id != "42" || $1 != .query }))
+            fleet: .example([.example()], issuers: [FleetCall.issuer], permits: { $0.person?.id != "42" || $1 != .query }))
         for path in ["/api/driver/jobs", "/api/driver/notifications", "/api/driver/preferences"] {
             #expect(FleetCall(.delete, path, as: .driver).status(router) == 405)
             let call = FleetCall(.get, path, as: .driver)

@@ -38,10 +38,12 @@ import Testing
         return call.with(.authorization, "Bearer " + token)
     }
 
-    private func command(_ call: FleetCall, _ router: Router? = nil) -> (any Command)? {
+    private func command(_ call: FleetCall, _ router: Router? = nil) -> (any Command)? { issued(call, router)?.command }
+
+    private func issued(_ call: FleetCall, _ router: Router? = nil) -> IssuedCommand? {
         guard case .command(let command)? = call.apiAction(router ?? self.router).ofFleet else { return nil }
         #expect(command.idempotencyKey == nil, "no request is stored by a key")
-        return command.command
+        return command
     }
 
     @Test func theOpenEndpointsIgnoreTokens() throws {
@@ -56,6 +58,7 @@ import Testing
                 #expect(command(call.with(.authorization, authorization)) == request)
             }
             #expect(request.origin == .anybody && command(call.with(.idempotencyKey, "k")) == request)
+            #expect(issued(call)?.sender == .anonymous)
         }
     }
 
@@ -77,7 +80,7 @@ import Testing
             let other = call(path, #"{"name":"Ann","email":"a@b.example","payment_token":"t"}"#, method: method, as: .customer)
             #expect(
                 other.status(router) == 403 && other.response(router)?.member("message")?.hasPrefix("Requires a token") == true)
-            #expect(command(signedIn(other))?.origin == .actor)
+            #expect(command(signedIn(other))?.origin == .actor && issued(signedIn(other))?.actor.key == "customer:10000")
         }
     }
 

@@ -15,7 +15,7 @@ import Testing
     private func job(_ type: String, _ data: String) throws -> PushJob {
         var planner = DispatchPlanner()
         let context = CommandContext(
-            actor: Identity(role: .admin, id: "1"), now: PushFixture.now, correlationID: "c-1",
+            sender: .person(Identity(role: .admin, id: "1")), now: PushFixture.now, correlationID: "c-1",
             rules: NotificationRules(.builtIn, mode: .mirror, eventBytesMax: 10_240))
         let announcement = Announcement(type: type, audience: .drivers(["42"]), data: Array(data.utf8))
         let notification = try planner.announce(announcement, context).notifications[0]

@@ -18,7 +18,7 @@ extension NotificationTable {
 /// Whose turn it is to be read for.
 @Suite struct ReaderBacklogTests {
     private func query(_ name: String, by subject: Identity?) -> ReaderRequest {
-        .query(QueryRequest(.order(name), by: subject, replyTo: ReplyAddress(loop: 0, request: 0)))
+        .query(QueryRequest(.order(name), by: subject.map(Sender.person), replyTo: ReplyAddress(loop: 0, request: 0)))
     }
 
     private func replay(_ number: Int, of driver: String) -> ReaderRequest {
@@ -30,7 +30,7 @@ extension NotificationTable {
 
     private func list(_ name: String, by subject: Identity) -> ReaderRequest {
         .list(
-            QueryRequest(.order(name), by: subject, replyTo: ReplyAddress(loop: 0, request: 0)),
+            QueryRequest(.order(name), by: .person(subject), replyTo: ReplyAddress(loop: 0, request: 0)),
             NotificationSearch(NotificationFilter(), before: .end, limit: 1, now: noon))
     }
 
@@ -171,10 +171,10 @@ extension NotificationTable {
         let listing = NotificationListing(state: .only(.confirmed))
         for number in 0..<3 {
             let list = Query.notificationLog(listing, before: nil, limit: 200)
-            _ = reader.post(QueryRequest(list, by: admin, replyTo: ReplyAddress(loop: 0, request: number)))
+            _ = reader.post(QueryRequest(list, by: .person(admin), replyTo: ReplyAddress(loop: 0, request: number)))
         }
         for number in 3..<6 {
-            _ = reader.post(QueryRequest(.order("A"), by: driver("1"), replyTo: ReplyAddress(loop: 0, request: number)))
+            _ = reader.post(QueryRequest(.order("A"), by: .person(driver("1")), replyTo: ReplyAddress(loop: 0, request: number)))
         }
         reader.stop()
         #expect(order.withLock { $0 } == [3, 4, 5, 0, 1, 2])

@@ -13,7 +13,6 @@ import Threads
     /// What was signed into the last token.
     let signed = Lock<CustomerTokenClaims?>(nil)
     static let phone = "+11234567890"
-    static let nobody = Identity(role: .customer, id: "")
 
     init() throws {
         let signed = signed
@@ -28,7 +27,7 @@ import Threads
     // MARK: Requests
 
     func commit(
-        _ request: any Command, at seconds: Double, by actor: Identity = nobody, from client: String? = nil,
+        _ request: any Command, at seconds: Double, by actor: Identity? = nil, from client: String? = nil,
         on other: CommandExecutor? = nil
     ) throws -> CommandReply {
         var command = command(request, by: actor)

@@ -166,7 +166,7 @@ import Threads
         let reader = try StoreReader(
             store.address, encode: FleetResponses.body(of:),
             onReplies: { for reply in $0 { _ = replies.post(reply) } },
-            onRead: { count, subject in rows.withLock { $0[subject.key, default: 0] += count } },
+            onRead: { count, subject in rows.withLock { $0[subject.key ?? "", default: 0] += count } },
             onError: { Issue.record("\($0)") })
         let address = ReplyAddress(loop: 0, request: 0)
         let queries: [(Query, Identity?)] = [
@@ -174,7 +174,7 @@ import Threads
             (.notificationLog(NotificationListing(), before: nil, limit: 200), admin),
             (.notificationLog(NotificationListing(), before: nil, limit: 200), nil),
         ]
-        for (query, subject) in queries { _ = reader.post(QueryRequest(query, by: subject, replyTo: address)) }
+        for (query, subject) in queries { _ = reader.post(QueryRequest(query, by: subject.map(Sender.person), replyTo: address)) }
         reader.stop()
         #expect(replies.depth == 4)
         // The 100 of the page, and none for an order that does not exist.

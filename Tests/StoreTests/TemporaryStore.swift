@@ -127,11 +127,12 @@ func coordinates(_ latitude: String, _ longitude: String) -> Coordinates {
 
 func order(_ kind: OrderAction.Kind, _ code: String) -> IssuedCommand { command(OrderAction(code: code, kind)) }
 
+/// - Parameter actor: nil: anybody.
 func command(
-    _ action: any Command, by actor: Identity = admin, key: String? = nil, digest: [UInt8] = [1], correlationID: String = "c-1"
+    _ action: any Command, by actor: Identity? = admin, key: String? = nil, digest: [UInt8] = [1], correlationID: String = "c-1"
 ) -> IssuedCommand {
     IssuedCommand(
-        action, by: actor, correlationID: correlationID,
+        action, from: actor.map(Sender.person) ?? .anonymous, correlationID: correlationID,
         idempotencyKey: key.map { IssuedCommand.IdempotencyKey($0, digest: digest) })
 }
 

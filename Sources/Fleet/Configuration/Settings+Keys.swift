@@ -1,7 +1,7 @@
 import Access
 import Fleet
 
-// The configuration keys; those of push and webhooks are in Settings+Push.swift and Settings+Webhooks.swift. Each line
+// The configuration keys. Sections with a file of their own: push, webhooks, store, cluster, accounts, otp. Each line
 // states a key's name, the field that it sets, and its valid values. To add a key, add a documented field to
 // `Settings`, a line here, and a line to config/fleetwire.yaml. The name of the key's environment variable is derived
 // from the key's path.

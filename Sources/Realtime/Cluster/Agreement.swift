@@ -56,7 +56,7 @@ struct Agreement {
     }
 
     /// Whether edges may be told.
-    /// - Parameter patience: after so many milliseconds they are told anyway: rather twice than never.
+    /// - Parameter patience: milliseconds after which edges are told even without agreement (at least once).
     mutating func isReached(among nodes: some Sequence<Epoch>, at now: Int64, patience: Int64) -> Bool {
         if now - begunAt >= patience { hasEnded = true }
         if !hasEnded, hasMetOthers, isSettled(at: now) { hasEnded = nodes.allSatisfy(agreed.contains) }

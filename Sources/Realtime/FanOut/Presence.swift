@@ -116,8 +116,8 @@ struct Presence {
         return isNew
     }
 
-    /// The user gets a connection.
-    /// - Returns: whether he was no member.
+    /// Adds the user if unknown.
+    /// - Returns: whether that made the user a member.
     private mutating func add(_ member: PresenceMember, _ id: Identifier) -> Bool {
         if let known = connections[id] {
             if known.isEmpty { leaving -= 1 }
@@ -147,7 +147,7 @@ struct Presence {
         if let place = connections.removeValue(forKey: id)?.place {
             joined[place / Self.chunkCount][place % Self.chunkCount] = nil
         }
-        // A pass over all for each half that has left.
+        // When half of the places are empty: amortized constant time.
         if connections.count * 2 < placeCount { closeGaps() }
         return true
     }

@@ -3,8 +3,6 @@ import PusherProtocol
 
 /// The maximum size of a request's body, by endpoint.
 enum BodyLimit {
-    /// The endpoint reads no body.
-    case none
     /// One JSON object with some members.
     case object
     /// 256 KiB: the largest documented lists, which are 1,000 names of 150 characters, or 100 events of telemetry.
@@ -18,7 +16,6 @@ enum BodyLimit {
     /// - Parameter limits: the application's.
     func bytes(_ limits: Limits) -> Int {
         switch self {
-        case .none: 0
         case .object: limits.objectBytes
         case .list: 262_144
         case .batchOfOrders: 1_048_576

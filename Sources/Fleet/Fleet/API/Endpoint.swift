@@ -20,6 +20,26 @@ struct Endpoint: Sendable {
         case action(@Sendable (EndpointRequest) throws -> APIAction)
     }
 
+    /// What the endpoint reads of a request's body.
+    enum BodyForm: Sendable {
+        /// Nothing.
+        case none
+        /// A JSON object, which is parsed before the handler runs.
+        case json(BodyLimit)
+        /// A form or a JSON object, which the handler parses.
+        case form
+
+        /// The limit in bytes.
+        /// - Parameter limits: the application's.
+        func bytesMax(_ limits: Limits) -> Int {
+            switch self {
+            case .none: 0
+            case .json(let limit): limit.bytes(limits)
+            case .form: BodyLimit.object.bytes(limits)
+            }
+        }
+    }
+
     let method: HTTPRequest.Method
     /// The path, with parameters: `/api/driver/jobs/{id}/accept`.
     let path: String
@@ -27,7 +47,7 @@ struct Endpoint: Sendable {
     private let segments: [Segment]
     /// The roles that may use this path. Nil if all roles of the group may.
     let roles: [Role]?
-    let bodyLimit: BodyLimit
+    let body: BodyForm
     /// The limit of each sender's rate; nil if there is none.
     private(set) var rate: SubjectRate?
     let handler: Handler
@@ -45,14 +65,14 @@ struct Endpoint: Sendable {
     private(set) var refusesCardNumbers = false
 
     private init(
-        _ method: HTTPRequest.Method, _ path: String, _ roles: [Role]?, _ bodyLimit: BodyLimit, _ handler: Handler,
+        _ method: HTTPRequest.Method, _ path: String, _ roles: [Role]?, _ body: BodyForm, _ handler: Handler,
         rate: SubjectRate? = nil
     ) {
         self.method = method
         self.path = path
         segments = path.split(separator: "/").map { $0.first == "{" ? .parameter : .name(String($0)) }
         self.roles = roles
-        self.bodyLimit = bodyLimit
+        self.body = body
         self.rate = rate
         self.handler = handler
     }
@@ -63,7 +83,7 @@ struct Endpoint: Sendable {
         _ method: HTTPRequest.Method, _ path: String, roles: [Role]? = nil, body: BodyLimit = .object,
         acceptsKey: Bool = true, _ read: @escaping @Sendable (EndpointRequest) throws -> Action
     ) -> Endpoint {
-        Endpoint(method, path, roles, body, .command(acceptsKey: acceptsKey, read), rate: .command)
+        Endpoint(method, path, roles, .json(body), .command(acceptsKey: acceptsKey, read), rate: .command)
     }
 
     /// A GET that reads from the store.
@@ -91,15 +111,12 @@ struct Endpoint: Sendable {
 
     /// A driver's positions.
     static func location(_ path: String, _ read: @escaping @Sendable (EndpointRequest) throws -> APIAction) -> Endpoint {
-        Endpoint(.post, path, nil, .object, .action(read), rate: .location)
+        Endpoint(.post, path, nil, .json(.object), .action(read), rate: .location)
     }
-
-    /// Whether the handler of an action gets the body as JSON. The bodies of authorizations are forms as well.
-    var readsBody: Bool { rate == .location }
 
     /// Signs something for a connection of the sender.
     static func authorization(_ path: String, _ read: @escaping @Sendable (EndpointRequest) throws -> APIAction) -> Endpoint {
-        Endpoint(.post, path, nil, .object, .action(read), rate: .authorization)
+        Endpoint(.post, path, nil, .form, .action(read), rate: .authorization)
     }
 
     /// The same endpoint for other accounts than approved ones.
@@ -191,13 +208,15 @@ struct EndpointGroup: Sendable {
 /// The input of an endpoint's handler.
 struct EndpointRequest {
     let http: HTTPRequest
-    /// The sender of the request.
-    let identity: Identity
+    let sender: Sender
     /// The parameters in the path, unchecked.
     let parameters: [String]
-    /// The JSON body of a command or of positions; empty for other endpoints.
+    /// The body, if the endpoint reads JSON (``Endpoint/BodyForm``); empty for other endpoints.
     let body: JSONBody
     let router: FleetRouter
+
+    /// The sender of a request with a token.
+    var identity: Identity { sender.identity }
 
     /// The first parameter in the path, unchecked.
     var id: String { parameters[0] }

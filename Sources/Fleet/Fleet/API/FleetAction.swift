@@ -8,7 +8,7 @@ package enum FleetAction: ExtensionAction {
     case command(IssuedCommand)
     /// Read the fleet's state. The response is that of the store.
     /// - Parameter writing: the same request as a command, if the answer may need a write.
-    case query(Query, by: Identity, writing: IssuedCommand? = nil)
+    case query(Query, by: Sender, writing: IssuedCommand? = nil)
     /// Take a driver's positions.
     case locate(LocationReport, Identity)
     /// Answer how a trip stands, for a person who may see it.

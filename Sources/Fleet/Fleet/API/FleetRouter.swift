@@ -27,8 +27,8 @@ package struct FleetRouter: RouterExtension {
     /// Nil if the console is off: its paths are 404.
     private let console: ConsolePage?
     private let consolePatterns: (page: EndpointPattern, file: EndpointPattern)
-    private let permits: @Sendable (Identity, SubjectRate) -> Bool
-    private let charge: @Sendable (Identity, Int) -> Void
+    private let permits: @Sendable (Sender, SubjectRate) -> Bool
+    private let charge: @Sendable (Sender, Int) -> Void
 
     /// - Parameters:
     ///   - app: the application whose channels the fleet uses.
@@ -48,8 +48,8 @@ package struct FleetRouter: RouterExtension {
         isPushedAs: @escaping @Sendable (String) -> Bool = { _ in true },
         console: ConsolePage? = nil, accounts: AccountCheck? = nil, summaries: SummarySettings = SummarySettings(),
         codeCountries: [String]? = nil,
-        permits: @escaping @Sendable (Identity, SubjectRate) -> Bool = { _, _ in true },
-        charge: @escaping @Sendable (Identity, Int) -> Void = { _, _ in }
+        permits: @escaping @Sendable (Sender, SubjectRate) -> Bool = { _, _ in true },
+        charge: @escaping @Sendable (Sender, Int) -> Void = { _, _ in }
     ) {
         self.app = app
         self.authenticator = authenticator
@@ -116,19 +116,24 @@ package struct FleetRouter: RouterExtension {
     ) throws(APIError) -> Routing {
         let (path, group, endpoints) = (target.path, target.group, target.endpoints)
         if target.isOff { throw Router.unknown(request) }
-        let sender: Identity
-        switch try authenticate(request, path, endpoints, now: now) {
-        case .needs(let fact): return .needs(fact)
-        case .identity(let identity): sender = identity
+        let sender: Sender
+        if let other = senderWithoutToken(request, path, endpoints) {
+            sender = other
+        } else {
+            switch try authenticator.authenticate(
+                on: request, now: now, expiredSecondsMax: endpoints.first?.expiredSecondsMax ?? 0)
+            {
+            case .needs(let fact): return .needs(fact)
+            case .identity(let identity): sender = .person(identity)
+            }
         }
-        let (endpoint, identity) = try endpoint(for: request, group, endpoints, sender)
-        if let rate = endpoint.rate, !permits(identity, rate) {
-            throw APIError(
-                429, rate.refusal(of: identity.key.clipped), headers: ["Retry-After": "1"], summary: "Too many requests")
+        let (endpoint, admitted) = try endpoint(for: request, group, endpoints, sender)
+        if let rate = endpoint.rate, let key = admitted.key, !permits(admitted, rate) {
+            throw APIError(429, rate.refusal(of: key.clipped), headers: ["Retry-After": "1"], summary: "Too many requests")
         }
-        let route = FleetRoute(endpoint: endpoint, identity: identity, parameters: endpoint.parameters(in: path))
+        let route = FleetRoute(endpoint: endpoint, sender: admitted, parameters: endpoint.parameters(in: path))
         let finish: (UnsafeRawBufferPointer) -> APIAction
-        if case .none = endpoint.bodyLimit {
+        if case .none = endpoint.body {
             let action = action(of: route, request, envelope)
             finish = { _ in action }
         } else {
@@ -138,19 +143,18 @@ package struct FleetRouter: RouterExtension {
         }
         return .route(
             RoutedRequest(
-                bodyBytesMax: endpoint.bodyLimit.bytes(app.limits), addressLimit: endpoint.addressLimit,
-                actor: endpoint.isOpen ? nil : identity.key, action: finish))
+                bodyBytesMax: endpoint.body.bytesMax(app.limits), addressLimit: endpoint.addressLimit,
+                actor: admitted.key, action: finish))
     }
 
-    /// The sender of a request to one of these endpoints, which have the same path.
-    private func authenticate(
-        _ request: HTTPRequest, _ path: [PathSegment], _ endpoints: [Endpoint], now: Int64
-    ) throws(APIError) -> Authenticator.Result {
-        // No endpoint that is open, and none of /api/ops, reads the id.
-        if let first = endpoints.first, first.isOpen { return .identity(Identity(role: .customer, id: "")) }
-        if permitsOpsWithoutJWT(request, path) { return .identity(Identity(role: .ops, id: "")) }
-        return try authenticator.authenticate(
-            on: request, now: now, expiredSecondsMax: endpoints.first?.expiredSecondsMax ?? 0)
+    /// The sender of a request that needs no token.
+    /// - Parameter endpoints: have the same path.
+    /// - Returns: nil if the request needs one.
+    private func senderWithoutToken(
+        _ request: HTTPRequest, _ path: [PathSegment], _ endpoints: [Endpoint]
+    ) -> Sender? {
+        if !endpoints.isEmpty, endpoints.allSatisfy(\.isOpen) { return .anonymous }
+        return permitsOpsWithoutJWT(request, path) ? .operator : nil
     }
 
     /// The sender of a request; nil if its token is missing or invalid, or its issuer's keys are not known yet.
@@ -170,30 +174,28 @@ package struct FleetRouter: RouterExtension {
     /// - Returns: the endpoint, and the sender with the role and the id that count there.
     /// - Throws: ``APIError`` with 403, 404 or 405 if there is none that the sender may use.
     private func endpoint(
-        for request: HTTPRequest, _ group: EndpointGroup?, _ endpoints: [Endpoint], _ sender: Identity
-    ) throws(APIError) -> (Endpoint, Identity) {
+        for request: HTTPRequest, _ group: EndpointGroup?, _ endpoints: [Endpoint], _ sender: Sender
+    ) throws(APIError) -> (Endpoint, Sender) {
         let method = request.method == .head ? .get : request.method
         let endpoint = endpoints.first { $0.method == method }
         // Before the path: a driver who may do nothing does not learn which paths exist.
-        let identity = try admit(sender, to: (endpoint ?? endpoints.first)?.need ?? .approved, request)
-        try Self.checkRole(of: identity, group?.roles)
+        let admitted = try admit(sender, to: (endpoint ?? endpoints.first)?.need ?? .approved, request)
+        try Self.checkRole(of: admitted, group?.roles)
         guard let first = endpoints.first else { throw Router.unknown(request) }
-        try Self.checkRole(of: identity, first.roles)
+        try Self.checkRole(of: admitted, first.roles)
         guard let endpoint else {
             var allowed = endpoints.map(\.method.rawValue)
             if allowed.contains("GET") { allowed.append("HEAD") }
             throw .methodNotAllowed(allowed.joined(separator: ", "))
         }
-        return (endpoint, identity)
+        return (endpoint, admitted)
     }
 
     /// Checks the state of the sender's account.
-    private func admit(
-        _ sender: Identity, to need: AccountNeed, _ request: HTTPRequest
-    ) throws(APIError) -> Identity {
-        guard let accounts else { return sender }
+    private func admit(_ sender: Sender, to need: AccountNeed, _ request: HTTPRequest) throws(APIError) -> Sender {
+        guard let accounts, let person = sender.person else { return sender }
         do throws(RuleError) {
-            return try accounts.admit(sender, to: need)
+            return .person(try accounts.admit(person, to: need))
         } catch {
             // An envelope without `message` shows the short text.
             if case .message? = Envelope(rawPath: request.rawPath) { throw APIError(error) }
@@ -201,9 +203,9 @@ package struct FleetRouter: RouterExtension {
         }
     }
 
-    private static func checkRole(of identity: Identity, _ roles: [Role]?) throws(APIError) {
-        guard let roles, !roles.contains(identity.role) else { return }
-        throw .wrongRole(identity.role, required: roles)
+    private static func checkRole(of sender: Sender, _ roles: [Role]?) throws(APIError) {
+        guard let roles, let role = sender.role, !roles.contains(role) else { return }
+        throw .wrongRole(role, required: roles)
     }
 
     /// The action of a request whose body is complete. A body that the endpoint cannot read leads to a response with the
@@ -219,7 +221,7 @@ package struct FleetRouter: RouterExtension {
     private func action(of route: FleetRoute, _ request: HTTPRequest) throws(APIError) -> APIAction {
         func input(_ body: JSONBody = JSONBody()) -> EndpointRequest {
             EndpointRequest(
-                http: request, identity: route.identity, parameters: route.parameters, body: body, router: self)
+                http: request, sender: route.sender, parameters: route.parameters, body: body, router: self)
         }
         switch route.endpoint.handler {
         case .query(let read, let command):
@@ -229,10 +231,11 @@ package struct FleetRouter: RouterExtension {
             let query = try APIError.mappingJSONErrors { try read(input()) }
             return .fleet(
                 .query(
-                    query, by: route.identity,
-                    writing: command.map { IssuedCommand($0, by: route.identity, correlationID: request.correlationID) }))
+                    query, by: route.sender,
+                    writing: command.map { IssuedCommand($0, from: route.sender, correlationID: request.correlationID) }))
         case .action(let read):
-            let body = route.endpoint.readsBody ? try JSONBody(request.body) : JSONBody()
+            guard case .json = route.endpoint.body else { return try APIError.mappingJSONErrors { try read(input()) } }
+            let body = try JSONBody(request.body)
             return try APIError.mappingJSONErrors { try read(input(body)) }
         case .command(let acceptsKey, let read):
             if route.endpoint.refusesCardNumbers, CardNumbers.occur(in: request.body) {
@@ -240,9 +243,9 @@ package struct FleetRouter: RouterExtension {
             }
             let body = try JSONBody(request.body)
             let command = try APIError.mappingJSONErrors { try read(input(body)) }
-            if command.tokens > 1, route.endpoint.rate == .command { charge(route.identity, command.tokens - 1) }
+            if command.tokens > 1, route.endpoint.rate == .command { charge(route.sender, command.tokens - 1) }
             let issued = IssuedCommand(
-                command, by: route.identity, correlationID: request.correlationID,
+                command, from: route.sender, correlationID: request.correlationID,
                 expectedVersions: try expectedVersions(request),
                 idempotencyKey: acceptsKey ? try idempotencyKey(request, body) : nil)
             return .fleet(.command(issued))
@@ -327,7 +330,7 @@ package struct FleetRouter: RouterExtension {
         switch result {
         case .needs(let fact): return .needs(fact)
         case .identity(let identity):
-            try Self.checkRole(of: identity, FleetEndpoints.opsRoles)
+            try Self.checkRole(of: .person(identity), FleetEndpoints.opsRoles)
             return Router.metrics
         }
     }
@@ -370,7 +373,7 @@ struct FleetTarget {
 /// An authenticated request to an endpoint of the fleet's API.
 struct FleetRoute {
     let endpoint: Endpoint
-    let identity: Identity
+    let sender: Sender
     /// The parameters in the path, unchecked.
     let parameters: [String]
 }

@@ -62,7 +62,7 @@ package struct RegisterDriver: Command {
 
     /// Whether another account has the caller's phone or the caller's id in channels.
     private func isTaken(_ accounts: AccountTable, except stored: Account?) throws(DatabaseError) -> Bool {
-        let byPhone = try caller.phone.map { phone throws(DatabaseError) in try accounts.account(phone: phone) } ?? nil
+        let byPhone = try caller.phone.flatMap { phone throws(DatabaseError) in try accounts.account(phone: phone) }
         let others = [byPhone, try accounts.account(personID: caller.personID)]
         return others.contains { $0 != nil && $0?.id != stored?.id }
     }

@@ -1,22 +1,20 @@
-import JSON
-
 /// The audit log: which user executed which action, and when.
 struct AuditTable {
     let database: Database
 
     private static let columns = """
         id, at, actor, action, order_code, route_id, correlation_id, status_before, driver_before, status_after, \
-        driver_after, reason, details, account_id, batch_id
+        driver_after, reason, details, account_id, batch_id, has_position
         """
 
     /// The greatest id; nil if the table is empty.
     func lastID() throws(DatabaseError) -> String? {
-        try database.first("SELECT MAX(id) FROM audit", as: { $0.optionalString(0) }) ?? nil
+        try database.first("SELECT MAX(id) FROM audit", as: { $0.optionalString(0) })
     }
 
     /// The time of the oldest entry; nil if the table is empty.
     func firstTime() throws(DatabaseError) -> Int64? {
-        try database.first("SELECT MIN(at) FROM audit", as: { $0.optionalInteger(0) }) ?? nil
+        try database.first("SELECT MIN(at) FROM audit", as: { $0.optionalInteger(0) })
     }
 
     /// Appends an entry.
@@ -40,12 +38,12 @@ struct AuditTable {
             .string(route), .string(entry.correlationID), .string(entry.before?.status),
             .string(entry.before?.driverID), .string(entry.after?.status), .string(entry.after?.driverID),
             .string(entry.reason), .utf8(entry.details), .string(account), .string(batch),
-            .integer(entry.hasPosition ? 1 : 0), .string(first))
+            .flag(entry.containsPosition), .string(first))
     }
 
     private static let insert = SQL(
         """
-        INSERT INTO audit (\(columns), has_position, notification) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, \
+        INSERT INTO audit (\(columns), notification) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, \
         (SELECT number FROM notifications WHERE id = ?))
         """)
 
@@ -173,19 +171,6 @@ struct AuditTable {
 }
 
 extension AuditEntry {
-    /// Whether the details contain a position.
-    fileprivate var hasPosition: Bool {
-        guard action == "progress", let details else { return false }
-        var isFound = false
-        details.withUnsafeBytes { bytes in
-            // Cannot fail: the planner has written the details.
-            try? JSONReader.object(bytes) { key, _ in
-                if key.equals("latitude") || key.equals("longitude") { isFound = true }
-            }
-        }
-        return isFound
-    }
-
     fileprivate init(row: Row) {
         let order = row.optionalString(4).map { Subject.order($0) }
         let route = row.optionalString(5).map { Subject.route($0) }
@@ -195,7 +180,7 @@ extension AuditEntry {
             at: row.integer(1), actor: row.string(2), action: row.string(3),
             subject: order ?? route ?? account ?? batch ?? .fleet,
             correlationID: row.string(6), before: State(row: row, column: 7), after: State(row: row, column: 9),
-            reason: row.optionalString(11), details: row.optionalBytes(12))
+            reason: row.optionalString(11), details: row.optionalBytes(12), containsPosition: row.integer(15) == 1)
     }
 }
 

@@ -67,7 +67,7 @@ struct BatchOrderTable {
     func reportResponse(of order: ObjectID, in batch: ObjectID) throws(DatabaseError) -> [UInt8]? {
         try database.first(
             "SELECT report_response FROM batch_orders WHERE batch_id = ? AND id = ?", .string(batch.text),
-            .string(order.text), as: { $0.optionalBytes(0) }) ?? nil
+            .string(order.text), as: { $0.optionalBytes(0) })
     }
 
     func store(reportResponse body: [UInt8], of order: ObjectID, in batch: ObjectID) throws(DatabaseError) {

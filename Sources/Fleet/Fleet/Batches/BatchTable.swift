@@ -35,7 +35,7 @@ struct BatchTable {
             ORDER BY CASE WHEN batch.status IN ('COMPLETED', 'PARTIAL_COMPLETE', 'CANCELLED') THEN 1 ELSE 0 END, \
             batch.updated_at DESC LIMIT 1
             """, .string(id.text), as: { ObjectID($0.string(0)) })
-        guard case .some(.some(let batchID)) = batchID else { return nil }
+        guard let batchID else { return nil }
         return try batch(batchID)
     }
 

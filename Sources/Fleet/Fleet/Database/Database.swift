@@ -48,6 +48,20 @@ package final class Database {
         return value
     }
 
+    /// Runs a statement to its end, but converts only the first row.
+    /// - Returns: the row as `read` converts it; nil if it cannot, or if there is no row.
+    func first<Value>(
+        _ sql: SQL, _ values: SQLValue..., as read: (Row) throws(DatabaseError) -> Value?
+    ) throws(DatabaseError) -> Value? {
+        var (value, isFirst) = (Value?.none, true)
+        try statement(sql).run(values) { row throws(DatabaseError) in
+            readRows += 1
+            if isFirst { value = try read(row) }
+            isFirst = false
+        }
+        return value
+    }
+
     /// Runs a statement and converts each row with `read`.
     func all<Value>(
         _ sql: SQL, _ values: SQLValue..., as read: (Row) throws(DatabaseError) -> Value

@@ -41,7 +41,7 @@ struct DeviceBookingTable {
 
     private func issuedAt(of owner: String) throws(DatabaseError) -> Int64? {
         try database.first(
-            "SELECT issued_at FROM device_booking_lists WHERE owner = ?", .string(owner), as: { $0.optionalInteger(0) }) ?? nil
+            "SELECT issued_at FROM device_booking_lists WHERE owner = ?", .string(owner), as: { $0.optionalInteger(0) })
     }
 
     /// Removes a customer's bookings if the customer has no devices.

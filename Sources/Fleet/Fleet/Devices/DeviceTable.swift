@@ -24,7 +24,7 @@ struct DeviceTable {
     // MARK: Queries
 
     func device(id: String) throws(DatabaseError) -> StoredDevice? {
-        try database.first(Self.selectByID, .string(id), as: device) ?? nil
+        try database.first(Self.selectByID, .string(id), as: device)
     }
 
     private static let selectByID = SQL("\(select) WHERE id = ?")
@@ -99,7 +99,7 @@ struct DeviceTable {
     /// Inserts or replaces a device.
     /// - Parameter sealed: the device's token, encrypted with the key `keyID`.
     func store(_ device: StoredDevice, sealed: [UInt8], keyID: String) throws(DatabaseError) {
-        let replaced = try database.first(Self.selectLane, .string(device.id), as: { lane($0, 0, 1) }) ?? nil
+        let replaced = try database.first(Self.selectLane, .string(device.id), as: { lane($0, 0, 1) })
         if let replaced { counts.add(-1, to: replaced) }
         counts.add(1, to: device.lane)
         try database.change(
@@ -122,7 +122,7 @@ struct DeviceTable {
     /// Stores the APNs environment of a device if it was unknown.
     /// - Returns: the device; nil if its environment was known, or if it was removed.
     func setEnvironment(_ environment: DeviceToken.Environment, of id: String) throws(DatabaseError) -> StoredDevice? {
-        let stored = try database.first(Self.updateEnvironment, .string(environment.rawValue), .string(id), as: device) ?? nil
+        let stored = try database.first(Self.updateEnvironment, .string(environment.rawValue), .string(id), as: device)
         if let stored {
             counts.add(-1, to: Self.lane(of: (.apns, nil)))
             counts.add(1, to: stored.lane)
@@ -162,7 +162,7 @@ struct DeviceTable {
 
     func remove(id: String) throws(DatabaseError) {
         let sql: SQL = "DELETE FROM devices WHERE id = ? RETURNING provider, environment"
-        let removed = try database.first(sql, .string(id), as: { lane($0, 0, 1) }) ?? nil
+        let removed = try database.first(sql, .string(id), as: { lane($0, 0, 1) })
         if let removed { counts.add(-1, to: removed) }
     }
 
@@ -170,7 +170,7 @@ struct DeviceTable {
     /// time only shows that the clock was set back.
     /// - Returns: the removed device; nil if none was removed.
     func remove(id: String, ifSeenBefore moment: Int64, now: Int64) throws(DatabaseError) -> StoredDevice? {
-        let removed = try database.first(Self.deleteIfUnseen, .string(id), .integer(moment), .integer(now), as: device) ?? nil
+        let removed = try database.first(Self.deleteIfUnseen, .string(id), .integer(moment), .integer(now), as: device)
         if let removed { counts.add(-1, to: removed.lane) }
         return removed
     }

@@ -3,7 +3,7 @@ import Primitives
 
 /// A command with what a request says besides: who acts, on which condition, and how often.
 package struct IssuedCommand: Sendable {
-    package let actor: Identity
+    package let sender: Sender
     package let command: any Command
     package let correlationID: String
     /// From `If-Match`: one of these versions the order, route or driver's card must have; nil if any version will do.
@@ -28,14 +28,24 @@ package struct IssuedCommand: Sendable {
     }
 
     package init(
-        _ command: any Command, by actor: Identity, correlationID: String, expectedVersions: [Int]? = nil,
+        _ command: any Command, from sender: Sender, correlationID: String, expectedVersions: [Int]? = nil,
         idempotencyKey: IdempotencyKey? = nil
     ) {
         self.command = command
-        self.actor = actor
+        self.sender = sender
         self.correlationID = correlationID
         self.expectedVersions = expectedVersions
         self.idempotencyKey = idempotencyKey
+    }
+
+    /// A person's command.
+    package init(
+        _ command: any Command, by actor: Identity, correlationID: String, expectedVersions: [Int]? = nil,
+        idempotencyKey: IdempotencyKey? = nil
+    ) {
+        self.init(
+            command, from: .person(actor), correlationID: correlationID, expectedVersions: expectedVersions,
+            idempotencyKey: idempotencyKey)
     }
 
     /// What the gateway does itself.
@@ -44,6 +54,9 @@ package struct IssuedCommand: Sendable {
             command, by: Identity(role: .ops, id: "gateway"),
             correlationID: "gateway-" + String(UInt64.random(in: .min ... .max), radix: 16), expectedVersions: expectedVersions)
     }
+
+    /// The person who acts: the sender of each command but those that need no token.
+    package var actor: Identity { sender.identity }
 
     /// The most rows that its execution writes.
     package var rows: Int { command.rows + (idempotencyKey == nil ? 0 : RowBound.response) }
@@ -60,7 +73,7 @@ package struct IssuedCommand: Sendable {
 
 extension IssuedCommand: Equatable {
     package static func == (one: IssuedCommand, other: IssuedCommand) -> Bool {
-        one.command.isEqual(to: other.command) && one.actor == other.actor && one.correlationID == other.correlationID
+        one.command.isEqual(to: other.command) && one.sender == other.sender && one.correlationID == other.correlationID
             && one.expectedVersions == other.expectedVersions && one.idempotencyKey == other.idempotencyKey
             && one.client == other.client
     }

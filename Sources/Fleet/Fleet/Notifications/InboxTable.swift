@@ -45,7 +45,7 @@ struct InboxTable {
     func lastID(for recipient: String) throws(DatabaseError) -> String? {
         try database.first(
             "SELECT MAX(notification_id) FROM inbox_entries WHERE recipient = ?", .string(recipient),
-            as: { $0.optionalString(0) }) ?? nil
+            as: { $0.optionalString(0) })
     }
 
     /// Marks some of the recipient's entries as read, except those that are marked.

@@ -16,12 +16,12 @@ struct NotificationTable {
 
     /// The greatest id; nil if the table is empty.
     func lastID() throws(DatabaseError) -> String? {
-        try database.first("SELECT MAX(id) FROM notifications", as: { $0.optionalString(0) }) ?? nil
+        try database.first("SELECT MAX(id) FROM notifications", as: { $0.optionalString(0) })
     }
 
     /// The least id; nil if the table is empty.
     func firstID() throws(DatabaseError) -> String? {
-        try database.first("SELECT MIN(id) FROM notifications", as: { $0.optionalString(0) }) ?? nil
+        try database.first("SELECT MIN(id) FROM notifications", as: { $0.optionalString(0) })
     }
 
     func append(_ logged: LoggedNotification) throws(DatabaseError) {
@@ -80,7 +80,7 @@ struct NotificationTable {
     func sequence(of channel: String, before id: String) throws(DatabaseError) -> Int64? {
         let last = try database.first(
             "SELECT MAX(sequence) FROM notifications WHERE channel = ?", .string(channel), as: { $0.optionalInteger(0) })
-        guard var high = last ?? nil else { return nil }
+        guard var high = last else { return nil }
         var (low, found) = (Int64(1), Int64?.none)
         while low <= high {
             let middle = low + (high - low) / 2

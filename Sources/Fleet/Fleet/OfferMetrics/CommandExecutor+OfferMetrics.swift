@@ -23,7 +23,7 @@ extension CommandExecutor {
     /// order of several that a booking may have.
     private func subject(of notification: NotificationTable.Head) throws(DatabaseError) -> Offer.Subject? {
         guard let logged = try notifications.notification(id: notification.id) else { return nil }
-        return switch AuditEntry.Subject(collapseKey: logged.notification.collapseKey) {
+        return switch logged.notification.subject {
         case .order(let code): .job(code)
         case .route(let id): .route(id)
         default: nil

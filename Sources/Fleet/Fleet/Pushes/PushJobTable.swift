@@ -96,7 +96,7 @@ struct PushJobTable {
     func lastTurn(of recipient: String, in lane: PushLane) throws(DatabaseError) -> Int64? {
         try database.first(
             "SELECT MAX(turn) FROM push_jobs WHERE recipient = ? AND lane = ? AND settled_at IS NULL",
-            .string(recipient), .string(lane.rawValue), as: { $0.optionalInteger(0) }) ?? nil
+            .string(recipient), .string(lane.rawValue), as: { $0.optionalInteger(0) })
     }
 
     // MARK: Results
@@ -170,7 +170,7 @@ struct PushJobTable {
             """
             UPDATE push_jobs SET state = 'queued', reason = ? \
             WHERE number = ? AND state = 'sending' AND device_id <> ? RETURNING lane
-            """, .string(reason), .integer(number), .string(deviceID), as: Self.lane) ?? nil
+            """, .string(reason), .integer(number), .string(deviceID), as: Self.lane)
     }
 
     /// Nil if the stored lane is unknown.

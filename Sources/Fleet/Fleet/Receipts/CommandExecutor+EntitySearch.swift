@@ -40,10 +40,15 @@ extension CommandExecutor {
         if search.candidates == nil {
             search.candidates = try newestNotifications(of: search.person).map { EntitySearch.Candidate($0.notification) }
         }
-        if search.orders[entity] == nil { search.orders[entity] = .some(try orders.order(code: entity)) }
+        let order: Order?
+        if let known = search.orders[entity] {
+            order = known
+        } else {
+            order = try orders.order(code: entity)
+            search.orders.updateValue(order, forKey: entity)
+        }
+        let collapseKeys = [AuditEntry.Subject.order(entity), .route(entity)].compactMap(\.collapseKey)
         // The events of an order contain its booking, and its code only if it has none.
-        let order = search.orders[entity] ?? nil
-        let collapseKeys = ["order:\(entity)", "route:\(entity)"]
         let texts = [entity] + [order?.bookingID, order?.bookingReference].compactMap { $0 }
         for index in (search.candidates ?? []).indices {
             guard let candidate = search.candidates?[index],

@@ -44,7 +44,7 @@ extension AuditEntry {
         }
         return AuditEntry(
             at: transaction.now, actor: transaction.actor.key, action: "remind",
-            subject: Subject(collapseKey: notification.collapseKey), correlationID: transaction.issued.correlationID,
+            subject: notification.subject, correlationID: transaction.issued.correlationID,
             details: details.bytes)
     }
 }

@@ -45,9 +45,9 @@ extension CommandExecutor {
     }
 
     /// The error for commands of a customer whose sign-in by code has ended since the token was verified; otherwise nil.
-    func refusal(of actor: Identity) throws(DatabaseError) -> RuleError? {
-        guard let session = actor.session else { return nil }
-        for key in [session.id, actor.key] where try endedTokens.contains(key) { return RuleError(.signInEnded) }
+    func refusal(of sender: Sender) throws(DatabaseError) -> RuleError? {
+        guard let person = sender.person, let session = person.session else { return nil }
+        for key in [session.id, person.key] where try endedTokens.contains(key) { return RuleError(.signInEnded) }
         return nil
     }
 }

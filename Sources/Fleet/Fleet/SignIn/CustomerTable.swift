@@ -48,9 +48,8 @@ struct CustomerTable {
     /// Deletes an account. The oldest of those that could not have its number gets it (``duplicates()``).
     func remove(_ customer: Customer) throws(DatabaseError) {
         try database.change("DELETE FROM customers WHERE id = ?", .integer(customer.id))
-        let oldest = try database.first(
+        let heir = try database.first(
             "SELECT MIN(id) FROM customer_duplicates WHERE phone = ?", .string(customer.phone), as: { $0.optionalInteger(0) })
-        let heir = oldest ?? nil
         if let heir {
             try database.change("UPDATE customers SET phone = ? WHERE id = ?", .string(customer.phone), .integer(heir))
         }
@@ -74,7 +73,7 @@ struct CustomerTable {
     func emailRefusals(id: Int64) throws(DatabaseError) -> EmailRefusals {
         let times = try database.first(
             "SELECT email_refusals FROM customers WHERE id = ?", .integer(id), as: { $0.optionalString(0) })
-        return EmailRefusals(times: ((times ?? nil) ?? "").split(separator: ",").compactMap { Int64($0) })
+        return EmailRefusals(times: (times ?? "").split(separator: ",").compactMap { Int64($0) })
     }
 
     func store(_ refusals: EmailRefusals, id: Int64) throws(DatabaseError) {

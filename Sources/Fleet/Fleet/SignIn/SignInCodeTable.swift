@@ -30,7 +30,7 @@ struct SignInCodeTable {
         try database.first(Self.selectByID, .string(id), as: Stored.init(row:))
     }
 
-    /// The session whose code was sent last, at `until` at the latest: later ones are of before the clock was set back.
+    /// The session whose code was sent last, at `until` at the latest: later ones stem from before a clock correction.
     func newest(ofPhone phone: String, isOwn: Bool, until: Int64) throws(DatabaseError) -> Stored? {
         try database.first(Self.selectNewest, .string(phone), .flag(isOwn), .integer(until), as: Stored.init(row:))
     }

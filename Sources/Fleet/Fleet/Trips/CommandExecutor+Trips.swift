@@ -74,7 +74,7 @@ struct ArrivalTimes {
     /// The seconds from the arrival to `now`. Nil for other notifications, and for announcements of an arrival.
     func seconds(toldBy id: String, event: String, now: Int64) throws(DatabaseError) -> Double? {
         guard TripMoment(event: event) == .arrival, let logged = try notifications.notification(id: id),
-            case .order(let code) = AuditEntry.Subject(collapseKey: logged.notification.collapseKey),
+            case .order(let code) = logged.notification.subject,
             let arrivedAt = try orders.order(code: code)?.trip.arrivedAt
         else { return nil }
         // The clock may have been set back.

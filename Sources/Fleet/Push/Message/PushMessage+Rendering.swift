@@ -12,7 +12,7 @@ extension PushMessage {
             notificationID: notification.id, title: title, body: body, sound: entry.sound, category: entry.category,
             thread: entry.thread, channelID: entry.channelID, isHighPriority: entry.priority == .high,
             expiresAt: notification.expiresAt, collapseID: StableID.collapseID(of: notification.collapseKey),
-            collapseKey: Self.collapseKey(of: notification.collapseKey, type: entry.dataType), badge: job.badge,
+            collapseKey: Self.collapseKey(of: notification.subject, type: entry.dataType), badge: job.badge,
             leadingFields: leadingFields, eventFields: Self.eventFields(scalars, beside: leadingFields, type: entry.dataType))
     }
 
@@ -96,10 +96,12 @@ extension PushMessage {
 
 extension PushMessage {
     /// The key of a notification about an order or a route; nil for all others, which supersede no older notification.
-    private static func collapseKey(of key: String, type: String) -> CollapseKey? {
-        if key.utf8.starts(with: "order:".utf8) { return type == "new_job" ? .newJob : .jobUpdate }
-        if key.utf8.starts(with: "route:".utf8) { return type == "new_route" ? .newRoute : .routeUpdate }
-        return nil
+    private static func collapseKey(of subject: AuditEntry.Subject, type: String) -> CollapseKey? {
+        switch subject {
+        case .order: type == "new_job" ? .newJob : .jobUpdate
+        case .route: type == "new_route" ? .newRoute : .routeUpdate
+        case .account, .batch, .fleet: nil
+        }
     }
 }
 

@@ -80,7 +80,7 @@ extension Account {
     /// Records that an approved driver's app has started.
     /// - Returns: nil if nothing is to be stored: the account is not approved, or the last login is less than a minute ago.
     package func loggingIn(now: Int64) -> Account? {
-        // A time in the future is of before the clock was set back.
+        // A time ahead stems from before a clock correction.
         guard status == .active, lastLoginAt.map({ !(0..<Self.loginInterval).contains(now - $0) }) ?? true else { return nil }
         var account = self
         account.lastLoginAt = now

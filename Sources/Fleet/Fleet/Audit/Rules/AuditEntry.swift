@@ -50,10 +50,12 @@ package struct AuditEntry: Equatable, Sendable {
     package let reason: String?
     /// A JSON object, such as the notes and position of a progress report; nil if there are none.
     package let details: [UInt8]?
+    /// Whether the details contain a position, which is deleted earlier than the rest.
+    package var containsPosition: Bool
 
     package init(
         at: Int64, actor: String, action: String, subject: Subject, correlationID: String, before: State? = nil,
-        after: State? = nil, reason: String? = nil, details: [UInt8]? = nil
+        after: State? = nil, reason: String? = nil, details: [UInt8]? = nil, containsPosition: Bool = false
     ) {
         self.at = at
         self.actor = actor
@@ -64,5 +66,6 @@ package struct AuditEntry: Equatable, Sendable {
         self.after = after
         self.reason = reason
         self.details = details
+        self.containsPosition = containsPosition
     }
 }

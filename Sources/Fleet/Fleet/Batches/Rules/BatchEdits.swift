@@ -91,7 +91,7 @@ extension BatchEdits {
     /// The orders of a batch after a replacement of its list, by sequence number. An order that is in both lists stays
     /// cancelled if it was: a backend that sends its whole list again does not know better.
     static func orders(_ edited: [EditedOrder], replacing old: [BatchOrder]) -> [BatchOrder] {
-        let cancellations = Dictionary(old.map { ($0.id, $0.cancellation) }, uniquingKeysWith: { first, _ in first })
+        let known = Dictionary(old.map { ($0.id, $0) }, uniquingKeysWith: { first, _ in first })
         let given = Set(edited.compactMap(\.sequenceNumber))
         var free = (1...).lazy.filter { !given.contains($0) }.makeIterator()
         let new = edited.map { edit in
@@ -99,7 +99,7 @@ extension BatchEdits {
                 id: edit.id, orderNumber: edit.orderNumber, sequenceNumber: edit.sequenceNumber ?? free.next()!)
             (order.address, order.items, order.otp) = (edit.address, edit.items, edit.otp)
             order.customerID = edit.customerID
-            order.cancellation = cancellations[edit.id] ?? nil
+            order.cancellation = known[edit.id]?.cancellation
             return order
         }
         return new.inSequence

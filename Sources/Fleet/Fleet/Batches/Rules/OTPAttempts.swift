@@ -1,7 +1,7 @@
 /// The wrong codes for one order. Five in 15 minutes lock the codes until those minutes are over; other proofs and
 /// reports stay possible.
 package struct OTPAttempts: Equatable, Sendable {
-    /// So many wrong codes lock.
+    /// Wrong codes until the order is locked.
     package static let wrongMax = 5
     /// In milliseconds.
     package static let window: Int64 = 900_000
@@ -19,7 +19,7 @@ package struct OTPAttempts: Equatable, Sendable {
 
     /// The seconds until the next code is looked at, rounded up, at most 15 minutes. Nil: codes are not locked.
     package func lockedSeconds(at now: Int64) -> Int? {
-        // Times of more than a minute in the future are of before the clock was set back.
+        // Times over a minute ahead stem from before a clock correction.
         guard wrongAt.count == Self.wrongMax, let first = wrongAt.first, (-Self.setBackMax..<Self.window).contains(now - first)
         else { return nil }
         return Int((min(first + Self.window - now, Self.window) + 999) / 1_000)

@@ -143,10 +143,10 @@ final class QueryExecutor {
     ) throws(DatabaseError) -> Result<QueryResult, RuleError> {
         guard let order = try orders.newest(reference: reference) else { return .failure(RuleError(.unknownTrip)) }
         let driver = order.assignment.driver
-        let card = try driver.map { driver throws(DatabaseError) in
+        let card = try driver.flatMap { driver throws(DatabaseError) in
             try drivers.shownCard(ofDriver: driver.id.text, accounts)
         }
-        return TripView(order, card: card ?? nil, now: now, trips).answer(to: person).map(QueryResult.trip)
+        return TripView(order, card: card, now: now, trips).answer(to: person).map(QueryResult.trip)
     }
 
     private func jobs(_ driverID: String) throws(DatabaseError) -> [OpenJob] {

@@ -9,7 +9,7 @@ enum ReaderRequest: Sendable {
     case list(QueryRequest, NotificationSearch)
 
     /// Whose query it is; nil: a replay, or the gateway's own.
-    var subject: Identity? {
+    var subject: Sender? {
         switch self {
         case .query(let request), .list(let request, _): request.subject
         case .replay: nil
@@ -76,7 +76,7 @@ struct ReaderBacklog {
     mutating func append(_ request: ReaderRequest, at now: Int64) -> PostResult {
         switch request {
         case .query(let query):
-            let most = query.subject.map { limit(for: $0.role) } ?? countMax
+            let most = query.subject?.role.map { limit(for: $0) } ?? countMax
             if queries[query.subjectKey, default: 0] >= most { return .subjectFull }
             if count >= countMax { return .queueFull }
             queries[query.subjectKey, default: 0] += 1

@@ -50,7 +50,7 @@ package final class StoreReader: Sendable {
         onExpired: @escaping @Sendable (NotificationCounts) -> Void = { _ in },
         onPushQueues: @escaping @Sendable ([PushLane: PushQueue]) -> Void = { _ in },
         onUnconfirmed: @escaping @Sendable (Int) -> Void = { _ in },
-        onRead: @escaping @Sendable (_ rows: Int, _ subject: Identity) -> Void = { _, _ in },
+        onRead: @escaping @Sendable (_ rows: Int, _ subject: Sender) -> Void = { _, _ in },
         onError: @escaping @Sendable (DatabaseError) -> Void,
         now: @escaping @Sendable () -> Int64 = Clock.unixMilliseconds,
         readClock: @escaping @Sendable () -> ClockReading = ClockReading.current
@@ -169,7 +169,7 @@ package final class StoreReader: Sendable {
     private static func answer(
         _ batch: [ReaderRequest], into answers: inout Answers, _ figures: inout FiguresQuery, _ queue: ReaderQueue,
         _ executor: QueryExecutor, _ replays: ReplayReader, _ encode: (QueryResult) -> [UInt8],
-        _ reading: ClockReading, _ now: () -> Int64, _ onRead: (Int, Identity) -> Void, _ onError: (DatabaseError) -> Void
+        _ reading: ClockReading, _ now: () -> Int64, _ onRead: (Int, Sender) -> Void, _ onError: (DatabaseError) -> Void
     ) {
         for request in batch {
             let start = executor.readRows

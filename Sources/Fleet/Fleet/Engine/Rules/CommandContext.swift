@@ -2,7 +2,7 @@ import Access
 
 /// The inputs of a plan besides the action and the stored job.
 package struct CommandContext: Sendable {
-    package var actor: Identity
+    package var sender: Sender
     /// Milliseconds since 1970.
     package let now: Int64
     /// The time in the ids of notifications, in milliseconds since 1970.
@@ -20,15 +20,21 @@ package struct CommandContext: Sendable {
     var auditActor: String?
 
     package init(
-        actor: Identity, now: Int64, idTime: Int64? = nil, correlationID: String, expectedVersions: [Int]? = nil,
+        sender: Sender, now: Int64, idTime: Int64? = nil, correlationID: String, expectedVersions: [Int]? = nil,
         rules: NotificationRules = .init()
     ) {
-        self.actor = actor
+        self.sender = sender
         self.now = now
         self.idTime = idTime ?? now
         self.correlationID = correlationID
         self.expectedVersions = expectedVersions
         self.rules = rules
+    }
+
+    /// As ``IssuedCommand/actor``.
+    package var actor: Identity {
+        get { sender.identity }
+        set { sender = .person(newValue) }
     }
 }
 

@@ -111,26 +111,3 @@ extension DispatchPlanner {
             collapseKey: rule.collapsesByJob ? subject.collapseKey ?? id : id)
     }
 }
-
-extension AuditEntry.Subject {
-    /// The key that the notifications about one order or route share; nil for an announcement.
-    fileprivate var collapseKey: String? {
-        switch self {
-        case .order(let code): "order:\(code)"
-        case .route(let id): "route:\(id)"
-        case .account, .batch, .fleet: nil
-        }
-    }
-
-    /// What a notification with this collapse key is about; ``fleet`` if the key names no order or route. Compares bytes,
-    /// because an id may begin with a combining mark.
-    package init(collapseKey key: String) {
-        if key.utf8.starts(with: "order:".utf8) {
-            self = .order(String(Substring(key.utf8.dropFirst(6))))
-        } else if key.utf8.starts(with: "route:".utf8) {
-            self = .route(String(Substring(key.utf8.dropFirst(6))))
-        } else {
-            self = .fleet
-        }
-    }
-}

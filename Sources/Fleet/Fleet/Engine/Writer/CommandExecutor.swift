@@ -206,14 +206,14 @@ package final class CommandExecutor {
     /// Executes a command, whether or not it has an idempotency key.
     func executeOnce(_ transaction: Transaction) throws(DatabaseError) -> CommandReply {
         // The sign-in may have ended while the request's body was on its way.
-        if let refusal = try refusal(of: transaction.actor) { return .rejected(refusal) }
+        if let refusal = try refusal(of: transaction.issued.sender) { return .rejected(refusal) }
         return try transaction.issued.command.execute(transaction)
     }
 
     /// What a command is executed in.
     func transaction(for issued: IssuedCommand, _ now: Int64) -> Transaction {
         var context = CommandContext(
-            actor: issued.actor, now: now, idTime: idTime(now), correlationID: issued.correlationID,
+            sender: issued.sender, now: now, idTime: idTime(now), correlationID: issued.correlationID,
             expectedVersions: issued.expectedVersions, rules: rules)
         context.trips = trips
         return Transaction(issued: issued, context: context, stores: self)

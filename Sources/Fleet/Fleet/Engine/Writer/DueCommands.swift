@@ -109,7 +109,7 @@ extension CommandExecutor {
         var away: [ObjectID] = []
         var seen: [(account: String, at: Int64)] = []
         for driver in page {
-            // A time in the future is of before the clock was set back.
+            // A time ahead stems from before a clock correction.
             let newest = isConnected(driver.personID) ? trusted : lastRequest(driver.personID) ?? driver.seenAt
             let seenAt = min(max(newest, driver.seenAt), trusted)
             if seenAt != driver.seenAt { seen.append((driver.account, seenAt)) }

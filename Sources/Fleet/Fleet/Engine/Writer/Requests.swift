@@ -83,13 +83,13 @@ package struct CursorReply: Equatable, Sendable {
 package struct QueryRequest: Equatable, Sendable {
     package let query: Query
     /// Who asks; nil: the gateway itself.
-    package let subject: Identity?
+    package let subject: Sender?
     package let replyTo: ReplyAddress
     /// Milliseconds on the monotonic clock.
     private let postedAt: Int64
 
     package init(
-        _ query: Query, by subject: Identity? = nil, replyTo: ReplyAddress, postedAt: Int64 = Clock.monotonicMilliseconds()
+        _ query: Query, by subject: Sender? = nil, replyTo: ReplyAddress, postedAt: Int64 = Clock.monotonicMilliseconds()
     ) {
         self.query = query
         self.subject = subject
@@ -97,7 +97,7 @@ package struct QueryRequest: Equatable, Sendable {
         self.postedAt = postedAt
     }
 
-    /// ``Identity/key`` of the subject; empty if there is none.
+    /// ``Sender/key`` of the subject; empty if there is none.
     var subjectKey: String { subject?.key ?? "" }
 
     /// Whether the client has got 503 already (``CommandRequest/secondsMax``).

@@ -44,4 +44,30 @@ package struct Notification: Equatable, Sendable {
 
     /// Whether the notification is for all drivers, on `drivers-channel`.
     package var isForEveryDriver: Bool { channel.hasSameBytes(as: FleetChannel.drivers.name) }
+
+    /// The order or route that the notification is about; ``AuditEntry/Subject/fleet`` if it is about none, or supersedes no
+    /// other notification. Stored notifications have nothing else that names it than the key.
+    package var subject: AuditEntry.Subject { AuditEntry.Subject(collapseKey: collapseKey) }
+}
+
+extension AuditEntry.Subject {
+    /// The key that the notifications about one order or route share; nil for an announcement.
+    package var collapseKey: String? {
+        switch self {
+        case .order(let code): "order:\(code)"
+        case .route(let id): "route:\(id)"
+        case .account, .batch, .fleet: nil
+        }
+    }
+
+    /// Reads ``collapseKey``. Compares bytes, because an id may begin with a combining mark.
+    fileprivate init(collapseKey key: String) {
+        if key.utf8.starts(with: "order:".utf8) {
+            self = .order(String(Substring(key.utf8.dropFirst(6))))
+        } else if key.utf8.starts(with: "route:".utf8) {
+            self = .route(String(Substring(key.utf8.dropFirst(6))))
+        } else {
+            self = .fleet
+        }
+    }
 }

@@ -75,6 +75,8 @@ extension DispatchPlanner {
         try stored.assignment.status.checkProgress(to: report.step)
         try context.checkVersion(of: stored)
 
-        return try planStep(report.step, of: stored, at: context.now, details: report.auditDetails, context)
+        return try planStep(
+            report.step, of: stored, at: context.now, details: report.auditDetails,
+            containsPosition: report.latitude != nil || report.longitude != nil, context)
     }
 }

@@ -31,7 +31,7 @@ package struct SignInCodeLimits: Equatable, Sendable {
     /// Most own addresses of a phone. The one not used for the longest time goes.
     package static let ownAddressesMax = 5
 
-    /// Whether the sign-in from an address is not too long ago. Not in the future either, as before the clock was set back.
+    /// Whether the sign-in from an address is not too long ago. Not ahead either, as before a clock correction.
     package static func isOwnAddress(signedInAt: Int64, now: Int64) -> Bool {
         (-SignInCodeSession.setBackMax..<ownAddressTime).contains(now - signedInAt)
     }
@@ -103,8 +103,8 @@ package struct SignInCodeLimits: Equatable, Sendable {
             && Self.wait(wrong, window: Self.day, most: Self.dayMax * tries, now: now) == nil
     }
 
-    /// The seconds until fewer than `most` times are within the window; nil if there are fewer now. Times of more
-    /// than a minute in the future are of before the clock was set back: they must not block a phone until it is there again.
+    /// The seconds until fewer than `most` times are within the window; nil if there are fewer now. Times over a
+    /// minute ahead stem from before a clock correction: they must not block a phone until the clock is there again.
     static func wait(_ times: [Int64], window: Int64, most: Int, now: Int64) -> Int? {
         let inWindow = times.filter { $0 - now <= SignInCodeSession.setBackMax }.map { min($0, now) }.filter { now - $0 < window }
             .sorted()

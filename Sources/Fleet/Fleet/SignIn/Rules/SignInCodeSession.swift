@@ -81,7 +81,7 @@ package struct SignInCodeSession: Equatable, Sendable {
             && (-Self.setBackMax..<Self.cooldown).contains(now - sentAt)
     }
 
-    /// A code of a time far in the future is one of before the clock was set back: it must not be good for so long.
+    /// A code of a time far ahead stems from before a clock correction: it must not be good for so long.
     private func isExpired(_ now: Int64) -> Bool {
         smsState == .failed || !(-Self.setBackMax..<Self.lifetime).contains(now - sentAt)
     }

@@ -9,8 +9,10 @@ extension DispatchPlanner {
     ///   - stored: an order whose driver is the actor, and whose next step is `step`.
     ///   - time: when the driver reached the step, in milliseconds since 1970.
     ///   - details: for the audit log.
+    ///   - containsPosition: whether the details do.
     mutating func planStep(
-        _ step: JobStatus, of stored: Order, at time: Int64, details: EventFields, _ context: CommandContext
+        _ step: JobStatus, of stored: Order, at time: Int64, details: EventFields, containsPosition: Bool,
+        _ context: CommandContext
     ) throws(RuleError) -> DispatchPlan {
         var order = stored
         order.assignment.status = step
@@ -19,12 +21,14 @@ extension DispatchPlanner {
         let driver = context.actor.id
         let progressed = OrderTransition.progressed(
             to: step, by: driver, name: context.actor.name ?? stored.assignment.driver?.name ?? context.card?.name)
-        return try planChange(
+        var plan = try planChange(
             of: stored, to: order, by: [progressed] + trip.transitions, presentFields: ["driverName"], at: time,
             audit: ("progress", nil, details), context
         ) { _, _ in
             .progress(step, at: time)
         }
+        plan.audit?.containsPosition = containsPosition
+        return plan
     }
 
     /// Plans what the gateway itself does for a trip.
@@ -68,7 +72,8 @@ extension DispatchPlanner {
         let between: EventFields = isBetween ? ["between": .flag(true)] : [:]
         var arrived = stored
         arrived.trip.isArrivedByPosition = true
-        return try planStep(.arrived, of: arrived, at: position.recordedAt, details: details + between, context)
+        return try planStep(
+            .arrived, of: arrived, at: position.recordedAt, details: details + between, containsPosition: true, context)
     }
 
     /// Who takes the step `arrived` by position, according to the audit log. No user's key: `system` is no role.
