@@ -64,11 +64,13 @@ package struct IssuedCommand: Sendable {
     /// Who acts, for the log.
     package var actorInLog: String {
         switch command.origin {
-        case .actor: actor.key
-        case .anybody: "anybody"
+        case .actor: sender.key ?? Self.anybody
+        case .anybody: Self.anybody
         case .gateway(let name), .awaited(let name): name
         }
     }
+
+    private static let anybody = "anybody"
 }
 
 extension IssuedCommand: Equatable {
