@@ -62,8 +62,9 @@ build: packages ## Build the release binary.
 	@$(RELEASE) --product fleetwire
 	@ln -sf release/fleetwire $(BUILT)
 
-test-build: test-packages ## Build the tests, and the program that they use.
+test-build: test-packages ## Build the tests, and the programs that they use.
 	swift build --build-tests
+	OPTIMISATION=none swift build --package-path examples/realtime --scratch-path .build/example -debug-info-format none
 
 # End-to-end tests wait more than they compute, Swift tests only compute: they run side by side, and Swift tests give way.
 test: test-build $(PYTHON_READY) ## Run all tests.

@@ -65,6 +65,7 @@ let package = Package(
     products: [
         .executable(name: "fleetwire", targets: ["fleetwire"]),
         .executable(name: "fleetwire-sim", targets: ["fleetwire-sim"]),
+        .library(name: "Realtime", targets: ["Realtime"]),
     ],
     dependencies: [
         .package(url: "https://github.com/apple/swift-argument-parser", exact: "1.8.2"),
@@ -105,6 +106,13 @@ let package = Package(
                 "Addresses", "CLibev", "CLibwebsockets", "CLinux", "CTLS", "Crypto", "HTTP", "HTTP1", "Observability",
                 "Primitives", "PusherProtocol", "Threads", "WebSocketFraming",
             ]),
+        // The Pusher server itself: the library product.
+        module(
+            .realtime, "Realtime",
+            [
+                "Addresses", "Cluster", "Crypto", "FanOut", "HTTP", "JSON", "NATS", "Observability", "Primitives", "PusherAPI",
+                "PusherProtocol", "Server", "Threads", "Webhooks",
+            ]),
 
         // Fleet: what a delivery fleet needs of it. The files of the console's page are bytes in the binary.
         .target(name: "CConsole", path: "Sources/Fleet/CConsole", exclude: ["page"]),
@@ -122,17 +130,18 @@ let package = Package(
         module(.fleet, "Push", ["Access", "Crypto", "Fleet", "HTTPClient", "JSON", "JWT", "Primitives", "Threads"]),
         module(.fleet, "SMS", ["Crypto", "HTTPClient", "JSON", "Primitives", "Threads"]),
         module(
-            .fleet, "Configuration", ["Access", "Addresses", "Fleet", "JSON", "Primitives", "PusherProtocol", "Yams"]),
-
-        // The programs.
+            .fleet, "Configuration",
+            ["Access", "Addresses", "Fleet", "JSON", "Primitives", "PusherProtocol", "Realtime", "Server", "Yams"]),
+        // The fleet on top of the Pusher server.
         module(
-            .program, "Gateway",
+            .fleet, "FleetGateway",
             [
                 "Access", "Addresses", "Cluster", "Configuration", "Console", "Crypto", "FanOut", "Fleet", "HTTP",
-                "HTTPClient", "JSON", "JWT", "NATS", "Observability", "Primitives", "Push", "PusherAPI", "PusherProtocol",
-                "Server", "SMS",
-                "Threads", "Webhooks",
+                "HTTPClient", "JSON", "JWT", "Observability", "Primitives", "Push", "PusherAPI", "PusherProtocol", "Realtime",
+                "Server", "SMS", "Threads", "Webhooks",
             ]),
+
+        // The programs.
         module(.program, "Migration", ["Configuration", "JSON"]),
         // What the load test does: values, and an epoll loop over its own sockets.
         module(
@@ -145,7 +154,7 @@ let package = Package(
         .executableTarget(
             name: "fleetwire",
             dependencies: [
-                "Access", "Bench", "Configuration", "Crypto", "Fleet", "Gateway", "HTTPClient", "JSON", "JWT", "Migration",
+                "Access", "Bench", "Configuration", "Crypto", "Fleet", "FleetGateway", "HTTPClient", "JSON", "JWT", "Migration",
                 "Observability", "Primitives", "Push", "PusherProtocol", "Server", "Threads", "Top",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
             ],
@@ -158,7 +167,7 @@ let package = Package(
         .target(
             name: "Simulation",
             dependencies: [
-                "Access", "Cluster", "Crypto", "FanOut", "Fleet", "Gateway", "JSON", "Primitives", "PusherProtocol",
+                "Access", "Cluster", "Crypto", "FanOut", "Fleet", "FleetGateway", "JSON", "Primitives", "PusherProtocol",
                 "TestSupport",
             ],
             path: "Tests/Simulation",
@@ -217,11 +226,12 @@ let package = Package(
             "Server",
             ["Addresses", "CLibev", "CTLS", "HTTP", "HTTP1", "Observability", "PusherProtocol", "TestSupport", "Threads"]),
         tests(
-            "Gateway",
+            "Realtime", ["Addresses", "FanOut", "PusherAPI", "PusherProtocol", "Server", "TestSupport", "Threads", "Webhooks"]),
+        tests(
+            "FleetGateway",
             [
-                "Access", "Addresses", "Fleet", "Cluster", "Configuration", "FanOut", "HTTP",
-                "Observability", "Primitives", "PusherAPI", "PusherProtocol", "Server", "TestSupport", "Threads",
-                "Webhooks",
+                "Access", "Cluster", "Configuration", "FanOut", "Fleet", "HTTP", "Observability", "Primitives", "PusherAPI",
+                "PusherProtocol", "Realtime", "Server", "TestSupport", "Threads",
             ]),
         tests("Simulation", ["Access", "FanOut", "Fleet", "PusherProtocol", "TestSupport"]),
     ],

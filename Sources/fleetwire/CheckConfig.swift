@@ -1,7 +1,7 @@
 import ArgumentParser
 import Configuration
 import Fleet
-import Gateway
+import FleetGateway
 
 /// `fleetwire check-config`: checks the configuration as `serve` does, and prints each entry of the notification
 /// catalogue with sample data.

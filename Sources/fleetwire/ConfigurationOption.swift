@@ -1,6 +1,6 @@
 import ArgumentParser
 import Configuration
-import Gateway
+import FleetGateway
 import Glibc
 import Threads
 

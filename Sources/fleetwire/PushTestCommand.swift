@@ -1,6 +1,6 @@
 import ArgumentParser
 import Fleet
-import Gateway
+import FleetGateway
 import Primitives
 import Push
 import Threads

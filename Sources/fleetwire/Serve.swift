@@ -1,6 +1,6 @@
 import ArgumentParser
 import Configuration
-import Gateway
+import FleetGateway
 import Glibc
 import Observability
 import Server
@@ -24,7 +24,7 @@ struct Serve: ParsableCommand {
         defer { logWriter.stop() }
         let log = Log(settings.log, logWriter)
         let service = try Self.exitingOnError { [settings] () throws(StartError) in
-            try Lifecycle(settings: settings, inherited: inherited, log: log, logWriter: logWriter) {
+            try Gateway(settings: settings, inherited: inherited, log: log, logWriter: logWriter) {
                 () throws(ConfigurationErrors) in try options.read(listeningOn: inherited?.host)
             }
         }

@@ -1,7 +1,7 @@
 import ArgumentParser
 import Configuration
 import Fleet
-import Gateway
+import FleetGateway
 import Primitives
 
 /// `fleetwire trust-clock`: confirms that this machine's clock is right, although it has jumped. It works whether or not

@@ -1,7 +1,7 @@
 import ArgumentParser
 import Configuration
 import Fleet
-import Gateway
+import FleetGateway
 import Glibc
 import Primitives
 import Threads

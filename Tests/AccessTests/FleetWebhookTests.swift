@@ -26,7 +26,7 @@ import Testing
 
     /// The configuration uses the same names as the webhooks.
     @Test func namesOfKindsAreUnique() {
-        let names = WebhookKinds.namesWithFleet
+        let names = (WebhookKinds.names + WebhookKinds.namesOfFleet)
         #expect(names.count == 9 && Set(names.map(\.name)).count == 9 && Set(names.map(\.kind.rawValue)).count == 9)
         for (_, kind, json) in Self.events {
             #expect(names.contains { $0.kind == kind && json.hasPrefix(#"{"name":"\#($0.name)","#) })

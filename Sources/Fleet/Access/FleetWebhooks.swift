@@ -36,7 +36,8 @@ extension WebhookKinds {
     package static let notificationFailed = WebhookKinds.other(0)
     package static let deviceRemoved = WebhookKinds.other(1)
 
-    /// Every kind, Pusher's and those of the fleet, with its name in the configuration and in webhooks.
-    package static let namesWithFleet: [(name: String, kind: WebhookKinds)] =
-        names + [("notification_failed", .notificationFailed), ("device_removed", .deviceRemoved)]
+    /// Every kind of the fleet, with its name in the configuration and in webhooks.
+    package static let namesOfFleet: [(name: String, kind: WebhookKinds)] = [
+        ("notification_failed", .notificationFailed), ("device_removed", .deviceRemoved),
+    ]
 }

@@ -1,40 +1,4 @@
-extension Settings {
-    /// The cluster that this gateway is a node of.
-    package struct Cluster: Equatable, Sendable {
-        /// The URLs of the NATS servers, `nats://host:port` or `tls://host:port`; empty: the gateway is alone.
-        package var nats: [String] = []
-        /// Clusters with different names share nothing. 1–64 letters, digits, `_` or `-`.
-        package var name = "fleetwire"
-        /// The node's name, which no other node may have: 1–64 letters, digits, `_` or `-`. Empty: made at the start.
-        package var node = ""
-        /// How the gateway signs in to NATS; empty: not.
-        package var user = ""
-        package var password = ""
-        package var token = ""
-        /// The paths of a credentials file of NATS, and of the certificates that the servers' ones are checked against. Empty:
-        /// none, and those of the system.
-        package var credentialsFile = ""
-        package var caFile = ""
-        /// True: production permits NATS servers on other machines without TLS or sign-in.
-        package var allowPlain = false
-        /// Seconds between two heartbeats (1–60). A node that has missed three is considered dead.
-        package var heartbeatSeconds = 2
-        package var onPartition = OnPartition.refuse
-
-        package init() {}
-
-        /// Whether this gateway is a node of a cluster.
-        package var isEnabled: Bool { !nats.isEmpty }
-
-        /// What a backend's publish gets while NATS is away.
-        package enum OnPartition: String, CaseIterable, Sendable {
-            /// 503: nobody gets the event.
-            case refuse
-            /// 200: the clients of this node get it.
-            case serve
-        }
-    }
-}
+import Realtime
 
 extension Settings.Cluster {
     mutating func read(_ section: Section, _ store: Settings.Store, hasFleet: Bool) {

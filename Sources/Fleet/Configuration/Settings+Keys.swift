@@ -1,5 +1,7 @@
 import Access
 import Fleet
+import Realtime
+import Server
 
 // The configuration keys. Sections with a file of their own: push, webhooks, store, cluster, accounts, otp. Each line
 // states a key's name, the field that it sets, and its valid values. To add a key, add a documented field to
@@ -126,39 +128,41 @@ extension Settings.TLS {
 extension Settings.App {
     fileprivate init(_ app: Section) {
         self.init(id: "", key: "", secret: "")  // The rules reject "", so the keys are required.
-        app.text("id", into: &id, .identifier, unique: true)
-        app.text("key", into: &key, .identifier, unique: true)
-        app.secrets("secret", or: "secrets", into: &secrets, countMax: 10, .nonEmpty)
-        app.secret("encryption_master_key", into: &encryptionMasterKey, .masterKey)
-        app.flag("enabled", into: &enabled)
-        app.flag("client_events", into: &clientEvents)
-        app.flag("subscription_counts", into: &subscriptionCounts)
-        app.flag("tls_only", into: &tlsOnly)
-        app.texts("allowed_origins", into: &allowedOrigins, .origin)
-        app.list("webhooks", into: &webhooks, mayBeEmpty: true, countMax: Settings.Webhook.perAppMax) { Settings.Webhook($0) }
+        app.text("id", into: &realtime.id, .identifier, unique: true)
+        app.text("key", into: &realtime.key, .identifier, unique: true)
+        app.secrets("secret", or: "secrets", into: &realtime.secrets, countMax: 10, .nonEmpty)
+        app.secret("encryption_master_key", into: &realtime.encryptionMasterKey, .masterKey)
+        app.flag("enabled", into: &realtime.enabled)
+        app.flag("client_events", into: &realtime.clientEvents)
+        app.flag("subscription_counts", into: &realtime.subscriptionCounts)
+        app.flag("tls_only", into: &realtime.tlsOnly)
+        app.texts("allowed_origins", into: &realtime.allowedOrigins, .origin)
+        app.list("webhooks", into: &realtime.webhooks, mayBeEmpty: true, countMax: Settings.Webhook.perAppMax) {
+            Settings.Webhook($0)
+        }
         app.section("limits") {
-            $0.integer("event_bytes", into: &limits.eventBytes, 1...1_048_576)
-            $0.integer("channels_per_event", into: &limits.channelsPerEvent, 1...1_000)
-            $0.integer("name_length", into: &limits.nameLength, 1...200)
-            $0.integer("message_bytes", into: &limits.messageBytes, 1_024...16_777_216)
-            $0.integer("outbox_bytes", into: &limits.outboxBytes, 65_536...1_073_741_824)
-            $0.integer("connections", into: &limits.connections, 0...1_000_000)
-            $0.choice("over_quota_close", into: &limits.overQuotaClose)
-            $0.integer("subscriptions", into: &limits.subscriptions, 1...100_000)
-            $0.integer("channels", into: &limits.channels, 0...10_000_000)
-            $0.integer("app_subscriptions", into: &limits.appSubscriptions, 0...100_000_000)
-            $0.integer("batch_events", into: &limits.batchEvents, 1...1_000)
-            $0.integer("presence_members", into: &limits.presenceMembers, 1...100_000)
-            $0.integer("presence_info_bytes", into: &limits.presenceInfoBytes, 0...65_536)
-            $0.integer("client_events_per_second", into: &limits.clientEventsPerSecond, 1...1_000)
-            $0.integer("commands_per_second", into: &limits.commandsPerSecond, 0...100_000)
-            $0.integer("messages_per_second", into: &limits.messagesPerSecond, 0...100_000)
-            $0.integer("auth_requests_per_second", into: &limits.authRequestsPerSecond, 0...100_000)
+            $0.integer("event_bytes", into: &realtime.limits.eventBytes, 1...1_048_576)
+            $0.integer("channels_per_event", into: &realtime.limits.channelsPerEvent, 1...1_000)
+            $0.integer("name_length", into: &realtime.limits.nameLength, 1...200)
+            $0.integer("message_bytes", into: &realtime.limits.messageBytes, 1_024...16_777_216)
+            $0.integer("outbox_bytes", into: &realtime.limits.outboxBytes, 65_536...1_073_741_824)
+            $0.integer("connections", into: &realtime.limits.connections, 0...1_000_000)
+            $0.choice("over_quota_close", into: &realtime.limits.overQuotaClose)
+            $0.integer("subscriptions", into: &realtime.limits.subscriptions, 1...100_000)
+            $0.integer("channels", into: &realtime.limits.channels, 0...10_000_000)
+            $0.integer("app_subscriptions", into: &realtime.limits.appSubscriptions, 0...100_000_000)
+            $0.integer("batch_events", into: &realtime.limits.batchEvents, 1...1_000)
+            $0.integer("presence_members", into: &realtime.limits.presenceMembers, 1...100_000)
+            $0.integer("presence_info_bytes", into: &realtime.limits.presenceInfoBytes, 0...65_536)
+            $0.integer("client_events_per_second", into: &realtime.limits.clientEventsPerSecond, 1...1_000)
+            $0.integer("commands_per_second", into: &realtime.limits.commandsPerSecond, 0...100_000)
+            $0.integer("messages_per_second", into: &realtime.limits.messagesPerSecond, 0...100_000)
+            $0.integer("auth_requests_per_second", into: &realtime.limits.authRequestsPerSecond, 0...100_000)
             $0.integer("fleet_commands_per_second", into: &fleetLimits.commandsPerSecond, 0...100_000)
             $0.integer("fleet_commands_waiting", into: &fleetLimits.commandsWaiting, 1...4_096)
             $0.integer("fleet_queries_per_second", into: &fleetLimits.queriesPerSecond, 0...100_000)
             $0.integer("fleet_queries_waiting", into: &fleetLimits.queriesWaiting, 1...4_096)
-            $0.integer("cache_bytes", into: &limits.cacheBytes, 0...1_073_741_824)
+            $0.integer("cache_bytes", into: &realtime.limits.cacheBytes, 0...1_073_741_824)
             checkOutbox($0)
         }
     }
@@ -182,6 +186,7 @@ extension Settings.App {
     /// Escaped, an event is up to six times as long as its data. One above 16 times the outbox's limit would drop every
     /// subscriber; half of `event_bytes` leaves room for its name and channel.
     fileprivate func checkOutbox(_ section: Section) {
+        let limits = realtime.limits
         guard limits.outboxBytes < limits.eventBytes / 2 else { return }
         section.reader.report(
             "expected at least half of event_bytes (\(limits.eventBytes)), found \(limits.outboxBytes)",

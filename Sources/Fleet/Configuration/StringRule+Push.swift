@@ -41,7 +41,7 @@ extension StringRule {
     static let webhookURL = StringRule("an http or https URL without user info and fragment") { URLParts($0) != nil }
 
     static let webhookEvent: StringRule = {
-        let names = WebhookKinds.namesWithFleet.map(\.name)
+        let names = (WebhookKinds.names + WebhookKinds.namesOfFleet).map(\.name)
         return StringRule(names.dropLast().joined(separator: ", ") + " or " + (names.last ?? ""), accepts: names.contains)
     }()
 

@@ -3,13 +3,13 @@ import Glibc
 import Threads
 
 /// Paths of a certificate chain and its private key, both PEM.
-package struct TLSFiles: Equatable, Sendable {
+public struct TLSFiles: Equatable, Sendable {
     /// The path of the certificate chain, leaf first.
-    package let certificate: String
+    public var certificate: String
     /// The path of the private key, without a passphrase.
-    package let key: String
+    public var key: String
 
-    package init(certificate: String, key: String) {
+    public init(certificate: String, key: String) {
         self.certificate = certificate
         self.key = key
     }

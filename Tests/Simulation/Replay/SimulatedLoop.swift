@@ -1,7 +1,7 @@
 import Access
 import FanOut
 import Fleet
-import Gateway
+import FleetGateway
 import Primitives
 import PusherProtocol
 import TestSupport

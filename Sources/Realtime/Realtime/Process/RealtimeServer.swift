@@ -1,0 +1,232 @@
+import FanOut
+import Glibc
+import Observability
+import PusherProtocol
+import Server
+import Threads
+
+/// A running Pusher server: serves Pusher's protocol over WebSockets and its HTTP API, with webhooks.
+///
+/// It owns the process's signals SIGTERM, SIGINT, SIGHUP and SIGPIPE. A process has one.
+public final class RealtimeServer: Sendable {
+    private let assembly: Assembly
+    private let listener: Listener
+    private let threads: [Thread]
+    private let signals: SignalWait
+    private let logWriter: LogWriter
+    private let notifier = SystemdNotifier.ofThisProcess
+    private let watchdog: Watchdog
+
+    /// The port that the server listens on. If the configured port is 0, the kernel chose it.
+    public var port: UInt16 { listener.port }
+
+    /// Whether the socket is the service manager's.
+    package var isSocketInherited: Bool { listener.isInherited }
+
+    /// Starts a server that logs to standard error, in JSON. On return, it serves.
+    /// - Throws: an error whose description completes "cannot …", if the address cannot be bound or a certificate is unusable.
+    public convenience init(_ configuration: RealtimeConfiguration) throws {
+        let writer = LogWriter(format: .json)
+        let log = Log(level: .info, format: .json) { writer.write($0) }
+        do throws(StartError) {
+            try self.init(configuration, extension: nil, inherited: nil, log: log, logWriter: writer)
+        } catch {
+            writer.stop()
+            throw error
+        }
+    }
+
+    /// Starts all threads. On return, the server serves.
+    /// - Parameters:
+    ///   - inherited: the socket of the service manager; nil: a new one listens on the configured address.
+    ///   - logWriter: writes the lines of `log`. It is started here.
+    /// - Throws: ``StartError`` if the address cannot be bound, a certificate is unusable, or the extension cannot serve.
+    package init(
+        _ configuration: RealtimeConfiguration, extension serverExtension: (any ServerExtension)?, inherited: Listener?,
+        log: Log, logWriter: LogWriter
+    ) throws(StartError) {
+        self.logWriter = logWriter
+        // Block the signals before any thread starts: threads inherit the signal mask, so signals reach only `sigwait`.
+        signals = SignalWait()
+        logWriter.start()
+        if let inherited {
+            listener = inherited
+        } else {
+            listener = try Listener(host: configuration.server.host, port: UInt16(configuration.server.port))
+        }
+        assembly = try Assembly(configuration, serverExtension, log: log, logWriter: logWriter)
+        // So that a backend's first publish is not refused.
+        assembly.cluster?.waitUntilUp(milliseconds: 2_000)
+        threads = try Self.startLoops(assembly, listener)
+        watchdog = Watchdog(
+            assembly.heartbeats + (assembly.service?.heartbeats ?? []), abortSeconds: configuration.server.watchdogSeconds,
+            readiness: assembly.readiness, notifier: notifier, log: log, logWriter: logWriter)
+        notifier.send(.ready)
+        logStart()
+    }
+
+    private func logStart() {
+        let (log, server) = (assembly.log, assembly.configuration.server)
+        if listener.isInherited, assembly.cluster != nil {
+            log.warning(
+                "inherited_socket_in_cluster",
+                ["hint": "clients wait for this node while it restarts, instead of going to another one: use no socket unit"])
+        }
+        let possible = assembly.budget.limit
+        if possible < server.connections {
+            log.warning(
+                "descriptor_limit_too_low",
+                [
+                    "connections": .number(server.connections), "possible": .number(possible),
+                    "hint": "raise the hard limit of open files (ulimit -Hn, LimitNOFILE), or lower server.connections",
+                ])
+        }
+        log.info(
+            "listening",
+            [
+                "host": .text(server.host), "port": .number(Int(listener.port)),
+                "socket": .text(listener.isInherited ? "inherited" : "own"), "loops": .number(threads.count),
+                "connections": .number(possible),
+            ])
+    }
+
+    /// Starts one thread per loop, one after the other. They serve only once all of them have a libwebsockets context,
+    /// because creating a context is not safe while another context serves.
+    private static func startLoops(_ assembly: Assembly, _ listener: Listener) throws(StartError) -> [Thread] {
+        let barrier = StartBarrier(assembly.wakeups.count)
+        let failure = Lock<StartError?>(nil)
+        let threads = assembly.wakeups.indices.map { index in
+            let thread = Thread(name: "loop-\(index)") {
+                var node: Node?
+                do throws(StartError) {
+                    node = try Node(index: index, assembly: assembly)
+                } catch {
+                    failure.withLock { $0 = error }
+                }
+                barrier.arriveAndWait()
+                node?.run(listeningOn: index == 0 ? listener : nil)
+            }
+            barrier.waitForArrival()
+            return thread
+        }
+        let error = failure.withLock { $0 }
+        // Before the loops serve: clients may wait on the service manager's socket.
+        if error == nil { assembly.readiness.setReady(true) } else { assembly.abortDrain() }
+        barrier.open()
+        guard let error else { return threads }
+        for thread in threads { thread.join() }
+        assembly.stopServices(webhookSeconds: 0, hasDrained: true)
+        throw error
+    }
+
+    /// Publishes an event to a channel, like a backend that uses Pusher's HTTP API.
+    /// - Parameters:
+    ///   - data: what subscribers get as the event's `data`; mostly JSON.
+    ///   - app: the id of one of the configured apps.
+    /// - Returns: false if a queue was full: nobody got the event.
+    /// - Precondition: there is such an app, and the names of channel and event are valid.
+    @discardableResult
+    public func publish(_ event: String, data: String, on channel: String, ofApp app: String) -> Bool {
+        guard let index = assembly.configuration.apps.firstIndex(where: { $0.id == app }) else {
+            preconditionFailure("There is no app \(app)")
+        }
+        let lengthMax = assembly.configuration.apps[index].limits.nameLength
+        guard let name = ChannelName(channel, lengthMax: lengthMax) else {
+            preconditionFailure("\(channel) is no name of a channel")
+        }
+        return assembly.hub.publish(on: name, app: index) { [ServerMessage.event(event, name, data: Array(data.utf8))] }
+            != .rejected
+    }
+
+    /// Serves until SIGTERM or SIGINT, then drains: `/readyz` fails, the listener closes, clients are disconnected, within
+    /// ``RealtimeConfiguration/Server/drainSeconds``. The process can exit when this returns.
+    ///
+    /// A second signal aborts the drain. SIGHUP has no effect.
+    public func runUntilSignalled() {
+        runUntilSignalled(onHangUp: {})
+        logWriter.stop()
+    }
+
+    /// Serves until SIGTERM or SIGINT, then drains: `/readyz` fails, commands are refused, the events of earlier commands
+    /// are sent, the listener closes, clients are disconnected, within `server.drain_seconds`, and the extension ends.
+    ///
+    /// A second signal aborts the drain. A third one exits even if the extension has not finished.
+    /// - Parameter onHangUp: called for each SIGHUP.
+    package func runUntilSignalled(onHangUp: () -> Void) {
+        var signal = signals.wait()
+        while signal == SIGHUP {
+            onHangUp()
+            signal = signals.wait()
+        }
+        notifier.send(.stopping)
+        let begin = Clock.monotonicNanoseconds()
+        let drainSeconds = assembly.configuration.server.drainSeconds
+        assembly.log.info("draining", ["signal": .number(Int(signal)), "seconds": .number(drainSeconds)])
+        let isStopped = Lock(false)
+        let forcedExit = startForcedExit(unless: isStopped)
+        let hasClosedIntake = assembly.beginDrain(seconds: drainSeconds, keepsSocket: listener.isInherited)
+        for thread in threads { thread.join() }
+        // The last disconnects cause webhooks, so allow at least a second, even if the drain has used up its time.
+        let secondsLeft = drainSeconds - Int((Clock.monotonicNanoseconds() - begin) / 1_000_000_000)
+        assembly.stopServices(
+            webhookSeconds: max(secondsLeft, 1),
+            hasDrained: hasClosedIntake && assembly.readiness.drainedLoopCount == threads.count)
+        watchdog.stop()
+        isStopped.withLock { $0 = true }
+        kill(getpid(), SIGTERM)  // ends the forced-exit thread's wait
+        forcedExit.join()
+        assembly.log.info("stopped")
+    }
+
+    /// Starts the thread that waits for the second and third signal of a drain.
+    private func startForcedExit(unless isStopped: Lock<Bool>) -> Thread {
+        let (assembly, signals, logWriter) = (assembly, signals, logWriter)
+        return Thread(name: "forced-exit") {
+            signals.waitForEnd()
+            assembly.abortDrain()
+            if isStopped.withLock({ $0 }) { return }
+            // From here on only a disk that does not respond can delay the exit. Commands that got a response are on
+            // disk; others may or may not be.
+            signals.waitForEnd()
+            if isStopped.withLock({ $0 }) { return }
+            assembly.log.error("forced_exit", ["reason": "the store did not finish"])
+            logWriter.stop()
+            _exit(EXIT_FAILURE)
+        }
+    }
+
+    /// Replaces the certificates of new connections, if the server has any and the new ones are not empty.
+    /// - Throws: ``StartError`` if one is unusable; nothing has changed then.
+    package func use(_ certificates: [TLSFiles]) throws(StartError) {
+        guard !certificates.isEmpty else { return }
+        try assembly.certificates?.replace(with: certificates)
+    }
+}
+
+/// Receives SIGTERM, SIGINT and SIGHUP synchronously, so that they do not interrupt threads. Ignores SIGPIPE, because a
+/// write to a closed socket also reports an error.
+private struct SignalWait: Sendable {
+    private let set: sigset_t
+
+    init() {
+        var set = sigset_t()
+        sigemptyset(&set)
+        sigaddset(&set, SIGTERM)
+        sigaddset(&set, SIGINT)
+        sigaddset(&set, SIGHUP)
+        pthread_sigmask(SIG_BLOCK, &set, nil)
+        signal(SIGPIPE, SIG_IGN)
+        self.set = set
+    }
+
+    /// Blocks until one of the signals arrives, and returns its number.
+    func wait() -> Int32 {
+        var set = set
+        var number: Int32 = 0
+        while sigwait(&set, &number) != 0 {}
+        return number
+    }
+
+    /// Blocks until SIGTERM or SIGINT. A stopping gateway ignores SIGHUP.
+    func waitForEnd() { while wait() == SIGHUP {} }
+}
