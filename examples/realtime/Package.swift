@@ -5,6 +5,7 @@ let package = Package(
     name: "chat-server",
     dependencies: [.package(name: "fleetwire", path: "../..")],
     targets: [
-        .executableTarget(name: "chat-server", dependencies: [.product(name: "Realtime", package: "fleetwire")], path: "Sources/ChatServer")
+        .executableTarget(
+            name: "chat-server", dependencies: [.product(name: "Realtime", package: "fleetwire")], path: "Sources/ChatServer")
     ]
 )
