@@ -56,7 +56,7 @@ final class NodeMetrics: Sendable {
     private func rejections(_ hub: SharedHub) -> [(limit: String, count: Int)] {
         let limited = limited.withLock { $0 }
         let (refused, droppedRecovered) = hub.read { ($0.refusedSubscriptions, $0.fleet?.droppedRecovered ?? 0) }
-        return Limit.allCases.map { ($0.rawValue, limited[$0, default: 0]) } + [
+        return Limit.all.map { ($0.name, limited[$0, default: 0]) } + [
             ("subscriptions", refused.subscriptions), ("presence_members", refused.presenceMembers),
             ("channels", refused.channels), ("app_subscriptions", refused.appSubscriptions),
             ("kept_names", refused.keptNames),

@@ -24,7 +24,7 @@ final class SubjectRates: Sendable {
     init(_ limits: Limits, _ fleetLimits: FleetLimits, _ metrics: NodeMetrics, _ counters: FleetCounters) {
         self.counters = counters
         locations = Lock(SubjectLimits(RateLimit(perSecond: 2, burst: 10), countMax: Self.subjectsMax))
-        authorizations = Lock(SubjectLimits(limits.authRequestRate, countMax: Self.subjectsMax))
+        authorizations = Lock(SubjectLimits(limits.rate(fleetLimits.authRequestsPerSecond), countMax: Self.subjectsMax))
         commands = Lock(SubjectLimits(fleetLimits.commandRate, countMax: Self.subjectsMax))
         queries = Lock(SubjectLimits(fleetLimits.queryRate, countMax: Self.subjectsMax))
         self.metrics = metrics
