@@ -23,6 +23,7 @@ import Webhooks
 final class Assembly: Sendable {
     let settings: Settings
     let log: Log
+    let logWriter: LogWriter
     let wakeups: [Wakeup]
     let hub: SharedHub
     let metrics: NodeMetrics
@@ -48,6 +49,7 @@ final class Assembly: Sendable {
     init(settings: Settings, log: Log, logWriter: LogWriter) throws(StartError) {
         self.settings = settings
         self.log = log
+        self.logWriter = logWriter
         slowRequests = RateLimitedLog(log, .warning, "slow_request")
         let cores = max(1, Int(sysconf(Int32(_SC_NPROCESSORS_ONLN))))
         let loops = min(settings.server.loops > 0 ? settings.server.loops : cores, LoopSet.loopsMax)
@@ -85,9 +87,7 @@ final class Assembly: Sendable {
             }
         }
         self.cluster = cluster
-        metrics = NodeMetrics(
-            loopCount: loops, prefix: settings.metrics.prefix, budget: budget, logWriter: logWriter,
-            certificates: certificates)
+        metrics = NodeMetrics(loopCount: loops)
         do throws(StartError) {
             fleet =
                 settings.fleet.enabled

@@ -94,11 +94,8 @@ final class FleetNode: NodeExtension {
     // MARK: Operators
 
     var problem: String? { fleet.storeProblem }
-    var queues: [(name: String, depth: Int)] { fleet.queues }
-    var rejections: [(limit: String, count: Int)] { [("unknown_notifications", fleet.counters.droppedSteps)] }
+    var rejections: [(limit: String, count: Int)] { [("unknown_notifications", fleet.counters.droppedSteps.value)] }
     var stats: [UInt8] { StatsResponse(metrics: node.metrics, hub: node.hub, fleet: fleet, apps: apps).json }
-
-    func families(prefix: String) -> [MetricFamily] { fleet.families(prefix: prefix) }
 }
 
 /// What the fleet's part of a loop puts off. Thousands may come together, and each applies an input to the hub.

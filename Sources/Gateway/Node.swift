@@ -24,6 +24,7 @@ final class Node: EventLoopDelegate {
     let loopMetrics: LoopMetrics
     private let apps: Applications
     let router: Router
+    let registry: MetricsRegistry
     /// What runs on top of the Pusher server; nil if nothing does.
     private(set) var nodeExtension: (any NodeExtension)?
     let activityTimeout: ActivityTimeout
@@ -99,6 +100,7 @@ final class Node: EventLoopDelegate {
             apps: apps, metricsToken: assembly.settings.metrics.token, pathPrefix: assembly.settings.server.pathPrefix,
             replayGuard: assembly.replayGuard, patterns: nodeExtension?.patterns ?? EndpointPatterns(),
             extension: nodeExtension?.router)
+        registry = assembly.makeRegistry(patterns: router.patterns)
         loop = try EventLoop(
             index: index, delegate: self, wakeup: assembly.wakeups[index], budget: budget, metrics: loopMetrics,
             requestMetrics: assembly.metrics.requests[index], options: assembly.loopOptions)
@@ -189,7 +191,7 @@ final class Node: EventLoopDelegate {
         guard let connection = connections[socket.slot] else { return }
         // Clients answer the event or the frame or both: the first answer counts.
         if let microseconds = connection.microsecondsSincePing(now: Clock.monotonicNanoseconds()) {
-            metrics.observePing(seconds: Double(microseconds) / 1_000_000)
+            metrics.pings.observe(Double(microseconds) / 1_000_000)
         }
         connections[socket.slot]?.recordActivity(at: now)
     }
@@ -205,7 +207,7 @@ final class Node: EventLoopDelegate {
         loopMetrics.add(to: .connectionsClosed)
     }
 
-    func closing(with code: CloseCode) { metrics.countClose(code) }
+    func closing(with code: CloseCode) { metrics.closes.add(to: code) }
 
     func limitReached(_ limit: Limit) { metrics.countLimited(limit) }
 
@@ -315,7 +317,7 @@ final class Node: EventLoopDelegate {
         guard count > 0 else { return }
         let now = Clock.monotonicNanoseconds()
         for publish in measuredPublishes.prefix(count) {
-            metrics.observeFanOut(seconds: Double(now - publish.takenAt) / 1_000_000_000)
+            metrics.fanOuts.observe(Double(now - publish.takenAt) / 1_000_000_000)
         }
         measuredPublishes.removeFirst(count)
     }

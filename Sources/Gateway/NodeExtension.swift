@@ -75,13 +75,10 @@ protocol NodeExtension: AnyObject {
 
     /// Why the gateway accepts no clients; nil: it may.
     var problem: String? { get }
-    /// The requests that wait for each of its threads.
-    var queues: [(name: String, depth: Int)] { get }
     /// The rejections by limits that it counts itself.
     var rejections: [(limit: String, count: Int)] { get }
     /// The counters of the node for operators, as JSON.
     var stats: [UInt8] { get }
-    func families(prefix: String) -> [MetricFamily]
 }
 
 /// A message to the extension of a node, from another thread.

@@ -46,7 +46,7 @@ final class SubjectRates: Sendable {
             return check(queries.withLock { $0.permits(key, now: now) }, .fleetQueriesPerSecond)
         case .location:
             let isPermitted = locations.withLock { $0.permits(key, now: now) }
-            if !isPermitted { counters.countLimitedLocation() }
+            if !isPermitted { counters.trips.countLimited() }
             return isPermitted
         }
     }
