@@ -122,12 +122,13 @@ test-cluster: build $(PYTHON_READY) ## Run the tests of clusters, and others on 
 
 check: lint build test test-release ## Check the formatting, build, and run all tests. CI runs more: see .ci/run.
 
-lint: ## Check the formatting, the declared imports, that input is read as bytes, that locks contain no functions, that links name something.
+lint: ## Check the formatting, the declared imports, that input is read as bytes, that locks contain no functions, that links name something, that no layer knows those above it.
 	swift format lint --strict --recursive Sources Tests Package.swift
 	dev/imports
 	dev/bytes
 	dev/locks
 	dev/links
+	dev/layers
 
 format: ## Format all Swift files.
 	swift format --in-place --recursive Sources Tests Package.swift

@@ -74,7 +74,7 @@ struct IntegerKey: Sendable, CustomTestStringConvertible {
         limit("client_events_per_second", 1...1_000) { $0.limits.clientEventsPerSecond },
         limit("commands_per_second", 0...100_000) { $0.limits.commandsPerSecond },
         limit("messages_per_second", 0...100_000) { $0.limits.messagesPerSecond },
-        limit("auth_requests_per_second", 0...100_000) { $0.limits.authRequestsPerSecond },
+        limit("auth_requests_per_second", 0...100_000) { $0.fleetLimits.authRequestsPerSecond },
         limit("fleet_commands_per_second", 0...100_000) { $0.fleetLimits.commandsPerSecond },
         limit("fleet_commands_waiting", 1...4_096) { $0.fleetLimits.commandsWaiting },
         limit("fleet_queries_per_second", 0...100_000) { $0.fleetLimits.queriesPerSecond },

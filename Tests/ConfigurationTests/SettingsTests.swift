@@ -140,7 +140,7 @@ import Testing
         expected.apps[1].limits.appSubscriptions = 13
         expected.apps[1].limits.commandsPerSecond = 14
         expected.apps[1].limits.messagesPerSecond = 15
-        expected.apps[1].limits.authRequestsPerSecond = 16
+        expected.apps[1].fleetLimits.authRequestsPerSecond = 16
         expected.apps[1].fleetLimits.commandsPerSecond = 17
         expected.apps[1].fleetLimits.commandsWaiting = 18
         expected.apps[1].fleetLimits.queriesPerSecond = 19

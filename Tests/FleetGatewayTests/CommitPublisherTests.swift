@@ -230,7 +230,7 @@ import Threads
             makeReply(.committed(repeated), action: delivered),
             makeReply(action: ReportDelivery(DeliveryReport(.arrived), orderID: id)),
         ])
-        let families = MetricFamily.text(counters.batchFamilies(prefix: "f"))
+        let families = MetricsRegistry(prefix: "f", [{ counters.batches.families }]).text
         for line in [
             #"f_batch_actions_total{action="accept",outcome="done"} 1"#,
             #"f_batch_actions_total{action="accept",outcome="invalid"} 2"#,
@@ -264,7 +264,7 @@ import Threads
                 "telemetry done 1", "telemetry replayed 1",
             ])
         #expect(counts[3] == ["failed 1"])
-        let families = MetricFamily.text(counters.families(prefix: "f"))
+        let families = MetricsRegistry(prefix: "f", [{ counters.families }]).text
         for outcome in ["invalid", "forbidden"] {
             #expect(families.contains(#"f_transitions_total{from="accepted",to="arrived",outcome="\#(outcome)"} 1"# + "\n"))
         }

@@ -23,7 +23,7 @@ import Testing
         deliveries.addStep(.received, ofType: "DRIVER_APPROVED")
         counters.count(deliveries)
         for outcome in [FleetCounters.Transition.Outcome.invalid, .done, .done] {
-            counters.count(FleetCounters.Transition(from: "accepted", to: "en_route", outcome: outcome))
+            counters.transitions.add(to: .init(from: "accepted", to: "en_route", outcome: outcome))
         }
         for isHeard in [true, false, true] { counters.countEvent("job-assigned", isHeard: isHeard) }
         #expect(
@@ -65,9 +65,6 @@ import Testing
     }
 
     @Test func measuresConfirmations() {
-        func lines() -> [String] {
-            MetricFamily.text(counters.families(prefix: "p")).split(separator: "\n").map(String.init)
-        }
         func confirmation(after milliseconds: Int64) -> Fleet.Confirmation {
             Fleet.Confirmation(
                 notificationID: "N", event: "e", channel: "driver-42", owner: "driver:42", device: "", createdAt: 1_000,
@@ -75,17 +72,20 @@ import Testing
         }
         counters.count([confirmation(after: 5), confirmation(after: 6), confirmation(after: -7)])
         counters.record(unconfirmed: 3)
-        let found = lines()
+        let found = lines
         for line in [
             #"p_notification_confirm_seconds_bucket{le="0.005"} 2"#, #"p_notification_confirm_seconds_bucket{le="0.01"} 3"#,
             "p_notification_confirm_seconds_count 3", "p_unconfirmed 3",
         ] { #expect(found.contains(line), "\(line)") }
     }
 
+    private var lines: [String] {
+        MetricsRegistry(prefix: "p", [{ counters.families }]).text.split(separator: "\n").map(String.init)
+    }
+
     private func samples() -> [String] {
-        MetricFamily.text(counters.families(prefix: "p")).split(separator: "\n").map(String.init).filter {
-            !$0.hasPrefix("#") && !$0.contains("confirm")
-        }
+        let families = ["p_fleet_", "p_notifications_", "p_telemetry_", "p_transitions_"]
+        return lines.filter { line in families.contains { line.hasPrefix($0) } }
     }
 
     private func report() -> [String] {

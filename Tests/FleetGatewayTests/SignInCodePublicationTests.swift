@@ -149,7 +149,7 @@ import Threads
         commit.codes.verifySeconds = [12, 400]
         publisher.publish(commit)
         metrics.count(refusedAddress: .codes)
-        let text = MetricFamily.text(metrics.families(prefix: "p"))
+        let text = MetricsRegistry(prefix: "p", [{ metrics.families }]).text
         for outcome in SignInCodeOutcome.allCases {
             #expect(text.contains("p_otp_total{outcome=\"\(outcome.rawValue)\"} \(outcome == .limited ? 2 : 1)\n"))
         }

@@ -1,8 +1,6 @@
 import Access
 import Fleet
-import Observability
 import PusherProtocol
-import Server
 import Testing
 
 @testable import FleetGateway
@@ -13,11 +11,7 @@ import Testing
     @Test func aLongListTakesTheTokensOfManyShortOnes() {
         var limits = FleetLimits()
         limits.queriesPerSecond = 10
-        let metrics = NodeMetrics(
-            // The budget sets the limit of the whole test process.
-            loopCount: 1, prefix: "p", budget: DescriptorBudget(connectionsMax: 1_000, loopCount: 1, webhookCount: 0),
-            logWriter: LogWriter(format: .text, descriptor: 2), certificates: nil)
-        let rates = SubjectRates(Limits(), limits, metrics, FleetCounters())
+        let rates = SubjectRates(Limits(), limits, NodeMetrics(loopCount: 1, limits: []), FleetCounters())
         let greedy = Sender.person(Identity(role: .driver, id: "1"))
         let other = Sender.person(Identity(role: .driver, id: "2"))
         #expect(rates.permits(greedy, .query) && rates.permits(other, .query))

@@ -32,10 +32,10 @@ import Testing
         let call = Self.fcm(#"{"fcmToken":"a:B-_1","deviceId":"my phone","platform":1}"#, as: role)
         #expect(
             call.action
-                == DeviceRegistration(.register, Self.fcm("a:B-_1", nil), deviceID: "my phone", endpoint: .fcmToken))
+                == DeviceRegistration(.register, Self.fcm("a:B-_1", nil), deviceID: "my phone", form: .fcmToken))
         #expect(call.command?.actor == FleetCall.identity(role))
         for body in [#"{"fcmToken":"t"}"#, #"{"fcmToken":"t","deviceId":null}"#] {
-            #expect(Self.fcm(body).action == DeviceRegistration(.register, Self.fcm("t", nil), endpoint: .fcmToken))
+            #expect(Self.fcm(body).action == DeviceRegistration(.register, Self.fcm("t", nil), form: .fcmToken))
         }
     }
 
@@ -52,12 +52,12 @@ import Testing
         for (members, token) in registrations {
             let call = Self.app(#"{"deviceToken":"\#(Self.apnsToken)","deviceId":"d",\#(members)}"#)
             #expect(
-                call.action == DeviceRegistration(.register, token, deviceID: "d", endpoint: .appDevice), "\(members)")
+                call.action == DeviceRegistration(.register, token, deviceID: "d", form: .appDevice), "\(members)")
         }
     }
 
     @Test func unregistersTheTokenOfTheBody() {
-        let removal = DeviceRegistration(.unregister, Self.fcm("t", nil), endpoint: .fcmToken)
+        let removal = DeviceRegistration(.unregister, Self.fcm("t", nil), form: .fcmToken)
         #expect(Self.fcm(#"{"fcmToken":"t","deviceId":1}"#, .delete).action == removal)
         let tokens: [(String, DeviceToken)] = [
             (#""platform":"ios""#, Self.apns()), (#""platform":"ios","environment":"sandbox""#, Self.apns(.sandbox)),
@@ -66,22 +66,22 @@ import Testing
         ]
         for (members, token) in tokens {
             let call = Self.app(#"{"deviceToken":"\#(Self.apnsToken)",\#(members)}"#, .delete)
-            #expect(call.action == DeviceRegistration(.unregister, token, endpoint: .appDevice), "\(members)")
+            #expect(call.action == DeviceRegistration(.unregister, token, form: .appDevice), "\(members)")
         }
         for text in ["fcm:token", "00FCae12345678F", "00FC"] {
             let call = Self.app(#"{"deviceToken":"\#(text)"}"#, .delete)
-            #expect(call.action == DeviceRegistration(.unregister, Self.fcm(text, nil), endpoint: .appDevice), "\(text)")
+            #expect(call.action == DeviceRegistration(.unregister, Self.fcm(text, nil), form: .appDevice), "\(text)")
         }
     }
 
     @Test func unregistersTheTokenOfTheQueryIfTheBodyHasNone() {
-        let removal = { DeviceRegistration(.unregister, Self.fcm($0, nil), endpoint: .fcmToken) }
+        let removal = { DeviceRegistration(.unregister, Self.fcm($0, nil), form: .fcmToken) }
         for body in ["", "{}", #"{"fcmToken":null}"#] {
             #expect(Self.fcm(body, .delete).withQuery("fcmToken", "q").action == removal("q"))
         }
         #expect(Self.fcm(#"{"fcmToken":"b"}"#, .delete).withQuery("fcmToken", "q").action == removal("b"))
         let app = Self.app("", .delete).withQuery("deviceToken", Self.apnsToken)
-        #expect(app.action == DeviceRegistration(.unregister, Self.apns(), endpoint: .appDevice))
+        #expect(app.action == DeviceRegistration(.unregister, Self.apns(), form: .appDevice))
         #expect(Self.fcm("", .delete).withQuery("deviceToken", "q").status() == 400)
         #expect(Self.fcm("").withQuery("fcmToken", "q").status() == 400, "POST reads the token from the body only")
     }
@@ -150,7 +150,7 @@ import Testing
         let call = Self.fcm(#"{"fcmToken":"\#(token)","deviceId":"\#(Self.longID)"}"#)
         #expect(
             call.action
-                == DeviceRegistration(.register, Self.fcm(token, nil), deviceID: Self.longID, endpoint: .fcmToken))
+                == DeviceRegistration(.register, Self.fcm(token, nil), deviceID: Self.longID, form: .fcmToken))
     }
 
     private static let invalidRegistrations: [(members: String, refusal: String)] = [

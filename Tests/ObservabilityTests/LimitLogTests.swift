@@ -4,20 +4,6 @@ import TestSupport
 import Testing
 
 @Suite struct LimitLogTests {
-    /// Labels are public. They are keys of the configuration, or named like them.
-    @Test func labels() {
-        #expect(
-            Limit.allCases.map(\.rawValue) == [
-                "connections_per_ip", "handshakes_per_ip_per_second", "buffer_bytes", "outgoing_bytes", "messages_per_second",
-                "commands_per_second", "auth_requests_per_second", "fleet_commands_per_second", "fleet_commands_waiting",
-                "fleet_queries_per_second", "fleet_queries_waiting", "idempotency_keys", "devices", "receipts",
-                "delivery_updates", "connections", "open_days", "booking_customers", "followed_jobs", "booking_jobs",
-                "store_reader_queue", "token_keys_queue", "channel_queries_queue", "introspected_tokens",
-                "introspection_waiters", "introspection_answers", "store_seconds", "cluster_partition", "head_bytes",
-                "body_bytes", "discarded_bytes", "request_seconds",
-            ])
-    }
-
     /// The counts to log in each second, for a single limit with this number of rejections per second.
     private func logged(_ rejections: [Int]) -> [Int?] {
         var total = 0

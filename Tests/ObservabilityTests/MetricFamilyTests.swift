@@ -2,16 +2,18 @@ import Observability
 import Testing
 
 @Suite struct MetricFamilyTests {
-    private func text(labels: [(name: String, value: String)]) -> String {
-        MetricFamily.text([MetricFamily("m", .gauge, help: "h", samples: [(labels, "1")])])
+    private func text(labels: MetricFamily.Labels) -> String {
+        text([MetricFamily("m", .gauge, "h", samples: [(labels, "1")])])
     }
+
+    private func text(_ families: [MetricFamily]) -> String { MetricsRegistry(prefix: "p", [{ families }]).text }
 
     @Test func writesAFamilyOfOneSample() {
         #expect(
-            MetricFamily.text([MetricFamily("fleetwire_connected", .gauge, help: "Open connections.", value: 3)]) == """
-                # HELP fleetwire_connected Open connections.
-                # TYPE fleetwire_connected gauge
-                fleetwire_connected 3
+            text([MetricFamily("connected", .gauge, "Open connections.", 3)]) == """
+                # HELP p_connected Open connections.
+                # TYPE p_connected gauge
+                p_connected 3
 
                 """)
     }
@@ -19,34 +21,34 @@ import Testing
     @Test func writesFamiliesAndSamplesInTheOrderGiven() {
         let families = [
             MetricFamily(
-                "close_total", .counter, help: "Closes by code.",
+                "close_total", .counter, "Closes by code.",
                 samples: [([("code", "4200"), ("app", "1001")], "7"), ([("code", "1009"), ("app", "a")], "0"), ([], "0.5")]),
-            MetricFamily("depth", .gauge, help: "Waiting.", value: -1),
+            MetricFamily("depth", .gauge, "Waiting.", -1),
         ]
         #expect(
-            MetricFamily.text(families) == """
-                # HELP close_total Closes by code.
-                # TYPE close_total counter
-                close_total{code="4200",app="1001"} 7
-                close_total{code="1009",app="a"} 0
-                close_total 0.5
-                # HELP depth Waiting.
-                # TYPE depth gauge
-                depth -1
+            text(families) == """
+                # HELP p_close_total Closes by code.
+                # TYPE p_close_total counter
+                p_close_total{code="4200",app="1001"} 7
+                p_close_total{code="1009",app="a"} 0
+                p_close_total 0.5
+                # HELP p_depth Waiting.
+                # TYPE p_depth gauge
+                p_depth -1
 
                 """)
     }
 
     @Test func writesHelpAndTypeWithoutSamples() {
         #expect(
-            MetricFamily.text([MetricFamily("m", .counter, help: "h", samples: [])]) == "# HELP m h\n# TYPE m counter\n")
-        #expect(MetricFamily.text([]) == "")
+            text([MetricFamily("m", .counter, "h", samples: [])]) == "# HELP p_m h\n# TYPE p_m counter\n")
+        #expect(text([]) == "")
     }
 
     @Test func writesAnyInteger() {
         #expect(
-            MetricFamily.text([MetricFamily("m", .gauge, help: "h", value: UInt64.max)]).hasSuffix("\nm 18446744073709551615\n"))
-        #expect(MetricFamily.text([MetricFamily("m", .gauge, help: "h", value: Int.min)]).hasSuffix("\nm -9223372036854775808\n"))
+            text([MetricFamily("m", .gauge, "h", UInt64.max)]).hasSuffix("\np_m 18446744073709551615\n"))
+        #expect(text([MetricFamily("m", .gauge, "h", Int.min)]).hasSuffix("\np_m -9223372036854775808\n"))
     }
 
     static let values: [(value: String, escaped: String)] = [
@@ -57,8 +59,8 @@ import Testing
     ]
 
     @Test(arguments: values) func escapesLabelValues(value: String, escaped: String) {
-        let sample = "m{l=\"\(escaped)\"} 1\n"
+        let sample = "p_m{l=\"\(escaped)\"} 1\n"
         // Compared as bytes, because `==` treats canonically equivalent strings as equal.
-        #expect(Array(text(labels: [("l", value)]).utf8) == Array("# HELP m h\n# TYPE m gauge\n\(sample)".utf8))
+        #expect(Array(text(labels: [("l", value)]).utf8) == Array("# HELP p_m h\n# TYPE p_m gauge\n\(sample)".utf8))
     }
 }

@@ -27,7 +27,7 @@ import Testing
     }
 
     @Test func familiesHaveThePrefix() {
-        let text = MetricFamily.text(ProcessStatistics.families(prefix: "x"))
+        let text = MetricsRegistry(prefix: "x", [{ ProcessStatistics.families }]).text
         for name in ["cpu_seconds_total counter", "resident_memory_bytes gauge", "open_fds gauge", "start_time_seconds gauge"] {
             #expect(text.contains("# TYPE x_process_\(name)\n"))
         }

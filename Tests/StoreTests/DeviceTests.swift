@@ -19,10 +19,10 @@ import Testing
         #expect(
             try executor.commit(unregister(fcm("a"), by: me)).text
                 == #"{"message":"FCM token removed","data":null,"error":null}"#)
-        let app = DeviceRegistration(.register, apns("abcdef0123456789"), endpoint: .appDevice)
+        let app = DeviceRegistration(.register, apns("abcdef0123456789"), form: .appDevice)
         let reply = try executor.commit(command(app, by: me))
         #expect(reply.text == #"{"success":true}"#)
-        let away = DeviceRegistration(.unregister, apns("abcdef0123456789"), endpoint: .appDevice)
+        let away = DeviceRegistration(.unregister, apns("abcdef0123456789"), form: .appDevice)
         #expect(try executor.commit(command(away, by: me)).text == #"{"success":true}"#)
     }
 

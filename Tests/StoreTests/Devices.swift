@@ -17,13 +17,13 @@ func apns(_ digits: String, _ environment: DeviceToken.Environment = .production
 }
 
 func register(
-    _ token: DeviceToken, by owner: Identity, deviceID: String? = nil, at endpoint: DeviceRegistration.Endpoint = .fcmToken
+    _ token: DeviceToken, by owner: Identity, deviceID: String? = nil, in form: DeviceRegistration.Form = .fcmToken
 ) -> IssuedCommand {
-    command(DeviceRegistration(.register, token, deviceID: deviceID, endpoint: endpoint), by: owner)
+    command(DeviceRegistration(.register, token, deviceID: deviceID, form: form), by: owner)
 }
 
 func unregister(_ token: DeviceToken, by owner: Identity) -> IssuedCommand {
-    command(DeviceRegistration(.unregister, token, endpoint: .fcmToken), by: owner)
+    command(DeviceRegistration(.unregister, token, form: .fcmToken), by: owner)
 }
 
 /// An announcement to each of the drivers, on the driver's own channel.

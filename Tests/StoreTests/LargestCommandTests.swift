@@ -141,10 +141,10 @@ import Threads
         card.name = .set("Ann")
         try run(ChangeDriverCard(driverID: person.id, card), key: "card")
         for number in 0..<3 {
-            let registration = DeviceRegistration(.register, fcm("new-\(number)"), deviceID: "phone", endpoint: .fcmToken)
+            let registration = DeviceRegistration(.register, fcm("new-\(number)"), deviceID: "phone", form: .fcmToken)
             try run(registration, by: customers[0])
         }
-        try run(DeviceRegistration(.unregister, fcm("new-2"), endpoint: .fcmToken), by: customers[0])
+        try run(DeviceRegistration(.unregister, fcm("new-2"), form: .fcmToken), by: customers[0])
         try run(SwitchAvailability(isOnline: true), by: person)
         try run(EndAvailability(accountID: accounts[0].id))
         expectAll(

@@ -10,7 +10,7 @@ import Testing
     /// A driver's device whose environment is unknown.
     private func executor() throws -> CommandExecutor {
         let executor = try store.pushing()
-        _ = try executor.commit(register(unknown, by: driver("42"), at: .appDevice))
+        _ = try executor.commit(register(unknown, by: driver("42"), in: .appDevice))
         return executor
     }
 
@@ -118,7 +118,7 @@ import Testing
         let moved = try executor.claim(9, .apnsSandbox)
         try executor.report(moved.map { PushOutcome($0, .accepted(messageID: nil), wasTried: true) }, .apnsSandbox)
         for owner in ["42", "43"] {
-            _ = try executor.commit(register(unknown, by: driver(owner), at: .appDevice))
+            _ = try executor.commit(register(unknown, by: driver(owner), in: .appDevice))
             #expect(try environments(executor) == ["sandbox"])
         }
         _ = try executor.commit(register(apns(text, .production), by: driver("43")))

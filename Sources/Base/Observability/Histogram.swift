@@ -1,3 +1,5 @@
+import Threads
+
 /// A Prometheus histogram: the number of observations per bucket, and their sum.
 package struct Histogram: Equatable, Sendable {
     /// Inclusive upper bounds, ascending.
@@ -15,7 +17,8 @@ package struct Histogram: Equatable, Sendable {
 
     /// A histogram of observations that were counted elsewhere.
     /// - Parameter counts: per bucket, not cumulative; one more than there are bounds.
-    init(bounds: [Double], counts: [Int], sum: Double) {
+    package init(bounds: [Double], counts: [Int], sum: Double) {
+        precondition(counts.count == bounds.count + 1, "a histogram has one bucket for what is above all bounds")
         self.bounds = bounds
         self.counts = counts
         self.sum = sum
@@ -47,4 +50,30 @@ package struct Histogram: Equatable, Sendable {
             return (bound, total)
         }
     }
+}
+
+/// A histogram of `/metrics` without labels. Any thread may observe and read.
+package final class SharedHistogram: Sendable {
+    private let name: String
+    private let help: String
+    private let histogram: Lock<Histogram>
+
+    /// - Parameters:
+    ///   - name: without the prefix of all metrics.
+    ///   - help: one line of text.
+    ///   - bounds: inclusive upper bounds, ascending; without +Inf.
+    package init(_ name: String, _ help: String, bounds: [Double]) {
+        self.name = name
+        self.help = help
+        histogram = Lock(Histogram(bounds: bounds))
+    }
+
+    package func observe(_ value: Double) { histogram.withLock { $0.observe(value) } }
+
+    package func observe(_ values: [Double]) {
+        guard !values.isEmpty else { return }
+        histogram.withLock { histogram in for value in values { histogram.observe(value) } }
+    }
+
+    package var family: MetricFamily { MetricFamily(name, help, histogram.withLock { $0 }) }
 }

@@ -62,6 +62,11 @@ package final class LogWriter: Sendable {
     /// The number of lines dropped since the start, for the metric `log_lines_dropped_total`.
     package var droppedCount: Int { queue.withLock { $0.dropped } }
 
+    package var family: MetricFamily {
+        MetricFamily(
+            "log_lines_dropped_total", .counter, "Log lines dropped because the log's queue was full.", droppedCount)
+    }
+
     /// Queues a line, which ends with a newline, or drops it. Any thread may call this at any time; it never blocks.
     package func write(_ line: String) {
         if phase.load(ordering: .acquiring) == .stopped { return writeWithoutBlocking(line) }

@@ -68,6 +68,18 @@ package final class LoopMetrics: @unchecked Sendable {  // the values are atomic
     /// The current value.
     package subscript(metric: LoopMetric) -> Int { values[metric.rawValue].load(ordering: .relaxed) }
 
+    /// The families of all loops: one per ``LoopMetric``, with a sample per loop, and the loops' turns.
+    package static func families(of loops: [LoopMetrics]) -> [MetricFamily] {
+        LoopMetric.allCases.map { metric in
+            let (name, kind, help) = metric.family
+            return MetricFamily(name, kind, help, by: "loop", loops.enumerated().map { (String($0), $1[metric]) })
+        } + [
+            MetricFamily(
+                "turn_seconds", "Time of a loop's turn, from waking up to waiting again, in seconds: so long others wait.",
+                loops.enumerated().map { ([("loop", String($0))], $1.turns.histogram) })
+        ]
+    }
+
     /// Adds to a counter or gauge, on the loop's thread.
     package func add(_ amount: Int = 1, to metric: LoopMetric) {
         // A load and a store instead of an atomic addition: with a single writer no addition is lost, and counting a

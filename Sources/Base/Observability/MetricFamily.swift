@@ -7,10 +7,12 @@ package struct MetricFamily: Sendable {
         case histogram
     }
 
+    package typealias Labels = [(name: String, value: String)]
+
     private struct Sample {
         /// Appended to the family's name: `_bucket`, `_sum` or `_count` for the samples of histograms.
         var suffix = ""
-        let labels: [(name: String, value: String)]
+        let labels: Labels
         let value: String
     }
 
@@ -19,67 +21,54 @@ package struct MetricFamily: Sendable {
     private let kind: Kind
     private let samples: [Sample]
 
-    /// A family of counters or gauges.
+    /// Counters or gauges.
     /// - Parameters:
-    ///   - name: the full name with prefix: `fleetwire_connected`.
+    ///   - name: without the prefix of all metrics: `connected`.
     ///   - help: one line of text.
-    ///   - samples: labels and value of each sample; a family without labels has a single sample.
-    package init(
-        _ name: String, _ kind: Kind, help: String, samples: [(labels: [(name: String, value: String)], value: String)]
-    ) {
+    ///   - samples: labels and value of each sample.
+    package init(_ name: String, _ kind: Kind, _ help: String, samples: [(labels: Labels, value: String)]) {
         self.name = name
         self.help = help
         self.kind = kind
         self.samples = samples.map { Sample(labels: $0.labels, value: $0.value) }
     }
 
-    /// A histogram without labels.
-    /// - Parameters:
-    ///   - buckets: ascending upper bounds with the number of observations that do not exceed them (cumulative).
-    ///   - sum: the sum of all observed values.
-    ///   - count: the number of all observations.
-    package init(
-        _ name: String, help: String, buckets: [(bound: Double, count: Int)], sum: Double, count: Int
-    ) {
-        self.name = name
-        self.help = help
-        kind = .histogram
-        samples = Self.samples([], buckets, sum: sum, count: count)
+    /// A counter or gauge without labels.
+    package init(_ name: String, _ kind: Kind, _ help: String, _ value: some Numeric) {
+        self.init(name, kind, help, samples: [([], "\(value)")])
     }
+
+    /// Counters or gauges that differ in one label.
+    package init(_ name: String, _ kind: Kind, _ help: String, by label: String, _ values: [(String, Int)]) {
+        self.init(name, kind, help, samples: values.map { ([(label, $0)], String($1)) })
+    }
+
+    /// A histogram without labels.
+    package init(_ name: String, _ help: String, _ histogram: Histogram) { self.init(name, help, [([], histogram)]) }
 
     /// Histograms that differ in their labels.
-    package init(
-        _ name: String, help: String, histograms: [(labels: [(name: String, value: String)], histogram: Histogram)]
-    ) {
+    package init(_ name: String, _ help: String, _ histograms: [(labels: Labels, histogram: Histogram)]) {
         self.name = name
         self.help = help
         kind = .histogram
-        samples = histograms.flatMap { labels, histogram in
-            Self.samples(labels, histogram.cumulative, sum: histogram.sum, count: histogram.count)
-        }
+        samples = histograms.flatMap { labels, histogram in Self.samples(labels, histogram) }
     }
 
-    private static func samples(
-        _ labels: [(name: String, value: String)], _ buckets: [(bound: Double, count: Int)], sum: Double, count: Int
-    ) -> [Sample] {
-        buckets.map { Sample(suffix: "_bucket", labels: labels + [("le", String($0.bound))], value: String($0.count)) } + [
-            Sample(suffix: "_bucket", labels: labels + [("le", "+Inf")], value: String(count)),
-            Sample(suffix: "_sum", labels: labels, value: String(sum)),
-            Sample(suffix: "_count", labels: labels, value: String(count)),
+    private static func samples(_ labels: Labels, _ histogram: Histogram) -> [Sample] {
+        let (count, sum) = (String(histogram.count), String(histogram.sum))
+        return histogram.cumulative.map {
+            Sample(suffix: "_bucket", labels: labels + [("le", String($0.bound))], value: String($0.count))
+        } + [
+            Sample(suffix: "_bucket", labels: labels + [("le", "+Inf")], value: count),
+            Sample(suffix: "_sum", labels: labels, value: sum),
+            Sample(suffix: "_count", labels: labels, value: count),
         ]
     }
 
-    /// A family with a single sample, without labels.
-    package init(_ name: String, _ kind: Kind, help: String, value: some BinaryInteger) {
-        self.init(name, kind, help: help, samples: [([], String(value))])
-    }
-
-    /// The exposition of `families`: the body of `/metrics`.
-    package static func text(_ families: [MetricFamily]) -> String {
-        families.map(\.text).joined()
-    }
-
-    private var text: String {
+    /// The family in the exposition.
+    /// - Parameter prefix: stands before the name, with an underscore.
+    func text(prefix: String) -> String {
+        let name = "\(prefix)_\(name)"
         var text = "# HELP \(name) \(help)\n# TYPE \(name) \(kind.rawValue)\n"
         for sample in samples {
             let labels = sample.labels.map { "\($0.name)=\"\(Self.escaped($0.value))\"" }.joined(separator: ",")

@@ -4,15 +4,14 @@ import Glibc
 /// (prometheus.io/docs/instrumenting/writing_clientlibs, "Process metrics").
 package enum ProcessStatistics {
     /// The families of the moment of the call. It reads small files of /proc, which takes microseconds.
-    package static func families(prefix: String) -> [MetricFamily] {
-        func family(_ name: String, _ kind: MetricFamily.Kind, help: String, _ value: some Numeric) -> MetricFamily {
-            MetricFamily("\(prefix)_process_\(name)", kind, help: help, samples: [([], "\(value)")])
-        }
-        return [
-            family("cpu_seconds_total", .counter, help: "CPU time of all threads, user and system, in seconds.", cpuSeconds),
-            family("resident_memory_bytes", .gauge, help: "Memory in RAM, in bytes.", residentBytes),
-            family("open_fds", .gauge, help: "Open file descriptors of the process.", openDescriptors),
-            family("start_time_seconds", .gauge, help: "When the process started, in seconds since 1970.", startTime),
+    package static var families: [MetricFamily] {
+        [
+            MetricFamily(
+                "process_cpu_seconds_total", .counter, "CPU time of all threads, user and system, in seconds.", cpuSeconds),
+            MetricFamily("process_resident_memory_bytes", .gauge, "Memory in RAM, in bytes.", residentBytes),
+            MetricFamily("process_open_fds", .gauge, "Open file descriptors of the process.", openDescriptors),
+            MetricFamily(
+                "process_start_time_seconds", .gauge, "When the process started, in seconds since 1970.", startTime),
         ]
     }
 

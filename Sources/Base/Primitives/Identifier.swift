@@ -1,4 +1,4 @@
-/// A string that is compared and hashed as bytes: ids of users, drivers, devices, orders.
+/// A string that is compared and hashed as bytes: ids of users, and of whatever they own.
 ///
 /// Swift's `==` on strings compares canonical equivalence, so two ids with different bytes can be equal: the Kelvin
 /// sign (U+212A) equals the letter K, but as ids they name two users.

@@ -157,7 +157,7 @@ extension Settings.App {
             $0.integer("client_events_per_second", into: &realtime.limits.clientEventsPerSecond, 1...1_000)
             $0.integer("commands_per_second", into: &realtime.limits.commandsPerSecond, 0...100_000)
             $0.integer("messages_per_second", into: &realtime.limits.messagesPerSecond, 0...100_000)
-            $0.integer("auth_requests_per_second", into: &realtime.limits.authRequestsPerSecond, 0...100_000)
+            $0.integer("auth_requests_per_second", into: &fleetLimits.authRequestsPerSecond, 0...100_000)
             $0.integer("fleet_commands_per_second", into: &fleetLimits.commandsPerSecond, 0...100_000)
             $0.integer("fleet_commands_waiting", into: &fleetLimits.commandsWaiting, 1...4_096)
             $0.integer("fleet_queries_per_second", into: &fleetLimits.queriesPerSecond, 0...100_000)

@@ -249,3 +249,8 @@ extension SMSSender {
         }
     }
 }
+
+extension Timing {
+    /// Each SMS has its outcome within this time.
+    static let smsOutcomeMax = milliseconds(10_000)
+}

@@ -26,3 +26,8 @@ struct SubscriptionCountThrottle {
         return due
     }
 }
+
+extension Timing {
+    /// The shortest time between two counts of a large channel (protocol point N1).
+    static let subscriptionCountInterval = milliseconds(5_000)
+}

@@ -46,9 +46,6 @@ public struct Limits: Equatable, Sendable {
     /// (0–100,000); 0 means no limit. As many as ``subscriptions`` more may arrive at once. Over the limit: the connection
     /// is not read for a while.
     public var messagesPerSecond = 1_000
-    /// Requests of one token's subject to `/pusher/auth` and `/pusher/user-auth` per second (0–100,000); 0 means no
-    /// limit. As many as ``subscriptions`` may arrive at once. Over the limit: 429.
-    public var authRequestsPerSecond = 100
     /// Bytes of all cached events of an application (0–1,073,741,824). Over the limit: the oldest events are evicted.
     public var cacheBytes = 67_108_864
 
@@ -70,11 +67,9 @@ public struct Limits: Equatable, Sendable {
     package var commandRate: RateLimit { rate(commandsPerSecond) }
     /// The rate of one connection's messages. Above the rate of the commands, so that these are refused, not delayed.
     package var messageRate: RateLimit { RateLimit(perSecond: messagesPerSecond, burst: messagesPerSecond + subscriptions) }
-    /// The rate of one subject's authorization requests.
-    package var authRequestRate: RateLimit { rate(authRequestsPerSecond) }
 
-    /// A client that reconnects subscribes to all its channels at once.
-    private func rate(_ perSecond: Int) -> RateLimit {
+    /// The rate of requests that come once per subscription: a client that reconnects subscribes to all its channels at once.
+    package func rate(_ perSecond: Int) -> RateLimit {
         RateLimit(perSecond: perSecond, burst: max(perSecond, subscriptions))
     }
 

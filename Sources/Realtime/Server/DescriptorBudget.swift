@@ -1,4 +1,5 @@
 import Glibc
+import Observability
 import Synchronization
 
 /// Limits the number of connections of the process: to the configured number, and to its descriptor limit minus a
@@ -11,6 +12,10 @@ package final class DescriptorBudget: Sendable {
     /// The number of connections that may be open at once.
     package let limit: Int
     private let open = Atomic<Int>(0)
+
+    package var family: MetricFamily {
+        MetricFamily("descriptors_in_use", .gauge, "Descriptors of clients, which server.connections limits.", inUse)
+    }
 
     /// Sets the process's soft descriptor limit to what the connections and the reserve need, within the hard limit.
     ///

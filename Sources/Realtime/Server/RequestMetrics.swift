@@ -63,7 +63,7 @@ package final class RequestMetrics: Sendable {
 
     /// The families of all loops together.
     /// - Parameter patterns: the patterns of the paths, by index.
-    package static func families(_ loops: [RequestMetrics], patterns: [String], prefix: String) -> [MetricFamily] {
+    package static func families(of loops: [RequestMetrics], patterns: [String]) -> [MetricFamily] {
         var requests: [Key: Int] = [:]
         var times: [Key: Histogram] = [:]
         let counts = loops.map(\.countsByKey)  // read once, so that the families agree
@@ -72,7 +72,7 @@ package final class RequestMetrics: Sendable {
             let ofClass = Key(endpoint: key.endpoint, method: key.method, status: key.status / 100)
             times[ofClass] = times[ofClass]?.adding(histogram) ?? histogram
         }
-        func labels(_ key: Key, _ status: String) -> [(name: String, value: String)] {
+        func labels(_ key: Key, _ status: String) -> MetricFamily.Labels {
             [("endpoint", patterns[key.endpoint]), ("method", key.method?.rawValue ?? "other"), ("status", status)]
         }
         func ordered<Value>(_ values: [Key: Value]) -> [(key: Key, value: Value)] {
@@ -83,18 +83,15 @@ package final class RequestMetrics: Sendable {
         }
         return [
             MetricFamily(
-                "\(prefix)_http_calls_received_total", .counter, help: "HTTP requests: the sum of requests_total.",
-                samples: counts.enumerated().map { loop, counts in
-                    ([("loop", String(loop))], String(counts.reduce(0) { $0 + $1.requests }))
-                }),
+                "http_calls_received_total", .counter, "HTTP requests: the sum of requests_total.", by: "loop",
+                counts.enumerated().map { (String($0), $1.reduce(0) { $0 + $1.requests }) }),
             MetricFamily(
-                "\(prefix)_requests_total", .counter,
-                help: "HTTP requests by path, method and status; 499: the client left before its response.",
+                "requests_total", .counter,
+                "HTTP requests by path, method and status; 499: the client left before its response.",
                 samples: ordered(requests).map { (labels($0.key, String($0.key.status)), String($0.value)) }),
             MetricFamily(
-                "\(prefix)_request_seconds",
-                help: "From a request's last byte to its response's last byte handed to the socket, in seconds.",
-                histograms: ordered(times).map { (labels($0.key, "\($0.key.status)xx"), $0.value) }),
+                "request_seconds", "From a request's last byte to its response's last byte handed to the socket, in seconds.",
+                ordered(times).map { (labels($0.key, "\($0.key.status)xx"), $0.value) }),
         ]
     }
 

@@ -1,5 +1,6 @@
 import CTLS
 import Glibc
+import Observability
 import Threads
 
 /// Paths of a certificate chain and its private key, both PEM.
@@ -86,9 +87,11 @@ package final class TLSCertificates: Sendable {
         loaded.withLock { $0 = new }
     }
 
-    /// For each certificate its path, and the time at which it expires, in seconds since 1970.
-    package var expiries: [(path: String, at: Int)] {
-        loaded.withLock { $0 }.map { ($0.files.certificate, ctls_certificate_end($0.pointer)) }
+    package var family: MetricFamily {
+        MetricFamily(
+            "tls_certificate_expiry_timestamp_seconds", .gauge,
+            "When a certificate in use expires, in seconds since 1970.", by: "certificate",
+            loaded.withLock { $0 }.map { ($0.files.certificate, ctls_certificate_end($0.pointer)) })
     }
 
     private static func load(_ files: [TLSFiles]) throws(StartError) -> [Certificate] {

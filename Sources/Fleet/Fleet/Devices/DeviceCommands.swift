@@ -19,7 +19,7 @@ extension DeviceRegistration: Command {
     }
 
     package func execute(_ transaction: Transaction) throws(DatabaseError) -> CommandReply {
-        var result = transaction.result(.device(kind, endpoint))
+        var result = transaction.result(.device(kind, form))
         switch kind {
         case .register: try register(transaction, &result)
         case .unregister:
@@ -114,7 +114,7 @@ extension DeviceRegistration: Command {
         let (stores, actor) = (transaction.stores, transaction.actor)
         guard !result.effects.isEmpty, actor.role == .driver, try stores.outbox.devices.devices(of: actor.key).isEmpty,
             let account = try stores.accounts.account(of: actor),
-            case .committed(var offline) = try transaction.endAvailability(of: account, responding: .device(kind, endpoint))
+            case .committed(var offline) = try transaction.endAvailability(of: account, responding: .device(kind, form))
         else { return nil }
         offline.effects += result.effects
         return offline

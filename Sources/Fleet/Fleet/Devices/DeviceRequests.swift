@@ -21,7 +21,7 @@ extension JSONBody {
         }
         let id = try errors.collect { () throws(APIError) in try isUnregistration ? nil : deviceID() }
         guard let token, let id else { throw errors.error }
-        return DeviceRegistration(isUnregistration ? .unregister : .register, token, deviceID: id, endpoint: .fcmToken)
+        return DeviceRegistration(isUnregistration ? .unregister : .register, token, deviceID: id, form: .fcmToken)
     }
 
     /// `{deviceToken, platform, environment?, deviceId?}`. Without `environment`, the lanes find the APNs environment by
@@ -34,8 +34,8 @@ extension JSONBody {
         let isUnregistration = request.method == .delete
         guard platform != nil || isUnregistration else { throw missing("platform", "ios or android") }
         let token = try Self.checked("deviceToken") { () throws(RuleError) in try Self.token(text, platform, environment) }
-        guard !isUnregistration else { return DeviceRegistration(.unregister, token, endpoint: .appDevice) }
-        return DeviceRegistration(.register, token, deviceID: try deviceID(), endpoint: .appDevice)
+        guard !isUnregistration else { return DeviceRegistration(.unregister, token, form: .appDevice) }
+        return DeviceRegistration(.register, token, deviceID: try deviceID(), form: .appDevice)
     }
 
     private static func token(

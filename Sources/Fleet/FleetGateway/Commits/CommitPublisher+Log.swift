@@ -24,10 +24,11 @@ extension CommitPublisher {
 
     private func count(_ outcome: String, _ reply: CommandReply, of command: any Command) {
         guard command is any BatchCommand else { return counters.countAction(command.name, outcome: outcome) }
-        counters.countBatchAction(command.name, outcome: outcome)
+        counters.batches.countAction(command.name, outcome: outcome)
         switch (command, reply) {
-        case (let command as ReportDelivery, .committed(let result)) where !result.isRepetition: counters.count(command.report)
-        case (is AcceptBatch, .rejected(let error)) where error.code == .batchTaken: counters.countLostRace()
+        case (let command as ReportDelivery, .committed(let result)) where !result.isRepetition:
+            counters.batches.count(command.report)
+        case (is AcceptBatch, .rejected(let error)) where error.code == .batchTaken: counters.batches.lostRaces.add()
         default: break
         }
     }
@@ -39,10 +40,10 @@ extension CommitPublisher {
         case (is ReportProgress, .committed(let result)), (is TripStep, .committed(let result)),
             (is CorrectArrival, .committed(let result)):
             guard let from = result.audit?.before?.status, let to = result.audit?.after?.status, from != to else { return }
-            counters.count(FleetCounters.Transition(from: from, to: to, outcome: .done))
+            counters.transitions.add(to: .init(from: from, to: to, outcome: .done))
             count(transition: (from, to), issued)
         case (let telemetry as RecordTelemetry, .committed):
-            counters.countWithoutOffset(telemetry.events.count { $0.timestamp == nil })
+            counters.trips.withoutOffset.add(telemetry.events.count { $0.timestamp == nil })
         case (let command as ReportProgress, .rejected(let error)): record(error, of: command.report, issued)
         default: break
         }
@@ -53,10 +54,10 @@ extension CommitPublisher {
         switch (issued.command, transition.to) {
         case (let step as TripStep, JobStatus.arrived.rawValue):
             guard case .arrive(_, let isBetween) = step.kind else { return }
-            counters.countArrival(isBetween ? .between : .position)
-        case (_, JobStatus.arrived.rawValue): counters.countArrival(.driver)
+            counters.trips.arrivals.add(to: isBetween ? .between : .position)
+        case (_, JobStatus.arrived.rawValue): counters.trips.arrivals.add(to: .driver)
         case (_, JobStatus.enRoute.rawValue) where transition.from == JobStatus.arrived.rawValue:
-            counters.countCorrection(byAdmin: issued.sender.role == .admin)
+            counters.trips.corrections.add(to: issued.sender.role == .admin ? .admin : .driver)
         default: break
         }
     }
@@ -64,9 +65,8 @@ extension CommitPublisher {
     /// Counts and logs that a driver may not report a step of a job.
     private func record(_ error: RuleError, of report: ProgressReport, _ command: IssuedCommand) {
         guard error.kind == .invalid || error.kind == .forbidden, let from = error.jobStatus else { return }
-        counters.count(
-            FleetCounters.Transition(
-                from: from, to: report.step.rawValue, outcome: error.kind == .invalid ? .invalid : .forbidden))
+        counters.transitions.add(
+            to: .init(from: from, to: report.step.rawValue, outcome: error.kind == .invalid ? .invalid : .forbidden))
         refusedTransitions.write {
             [
                 "subject": .text(command.command.subject), "actor": .text(command.actor.key), "from": .text(from),

@@ -222,7 +222,7 @@ final class CommitPublisher: Sendable {
             guard isOwn else { return }
             for ((event, _), isHeard) in zip(named, areHeard) { counters.countEvent(event, isHeard: isHeard) }
         }
-        if isOwn { counters.countTrip(result) }
+        if isOwn { counters.trips.count(result) }
         for case .deviceRemoved(let device) in result.effects {
             if isOwn { pushService.record(removed: device) } else { pushService.withdraw(device.id) }
         }

@@ -21,8 +21,8 @@ extension FleetNode {
         case .query(let query, let sender, let command): return forward(query, by: sender, writing: command, pending, id)
         case .locate(let report, let driver):
             let receipt = fleet.trips.report(report.positions, ofDriver: driver.id)
-            fleet.counters.count(receipt)
-            fleet.counters.countWithoutOffset(report.withoutOffset)
+            fleet.counters.trips.count(receipt)
+            fleet.counters.trips.withoutOffset.add(report.withoutOffset)
             node.drainMailbox()
             return .json(200, FleetResponses.body(of: receipt))
         case .tripStatus(let reference, let identity): return tripStatus(reference, identity, pending, id)

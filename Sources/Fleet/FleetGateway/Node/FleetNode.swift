@@ -101,15 +101,6 @@ final class FleetNode: NodeExtension {
     // MARK: Operators
 
     var problem: String? { fleet.storeProblem }
-    var queues: [(name: String, depth: Int)] { fleet.queues }
-    var rejections: [ExtensionRejections] {
-        [
-            ExtensionRejections("recovered_notifications", node.hub.read { $0.fleet?.droppedRecovered ?? 0 }),
-            ExtensionRejections("unknown_notifications", fleet.counters.droppedSteps, haveFamily: true),
-        ]
-    }
-
-    func families(prefix: String) -> [MetricFamily] { fleet.families(prefix: prefix) }
 }
 
 /// What the fleet's part of a loop puts off. Thousands may come together, and each applies an input to the hub.

@@ -67,18 +67,18 @@ final class LegacyAccess: Sendable {
         return rules.map { ($0.pattern, counts[$0.pattern] ?? Hub.LegacyCount()) }
     }
 
-    func families(prefix: String) -> [MetricFamily] {
+    var families: [MetricFamily] {
         let counts = counts
         guard !counts.isEmpty else { return [] }
         return [
             MetricFamily(
-                "\(prefix)_legacy_subscriptions", .gauge,
-                help: "Open subscriptions of apps that never sign, by the pattern of the channel rule.",
-                samples: counts.map { ([("pattern", $0.pattern)], String($0.count.open)) }),
+                "legacy_subscriptions", .gauge,
+                "Open subscriptions of apps that never sign, by the pattern of the channel rule.", by: "pattern",
+                counts.map { ($0.pattern, $0.count.open) }),
             MetricFamily(
-                "\(prefix)_legacy_subscriptions_total", .counter,
-                help: "Subscriptions of apps that never sign, by the pattern of the channel rule.",
-                samples: counts.map { ([("pattern", $0.pattern)], String($0.count.total)) }),
+                "legacy_subscriptions_total", .counter,
+                "Subscriptions of apps that never sign, by the pattern of the channel rule.", by: "pattern",
+                counts.map { ($0.pattern, $0.count.total) }),
         ]
     }
 }

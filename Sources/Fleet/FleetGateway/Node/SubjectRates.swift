@@ -25,7 +25,7 @@ final class SubjectRates: Sendable {
     init(_ limits: Limits, _ fleetLimits: FleetLimits, _ metrics: NodeMetrics, _ counters: FleetCounters) {
         self.counters = counters
         locations = Lock(SubjectLimits(RateLimit(perSecond: 2, burst: 10), countMax: Self.subjectsMax))
-        authorizations = Lock(SubjectLimits(limits.authRequestRate, countMax: Self.subjectsMax))
+        authorizations = Lock(SubjectLimits(limits.rate(fleetLimits.authRequestsPerSecond), countMax: Self.subjectsMax))
         commands = Lock(SubjectLimits(fleetLimits.commandRate, countMax: Self.subjectsMax))
         queries = Lock(SubjectLimits(fleetLimits.queryRate, countMax: Self.subjectsMax))
         self.metrics = metrics
@@ -47,7 +47,7 @@ final class SubjectRates: Sendable {
             return check(queries.withLock { $0.permits(key, now: now) }, .fleetQueriesPerSecond)
         case .location:
             let isPermitted = locations.withLock { $0.permits(key, now: now) }
-            if !isPermitted { counters.countLimitedLocation() }
+            if !isPermitted { counters.trips.countLimited() }
             return isPermitted
         }
     }

@@ -2,48 +2,22 @@ import Fleet
 import Observability
 import Threads
 
-/// Counts fleet actions, notifications, telemetry, trips and batches. The store's threads and the loops write, any thread
-/// reads. `+Families` has the families.
+/// Counts fleet actions, notifications and telemetry. The store's threads and the loops write, any thread reads.
 final class FleetCounters: Sendable {
-    /// All counts since the start.
-    struct Counts {
-        var actions: [Action: Int] = [:]
-        var notifications = NotificationCounts()
-        var transitions: [Transition: Int] = [:]
-        var events: [String: Audience] = [:]
-        var confirmations = Histogram(
-            bounds: [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 300, 3_600, 86_400])
-        var unconfirmed = 0
-        var positions = LocationReceipt()
-        var limitedLocations = 0
-        var arrivals: [ArrivalSource: Int] = [:]
-        var correctionsByAdmins = 0
-        var correctionsByDrivers = 0
-        /// Positions and telemetry whose time had no offset.
-        var withoutOffset = 0
-        var moments: [TripMoment: Int] = [:]
-        var batchActions: [Action: Int] = [:]
-        var reports: [ReportedEnd: Int] = [:]
-        var lostRaces = 0
-        var arrivalToPush = Histogram(bounds: arrivalBounds)
-        var arrivalToReceived = Histogram(bounds: arrivalBounds)
-
-        private static let arrivalBounds = [0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 120, 300, 600]
-    }
-
-    /// What showed that a driver has arrived. Raw values are labels.
-    enum ArrivalSource: String, CaseIterable {
-        case position
-        /// The way between two positions.
-        case between
-        case driver
-    }
+    let trips = TripCounters()
+    let batches = BatchCounters()
 
     /// An action and what became of it.
     struct Action: Hashable {
         let name: String
         let outcome: String
+
+        var labels: MetricFamily.Labels { [("action", name), ("outcome", outcome)] }
     }
+
+    private let actions = LabelledCounter<Action>("fleet_actions_total", "Fleet actions, by action and outcome.") { $0.labels }
+
+    func countAction(_ name: String, outcome: String) { actions.add(to: Action(name: name, outcome: outcome)) }
 
     /// A step of a job that was reported, or wanted.
     struct Transition: Hashable {
@@ -61,45 +35,39 @@ final class FleetCounters: Sendable {
         let outcome: Outcome
     }
 
-    /// How many events of a name were published to channels with and without subscribers.
-    struct Audience {
-        var subscribed = 0
-        var none = 0
-    }
+    /// Progress reports, and arrivals by position.
+    let transitions = LabelledCounter<Transition>(
+        "transitions_total", "Reported steps of jobs, by the job's status before, the step, and whether it was taken."
+    ) { [("from", $0.from), ("to", $0.to), ("outcome", $0.outcome.rawValue)] }
 
-    /// What a driver reported of an order at its end.
-    struct ReportedEnd: Hashable {
-        let status: ReportedStatus
-        let reason: FailureReason?
-    }
+    // MARK: Notifications
 
-    let counts = Lock(Counts())
+    private let arrivals = LabelledCounter<NotificationCounts.Arrival>(
+        "notifications_total", "Notifications, by event and state; each state once per recipient."
+    ) { [("event", $0.event), ("state", $0.state.rawValue)] }
+    private let confirmations = SharedHistogram(
+        "notification_confirm_seconds", "From the creation of a notification to a recipient's first confirmation.",
+        bounds: [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 300, 3_600, 86_400])
+    private let unconfirmedNow = Lock(0)
+    private let deliveredPushes = LabelledCounter<NotificationCounts.PushEffect>(
+        "push_delivered_total", "Pushed notifications that the person's app has received or confirmed."
+    ) { $0.labels }
+    private let openedPushes = LabelledCounter<NotificationCounts.PushEffect>(
+        "push_opened_total", "Pushed notifications that the person has viewed or accepted."
+    ) { $0.labels }
+    private let steps = LabelledCounter<NotificationCounts.Step>(
+        "telemetry_total", "Steps that devices reported for the first time, by event and type."
+    ) { [("event", $0.kind.rawValue), ("type", $0.type)] }
+    private let repeatedSteps = Counter("telemetry_repeated_total", "Steps that devices reported again.")
+    private let stepsByEntity = Counter(
+        "telemetry_by_entity_total",
+        "Steps under ids of no notification, matched by the order, booking or route that they name.")
+    /// Their reporter has reported too many.
+    let droppedSteps = Counter(
+        "telemetry_dropped_total", "Steps not stored: the device reported too many of unknown notifications.")
     /// Behind locks of their own, because they are large: a scrape must not make the next writer copy them.
     private let offers = Lock(OfferMetrics())
     private let funnels = Lock(NotificationFunnel())
-
-    func countAction(_ name: String, outcome: String) {
-        counts.withLock { $0.actions[Action(name: name, outcome: outcome), default: 0] += 1 }
-    }
-
-    /// Counts a command that concerns a batch of orders.
-    func countBatchAction(_ name: String, outcome: String) {
-        counts.withLock { $0.batchActions[Action(name: name, outcome: outcome), default: 0] += 1 }
-    }
-
-    /// Counts an order that was delivered or failed.
-    func count(_ report: DeliveryReport) {
-        let reason: FailureReason?
-        switch report.outcome {
-        case .enRoute, .arrived: return
-        case .delivered: reason = nil
-        case .failed(let failure): reason = failure
-        }
-        counts.withLock { $0.reports[ReportedEnd(status: report.status, reason: reason), default: 0] += 1 }
-    }
-
-    /// Counts a driver who was too late for a batch.
-    func countLostRace() { counts.withLock { $0.lostRaces += 1 } }
 
     /// Counts what happened to notifications in a transaction.
     func count(_ notifications: NotificationCounts) {
@@ -112,13 +80,15 @@ final class FleetCounters: Sendable {
                 for event in occurrences.offers { offers.apply(event) }
             }
         }
-        counts.withLock { counts in
-            for seconds in occurrences.arrivalPushSeconds { counts.arrivalToPush.observe(seconds) }
-            for seconds in occurrences.arrivalReceivedSeconds { counts.arrivalToReceived.observe(seconds) }
-            var rest = notifications
-            rest.occurrences = NotificationOccurrences()
-            counts.notifications.add(rest)
-        }
+        trips.arrivalToPush.observe(occurrences.arrivalPushSeconds)
+        trips.arrivalToReceived.observe(occurrences.arrivalReceivedSeconds)
+        arrivals.add(notifications.arrivals)
+        deliveredPushes.add(notifications.pushEffects.filter { $0.key.kind == .delivered })
+        openedPushes.add(notifications.pushEffects.filter { $0.key.kind == .opened })
+        steps.add(notifications.steps)
+        repeatedSteps.add(notifications.repeatedSteps)
+        stepsByEntity.add(notifications.stepsByEntity)
+        droppedSteps.add(notifications.droppedSteps)
     }
 
     /// Counts what another node of the cluster has told about an offer.
@@ -127,78 +97,17 @@ final class FleetCounters: Sendable {
     /// Counts the times from the creation of notifications to their first confirmations.
     func count(_ confirmations: [Confirmation]) {
         guard !confirmations.isEmpty else { return }
-        counts.withLock { counts in
-            for confirmation in confirmations { counts.confirmations.observe(confirmation.seconds) }
-        }
-    }
-
-    /// Counts a driver's positions.
-    func count(_ receipt: LocationReceipt) {
-        counts.withLock {
-            $0.positions.accepted += receipt.accepted
-            $0.positions.ignored += receipt.ignored
-            $0.positions.copies += receipt.copies
-            $0.positions.jumps += receipt.jumps
-            $0.positions.invalid += receipt.invalid
-        }
-    }
-
-    /// Counts times without an offset, which count as the present time.
-    func countWithoutOffset(_ count: Int) {
-        if count > 0 { counts.withLock { $0.withoutOffset += count } }
-    }
-
-    func countArrival(_ source: ArrivalSource) { counts.withLock { $0.arrivals[source, default: 0] += 1 } }
-
-    /// Counts an arrival that was taken back.
-    func countCorrection(byAdmin isByAdmin: Bool) {
-        counts.withLock { if isByAdmin { $0.correctionsByAdmins += 1 } else { $0.correctionsByDrivers += 1 } }
-    }
-
-    /// Counts a request with positions that came too early.
-    func countLimitedLocation() { counts.withLock { $0.limitedLocations += 1 } }
-
-    /// Counts the moments of trips in a commit.
-    func countTrip(_ result: CommandResult) {
-        let moments = result.notifications.compactMap { notification in
-            // Admins can announce an arrival, but on other channels.
-            notification.channel.utf8.starts(with: "booking-".utf8) ? TripMoment(event: notification.event) : nil
-        }
-        guard !moments.isEmpty else { return }
-        counts.withLock { counts in for moment in moments { counts.moments[moment, default: 0] += 1 } }
-    }
-
-    /// Records the present number of unconfirmed notifications of the last hour.
-    func record(unconfirmed count: Int) { counts.withLock { $0.unconfirmed = count } }
-
-    /// Counts a progress report, or an arrival by position.
-    func count(_ transition: Transition) { counts.withLock { $0.transitions[transition, default: 0] += 1 } }
-
-    /// Counts an event of a fleet channel.
-    /// - Parameter isHeard: whether a connection was subscribed to the channel, or to its mirror.
-    func countEvent(_ name: String, isHeard: Bool) {
-        counts.withLock {
-            if isHeard {
-                $0.events[name, default: Audience()].subscribed += 1
-            } else {
-                $0.events[name, default: Audience()].none += 1
-            }
-        }
+        self.confirmations.observe(confirmations.map(\.seconds))
     }
 
     /// Counts what has not happened in time. Call it about once a second.
     func tick(now: Int64) { offers.withLock { $0.expire(now: now) } }
 
-    /// How soon offers were accepted.
-    var offerFigures: OfferMetrics.Figures { offers.withLock { $0.figures } }
+    /// Records the present number of unconfirmed notifications of the last hour.
+    func record(unconfirmed count: Int) { unconfirmedNow.withLock { $0 = count } }
 
     /// The present number of unconfirmed notifications of the last hour.
-    var unconfirmed: Int { counts.withLock { $0.unconfirmed } }
-
-    /// The events by name.
-    var events: [(name: String, audience: Audience)] {
-        counts.withLock { $0.events }.map { ($0.key, $0.value) }.sorted { $0.name < $1.name }
-    }
+    var unconfirmed: Int { unconfirmedNow.withLock { $0 } }
 
     /// For each of ``NotificationFunnel/periods``, the counts of its states.
     var funnel: [[Int]] {
@@ -210,6 +119,71 @@ final class FleetCounters: Sendable {
 
     private static var minute: Int { Int(Clock.monotonicMilliseconds() / 60_000) }
 
-    /// The number of steps that were not stored, because their reporter has reported too many of unknown notifications.
-    var droppedSteps: Int { counts.withLock { $0.notifications.droppedSteps } }
+    // MARK: Events
+
+    /// How many events of a name were published to channels with and without subscribers.
+    struct Audience {
+        var subscribed = 0
+        var none = 0
+    }
+
+    private let audiences = Lock<[String: Audience]>([:])
+
+    /// Counts an event of a fleet channel.
+    /// - Parameter isHeard: whether a connection was subscribed to the channel, or to its mirror.
+    func countEvent(_ name: String, isHeard: Bool) {
+        audiences.withLock {
+            if isHeard {
+                $0[name, default: Audience()].subscribed += 1
+            } else {
+                $0[name, default: Audience()].none += 1
+            }
+        }
+    }
+
+    /// The events by name.
+    var events: [(name: String, audience: Audience)] {
+        audiences.withLock { $0 }.map { ($0.key, $0.value) }.sorted { $0.name < $1.name }
+    }
+
+    // MARK: For operators
+
+    var families: [MetricFamily] {
+        [
+            actions.family, arrivals.family, confirmations.family,
+            MetricFamily(
+                "unconfirmed", .gauge,
+                "Notifications of the last hour, not expired, that nobody has confirmed within delivery.confirm_seconds.",
+                unconfirmed),
+            steps.family, repeatedSteps.family, stepsByEntity.family, droppedSteps.family, transitions.family,
+            MetricFamily(
+                "fleet_events_total", .counter,
+                "Events of fleet channels, by whether anybody was subscribed when they were published.",
+                samples: events.flatMap { name, audience in
+                    [
+                        ([("event", name), ("audience", "subscribed")], String(audience.subscribed)),
+                        ([("event", name), ("audience", "none")], String(audience.none)),
+                    ]
+                }),
+            deliveredPushes.family, openedPushes.family,
+        ] + offers.withLock { $0.figures }.families + trips.families + batches.families
+    }
+
+    /// The same counts for `GET /api/ops/stats`. Each group is a JSON object, and each count a member.
+    func report() -> [(name: String, counts: [(name: String, count: Int)])] {
+        let kinds = Dictionary(steps.counts.map { ($0.key.kind.rawValue, $0.value) }, uniquingKeysWith: +)
+        return [
+            ("actions", actions.counts.map { ("\($0.key.name) \($0.key.outcome)", $0.value) }.sorted { $0.0 < $1.0 }),
+            (
+                "events",
+                arrivals.counts.filter { $0.key.state == .created }.map { ($0.key.event, $0.value) }.sorted { $0.0 < $1.0 }
+            ),
+            ("telemetry", kinds.map { ($0.key, $0.value) }.sorted { $0.0 < $1.0 }),
+            ("transitions", [("failed", transitions.counts.reduce(0) { $0 + ($1.key.outcome == .invalid ? $1.value : 0) })]),
+        ]
+    }
+}
+
+extension NotificationCounts.PushEffect {
+    fileprivate var labels: MetricFamily.Labels { [("provider", provider.rawValue), ("type", type)] }
 }

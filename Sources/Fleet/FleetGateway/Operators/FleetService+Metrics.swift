@@ -1,6 +1,7 @@
 import Configuration
 import Fleet
 import Observability
+import Realtime
 import Threads
 
 /// The state of the fleet's parts, for `/metrics`, `/healthz` and operators.
@@ -34,80 +35,71 @@ extension FleetService {
         return store + pushService.queues + keys + sms + tokens
     }
 
-    func families(prefix: String) -> [MetricFamily] {
-        let store = statistics
-        let buckets = Self.cumulative(StoreStatistics.commitBounds, store.commitBuckets)
-        let waits = reader.waits
-        let trips = counters.tripFamilies(prefix: prefix, followed: trips.count)
-        return counters.families(prefix: prefix) + counters.reactionFamilies(prefix: prefix) + trips
-            + counters.batchFamilies(prefix: prefix)
-            + codeMetrics.families(prefix: prefix) + legacy.families(prefix: prefix)
-            + (introspection?.families(prefix: prefix) ?? [])
-            + pushService.families(prefix: prefix) + [
-                MetricFamily(
-                    "\(prefix)_store_commit_seconds", help: "Commit latency in seconds, including fsync.", buckets: buckets,
-                    sum: Double(store.commitNanoseconds) / 1e9, count: store.commits),
-                MetricFamily(
-                    "\(prefix)_store_transaction_rows", help: "Rows that a transaction of the store has written.",
-                    buckets: Self.cumulative(RowCounts.bounds.map(Double.init), store.rows.buckets),
-                    sum: Double(store.rows.sum), count: store.rows.buckets.reduce(0, +)),
-                MetricFamily(
-                    "\(prefix)_store_read_wait_seconds", help: "Time that reads wait for one of the store's readers.",
-                    buckets: Self.cumulative(WaitTimes.bounds, waits.buckets), sum: Double(waits.milliseconds) / 1e3,
-                    count: waits.count),
-                MetricFamily(
-                    "\(prefix)_store_commands_total", .counter, help: "Commands executed.", value: store.commands),
-                MetricFamily(
-                    "\(prefix)_store_unavailable_total", .counter,
-                    help: "Commands answered 503: the store is not writable (disk full, server away).",
-                    value: store.unavailable),
-                MetricFamily(
-                    "\(prefix)_store_failed_total", .counter, help: "Commands that failed with an internal error.",
-                    value: store.failed),
-                MetricFamily(
-                    "\(prefix)_store_forgotten_total", .counter, help: "Rows deleted by retention.", value: store.deleted),
-                MetricFamily(
-                    "\(prefix)_store_retention_lag_seconds", .gauge,
-                    help: "By how much the oldest rows of the logs are older than store.retention_days.",
-                    value: Int(store.retentionLag / 1_000)),
-                MetricFamily(
-                    "\(prefix)_store_queue_depth", .gauge, help: "Requests queued for the store's threads.",
-                    samples: [
-                        ([("thread", "writer")], String(store.queueDepth)), ([("thread", "reader")], String(readerDepth)),
-                    ]),
-                MetricFamily(
-                    "\(prefix)_store_outage", .gauge,
-                    help: "1 while the store cannot be written: for a time (unavailable), or until a restart (lost, damaged).",
-                    samples: store.outages.map { ([("reason", $0.reason)], $0.isOn ? "1" : "0") }),
-            ] + storeFamilies(prefix: prefix)
+    var rejections: [ExtensionRejections] {
+        [
+            ExtensionRejections("recovered_notifications", server.hub.read { $0.fleet?.droppedRecovered ?? 0 }),
+            ExtensionRejections("unknown_notifications", counters.droppedSteps.value, haveFamily: true),
+        ]
     }
 
-    private static func cumulative(_ bounds: [Double], _ buckets: [Int]) -> [(bound: Double, count: Int)] {
-        var total = 0
-        return zip(bounds, buckets).map { bound, count in
-            total += count
-            return (bound: bound, count: total)
-        }
+    var families: [MetricFamily] {
+        counters.families + [MetricFamily("followed_jobs", .gauge, "Jobs whose drivers can be followed.", trips.count)]
+            + codeMetrics.families + legacy.families + (introspection?.families ?? []) + pushService.families
+            + storeFamilies + (fileFamilies ?? [poolFamily])
     }
 
-    /// Of a file, or of the connections to a PostgreSQL server.
-    private func storeFamilies(prefix: String) -> [MetricFamily] {
-        guard let sizes = writer.fileSizes else {
-            return [
-                MetricFamily(
-                    "\(prefix)_store_pool_waiting", .gauge,
-                    help: "Reads that wait for one of the store.pool connections to the database.", value: readerDepth)
-            ]
-        }
+    private var storeFamilies: [MetricFamily] {
+        let (store, waits) = (statistics, reader.waits)
+        return [
+            MetricFamily(
+                "store_commit_seconds", "Commit latency in seconds, including fsync.",
+                Histogram(
+                    bounds: StoreStatistics.commitBounds, counts: store.commitBuckets,
+                    sum: Double(store.commitNanoseconds) / 1e9)),
+            MetricFamily(
+                "store_transaction_rows", "Rows that a transaction of the store has written.",
+                Histogram(
+                    bounds: RowCounts.bounds.map(Double.init), counts: store.rows.buckets, sum: Double(store.rows.sum))),
+            MetricFamily(
+                "store_read_wait_seconds", "Time that reads wait for one of the store's readers.",
+                Histogram(bounds: WaitTimes.bounds, counts: waits.buckets, sum: Double(waits.milliseconds) / 1e3)),
+            MetricFamily("store_commands_total", .counter, "Commands executed.", store.commands),
+            MetricFamily(
+                "store_unavailable_total", .counter,
+                "Commands answered 503: the store is not writable (disk full, server away).", store.unavailable),
+            MetricFamily("store_failed_total", .counter, "Commands that failed with an internal error.", store.failed),
+            MetricFamily("store_forgotten_total", .counter, "Rows deleted by retention.", store.deleted),
+            MetricFamily(
+                "store_retention_lag_seconds", .gauge,
+                "By how much the oldest rows of the logs are older than store.retention_days.", store.retentionLag / 1_000),
+            MetricFamily(
+                "store_queue_depth", .gauge, "Requests queued for the store's threads.", by: "thread",
+                [("writer", store.queueDepth), ("reader", readerDepth)]),
+            MetricFamily(
+                "store_outage", .gauge,
+                "1 while the store cannot be written: for a time (unavailable), or until a restart (lost, damaged).",
+                by: "reason", store.outages.map { ($0.reason, $0.isOn ? 1 : 0) }),
+        ]
+    }
+
+    /// Nil if the store is no file, but on a PostgreSQL server.
+    private var fileFamilies: [MetricFamily]? {
+        guard let sizes = writer.fileSizes else { return nil }
         // Infinity compares with a threshold as the age of a very old backup does.
         let backupAge = Backup.lastTime(of: settings.store.path).map { (Clock.unixMilliseconds() - $0) / 1_000 }
         return [
             MetricFamily(
-                "\(prefix)_store_backup_age_seconds", .gauge, help: "Age of the last good backup; +Inf: none is known.",
+                "store_backup_age_seconds", .gauge, "Age of the last good backup; +Inf: none is known.",
                 samples: [([], backupAge.map { String(max(0, $0)) } ?? "+Inf")]),
-            MetricFamily("\(prefix)_store_file_bytes", .gauge, help: "Size of the database file.", value: sizes.file),
-            MetricFamily("\(prefix)_store_wal_bytes", .gauge, help: "Size of the write-ahead log's file.", value: sizes.log),
+            MetricFamily("store_file_bytes", .gauge, "Size of the database file.", sizes.file),
+            MetricFamily("store_wal_bytes", .gauge, "Size of the write-ahead log's file.", sizes.log),
         ]
+    }
+
+    private var poolFamily: MetricFamily {
+        MetricFamily(
+            "store_pool_waiting", .gauge, "Reads that wait for one of the store.pool connections to the database.",
+            readerDepth)
     }
 }
 

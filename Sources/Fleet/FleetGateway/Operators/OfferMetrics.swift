@@ -52,6 +52,27 @@ struct OfferMetrics {
         fileprivate(set) var viewToAccept = Histogram(bounds: bounds)
         fileprivate(set) var pushToAccept = Histogram(bounds: bounds)
         fileprivate(set) var creationToView = Histogram(bounds: bounds)
+
+        var families: [MetricFamily] {
+            [
+                MetricFamily(
+                    "notification_to_view_seconds", "From a notification's creation until a person has viewed it.",
+                    creationToView),
+                MetricFamily(
+                    "view_to_accept_seconds", "From the view of an offered job or route until the driver has accepted it.",
+                    viewToAccept),
+                MetricFamily(
+                    "push_to_accept_seconds",
+                    "From the first accepted push of an offered job or route, or its creation, until the driver has accepted it.",
+                    pushToAccept),
+                MetricFamily(
+                    "accept_within_total", .counter,
+                    "Offers that were viewed or accepted on the phone, by when the driver's accept came after that.",
+                    samples:
+                        outcomes.sorted { ($0.key.within.rawValue, $0.key.type) < ($1.key.within.rawValue, $1.key.type) }
+                        .map { ([("within", $0.key.within.rawValue), ("type", $0.key.type)], String($0.value)) }),
+            ]
+        }
     }
 
     private(set) var figures = Figures()

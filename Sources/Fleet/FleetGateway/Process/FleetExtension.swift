@@ -2,6 +2,7 @@ import Access
 import Configuration
 import FanOut
 import Fleet
+import Observability
 import PusherProtocol
 import Realtime
 import SMS
@@ -31,6 +32,8 @@ final class FleetExtension: ServerExtension {
         (SMSAdapter(settings.otp) == nil ? 0 : SMSLimits.connectionsMax)
             + (settings.auth.introspection.isEnabled ? IntrospectionThread.connectionsMax : 0)
     }
+
+    let limits = Limit.ofFleet
 
     let localChannels: Set = [LiveStats.channel]
 

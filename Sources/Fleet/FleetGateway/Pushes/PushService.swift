@@ -104,7 +104,7 @@ final class PushService: Sendable {
     /// Passes leased jobs to their lane's worker.
     func supply(_ lease: PushLease) {
         for device in lease.removed { record(removed: device) }
-        for environment in lease.foundEnvironments { counters.countFound(environment) }
+        for environment in lease.foundEnvironments { counters.environments.add(to: environment) }
         worker(lease.lane, lease.worker)?.supply(lease)
     }
 
@@ -135,7 +135,7 @@ final class PushService: Sendable {
 
     /// Counts and logs a removed device, whatever the reason, and withdraws its jobs from the workers.
     func record(removed device: RemovedDevice) {
-        counters.countRemoval(Self.removalReasons.contains(device.reason) ? device.reason : "other")
+        counters.removals.add(to: Self.removalReasons.contains(device.reason) ? device.reason : "other")
         log.info(
             "device_removed",
             [
@@ -215,27 +215,27 @@ final class PushService: Sendable {
     /// The pushes queued in the store, for all enabled lanes.
     var queuedCount: Int { queued.withLock { $0.values.reduce(0) { $0 + $1.depth } } }
 
-    func families(prefix: String) -> [MetricFamily] {
+    var families: [MetricFamily] {
         let now = Clock.unixMilliseconds()
         let queued = queued.withLock { $0 }
         let queues = PushProvider.allCases.map { provider in
             let queues = queued.filter { $0.key.provider == provider }.values
             let oldestAt = queues.compactMap(\.oldestAt).min()
             return (
-                labels: [("provider", provider.rawValue)], depth: queues.reduce(0) { $0 + $1.depth },
-                seconds: oldestAt.map { max(0, now - $0) / 1000 } ?? 0
+                provider: provider.rawValue, depth: queues.reduce(0) { $0 + $1.depth },
+                seconds: oldestAt.map { Int(max(0, now - $0) / 1000) } ?? 0
             )
         }
-        return counters.families(prefix: prefix) + [
+        return counters.families + [
             MetricFamily(
-                "\(prefix)_push_queue_depth", .gauge, help: "Pushes queued in the store.",
-                samples: queues.map { ($0.labels, String($0.depth)) }),
+                "push_queue_depth", .gauge, "Pushes queued in the store.", by: "provider",
+                queues.map { ($0.provider, $0.depth) }),
             MetricFamily(
-                "\(prefix)_push_queue_oldest_seconds", .gauge, help: "Age of the oldest queued push in seconds.",
-                samples: queues.map { ($0.labels, String($0.seconds)) }),
+                "push_queue_oldest_seconds", .gauge, "Age of the oldest queued push in seconds.", by: "provider",
+                queues.map { ($0.provider, $0.seconds) }),
             MetricFamily(
-                "\(prefix)_push_lane_running", .gauge, help: "1 while a push lane sends, 0 while it is paused or stopped.",
-                samples: workers.map { ([("lane", $0.lane.rawValue)], $0.status.state == .running ? "1" : "0") }),
+                "push_lane_running", .gauge, "1 while a push lane sends, 0 while it is paused or stopped.", by: "lane",
+                workers.map { ($0.lane.rawValue, $0.status.state == .running ? 1 : 0) }),
         ]
     }
 
@@ -278,7 +278,7 @@ final class PushService: Sendable {
                 "push_paused", ["lane": name, "reason": .text(reason), "milliseconds": .number(Int(milliseconds ?? 0))])
         case .resumed: log.info("push_resumed", ["lane": name])
         case .credentialRenewed(let kind):
-            counters.countRenewal(kind)
+            counters.renewals.add(to: kind)
             log.info("push_credential_renewed", ["lane": name, "kind": .text(kind)])
         case .connectionRetired(let reason):
             log.warning("push_connection_retired", ["lane": name, "reason": .text(reason)])

@@ -1,53 +1,32 @@
 import Fleet
 import Observability
 import PusherAPI
-import Threads
 
 /// Counts what becomes of one-time codes. The store's writer and the loops write, any thread reads.
 final class SignInCodeMetrics: Sendable {
-    private struct Counts {
-        var outcomes: [SignInCodeOutcome: Int] = [:]
-        var limited: [SignInCodeLimit: Int] = [:]
-        var stoppedPrefixes = 0
-        var verifySeconds = Histogram(bounds: [5, 10, 15, 20, 30, 45, 60, 90, 120, 180, 240, 300])
-    }
-
-    private let counts = Lock(Counts())
+    private let outcomes = LabelledCounter<SignInCodeOutcome>(
+        "otp_total", "One-time codes that were asked for or typed, by outcome.", by: "outcome")
+    private let limited = LabelledCounter<SignInCodeLimit>(
+        "otp_limited_total", "Requests of sign-in by code that a limit refused, by limit.", by: "limit")
+    private let stoppedPrefixes = Counter(
+        "otp_prefix_stops_total", "Prefixes of phone numbers that stopped for an hour: many codes, and no sign-in.")
+    private let verifySeconds = SharedHistogram(
+        "otp_verify_seconds", "From the SMS with a code to the sign-in with it.",
+        bounds: [5, 10, 15, 20, 30, 45, 60, 90, 120, 180, 240, 300])
 
     func count(_ codes: SignInCodeCounts) {
         guard !codes.isEmpty else { return }
-        counts.withLock { counts in
-            counts.outcomes.merge(codes.outcomes, uniquingKeysWith: +)
-            counts.limited.merge(codes.limited.mapValues(\.count), uniquingKeysWith: +)
-            counts.stoppedPrefixes += codes.stoppedPrefixes.count
-            for seconds in codes.verifySeconds { counts.verifySeconds.observe(seconds) }
-        }
+        outcomes.add(codes.outcomes)
+        limited.add(codes.limited.mapValues(\.count))
+        stoppedPrefixes.add(codes.stoppedPrefixes.count)
+        verifySeconds.observe(codes.verifySeconds)
     }
 
     /// Counts a request that was refused because its address has made too many.
     func count(refusedAddress limit: AddressLimit) {
-        counts.withLock { counts in
-            counts.outcomes[.limited, default: 0] += 1
-            counts.limited[limit == .codes ? .requestsPerAddress : .triesPerAddress, default: 0] += 1
-        }
+        outcomes.add(to: .limited)
+        limited.add(to: limit == .codes ? .requestsPerAddress : .triesPerAddress)
     }
 
-    func families(prefix: String) -> [MetricFamily] {
-        let counts = counts.withLock { $0 }
-        return [
-            MetricFamily(
-                "\(prefix)_otp_total", .counter, help: "One-time codes that were asked for or typed, by outcome.",
-                samples: SignInCodeOutcome.allCases.map { ([("outcome", $0.rawValue)], String(counts.outcomes[$0] ?? 0)) }),
-            MetricFamily(
-                "\(prefix)_otp_limited_total", .counter, help: "Requests of sign-in by code that a limit refused, by limit.",
-                samples: SignInCodeLimit.allCases.map { ([("limit", $0.rawValue)], String(counts.limited[$0] ?? 0)) }),
-            MetricFamily(
-                "\(prefix)_otp_prefix_stops_total", .counter,
-                help: "Prefixes of phone numbers that stopped for an hour: many codes, and no sign-in.",
-                value: counts.stoppedPrefixes),
-            MetricFamily(
-                "\(prefix)_otp_verify_seconds", help: "From the SMS with a code to the sign-in with it.",
-                histograms: [([], counts.verifySeconds)]),
-        ]
-    }
+    var families: [MetricFamily] { [outcomes.family, limited.family, stoppedPrefixes.family, verifySeconds.family] }
 }

@@ -21,13 +21,11 @@ final class TokenIntrospection: Sendable {
         case active, inactive, unusable, failed
     }
 
-    private struct Counts {
-        var outcomes: [Outcome: Int] = [:]
-        var stale = 0
-    }
-
     private let tokens: Lock<IntrospectedTokens<WaitingRequest>>
-    private let counts = Lock(Counts())
+    private let outcomes = LabelledCounter<Outcome>(
+        "introspection_total", "Questions about opaque tokens, by what the backend said.", by: "outcome")
+    private let stale = Counter(
+        "introspection_stale_total", "Requests that an older answer has let in, because the backend was away.")
     private let thread = Lock<IntrospectionThread?>(nil)
     private let hub: SharedHub
     private let failures: RateLimitedLog
@@ -64,7 +62,7 @@ final class TokenIntrospection: Sendable {
     /// What is known of a token; nil if the backend has to be asked.
     func lookUp(_ token: OpaqueToken) -> VerificationResult? {
         let known = tokens.withLock { $0.lookUp(token.digest, at: Self.now) }
-        if known?.isStale == true { counts.withLock { $0.stale += 1 } }
+        if known?.isStale == true { stale.add() }
         return known?.answer.result
     }
 
@@ -98,7 +96,7 @@ final class TokenIntrospection: Sendable {
     }
 
     private func answer(_ waiter: WaitingRequest, _ token: OpaqueToken, _ known: IntrospectedTokens<WaitingRequest>.Known?) {
-        if known?.isStale == true { counts.withLock { $0.stale += 1 } }
+        if known?.isStale == true { stale.add() }
         let answered = known.map { AnsweredToken(digest: token.digest, result: $0.answer.result) }
         hub.post(.tokenAnswered(for: waiter.id, answered), to: waiter.loop)
     }
@@ -114,19 +112,17 @@ final class TokenIntrospection: Sendable {
             if answer.isUnusable, case .refused(let text) = answer.result {
                 unusable.write { ["reason": .text(text)] }
             }
-            count(answer.isActive ? .active : answer.isUnusable ? .unusable : .inactive)
+            outcomes.add(to: answer.isActive ? .active : answer.isUnusable ? .unusable : .inactive)
             return answer
         } catch let error as IntrospectionFailure {
             reason = error.reason
         } catch {
             reason = "\(error)"
         }
-        count(.failed)
+        outcomes.add(to: .failed)
         failures.write { ["reason": .text(reason), "hint": "requests with new tokens get 503 until the backend answers"] }
         return nil
     }
-
-    private func count(_ outcome: Outcome) { counts.withLock { $0.outcomes[outcome, default: 0] += 1 } }
 
     /// The requests that wait.
     var depth: Int { tokens.withLock { $0.waiting } }
@@ -137,22 +133,15 @@ final class TokenIntrospection: Sendable {
         unusable.flush()
     }
 
-    func families(prefix: String) -> [MetricFamily] {
-        let counts = counts.withLock { $0 }
+    var families: [MetricFamily] {
         let kept = tokens.withLock { $0.kept }
         return [
+            outcomes.family, stale.family,
             MetricFamily(
-                "\(prefix)_introspection_total", .counter, help: "Questions about opaque tokens, by what the backend said.",
-                samples: Outcome.allCases.map { ([("outcome", $0.rawValue)], String(counts.outcomes[$0] ?? 0)) }),
+                "introspection_tokens", .gauge, "Opaque tokens whose answer is kept.", by: "state",
+                [("active", kept.active), ("inactive", kept.inactive)]),
             MetricFamily(
-                "\(prefix)_introspection_stale_total", .counter,
-                help: "Requests that an older answer has let in, because the backend was away.", value: counts.stale),
-            MetricFamily(
-                "\(prefix)_introspection_tokens", .gauge, help: "Opaque tokens whose answer is kept.",
-                samples: [([("state", "active")], String(kept.active)), ([("state", "inactive")], String(kept.inactive))]),
-            MetricFamily(
-                "\(prefix)_introspection_bytes", .gauge, help: "Memory for the answers about active tokens, estimated.",
-                value: kept.bytes),
+                "introspection_bytes", .gauge, "Memory for the answers about active tokens, estimated.", kept.bytes),
         ]
     }
 

@@ -35,19 +35,18 @@ package final class ClusterService: Sendable {
     private let observers = Lock<Observers?>(nil)
     private let state = Monitor(State())
     private let thread: Lock<Thread?>
-    private let counts = Lock(Counts())
+    private let gaps = Counter("cluster_gaps_total", "Losses of messages that were noticed.")
+    private let syncSeconds = SharedHistogram(
+        "cluster_sync_seconds",
+        "Time from asking the other nodes for a presence channel's members to having them, in seconds.",
+        bounds: [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1])
+    /// The messages that the last log line about discarded ones has counted.
+    private let discarded = Lock(0)
     private let news = Lock(BusNews())
 
     private struct State {
         var isUp = false
         var isEnding = false
-    }
-
-    private struct Counts {
-        var gaps = 0
-        /// The messages that the last log line about discarded ones has counted.
-        var discarded = 0
-        var syncSeconds = Histogram(bounds: [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1])
     }
 
     /// What the cluster's messages cause in other parts of the gateway.
@@ -153,9 +152,9 @@ package final class ClusterService: Sendable {
 
     private func reportDiscarded() {
         let total = bus.publishesDiscarded
-        let count = counts.withLock { counts in
-            defer { counts.discarded = total }
-            return total - counts.discarded
+        let count = discarded.withLock { discarded in
+            defer { discarded = total }
+            return total - discarded
         }
         guard count > 0 else { return }
         log.warning(
@@ -187,7 +186,7 @@ package final class ClusterService: Sendable {
             case .up: setUp(true, reason: nil)
             case .down(let reason): setUp(false, reason: reason)
             case .dropped(let count):
-                counts.withLock { $0.gaps += 1 }
+                gaps.add()
                 log.warning("cluster_messages_dropped", ["count": .number(count), "hint": "this node is too slow for the bus"])
             case .granted, .message: break
             }
@@ -260,12 +259,11 @@ package final class ClusterService: Sendable {
                     log.warning("node_lost", ["node": .text(node.name), "epoch": .text("\(node.epoch)")])
                 }
             case .gap(let channel, _):
-                counts.withLock { $0.gaps += 1 }
+                gaps.add()
                 log.warning("cluster_gap", ["channel": .text(channel.text)])
             case .question(let ticket, let node, let kind, let content): answer(ticket, to: node, kind: kind, content)
             case .answered(let result): complete(result)
-            case .synchronized(let milliseconds):
-                counts.withLock { $0.syncSeconds.observe(Double(milliseconds) / 1_000) }
+            case .synchronized(let milliseconds): syncSeconds.observe(Double(milliseconds) / 1_000)
             case .note(let note): observers.withLock { $0 }?.onNote(note)
             case .subscribe, .unsubscribe, .publish, .hub, .ready, .webhook: break
             }
@@ -277,32 +275,25 @@ package final class ClusterService: Sendable {
     /// Whether NATS can be reached.
     package var isUp: Bool { bus.isUp }
 
-    func families(prefix: String) -> [MetricFamily] {
+    var families: [MetricFamily] {
         let (nodes, subscriptions) = hub.clusterFigures
         return [
-            MetricFamily("\(prefix)_cluster_nodes", .gauge, help: "Nodes of the cluster that live.", value: nodes),
+            MetricFamily("cluster_nodes", .gauge, "Nodes of the cluster that live.", nodes),
             MetricFamily(
-                "\(prefix)_cluster_messages_total", .counter, help: "Messages on the bus.",
-                samples: [([("direction", "in")], String(bus.messagesIn)), ([("direction", "out")], String(bus.messagesOut))]),
+                "cluster_messages_total", .counter, "Messages on the bus.", by: "direction",
+                [("in", bus.messagesIn), ("out", bus.messagesOut)]),
             MetricFamily(
-                "\(prefix)_cluster_bytes_total", .counter, help: "Bytes of the messages on the bus.",
-                samples: [([("direction", "in")], String(bus.bytesIn)), ([("direction", "out")], String(bus.bytesOut))]),
+                "cluster_bytes_total", .counter, "Bytes of the messages on the bus.", by: "direction",
+                [("in", bus.bytesIn), ("out", bus.bytesOut)]),
+            gaps.family,
             MetricFamily(
-                "\(prefix)_cluster_gaps_total", .counter, help: "Losses of messages that were noticed.",
-                value: counts.withLock { $0.gaps }),
+                "cluster_discarded_total", .counter,
+                "Messages for the bus that were discarded: its queue was full, or the connection was lost.",
+                bus.publishesDiscarded),
             MetricFamily(
-                "\(prefix)_cluster_discarded_total", .counter,
-                help: "Messages for the bus that were discarded: its queue was full, or the connection was lost.",
-                value: bus.publishesDiscarded),
-            MetricFamily(
-                "\(prefix)_cluster_subscriptions", .gauge, help: "Channels whose subjects the node is subscribed to.",
-                value: subscriptions),
-            MetricFamily(
-                "\(prefix)_cluster_sync_seconds",
-                help: "Time from asking the other nodes for a presence channel's members to having them, in seconds.",
-                histograms: [([], counts.withLock { $0.syncSeconds })]),
-            MetricFamily(
-                "\(prefix)_nats_reconnects_total", .counter, help: "Connections to NATS after the first.", value: bus.reconnects),
+                "cluster_subscriptions", .gauge, "Channels whose subjects the node is subscribed to.", subscriptions),
+            syncSeconds.family,
+            MetricFamily("nats_reconnects_total", .counter, "Connections to NATS after the first.", bus.reconnects),
         ]
     }
 }

@@ -12,15 +12,16 @@ import Threads
 /// What is counted is bounded: patterns and applications are those of the configuration, reasons are enumerations. Any thread
 /// may use it, also while the hub is locked.
 package final class ClientRefusals: Sendable {
-    private struct Counts {
-        var subscriptions: [SubscriptionRefusal: Int] = [:]
-        var proxyHeaders: [ProxyHeaderRefusal: Int] = [:]
-    }
-
     /// The label of subscriptions to channels without a rule.
     static let noPattern = "none"
 
-    private let counts = Lock(Counts())
+    private let subscriptions = LabelledCounter<SubscriptionRefusal>(
+        "subscriptions_refused_total", "Refused subscriptions, by the pattern of the channel's rule and by reason."
+    ) { [("pattern", $0.pattern ?? noPattern), ("reason", $0.reason.rawValue)] }
+    private let proxyHeaders = LabelledCounter<ProxyHeaderRefusal>(
+        "proxy_headers_refused_total",
+        "Connections closed because they did not begin with a PROXY header of a trusted peer, by reason."
+    ) { [("reason", $0.rawValue)] }
     /// The ids of the applications.
     private let apps: [String]
     private let subscriptionLog: RateLimitedLog
@@ -35,7 +36,7 @@ package final class ClientRefusals: Sendable {
     }
 
     func record(_ refusal: SubscriptionRefusal, app: AppIndex) {
-        counts.withLock { $0.subscriptions[refusal, default: 0] += 1 }
+        subscriptions.add(to: refusal)
         subscriptionLog.write {
             [
                 "pattern": .text(refusal.pattern ?? Self.noPattern), "reason": .text(refusal.reason.rawValue),
@@ -52,7 +53,7 @@ package final class ClientRefusals: Sendable {
 
     /// Records a connection that does not begin as the PROXY protocol demands.
     func record(_ reason: ProxyHeaderRefusal, from peer: IPAddress) {
-        counts.withLock { $0.proxyHeaders[reason, default: 0] += 1 }
+        proxyHeaders.add(to: reason)
         proxyLog.write { ["peer": .text(peer.description), "reason": .text(reason.rawValue)] }
     }
 
@@ -61,44 +62,20 @@ package final class ClientRefusals: Sendable {
         for log in [subscriptionLog, keyLog, proxyLog] { log.flush() }
     }
 
-    /// The refused subscriptions so far, by pattern and reason, in the order of these.
-    private var subscriptions: [(pattern: String, reason: String, count: Int)] {
-        counts.withLock { $0.subscriptions }
-            .map { (pattern: $0.key.pattern ?? Self.noPattern, reason: $0.key.reason.rawValue, count: $0.value) }
-            .sorted { ($0.pattern, $0.reason) < ($1.pattern, $1.reason) }
-    }
-
-    private var proxyHeaders: [(reason: String, count: Int)] {
-        let counts = counts.withLock { $0.proxyHeaders }
-        return ProxyHeaderRefusal.allCases.compactMap { reason in counts[reason].map { (reason.rawValue, $0) } }
-    }
-
-    func families(prefix: String) -> [MetricFamily] {
-        [
-            MetricFamily(
-                "\(prefix)_subscriptions_refused_total", .counter,
-                help: "Refused subscriptions, by the pattern of the channel's rule and by reason.",
-                samples: subscriptions.map { ([("pattern", $0.pattern), ("reason", $0.reason)], String($0.count)) }),
-            MetricFamily(
-                "\(prefix)_proxy_headers_refused_total", .counter,
-                help: "Connections closed because they did not begin with a PROXY header of a trusted peer, by reason.",
-                samples: proxyHeaders.map { ([("reason", $0.reason)], String($0.count)) }),
-        ]
-    }
+    var families: [MetricFamily] { [subscriptions.family, proxyHeaders.family] }
 
     /// Writes the members for `GET /api/ops/stats`.
     package func write(to json: inout JSONWriter) {
-        json.member("refusedSubscriptions") { json in
-            for refused in subscriptions {
-                json.key("\(refused.pattern) \(refused.reason)")
-                json.integer(refused.count)
-            }
-        }
-        json.member("refusedProxyHeaders") { json in
-            for refused in proxyHeaders {
-                json.key(refused.reason)
-                json.integer(refused.count)
-            }
+        json.member("refusedSubscriptions") { $0.write(subscriptions.samples) }
+        json.member("refusedProxyHeaders") { $0.write(proxyHeaders.samples) }
+    }
+}
+
+extension JSONWriter {
+    fileprivate mutating func write(_ samples: [(labels: MetricFamily.Labels, count: Int)]) {
+        for (labels, count) in samples {
+            key(labels.map(\.value).joined(separator: " "))
+            integer(count)
         }
     }
 }

@@ -1,4 +1,5 @@
 import FanOut
+import Observability
 import PusherAPI
 import PusherProtocol
 import Server
@@ -166,6 +167,19 @@ package final class SharedHub: Sendable {
 
     /// Reads from the hub, which is locked meanwhile: `body` must be quick.
     package func read<Result>(_ body: (Hub) -> Result) -> Result { state.withLock { body($0.hub) } }
+
+    var families: [MetricFamily] {
+        let (channels, subscriptions, evictions, lists) = read {
+            ($0.channelCount, $0.subscriptionCount, $0.cacheEvictions, $0.presenceLists)
+        }
+        return [
+            MetricFamily("channels", .gauge, "Occupied channels.", channels),
+            MetricFamily("subscriptions", .gauge, "Subscriptions of all connections.", subscriptions),
+            MetricFamily("presence_list_bytes", .gauge, "Bytes of the encoded member lists that are kept.", lists.bytes),
+            MetricFamily(
+                "cache_evicted_total", .counter, "Cached events evicted before expiry: the cache was full.", evictions),
+        ]
+    }
 
     /// Posts a message that is not an effect of the hub. Any thread may call it.
     package func post(_ message: LoopMessage, to loop: Int) {

@@ -7,7 +7,7 @@ import Threads
 extension Node {
     /// Logs the limits that were reached, and flushes the rate-limited lines. Called once a second on the first loop.
     func reportToOperators() {
-        let others = nodeExtension?.rejections ?? []
+        let others = service?.rejections ?? []
         for (limit, count) in metrics.limitsToLog(&limitLog, hub: hub, and: others, at: now) {
             log.warning("limit_reached", ["limit": .text(limit), "count": .number(count)])
         }

@@ -132,15 +132,8 @@ extension Node {
             let isDegraded = cluster?.isUp == false
             return isDegraded ? .json(200, Array(#"{"status":"ready","degraded":["nats"]}"#.utf8)) : .text(200, "ready")
         case .metrics:
-            let threads =
-                (nodeExtension?.queues ?? [])
-                + [("webhooks", webhooks.inbox.depth), ("channel-queries", channelQueries.depth)]
-            let families =
-                metrics.families(hub: hub, threads: threads, patterns: router.patterns, and: nodeExtension?.rejections ?? [])
-                + (nodeExtension?.families(prefix: metrics.prefix) ?? [])
-                + (cluster?.families(prefix: metrics.prefix) ?? []) + webhooks.families(prefix: metrics.prefix)
             return HTTPResponse(
-                200, contentType: "text/plain; version=0.0.4; charset=utf-8", body: MetricFamily.text(families).utf8)
+                200, contentType: "text/plain; version=0.0.4; charset=utf-8", body: registry.text.utf8)
         }
     }
 

@@ -23,6 +23,7 @@ package final class Node: EventLoopDelegate {
     package let loopMetrics: LoopMetrics
     private let apps: Applications
     let router: Router
+    let registry: MetricsRegistry
     /// What runs on top of the Pusher server, in the process and on this loop; nil if nothing does.
     let service: (any ExtensionService)?
     private(set) var nodeExtension: (any NodeExtension)?
@@ -98,6 +99,7 @@ package final class Node: EventLoopDelegate {
             apps: apps, metricsToken: assembly.configuration.metrics.token, pathPrefix: assembly.configuration.server.pathPrefix,
             replayGuard: assembly.replayGuard, patterns: nodeExtension?.patterns ?? EndpointPatterns(),
             extension: nodeExtension?.router)
+        registry = assembly.makeRegistry(patterns: router.patterns)
         loop = try EventLoop(
             index: index, delegate: self, wakeup: assembly.wakeups[index], budget: budget, metrics: loopMetrics,
             requestMetrics: assembly.metrics.requests[index], options: assembly.loopOptions)
@@ -188,7 +190,7 @@ package final class Node: EventLoopDelegate {
         guard let connection = connections[socket.slot] else { return }
         // Clients answer the event or the frame or both: the first answer counts.
         if let microseconds = connection.microsecondsSincePing(now: Clock.monotonicNanoseconds()) {
-            metrics.observePing(seconds: Double(microseconds) / 1_000_000)
+            metrics.pings.observe(Double(microseconds) / 1_000_000)
         }
         connections[socket.slot]?.recordActivity(at: now)
     }
@@ -204,7 +206,7 @@ package final class Node: EventLoopDelegate {
         loopMetrics.add(to: .connectionsClosed)
     }
 
-    package func closing(with code: CloseCode) { metrics.countClose(code) }
+    package func closing(with code: CloseCode) { metrics.closes.add(to: code) }
 
     package func limitReached(_ limit: Limit) { metrics.countLimited(limit) }
 
@@ -313,7 +315,7 @@ package final class Node: EventLoopDelegate {
         guard count > 0 else { return }
         let now = Clock.monotonicNanoseconds()
         for publish in measuredPublishes.prefix(count) {
-            metrics.observeFanOut(seconds: Double(now - publish.takenAt) / 1_000_000_000)
+            metrics.fanOuts.observe(Double(now - publish.takenAt) / 1_000_000_000)
         }
         measuredPublishes.removeFirst(count)
     }

@@ -75,25 +75,6 @@ package protocol NodeExtension: AnyObject {
 
     /// Why the gateway accepts no clients; nil: it may.
     var problem: String? { get }
-    /// The requests that wait for each of its threads.
-    var queues: [(name: String, depth: Int)] { get }
-    /// The rejections by limits that it counts itself.
-    var rejections: [ExtensionRejections] { get }
-    func families(prefix: String) -> [MetricFamily]
-}
-
-/// Rejections by one limit, which the extension counts.
-package struct ExtensionRejections {
-    package let limit: String
-    package let count: Int
-    /// Whether they have a family of metrics of their own.
-    package let haveFamily: Bool
-
-    package init(_ limit: String, _ count: Int, haveFamily: Bool = false) {
-        self.limit = limit
-        self.count = count
-        self.haveFamily = haveFamily
-    }
 }
 
 /// A message to the extension of a node, from another thread.

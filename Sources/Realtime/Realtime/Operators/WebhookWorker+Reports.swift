@@ -9,20 +9,17 @@ extension WebhookWorker {
         self.init(endpoints: endpoints, debounces: debounces, Environment { log.report($0) })
     }
 
-    func families(prefix: String) -> [MetricFamily] {
+    var families: [MetricFamily] {
         let statistics = statistics
         let counts = statistics.counts
-        let outcomes = [
-            ("delivered", counts.delivered), ("retried", counts.retried), ("dropped", counts.dropped),
-            ("refused", counts.refused),
-        ]
         return [
             MetricFamily(
-                "\(prefix)_webhook_total", .counter, help: "Webhook events, by outcome.",
-                samples: outcomes.map { ([("outcome", $0)], String($1)) }),
-            MetricFamily(
-                "\(prefix)_webhook_queue_depth", .gauge, help: "Queued webhook events.",
-                value: statistics.depth),
+                "webhook_total", .counter, "Webhook events, by outcome.", by: "outcome",
+                [
+                    ("delivered", counts.delivered), ("retried", counts.retried), ("dropped", counts.dropped),
+                    ("refused", counts.refused),
+                ]),
+            MetricFamily("webhook_queue_depth", .gauge, "Queued webhook events.", statistics.depth),
         ]
     }
 }

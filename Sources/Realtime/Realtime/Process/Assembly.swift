@@ -16,6 +16,7 @@ import Webhooks
 final class Assembly: Sendable {
     let configuration: RealtimeConfiguration
     let log: Log
+    let logWriter: LogWriter
     let wakeups: [Wakeup]
     let hub: SharedHub
     let metrics: NodeMetrics
@@ -45,6 +46,7 @@ final class Assembly: Sendable {
     ) throws(StartError) {
         self.configuration = configuration
         self.log = log
+        self.logWriter = logWriter
         slowRequests = RateLimitedLog(log, .warning, "slow_request")
         let server = configuration.server
         let cores = max(1, Int(sysconf(Int32(_SC_NPROCESSORS_ONLN))))
@@ -79,9 +81,7 @@ final class Assembly: Sendable {
             }
         }
         self.cluster = cluster
-        metrics = NodeMetrics(
-            loopCount: loops, prefix: configuration.metrics.prefix, budget: budget, logWriter: logWriter,
-            certificates: certificates)
+        metrics = NodeMetrics(loopCount: loops, limits: Limit.ofServer + (serverExtension?.limits ?? []))
         do throws(StartError) {
             service = try serverExtension?.start(
                 on: ServerParts(hub: hub, metrics: metrics, webhooks: webhooks, cluster: cluster, log: log))

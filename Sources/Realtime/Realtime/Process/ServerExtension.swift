@@ -13,6 +13,8 @@ package protocol ServerExtension: Sendable {
     var descriptorCount: Int { get }
     /// Its kinds of webhook events, with their names in the configuration and in webhooks.
     var webhookKinds: [(name: String, kind: WebhookKinds)] { get }
+    /// Its limits whose rejections are counted by ``NodeMetrics/countLimited(_:_:)``.
+    var limits: [Limit] { get }
     /// The names of the channels on which each node of a cluster publishes for its own connections only.
     var localChannels: Set<String> { get }
     /// What the names of some of an app's channels mean; nil if they mean no more than the protocol says.
@@ -45,6 +47,12 @@ package protocol ExtensionService: AnyObject, Sendable {
     var heartbeats: [Heartbeat] { get }
     /// The counters of the node for operators, as JSON.
     var stats: [UInt8] { get }
+    /// The requests that wait for each of its threads.
+    var queues: [(name: String, depth: Int)] { get }
+    /// The rejections by limits that it counts itself.
+    var rejections: [ExtensionRejections] { get }
+    /// Its metrics.
+    var families: [MetricFamily] { get }
     /// The sum of several nodes' counters.
     /// - Parameter answers: at least one.
     /// - Returns: nil if one of them is not what ``stats`` returns.
@@ -69,4 +77,18 @@ package protocol ExtensionService: AnyObject, Sendable {
     /// Ends its threads. Called after the last loop has stopped.
     /// - Parameter hasDrained: whether the loops have written all that was published.
     func stop(hasDrained: Bool)
+}
+
+/// Rejections by one limit, which the extension counts.
+package struct ExtensionRejections {
+    package let limit: String
+    package let count: Int
+    /// Whether they have a family of metrics of their own.
+    package let haveFamily: Bool
+
+    package init(_ limit: String, _ count: Int, haveFamily: Bool = false) {
+        self.limit = limit
+        self.count = count
+        self.haveFamily = haveFamily
+    }
 }

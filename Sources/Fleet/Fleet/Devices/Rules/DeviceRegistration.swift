@@ -2,8 +2,8 @@
 package struct DeviceRegistration: Equatable, Sendable {
     package enum Kind: String, Sendable { case register, unregister }
 
-    /// The endpoint of the request, which determines the form of the response.
-    package enum Endpoint: Sendable {
+    /// The form of the request and its response.
+    package enum Form: Sendable {
         /// `/api/auth/fcm-token`.
         case fcmToken
         /// `/app-register-device`.
@@ -15,12 +15,12 @@ package struct DeviceRegistration: Equatable, Sendable {
     /// The app's own id of the device; nil if the request has none. A new token with the same id replaces the earlier
     /// one.
     package let deviceID: String?
-    package let endpoint: Endpoint
+    package let form: Form
 
-    package init(_ kind: Kind, _ token: DeviceToken, deviceID: String? = nil, endpoint: Endpoint) {
+    package init(_ kind: Kind, _ token: DeviceToken, deviceID: String? = nil, form: Form) {
         self.kind = kind
         self.token = token
         self.deviceID = deviceID
-        self.endpoint = endpoint
+        self.form = form
     }
 }

@@ -20,7 +20,7 @@ package enum CommandResponse: Equatable, Sendable {
     case telemetry
     /// The number of notifications that the request marked as read.
     case markedRead(Int)
-    case device(DeviceRegistration.Kind, DeviceRegistration.Endpoint)
+    case device(DeviceRegistration.Kind, DeviceRegistration.Form)
     /// The strings are the types of the request that are not known.
     case preferences(Preferences, unknown: [String])
     case erasure(ErasureCounts)
