@@ -259,6 +259,8 @@ struct OrderTable {
     }
 }
 
+extension JobStatus: ColumnValue {}
+
 extension Order {
     /// The values of ``OrderTable/columns``.
     var values: [SQLValue] {
