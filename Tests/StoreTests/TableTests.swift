@@ -8,6 +8,44 @@ import Testing
 @Suite struct TableTests {
     private let store = TemporaryStore()
 
+    /// A table as the code states it.
+    private struct Stated {
+        let name: String
+        let columns: [String]
+
+        /// - Parameter besides: columns that only statements of their own write.
+        init<Record>(_ table: Table<Record>, besides: [String] = []) {
+            name = table.name
+            columns = Record.columnNames + table.others + besides
+        }
+    }
+
+    private static let tables = [
+        Stated(OrderTable.table), Stated(RouteTable.table), Stated(DriverTable.table), Stated(DriverPositionTable.table),
+        Stated(BatchTable.table), Stated(BatchOrderTable.table, besides: ["report_response"]),
+        Stated(AccountTable.table), Stated(CustomerTable.table, besides: ["email_refusals"]), Stated(SignInCodeTable.table),
+        Stated(SignInCodeTable.sends), Stated(DeviceTable.table, besides: ["quarantined_at"]),
+        Stated(PushBroadcastTable.table), Stated(ReadMarkTable.table), Stated(NotificationStepTable.table),
+        Stated(IdempotencyTable.table), Stated(ClockTable.table), Stated(AuditTable.table, besides: ["notification"]),
+        Stated(
+            NotificationTable.table,
+            besides: ["number", "seen_at", "written_at", "confirmed_at", "acknowledged_at", "device"]),
+        Stated(SignInCodeLimitTable.prefixes), Stated(SignInCodeLimitTable.addresses), Stated(EndedTokenTable.table),
+    ]
+
+    @Test func eachHasTheColumnsOfTheSchema() throws {
+        let database = try store.executor().database
+        for table in Self.tables {
+            let query =
+                database.sqlite == nil
+                ? "SELECT column_name FROM information_schema.columns WHERE table_schema = current_schema AND table_name = "
+                : "SELECT name FROM pragma_table_info WHERE arg = "
+            #expect(try database.dump("\(query)'\(table.name)'").sorted() == table.columns.sorted(), "\(table.name)")
+        }
+    }
+
+    // MARK: Records
+
     private struct Visit: Equatable, RowRecord {
         let guest: String
         var nights: Int?
@@ -108,5 +146,23 @@ import Testing
             let error = #expect(throws: DatabaseError.self) { try visit("ann", database) }
             #expect(error?.kind == .unreadable && error?.message == "cannot read the id 'bob'")
         }
+    }
+
+    // MARK: Records of commits
+
+    /// Nodes of other versions read the rows of ``CommitRecord``, so their columns stay where they are.
+    @Test func recordsOfCommitsKeepTheirColumns() {
+        #expect(
+            Order.columnList == """
+                code, status, driver_id, driver_name, version, booking_id, booking_reference, customer_id, customer_name, \
+                pickup_address, dropoff_address, scheduled_at, total_gbp, pickup_latitude, pickup_longitude, dropoff_latitude, \
+                dropoff_longitude, trip_started_at, arrived_at, arrived_by_position, departed_at, completed_at, \
+                nearby_told_at, waiting_told_at, destination_near_told_at, trip_driver_name, corrected_at, left_at
+                """)
+        #expect(
+            DriverCard.columnList
+                == "id, version, name, phone_number, vehicle_make, vehicle_model, vehicle_color, license_plate")
+        #expect(
+            DriverPosition.columnList == "driver_id, latitude, longitude, heading, accuracy, recorded_at, speed")
     }
 }
