@@ -3,13 +3,9 @@ import Primitives
 
 /// Drivers' accounts. Only the erasure of the driver deletes one.
 struct AccountTable {
-    let database: Database
+    static let table = Table<Account>("accounts", key: ["id"], constant: ["uid", "created_at"])
 
-    private static let columns = """
-        id, uid, person_id, phone, status, reason, version, name, email, profile_image, license_number, license_image_url, \
-        license_expiry_date, vehicle_name, vehicle_number, vehicle_type, vehicle_documents, created_at, updated_at, \
-        last_login_at
-        """
+    let database: Database
 
     // MARK: One account
 
@@ -44,10 +40,10 @@ struct AccountTable {
         return account.personID
     }
 
-    private static let selectByUser = SQL("SELECT \(columns) FROM accounts WHERE uid = ?")
-    private static let selectByID = SQL("SELECT \(columns) FROM accounts WHERE id = ?")
-    private static let selectByPerson = SQL("SELECT \(columns) FROM accounts WHERE person_id = ?")
-    private static let selectByPhone = SQL("SELECT \(columns) FROM accounts WHERE phone = ?")
+    private static let selectByUser = table.select("WHERE uid = ?")
+    private static let selectByID = table.select("WHERE id = ?")
+    private static let selectByPerson = table.select("WHERE person_id = ?")
+    private static let selectByPhone = table.select("WHERE phone = ?")
 
     // MARK: Several accounts
 
@@ -65,71 +61,64 @@ struct AccountTable {
             Self.selectNewestByStatus, .string(status.rawValue), time, id, .integer(limit), as: Account.init(row:))
     }
 
-    private static let selectNewest = SQL(
-        "SELECT \(columns) FROM accounts WHERE (created_at, id) < (?, ?) ORDER BY created_at DESC, id DESC LIMIT ?")
-    private static let selectNewestByStatus = SQL(
-        """
-        SELECT \(columns) FROM accounts WHERE status = ? AND (created_at, id) < (?, ?) \
-        ORDER BY created_at DESC, id DESC LIMIT ?
-        """)
+    private static let selectNewest = table.select(
+        "WHERE (created_at, id) < (?, ?) ORDER BY created_at DESC, id DESC LIMIT ?")
+    private static let selectNewestByStatus = table.select(
+        "WHERE status = ? AND (created_at, id) < (?, ?) ORDER BY created_at DESC, id DESC LIMIT ?")
 
     /// Calls `each` for every account, in the order of registration. Used at the start.
     func each(_ each: (Account) -> Void) throws(DatabaseError) {
         try database.each(Self.selectAll) { row throws(DatabaseError) in each(try Account(row: row)) }
     }
 
-    private static let selectAll = SQL("SELECT \(columns) FROM accounts ORDER BY created_at, id")
+    private static let selectAll = table.select("ORDER BY created_at, id")
 
     // MARK: Changes
 
     /// Inserts or updates an account.
     func store(_ account: Account) throws(DatabaseError) {
-        let registration = account.registration
-        try database.change(
-            Self.upsert, .string(account.id.text), .string(account.uid), .string(account.personID), .string(account.phone),
-            .string(account.status.rawValue), .string(account.reason), .integer(account.version),
-            .string(registration.name), .string(registration.email), .string(registration.profileImage),
-            .string(registration.licenseNumber), .string(registration.licenseImageURL),
-            .string(registration.licenseExpiryDate), .string(registration.vehicleName),
-            .string(registration.vehicleNumber), .string(registration.vehicleType.rawValue),
-            .utf8(registration.vehicleDocuments.json), .integer(account.createdAt), .integer(account.updatedAt),
-            account.lastLoginAt.map { .integer($0) } ?? .null)
+        try database.change(Self.table.upsert, Self.table.values(of: account))
     }
-
-    private static let upsert = SQL(
-        """
-        INSERT INTO accounts (\(columns)) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) \
-        ON CONFLICT (id) DO UPDATE SET person_id = excluded.person_id, phone = excluded.phone, status = excluded.status, \
-        reason = excluded.reason, version = excluded.version, name = excluded.name, email = excluded.email, \
-        profile_image = excluded.profile_image, license_number = excluded.license_number, \
-        license_image_url = excluded.license_image_url, license_expiry_date = excluded.license_expiry_date, \
-        vehicle_name = excluded.vehicle_name, vehicle_number = excluded.vehicle_number, \
-        vehicle_type = excluded.vehicle_type, vehicle_documents = excluded.vehicle_documents, \
-        updated_at = excluded.updated_at, last_login_at = excluded.last_login_at
-        """)
 
     func remove(id: ObjectID) throws(DatabaseError) {
         try database.change("DELETE FROM accounts WHERE id = ?", .string(id.text))
     }
 }
 
-extension Account {
-    fileprivate init(row: Row) throws(DatabaseError) {
-        guard let id = ObjectID(row.string(0)), let status = AccountStatus(rawValue: row.string(4)),
-            let type = VehicleType(rawValue: row.string(15)), let documents = [VehicleDocument](json: row.bytes(16))
-        else { throw .unreadable("the account \(row.string(0))", doing: row.sql) }
-        self.init(
-            id: id, uid: row.string(1), personID: row.string(2), phone: row.string(3),
-            Registration(
-                name: row.string(7), email: row.optionalString(8), profileImage: row.optionalString(9),
-                licenseNumber: row.string(10), licenseImageURL: row.string(11), licenseExpiryDate: row.optionalString(12),
-                vehicleName: row.string(13), vehicleNumber: row.string(14), vehicleType: type, vehicleDocuments: documents),
-            createdAt: row.integer(17))
-        self.status = status
-        reason = row.optionalString(5)
-        version = Int(row.integer(6))
-        updatedAt = row.integer(18)
-        lastLoginAt = row.isNull(19) ? nil : row.integer(19)
+extension Account: RowRecord {
+    static func columns(_ column: inout some ColumnVisitor<Account>) throws(DatabaseError) -> Account {
+        var account = try Account(
+            id: column("id", \.id), uid: column("uid", \.uid), personID: column("person_id", \.personID),
+            phone: column("phone", \.phone), column.part(\.registration), createdAt: column("created_at", \.createdAt))
+        try column("status", \.status, in: &account)
+        try column("reason", \.reason, in: &account)
+        try column("version", \.version, in: &account)
+        try column("updated_at", \.updatedAt, in: &account)
+        try column("last_login_at", \.lastLoginAt, in: &account)
+        return account
+    }
+}
+
+extension AccountStatus: ColumnValue {}
+
+extension Registration: RowRecord {
+    static func columns(_ column: inout some ColumnVisitor<Registration>) throws(DatabaseError) -> Registration {
+        try Registration(
+            name: column("name", \.name), email: column("email", \.email),
+            profileImage: column("profile_image", \.profileImage), licenseNumber: column("license_number", \.licenseNumber),
+            licenseImageURL: column("license_image_url", \.licenseImageURL),
+            licenseExpiryDate: column("license_expiry_date", \.licenseExpiryDate),
+            vehicleName: column("vehicle_name", \.vehicleName), vehicleNumber: column("vehicle_number", \.vehicleNumber),
+            vehicleType: column("vehicle_type", \.vehicleType),
+            vehicleDocuments: column("vehicle_documents", \.vehicleDocuments, as: .json))
+    }
+}
+
+extension VehicleType: ColumnValue {}
+
+extension ColumnForm<[VehicleDocument]> {
+    fileprivate static var json: ColumnForm {
+        ColumnForm(sqlValue: { .utf8($0.json) }, read: { [VehicleDocument](json: $0.bytes($1)) }, blank: [])
     }
 }
 

@@ -1,11 +1,8 @@
 /// The audit log: which user executed which action, and when.
 struct AuditTable {
-    let database: Database
+    static let table = Table<AuditEntry>("audit", key: ["id"], others: ["id"])
 
-    private static let columns = """
-        id, at, actor, action, order_code, route_id, correlation_id, status_before, driver_before, status_after, \
-        driver_after, reason, details, account_id, batch_id, has_position
-        """
+    let database: Database
 
     /// The greatest id; nil if the table is empty.
     func lastID() throws(DatabaseError) -> String? {
@@ -22,29 +19,13 @@ struct AuditTable {
     ///   - id: a ULID greater than the ids of all existing entries, because entries are read in id order.
     ///   - first: the id of the action's first notification; nil if it has none.
     func append(_ entry: AuditEntry, id: String, firstNotification first: String? = nil) throws(DatabaseError) {
-        var order: String?
-        var route: String?
-        var account: String?
-        var batch: String?
-        switch entry.subject {
-        case .order(let code): order = code
-        case .route(let id): route = id
-        case .account(let id): account = id
-        case .batch(let id): batch = id
-        case .fleet: break
-        }
-        try database.change(
-            Self.insert, .string(id), .integer(entry.at), .string(entry.actor), .string(entry.action), .string(order),
-            .string(route), .string(entry.correlationID), .string(entry.before?.status),
-            .string(entry.before?.driverID), .string(entry.after?.status), .string(entry.after?.driverID),
-            .string(entry.reason), .utf8(entry.details), .string(account), .string(batch),
-            .flag(entry.containsPosition), .string(first))
+        try database.change(Self.insert, Self.table.values(of: entry, .string(id), .string(first)))
     }
 
     private static let insert = SQL(
         """
-        INSERT INTO audit (\(columns), notification) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, \
-        (SELECT number FROM notifications WHERE id = ?))
+        INSERT INTO audit (\(table.columnList), notification) \
+        VALUES (\(table.placeholders), (SELECT number FROM notifications WHERE id = ?))
         """)
 
     /// The newest entry of an order, except reminders, which change nothing; nil if there is none.
@@ -52,8 +33,8 @@ struct AuditTable {
         try database.first(Self.selectLastByOrder, .string(code), as: AuditEntry.init(row:))
     }
 
-    private static let selectLastByOrder = SQL(
-        "SELECT \(columns) FROM audit WHERE order_code = ? AND action <> 'remind' ORDER BY id DESC LIMIT 1")
+    private static let selectLastByOrder = table.select(
+        "WHERE order_code = ? AND action <> 'remind' ORDER BY id DESC LIMIT 1")
 
     /// What the log knows of an order's arrival, and how often its driver has taken one back in the present trip. The trip
     /// begins with the last report of `en_route`: ids only increase, times may not.
@@ -83,7 +64,7 @@ struct AuditTable {
     /// Calls `each` for every entry of an order, a route, an account or a batch, oldest first. Does nothing for `.fleet`,
     /// which is none of them.
     func entries(of subject: AuditEntry.Subject, _ each: (AuditEntry) -> Void) throws(DatabaseError) {
-        let body: (Row) throws(DatabaseError) -> Void = { row throws(DatabaseError) in each(AuditEntry(row: row)) }
+        let body: (Row) throws(DatabaseError) -> Void = { row throws(DatabaseError) in each(try AuditEntry(row: row)) }
         switch subject {
         case .order(let code): try database.each(Self.selectByOrder, .string(code), body: body)
         case .route(let id): try database.each(Self.selectByRoute, .string(id), body: body)
@@ -93,10 +74,10 @@ struct AuditTable {
         }
     }
 
-    private static let selectByAccount = SQL("SELECT \(columns) FROM audit WHERE account_id = ? ORDER BY id")
-    private static let selectByBatch = SQL("SELECT \(columns) FROM audit WHERE batch_id = ? ORDER BY id")
-    private static let selectByOrder = SQL("SELECT \(columns) FROM audit WHERE order_code = ? ORDER BY id")
-    private static let selectByRoute = SQL("SELECT \(columns) FROM audit WHERE route_id = ? ORDER BY id")
+    private static let selectByAccount = table.select("WHERE account_id = ? ORDER BY id")
+    private static let selectByBatch = table.select("WHERE batch_id = ? ORDER BY id")
+    private static let selectByOrder = table.select("WHERE order_code = ? ORDER BY id")
+    private static let selectByRoute = table.select("WHERE route_id = ? ORDER BY id")
 
     /// Clears the details of a user's progress reports, and of what a driver has reported of batches. These details contain
     /// notes and positions.
@@ -170,24 +151,34 @@ struct AuditTable {
     }
 }
 
-extension AuditEntry {
-    fileprivate init(row: Row) {
-        let order = row.optionalString(4).map { Subject.order($0) }
-        let route = row.optionalString(5).map { Subject.route($0) }
-        let account = row.optionalString(13).map { Subject.account($0) }
-        let batch = row.optionalString(14).map { Subject.batch($0) }
-        self.init(
-            at: row.integer(1), actor: row.string(2), action: row.string(3),
-            subject: order ?? route ?? account ?? batch ?? .fleet,
-            correlationID: row.string(6), before: State(row: row, column: 7), after: State(row: row, column: 9),
-            reason: row.optionalString(11), details: row.optionalBytes(12), containsPosition: row.integer(15) == 1)
+extension AuditEntry: RowRecord {
+    static func columns(_ column: inout some ColumnVisitor<AuditEntry>) throws(DatabaseError) -> AuditEntry {
+        try AuditEntry(
+            at: column("at", \.at), actor: column("actor", \.actor), action: column("action", \.action),
+            subject: column.part(\.subject), correlationID: column("correlation_id", \.correlationID),
+            before: column.part(orNull: \.before) { "\($0)_before" }, after: column.part(orNull: \.after) { "\($0)_after" },
+            reason: column("reason", \.reason), details: column("details", \.details, as: .utf8),
+            containsPosition: column("has_position", \.containsPosition))
     }
 }
 
-extension AuditEntry.State {
-    /// Reads the status at `column` and the driver in the next column. Nil if the status is NULL.
-    fileprivate init?(row: Row, column: Int32) {
-        guard let status = row.optionalString(column) else { return nil }
-        self.init(status: status, driverID: row.optionalString(column + 1))
+extension AuditEntry.Subject: RowRecord {
+    static func columns(_ column: inout some ColumnVisitor<Self>) throws(DatabaseError) -> Self {
+        let order = try column("order_code", \.order).map(Self.order)
+        let route = try column("route_id", \.route).map(Self.route)
+        let account = try column("account_id", \.account).map(Self.account)
+        let batch = try column("batch_id", \.batch).map(Self.batch)
+        return order ?? route ?? account ?? batch ?? .fleet
+    }
+
+    private var order: String? { if case .order(let code) = self { code } else { nil } }
+    private var route: String? { if case .route(let id) = self { id } else { nil } }
+    private var account: String? { if case .account(let id) = self { id } else { nil } }
+    private var batch: String? { if case .batch(let id) = self { id } else { nil } }
+}
+
+extension AuditEntry.State: RowRecord {
+    static func columns(_ column: inout some ColumnVisitor<Self>) throws(DatabaseError) -> Self {
+        try Self(status: column("status", \.status), driverID: column("driver", \.driverID))
     }
 }

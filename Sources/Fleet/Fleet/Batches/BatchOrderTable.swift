@@ -3,63 +3,31 @@ import Primitives
 
 /// The orders of batches.
 struct BatchOrderTable {
-    let database: Database
+    static let table = Table<BatchOrder>("batch_orders", key: ["batch_id", "id"], others: ["batch_id"])
 
-    private static let columns = """
-        id, order_number, sequence, customer_id, name, phone, flat_number, street, landmark, area, city, state, pincode, \
-        latitude, longitude, items, otp_digest, otp_key, assignment_id, assignment, assigned_at, picked_up_at, \
-        en_route_at, arrived_at, delivered_at, failed_at, reported_by, proof_kind, proof, proof_checked, proof_at, \
-        failure_reason, notes, cancelled_at, cancelled_by, cancel_reason, cancelled_after_pickup, instructions
-        """
+    let database: Database
 
     /// The orders of a batch, by sequence number.
     func orders(of batch: ObjectID) throws(DatabaseError) -> [BatchOrder] {
         try database.all(Self.selectByBatch, .string(batch.text), as: BatchOrder.init(row:))
     }
 
-    private static let selectByBatch = SQL("SELECT \(columns) FROM batch_orders WHERE batch_id = ? ORDER BY sequence, id")
+    private static let selectByBatch = table.select("WHERE batch_id = ? ORDER BY sequence, id")
 
     // MARK: Changes
 
     /// Writes the orders of a batch that differ from the stored ones, and deletes those that it no longer has.
     func store(_ orders: [BatchOrder], over stored: [BatchOrder], of batch: ObjectID) throws(DatabaseError) {
         let before = Dictionary(stored.map { ($0.id, $0) }, uniquingKeysWith: { first, _ in first })
-        for order in orders where before[order.id] != order { try store(order, of: batch) }
+        for order in orders where before[order.id] != order {
+            try database.change(Self.table.upsert, Self.table.values(of: order, .string(batch.text)))
+        }
         let after = Set(orders.map(\.id))
         for order in stored where !after.contains(order.id) {
             try database.change(
                 "DELETE FROM batch_orders WHERE batch_id = ? AND id = ?", .string(batch.text), .string(order.id.text))
         }
     }
-
-    private func store(_ order: BatchOrder, of batch: ObjectID) throws(DatabaseError) {
-        let (address, assignment, proof) = (order.address, order.assignment, order.assignment?.proof)
-        var (digest, key): ([UInt8]?, String?) = (nil, nil)
-        if case .sealed(let bytes, let id) = order.otp { (digest, key) = (bytes, id) }
-        try database.change(
-            Self.upsert, .string(batch.text), .string(order.id.text), .string(order.orderNumber),
-            .integer(order.sequenceNumber), .string(order.customerID), .string(address.name), .string(address.phone),
-            .string(address.flatNumber), .string(address.street), .string(address.landmark), .string(address.area),
-            .string(address.city), .string(address.state), .string(address.pincode), .string(address.latitude?.text),
-            .string(address.longitude?.text), .utf8(order.items.json), digest.map { .blob($0) } ?? .null, .string(key),
-            .string(assignment?.id.text), .string(assignment?.status.rawValue), .integer(assignment?.assignedAt),
-            .integer(assignment?.pickedUpAt), .integer(assignment?.enRouteAt), .integer(assignment?.arrivedAt),
-            .integer(assignment?.deliveredAt), .integer(assignment?.failedAt), .string(assignment?.reportedBy?.text),
-            .string(proof?.proof.kind.rawValue), .string(proof?.proof.text),
-            .integer(proof?.isOTPVerified.map { $0 ? 1 : 0 }), .integer(proof?.verifiedAt),
-            .string(assignment?.failureReason?.rawValue), .string(assignment?.notes), .integer(order.cancellation?.at),
-            .string(order.cancellation?.by.rawValue), .string(order.cancellation?.reason),
-            .integer(order.cancellation.map { $0.isAfterPickup ? 1 : 0 }),
-            .string(address.instructions))
-    }
-
-    private static let upsert = SQL(
-        """
-        INSERT INTO batch_orders (batch_id, \(columns)) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, \
-        ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (batch_id, id) DO UPDATE SET \
-        \(columns.split(separator: ",").dropFirst().map { $0.drop { $0 == " " } }.map { "\($0) = excluded.\($0)" }
-            .joined(separator: ", "))
-        """)
 
     // MARK: Reports
 
@@ -164,89 +132,112 @@ struct BatchOrderTable {
     }
 }
 
-extension BatchOrder {
-    fileprivate init(row: Row) throws(DatabaseError) {
-        guard let id = ObjectID(row.string(0)), let items = [OrderItem](json: row.bytes(15)) else {
-            throw .unreadable("the order \(row.string(0)) of a batch", doing: row.sql)
+extension BatchOrder: RowRecord {
+    static func columns(_ column: inout some ColumnVisitor<BatchOrder>) throws(DatabaseError) -> BatchOrder {
+        var order = try BatchOrder(
+            id: column("id", \.id), orderNumber: column("order_number", \.orderNumber),
+            sequenceNumber: column("sequence", \.sequenceNumber))
+        try column("customer_id", \.customerID, in: &order)
+        order.address = try column.part(\.address)
+        try column("items", \.items, as: .json, in: &order)
+        order.otp = try column.part(orNull: \.otp)
+        order.assignment = try column.part(orNull: \.assignment)
+        order.cancellation = try column.part(orNull: \.cancellation)
+        return order
+    }
+}
+
+extension DeliveryAddress: RowRecord {
+    static func columns(_ column: inout some ColumnVisitor<DeliveryAddress>) throws(DatabaseError) -> DeliveryAddress {
+        var address = DeliveryAddress()
+        try column("name", \.name, in: &address)
+        try column("phone", \.phone, in: &address)
+        try column("flat_number", \.flatNumber, in: &address)
+        try column("street", \.street, in: &address)
+        try column("landmark", \.landmark, in: &address)
+        try column("area", \.area, in: &address)
+        try column("city", \.city, in: &address)
+        try column("state", \.state, in: &address)
+        try column("pincode", \.pincode, in: &address)
+        try column("instructions", \.instructions, in: &address)
+        try column("latitude", \.latitude, in: &address)
+        try column("longitude", \.longitude, in: &address)
+        return address
+    }
+}
+
+/// A sealed code. The digits of another one are not stored.
+extension DeliveryOTP: RowRecord {
+    static func columns(_ column: inout some ColumnVisitor<DeliveryOTP>) throws(DatabaseError) -> DeliveryOTP {
+        let digest = try column("otp_digest", of: { $0.sealed?.digest })
+        return .sealed(digest: digest ?? [], keyID: try column("otp_key", of: { $0.sealed?.keyID }) ?? "")
+    }
+
+    private var sealed: (digest: [UInt8], keyID: String)? {
+        if case .sealed(let digest, let keyID) = self { (digest, keyID) } else { nil }
+    }
+}
+
+extension OrderAssignment: RowRecord {
+    static func columns(_ column: inout some ColumnVisitor<OrderAssignment>) throws(DatabaseError) -> OrderAssignment {
+        var assignment = try OrderAssignment(
+            id: column("assignment_id", \.id), assignedAt: column("assigned_at", \.assignedAt))
+        try column("assignment", \.status, in: &assignment)
+        try column("picked_up_at", \.pickedUpAt, in: &assignment)
+        try column("en_route_at", \.enRouteAt, in: &assignment)
+        try column("arrived_at", \.arrivedAt, in: &assignment)
+        try column("delivered_at", \.deliveredAt, in: &assignment)
+        try column("failed_at", \.failedAt, in: &assignment)
+        try column("reported_by", \.reportedBy, in: &assignment)
+        assignment.proof = try column.part(ifReadable: \.proof)
+        try column("failure_reason", \.failureReason, in: &assignment)
+        try column("notes", \.notes, in: &assignment)
+        return assignment
+    }
+}
+
+extension AssignmentStatus: ColumnValue {}
+extension FailureReason: ColumnValue {}
+extension OrderCancellation.Party: ColumnValue {}
+extension ProofOfDelivery.Kind: ColumnValue {}
+
+extension OrderCancellation: RowRecord {
+    static func columns(_ column: inout some ColumnVisitor<OrderCancellation>) throws(DatabaseError) -> OrderCancellation {
+        try OrderCancellation(
+            at: column("cancelled_at", \.at), by: column("cancelled_by", of: { Party?($0.by) }) ?? .admin,
+            reason: column("cancel_reason", \.reason), isAfterPickup: column("cancelled_after_pickup", \.isAfterPickup))
+    }
+}
+
+extension CheckedProof: RowRecord {
+    static func columns(_ column: inout some ColumnVisitor<CheckedProof>) throws(DatabaseError) -> CheckedProof {
+        try CheckedProof(
+            column.part(\.proof), isOTPVerified: column("proof_checked", \.isOTPVerified),
+            verifiedAt: column("proof_at", \.verifiedAt))
+    }
+}
+
+extension ProofOfDelivery: RowRecord {
+    static func columns(_ column: inout some ColumnVisitor<ProofOfDelivery>) throws(DatabaseError) -> ProofOfDelivery {
+        let (kind, text) = (try column("proof_kind", \.kind), try column("proof", \.text))
+        switch kind {
+        case .otp: return .otp(text)
+        case .signature: return .signature(url: text)
+        case .photo: return .photo(url: text)
         }
-        self.init(id: id, orderNumber: row.string(1), sequenceNumber: Int(row.integer(2)))
-        customerID = row.optionalString(3)
-        address = DeliveryAddress(row: row, column: 4)
-        address.instructions = row.optionalString(37)
-        self.items = items
-        if let digest = row.optionalBytes(16) { otp = .sealed(digest: digest, keyID: row.string(17)) }
-        assignment = try OrderAssignment(row: row, column: 18)
-        cancellation = row.cancellation(33)
     }
-}
 
-extension DeliveryAddress {
-    fileprivate init(row: Row, column: Int32) {
-        self.init()
-        name = row.optionalString(column)
-        phone = row.optionalString(column + 1)
-        flatNumber = row.optionalString(column + 2)
-        street = row.optionalString(column + 3)
-        landmark = row.optionalString(column + 4)
-        area = row.optionalString(column + 5)
-        city = row.optionalString(column + 6)
-        state = row.optionalString(column + 7)
-        pincode = row.optionalString(column + 8)
-        latitude = row.number(column + 9)
-        longitude = row.number(column + 10)
-    }
-}
-
-extension OrderAssignment {
-    /// Nil if the order has none.
-    fileprivate init?(row: Row, column: Int32) throws(DatabaseError) {
-        guard let idText = row.optionalString(column) else { return nil }
-        guard let id = ObjectID(idText), let status = AssignmentStatus(rawValue: row.string(column + 1)) else {
-            throw .unreadable("the assignment \(idText)", doing: row.sql)
-        }
-        self.init(id: id, assignedAt: row.integer(column + 2))
-        self.status = status
-        pickedUpAt = row.optionalInteger(column + 3)
-        enRouteAt = row.optionalInteger(column + 4)
-        arrivedAt = row.optionalInteger(column + 5)
-        deliveredAt = row.optionalInteger(column + 6)
-        failedAt = row.optionalInteger(column + 7)
-        reportedBy = row.optionalString(column + 8).flatMap { ObjectID($0) }
-        if let proof = ProofOfDelivery(kind: row.optionalString(column + 9), text: row.optionalString(column + 10)) {
-            self.proof = CheckedProof(
-                proof, isOTPVerified: row.optionalInteger(column + 11).map { $0 == 1 }, verifiedAt: row.integer(column + 12))
-        }
-        failureReason = row.optionalString(column + 13).flatMap(FailureReason.init(rawValue:))
-        notes = row.optionalString(column + 14)
-    }
-}
-
-extension Row {
-    /// Reads four columns; nil if the order is not cancelled.
-    fileprivate func cancellation(_ column: Int32) -> OrderCancellation? {
-        guard let at = optionalInteger(column) else { return nil }
-        return OrderCancellation(
-            at: at, by: OrderCancellation.Party(rawValue: string(column + 1)) ?? .admin, reason: optionalString(column + 2),
-            isAfterPickup: integer(column + 3) == 1)
-    }
-}
-
-extension ProofOfDelivery {
     /// The code, or the address of the picture.
-    fileprivate var text: String {
+    private var text: String {
         switch self {
         case .otp(let text), .signature(let text), .photo(let text): text
         }
     }
+}
 
-    /// Nil if there is no proof.
-    fileprivate init?(kind: String?, text: String?) {
-        guard let kind = kind.flatMap(Kind.init(rawValue:)), let text else { return nil }
-        switch kind {
-        case .otp: self = .otp(text)
-        case .signature: self = .signature(url: text)
-        case .photo: self = .photo(url: text)
-        }
+extension ColumnForm<[OrderItem]> {
+    fileprivate static var json: ColumnForm {
+        ColumnForm(sqlValue: { .utf8($0.json) }, read: { [OrderItem](json: $0.bytes($1)) }, blank: [])
     }
 }
 

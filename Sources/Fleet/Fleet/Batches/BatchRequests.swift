@@ -30,18 +30,18 @@ extension JSONBody {
         var kitchen = Kitchen(id: try requiredID("_id"))
         kitchen.name = try boundedName("name", Self.textMax).value
         kitchen.phone = try bounded("phone", Self.textMax).value
-        let address = try nested("address") { body throws(APIError) in try body.kitchenAddress() }
+        let address: Change<KitchenAddress> = try nested("address") { body throws(APIError) in try body.address() }
         if let address = address.value { kitchen.address = address }
         return kitchen
     }
 
-    private func kitchenAddress() throws(APIError) -> KitchenAddress {
-        var address = KitchenAddress()
-        address.street = try bounded("street", Self.textMax).value
-        address.area = try bounded("area", Self.textMax).value
-        address.city = try bounded("city", Self.textMax).value
-        address.state = try bounded("state", Self.textMax).value
-        address.pincode = try bounded("pincode", Self.textMax).value
+    private func address<Address: PostalAddress>() throws(APIError) -> Address {
+        var address = Address()
+        for (name, path) in Address.texts {
+            let name = name.description
+            let text = name == "name" ? try boundedName(name, Self.textMax) : try bounded(name, Self.textMax)
+            address[keyPath: path] = text.value
+        }
         address.latitude = try degrees("latitude", max: 90).value
         address.longitude = try degrees("longitude", max: 180).value
         return address
@@ -58,7 +58,7 @@ extension JSONBody {
         let id = try requiredID("_id")
         guard let number = try bounded("orderNumber", Self.labelMax).value else { throw missing("orderNumber", "a string") }
         var order = EditedOrder(id: id, orderNumber: number)
-        let address = try nested("deliveryAddress") { body throws(APIError) in try body.deliveryAddress() }
+        let address: Change<DeliveryAddress> = try nested("deliveryAddress") { body throws(APIError) in try body.address() }
         if let address = address.value { order.address = address }
         order.address.instructions = try bounded("deliveryInstructions", Self.textMax).value
         order.items = try objects("items", most: Self.itemsMax) { body throws(APIError) in try body.item() }
@@ -69,22 +69,6 @@ extension JSONBody {
         order.sequenceNumber = try sequenceNumber()
         order.customerID = try name("customerId").value
         return order
-    }
-
-    private func deliveryAddress() throws(APIError) -> DeliveryAddress {
-        var address = DeliveryAddress()
-        address.name = try boundedName("name", Self.textMax).value
-        address.phone = try bounded("phone", Self.textMax).value
-        address.flatNumber = try bounded("flatNumber", Self.textMax).value
-        address.street = try bounded("street", Self.textMax).value
-        address.landmark = try bounded("landmark", Self.textMax).value
-        address.area = try bounded("area", Self.textMax).value
-        address.city = try bounded("city", Self.textMax).value
-        address.state = try bounded("state", Self.textMax).value
-        address.pincode = try bounded("pincode", Self.textMax).value
-        address.latitude = try degrees("latitude", max: 90).value
-        address.longitude = try degrees("longitude", max: 180).value
-        return address
     }
 
     private func item() throws(APIError) -> OrderItem {

@@ -267,22 +267,6 @@ extension BatchOrder {
     }
 }
 
-extension DeliveryAddress {
-    fileprivate func writeMembers(to json: inout JSONWriter) {
-        json.member("name", name)
-        json.member("phone", phone)
-        json.member("flatNumber", flatNumber)
-        json.member("street", street)
-        json.member("landmark", landmark)
-        json.member("area", area)
-        json.member("city", city)
-        json.member("state", state)
-        json.member("pincode", pincode)
-        json.member("latitude", latitude)
-        json.member("longitude", longitude)
-    }
-}
-
 extension OrderAssignment {
     /// When the order was delivered or failed; nothing before.
     fileprivate func writeEnd(to json: inout JSONWriter) {

@@ -3,6 +3,9 @@ import Primitives
 
 /// Batches of orders in their current state. ``BatchOrderTable`` has their orders.
 struct BatchTable {
+    static let table = Table<Batch>(
+        "batches", key: ["id"], others: ["delivered", "failed", "order_count"], constant: ["created_at"])
+
     let database: Database
     let orders: BatchOrderTable
 
@@ -11,20 +14,13 @@ struct BatchTable {
         orders = BatchOrderTable(database: database)
     }
 
-    private static let columns = """
-        id, status, version, batch_number, meal_window, window_ends_at, estimated_earnings, kitchen, zone_id, zone_name, \
-        zone_city, account_id, driver_id, driver_name, created_at, updated_at, assigned_at, dispatched_at, picked_up_at, \
-        completed_at, closed_at
-        """
-    private static let select = "SELECT \(columns) FROM batches"
-
     // MARK: One batch
 
     func batch(_ id: ObjectID) throws(DatabaseError) -> Batch? {
         try withOrders(try database.first(Self.selectByID, .string(id.text), as: Batch.init(row:)))
     }
 
-    private static let selectByID = SQL("\(select) WHERE id = ?")
+    private static let selectByID = table.select("WHERE id = ?")
 
     /// The batch that has an order: the one that is not over, else the newest.
     func batch(ofOrder id: ObjectID) throws(DatabaseError) -> Batch? {
@@ -44,8 +40,8 @@ struct BatchTable {
         try withOrders(try database.first(Self.selectActive, .string(account.text), as: Batch.init(row:)))
     }
 
-    private static let selectActive = SQL(
-        "\(select) WHERE account_id = ? AND status IN ('DISPATCHED', 'IN_PROGRESS') LIMIT 1")
+    private static let selectActive = table.select(
+        "WHERE account_id = ? AND status IN ('DISPATCHED', 'IN_PROGRESS') LIMIT 1")
 
     /// The first of these orders that another batch has which is not over; nil if there is none.
     func orderElsewhere(_ ids: [ObjectID], than batch: ObjectID) throws(DatabaseError) -> ObjectID? {
@@ -74,15 +70,15 @@ struct BatchTable {
         try database.all(
             Self.selectWaiting, .integer(most),
             as: { row throws(DatabaseError) in
-                BatchListing.Waiting(try Batch(row: row), orderCount: Int(row.integer(21)))
+                BatchListing.Waiting(try Batch(row: row), orderCount: Int(row.integer(Self.table.end)))
             })
     }
 
-    private static let selectWaiting = SQL(
+    private static let selectWaiting = table.select(
         """
-        SELECT \(columns), order_count FROM batches WHERE status = 'READY_FOR_DISPATCH' \
+        WHERE status = 'READY_FOR_DISPATCH' \
         ORDER BY CASE WHEN window_ends_at IS NULL THEN 1 ELSE 0 END, window_ends_at, id LIMIT ?
-        """)
+        """, and: "order_count")
 
     /// The batches whose windows have ended, at most `most`.
     func due(at now: Int64, most: Int) throws(DatabaseError) -> [ObjectID] {
@@ -102,7 +98,7 @@ struct BatchTable {
             as: { row in
                 CompletedBatch(
                     completedAt: row.integer(0), delivered: Int(row.integer(1)), failed: Int(row.integer(2)),
-                    earnings: row.number(3))
+                    earnings: row.optionalString(3).map(JSONNumber.init))
             })
     }
 
@@ -113,30 +109,10 @@ struct BatchTable {
         let batch = change.batch
         let counts = batch.counts
         try database.change(
-            Self.upsert, .string(batch.id.text), .string(batch.status.rawValue), .integer(batch.version),
-            .string(batch.batchNumber), .string(batch.mealWindow?.rawValue), .integer(batch.windowEndTime),
-            .string(batch.estimatedEarnings?.text), .utf8(batch.kitchen?.json), .string(batch.zone?.id.text),
-            .string(batch.zone?.name), .string(batch.zone?.city), .string(batch.driver?.accountID.text),
-            .string(batch.driver?.personID.text), .string(batch.driver?.name), .integer(batch.createdAt),
-            .integer(batch.updatedAt), .integer(batch.driverAssignedAt), .integer(batch.dispatchedAt),
-            .integer(batch.pickedUpAt), .integer(batch.completedAt), .integer(batch.closedAt), .integer(counts.delivered),
-            .integer(counts.failed), .integer(counts.total))
+            Self.table.upsert,
+            Self.table.values(of: batch, .integer(counts.delivered), .integer(counts.failed), .integer(counts.total)))
         try orders.store(batch.orders, over: change.stored?.orders ?? [], of: batch.id)
     }
-
-    private static let upsert = SQL(
-        """
-        INSERT INTO batches (\(columns), delivered, failed, order_count) \
-        VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (id) DO UPDATE SET \
-        status = excluded.status, version = excluded.version, batch_number = excluded.batch_number, \
-        meal_window = excluded.meal_window, window_ends_at = excluded.window_ends_at, \
-        estimated_earnings = excluded.estimated_earnings, kitchen = excluded.kitchen, zone_id = excluded.zone_id, \
-        zone_name = excluded.zone_name, zone_city = excluded.zone_city, account_id = excluded.account_id, \
-        driver_id = excluded.driver_id, driver_name = excluded.driver_name, updated_at = excluded.updated_at, \
-        assigned_at = excluded.assigned_at, dispatched_at = excluded.dispatched_at, \
-        picked_up_at = excluded.picked_up_at, completed_at = excluded.completed_at, closed_at = excluded.closed_at, \
-        delivered = excluded.delivered, failed = excluded.failed, order_count = excluded.order_count
-        """)
 
     // MARK: Retention
 
@@ -168,33 +144,54 @@ struct BatchTable {
     }
 }
 
-extension Batch {
-    /// A batch without its orders.
-    fileprivate init(row: Row) throws(DatabaseError) {
-        guard let id = ObjectID(row.string(0)), let status = BatchStatus(rawValue: row.string(1)) else {
-            throw .unreadable("the batch \(row.string(0))", doing: row.sql)
-        }
-        self.init(id: id, createdAt: row.integer(14))
-        self.status = status
-        version = Int(row.integer(2))
-        batchNumber = row.optionalString(3)
-        mealWindow = row.optionalString(4).flatMap(MealWindow.init(rawValue:))
-        windowEndTime = row.optionalInteger(5)
-        estimatedEarnings = row.number(6)
-        kitchen = row.optionalBytes(7).flatMap { Kitchen(json: $0) }
-        zone = row.optionalString(8).flatMap { ObjectID($0) }.map { Zone(id: $0) }
-        zone?.name = row.optionalString(9)
-        zone?.city = row.optionalString(10)
-        if let account = row.optionalString(11).flatMap({ ObjectID($0) }) {
-            driver = BatchDriver(
-                accountID: account, personID: Identifier(row.string(12)), name: row.optionalString(13))
-        }
-        updatedAt = row.integer(15)
-        driverAssignedAt = row.optionalInteger(16)
-        dispatchedAt = row.optionalInteger(17)
-        pickedUpAt = row.optionalInteger(18)
-        completedAt = row.optionalInteger(19)
-        closedAt = row.optionalInteger(20)
+/// A batch without its orders.
+extension Batch: RowRecord {
+    static func columns(_ column: inout some ColumnVisitor<Batch>) throws(DatabaseError) -> Batch {
+        var batch = try Batch(id: column("id", \.id), createdAt: column("created_at", \.createdAt))
+        try column("status", \.status, in: &batch)
+        try column("version", \.version, in: &batch)
+        try column("batch_number", \.batchNumber, in: &batch)
+        try column("meal_window", \.mealWindow, in: &batch)
+        try column("window_ends_at", \.windowEndTime, in: &batch)
+        try column("estimated_earnings", \.estimatedEarnings, in: &batch)
+        try column("kitchen", \.kitchen, as: .json, in: &batch)
+        batch.zone = try column.part(ifReadable: \.zone)
+        batch.driver = try column.part(ifReadable: \.driver)
+        try column("updated_at", \.updatedAt, in: &batch)
+        try column("assigned_at", \.driverAssignedAt, in: &batch)
+        try column("dispatched_at", \.dispatchedAt, in: &batch)
+        try column("picked_up_at", \.pickedUpAt, in: &batch)
+        try column("completed_at", \.completedAt, in: &batch)
+        try column("closed_at", \.closedAt, in: &batch)
+        return batch
+    }
+}
+
+extension BatchStatus: ColumnValue {}
+extension MealWindow: ColumnValue {}
+
+extension Zone: RowRecord {
+    static func columns(_ column: inout some ColumnVisitor<Zone>) throws(DatabaseError) -> Zone {
+        var zone = Zone(id: try column("zone_id", \.id))
+        try column("zone_name", \.name, in: &zone)
+        try column("zone_city", \.city, in: &zone)
+        return zone
+    }
+}
+
+extension BatchDriver: RowRecord {
+    static func columns(_ column: inout some ColumnVisitor<BatchDriver>) throws(DatabaseError) -> BatchDriver {
+        try BatchDriver(
+            accountID: column("account_id", \.accountID), personID: column("driver_id", \.personID),
+            name: column("driver_name", \.name))
+    }
+}
+
+extension ColumnForm<Kitchen?> {
+    fileprivate static var json: ColumnForm {
+        ColumnForm(
+            sqlValue: { .utf8($0?.json) }, read: { row, column in .some(row.optionalBytes(column).flatMap(Kitchen.init(json:))) },
+            blank: nil)
     }
 }
 
@@ -216,11 +213,7 @@ extension Kitchen {
         self.init(id: id)
         name = members.text("name")
         phone = members.text("phone")
-        address.street = members.text("street")
-        address.area = members.text("area")
-        address.city = members.text("city")
-        address.state = members.text("state")
-        address.pincode = members.text("pincode")
+        for (name, path) in KitchenAddress.texts { address[keyPath: path] = members.text(name.description) }
         address.latitude = members.number("latitude")
         address.longitude = members.number("longitude")
     }

@@ -31,6 +31,11 @@ package final class Database {
     /// Runs a statement, discards its rows, and waits for its result.
     /// - Returns: the number of rows that it inserted, updated or deleted.
     func changeCountingRows(_ sql: SQL, _ values: SQLValue...) throws(DatabaseError) -> Int {
+        try changeCountingRows(sql, values)
+    }
+
+    /// The same with the values in an array.
+    func changeCountingRows(_ sql: SQL, _ values: [SQLValue]) throws(DatabaseError) -> Int {
         try statement(sql).run(values) { _ throws(DatabaseError) in }
         return connection.changedRows
     }

@@ -6,10 +6,8 @@ import Crypto
 /// A row with values that Fleetwire does not write is skipped and reported in ``UnreadableRows``: such a row must not
 /// make a command fail.
 struct DeviceTable {
-    private static let columns = """
-        id, provider, platform, environment, owner, device_id, masked, registered_at, last_seen_at
-        """
-    private static let select = "SELECT \(columns) FROM devices"
+    static let table = Table<StoredDevice>(
+        "devices", key: ["id"], others: ["sealed", "key_id"], constant: ["masked"], update: ["quarantined_at = NULL"])
 
     let database: Database
     var unreadableRows = UnreadableRows()
@@ -27,21 +25,21 @@ struct DeviceTable {
         try database.first(Self.selectByID, .string(id), as: device)
     }
 
-    private static let selectByID = SQL("\(select) WHERE id = ?")
+    private static let selectByID = table.select("WHERE id = ?")
 
     /// A user's devices, the least recently registered first.
     func devices(of owner: String) throws(DatabaseError) -> [StoredDevice] {
         try database.all(Self.selectByOwner, .string(owner), as: device).compactMap { $0 }
     }
 
-    private static let selectByOwner = SQL("\(select) WHERE owner = ? ORDER BY last_seen_at, id")
+    private static let selectByOwner = table.select("WHERE owner = ? ORDER BY last_seen_at, id")
 
     /// A user's devices with the name `name` (the app's `deviceId`), except the row `id`.
     func devices(of owner: String, named name: String, but id: String) throws(DatabaseError) -> [StoredDevice] {
         try database.all(Self.selectByName, .string(owner), .string(name), .string(id), as: device).compactMap { $0 }
     }
 
-    private static let selectByName = SQL("\(select) WHERE owner = ? AND device_id = ? AND id <> ? ORDER BY id")
+    private static let selectByName = table.select("WHERE owner = ? AND device_id = ? AND id <> ? ORDER BY id")
 
     /// A device to which a push job can be addressed, without the data that is needed only for sending, such as the
     /// token.
@@ -102,20 +100,8 @@ struct DeviceTable {
         let replaced = try database.first(Self.selectLane, .string(device.id), as: { lane($0, 0, 1) })
         if let replaced { counts.add(-1, to: replaced) }
         counts.add(1, to: device.lane)
-        try database.change(
-            Self.upsert, .string(device.id), .string(device.provider.rawValue), .string(device.platform?.rawValue),
-            .string(device.environment?.rawValue), .string(device.owner), .string(device.name), .string(device.maskedToken),
-            .integer(device.registeredAt), .integer(device.lastSeenAt), .blob(sealed), .string(keyID))
+        try database.change(Self.table.upsert, Self.table.values(of: device, .blob(sealed), .string(keyID)))
     }
-
-    private static let upsert = SQL(
-        """
-        INSERT INTO devices (\(columns), sealed, key_id) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) \
-        ON CONFLICT (id) DO UPDATE SET provider = excluded.provider, platform = excluded.platform, \
-        environment = excluded.environment, \
-        owner = excluded.owner, device_id = excluded.device_id, registered_at = excluded.registered_at, \
-        last_seen_at = excluded.last_seen_at, sealed = excluded.sealed, key_id = excluded.key_id, quarantined_at = NULL
-        """)
 
     private static let selectLane = SQL("SELECT provider, environment FROM devices WHERE id = ?")
 
@@ -131,7 +117,7 @@ struct DeviceTable {
     }
 
     private static let updateEnvironment = SQL(
-        "UPDATE devices SET environment = ? WHERE id = ? AND environment IS NULL RETURNING \(columns)")
+        "UPDATE devices SET environment = ? WHERE id = ? AND environment IS NULL RETURNING \(StoredDevice.columnList)")
 
     // MARK: Quarantine
 
@@ -176,7 +162,7 @@ struct DeviceTable {
     }
 
     private static let deleteIfUnseen = SQL(
-        "DELETE FROM devices WHERE id = ? AND (last_seen_at < ? OR last_seen_at > ?) RETURNING \(columns)")
+        "DELETE FROM devices WHERE id = ? AND (last_seen_at < ? OR last_seen_at > ?) RETURNING \(StoredDevice.columnList)")
 
     /// Removes at most `most` devices that were last seen before `cutoff`, the least recently seen first.
     /// - Returns: the removed devices, except those whose rows are unreadable.
@@ -189,7 +175,7 @@ struct DeviceTable {
     private static let deleteStale = SQL(
         """
         DELETE FROM devices WHERE id IN (SELECT id FROM devices WHERE last_seen_at < ? ORDER BY last_seen_at LIMIT ?) \
-        RETURNING \(columns)
+        RETURNING \(StoredDevice.columnList)
         """)
 
     // MARK: Encrypted tokens
@@ -230,12 +216,11 @@ struct DeviceTable {
 
     /// The device in a row; nil if the row is unreadable.
     private func device(_ row: Row) -> StoredDevice? {
-        guard let origin = row.origin(1, 3) else { return unreadable(row.string(4)) }
-        return StoredDevice(
-            id: row.string(0), provider: origin.provider, platform: row.platform(2), environment: origin.environment,
-            owner: row.string(4), name: row.optionalString(5), maskedToken: row.string(6), registeredAt: row.integer(7),
-            lastSeenAt: row.integer(8))
+        if let device = try? StoredDevice(row: row) { return device }
+        return unreadable(row.string(Self.owner))
     }
+
+    private static let owner = StoredDevice.number(of: "owner")
 
     private func address(_ row: Row) -> Address? {
         guard let origin = row.origin(2, 3) else { return unreadable(row.string(0)) }
@@ -266,6 +251,33 @@ struct DeviceTable {
     }
 }
 
+extension StoredDevice: RowRecord {
+    static func columns(_ column: inout some ColumnVisitor<StoredDevice>) throws(DatabaseError) -> StoredDevice {
+        try StoredDevice(
+            id: column("id", \.id), provider: column("provider", \.provider), platform: column("platform", \.platform),
+            environment: column("environment", \.environment, as: .known), owner: column("owner", \.owner),
+            name: column("device_id", \.name), maskedToken: column("masked", \.maskedToken),
+            registeredAt: column("registered_at", \.registeredAt), lastSeenAt: column("last_seen_at", \.lastSeenAt))
+    }
+}
+
+extension PushProvider: ColumnValue {}
+extension DeviceToken.Platform: ColumnValue {}
+extension DeviceToken.Environment: ColumnValue {}
+
+extension ColumnForm<DeviceToken.Environment?> {
+    /// NULL is nil, but an environment of which this program does not know is none.
+    fileprivate static var known: ColumnForm {
+        ColumnForm(
+            sqlValue: { $0.sqlValue },
+            read: { row, column in
+                if row.isNull(column) { return .some(nil) }
+                guard let environment = DeviceToken.Environment(row, column) else { return nil }
+                return .some(environment)
+            }, blank: nil)
+    }
+}
+
 extension Row {
     /// Reads a device's provider and environment; nil if one of them is unknown.
     func origin(_ provider: Int32, _ environment: Int32) -> (provider: PushProvider, environment: DeviceToken.Environment?)? {
@@ -273,6 +285,4 @@ extension Row {
         guard let text = optionalString(environment) else { return (provider, nil) }
         return DeviceToken.Environment(rawValue: text).map { (provider, $0) }
     }
-
-    func platform(_ column: Int32) -> DeviceToken.Platform? { optionalString(column).flatMap { .init(rawValue: $0) } }
 }

@@ -1,5 +1,8 @@
 /// The cards of drivers. Only the erasure of the driver deletes a card.
 struct DriverTable {
+    static let table = Table<DriverCard>(
+        "drivers", key: ["id"], others: ["created_at", "updated_at"], constant: ["created_at"])
+
     let database: Database
 
     func card(ofDriver id: String) throws(DatabaseError) -> DriverCard? {
@@ -21,21 +24,11 @@ struct DriverTable {
 
     func prefetch(driverID: String) throws(DatabaseError) { try database.prefetch(Self.selectByID, .string(driverID)) }
 
-    private static let selectByID: SQL = """
-        SELECT id, version, name, phone_number, vehicle_make, vehicle_model, vehicle_color, license_plate FROM drivers \
-        WHERE id = ?
-        """
+    private static let selectByID = table.select("WHERE id = ?")
 
     /// Inserts or updates a card.
     func store(_ card: DriverCard, now: Int64) throws(DatabaseError) {
-        try database.change(
-            """
-            INSERT INTO drivers (id, version, name, phone_number, vehicle_make, vehicle_model, vehicle_color, license_plate, \
-            created_at, updated_at) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (id) DO UPDATE SET \
-            version = excluded.version, name = excluded.name, phone_number = excluded.phone_number, \
-            vehicle_make = excluded.vehicle_make, vehicle_model = excluded.vehicle_model, \
-            vehicle_color = excluded.vehicle_color, license_plate = excluded.license_plate, updated_at = excluded.updated_at
-            """, card.values + [.integer(now), .integer(now)])
+        try database.change(Self.table.upsert, Self.table.values(of: card, .integer(now), .integer(now)))
     }
 
     func remove(ofDriver id: String) throws(DatabaseError) {
@@ -43,23 +36,16 @@ struct DriverTable {
     }
 }
 
-extension DriverCard {
-    /// The values of the columns that ``init(row:)`` reads.
-    var values: [SQLValue] {
-        [
-            .string(id), .integer(version), .string(name), .string(phoneNumber), .string(vehicleMake), .string(vehicleModel),
-            .string(vehicleColor), .string(licensePlate),
-        ]
-    }
-
-    init(row: Row) {
-        self.init(id: row.string(0))
-        version = Int(row.integer(1))
-        name = row.optionalString(2)
-        phoneNumber = row.optionalString(3)
-        vehicleMake = row.optionalString(4)
-        vehicleModel = row.optionalString(5)
-        vehicleColor = row.optionalString(6)
-        licensePlate = row.optionalString(7)
+extension DriverCard: RowRecord {
+    static func columns(_ column: inout some ColumnVisitor<DriverCard>) throws(DatabaseError) -> DriverCard {
+        var card = DriverCard(id: try column("id", \.id))
+        try column("version", \.version, in: &card)
+        try column("name", \.name, in: &card)
+        try column("phone_number", \.phoneNumber, in: &card)
+        try column("vehicle_make", \.vehicleMake, in: &card)
+        try column("vehicle_model", \.vehicleModel, in: &card)
+        try column("vehicle_color", \.vehicleColor, in: &card)
+        try column("license_plate", \.licensePlate, in: &card)
+        return card
     }
 }

@@ -38,10 +38,7 @@ struct ErasureTable {
     /// ``Progress/notification`` of erasures whose search is done. It is not an id and sorts after every id: an id is a
     /// ULID, which consists of digits and capital letters.
     private static let searched = "~"
-    private static let select = """
-        SELECT role, id, requested_at, cursor, last_id, answers_to, names, audit_cursor, step_cursor, has_found, \
-        broadcast_cursor, account_id, delivery_cursor FROM erasures
-        """
+    private static let select = "SELECT \(Erasure.columnList) FROM erasures"
 
     let database: Database
 
@@ -126,7 +123,7 @@ struct ErasureTable {
         try database.change("DELETE FROM erasures WHERE subject = ?", .string(person.key))
     }
 
-    private static func json(_ texts: [String]) -> [UInt8] {
+    fileprivate static func json(_ texts: [String]) -> [UInt8] {
         var json = JSONWriter()
         json.array(texts)
         return json.bytes
@@ -142,19 +139,41 @@ struct ErasureTable {
     }
 }
 
-extension ErasureTable.Erasure {
-    fileprivate init(row: Row) throws(DatabaseError) {
-        guard let role = Role(rawValue: row.string(0)) else {
-            throw .unreadable("the role '\(row.string(0))'", doing: row.sql)
-        }
-        let step = ErasureTable.texts(row.bytes(8))
-        self.init(
-            person: Identity(role: role, id: row.string(1)), accountID: row.optionalString(11).flatMap { ObjectID($0) },
-            requestedAt: row.integer(2), lastID: row.string(4),
-            progress: ErasureTable.Progress(
-                notification: row.string(3), response: row.integer(5), audit: row.string(7),
-                step: step.count == 3 ? .init(notificationID: step[0], step: step[1], subject: step[2]) : .init()),
-            texts: ErasureTable.texts(row.bytes(6)), hasFoundTexts: row.integer(9) == 1, broadcastCursor: row.integer(10),
-            deliveryCursor: row.integer(12))
+extension ErasureTable.Erasure: RowRecord {
+    static func columns(_ column: inout some ColumnVisitor<Self>) throws(DatabaseError) -> Self {
+        try Self(
+            person: Identity(role: column("role", \.person.role), id: column("id", \.person.id)),
+            accountID: column("account_id", \.accountID), requestedAt: column("requested_at", \.requestedAt),
+            lastID: column("last_id", \.lastID), progress: column.part(\.progress),
+            texts: column("names", \.texts, as: .json), hasFoundTexts: column("has_found", \.hasFoundTexts),
+            broadcastCursor: column("broadcast_cursor", \.broadcastCursor),
+            deliveryCursor: column("delivery_cursor", \.deliveryCursor))
+    }
+}
+
+extension Role: ColumnValue {}
+
+extension ErasureTable.Progress: RowRecord {
+    static func columns(_ column: inout some ColumnVisitor<Self>) throws(DatabaseError) -> Self {
+        try Self(
+            notification: column("cursor", \.notification), response: column("answers_to", \.response),
+            audit: column("audit_cursor", \.audit), step: column("step_cursor", \.step, as: .json))
+    }
+}
+
+extension ColumnForm<[String]> {
+    fileprivate static var json: ColumnForm {
+        ColumnForm(sqlValue: { .utf8(ErasureTable.json($0)) }, read: { ErasureTable.texts($0.bytes($1)) }, blank: [])
+    }
+}
+
+extension ColumnForm<NotificationStepTable.Key> {
+    fileprivate static var json: ColumnForm {
+        ColumnForm(
+            sqlValue: { .utf8(ErasureTable.json([$0.notificationID, $0.step, $0.subject])) },
+            read: { row, column in
+                let texts = ErasureTable.texts(row.bytes(column))
+                return texts.count == 3 ? .init(notificationID: texts[0], step: texts[1], subject: texts[2]) : .init()
+            }, blank: .init())
     }
 }

@@ -34,7 +34,7 @@ struct InboxTable {
 
     private static let selectNewest = SQL(
         """
-        SELECT \(NotificationTable.columnsWithoutReadMark), \(ReadMarkTable.entryReadAt) FROM inbox_entries AS entry \
+        SELECT \(NotificationTable.columns(readAt: ReadMarkTable.entryReadAt)) FROM inbox_entries AS entry \
         JOIN notifications ON notifications.id = entry.notification_id \
         WHERE entry.recipient = ? AND entry.notification_id < ? ORDER BY entry.notification_id DESC LIMIT ?
         """)

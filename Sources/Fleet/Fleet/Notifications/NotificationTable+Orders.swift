@@ -71,7 +71,8 @@ extension NotificationTable {
         for change in changes {
             let reports = try database.all(
                 Self.reportsOfChange, .integer(change.first), .integer(change.first + Int64(NotificationSearch.perActionMax)),
-                .integer(change.at), .string(place.before), as: { NotificationReport(row: $0, now: now) })
+                .integer(change.at), .string(place.before),
+                as: { row throws(DatabaseError) in try NotificationReport(row: row, now: now) })
             search.searched += reports.count
             search.add(
                 reports.filter {

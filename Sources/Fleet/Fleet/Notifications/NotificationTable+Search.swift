@@ -73,7 +73,7 @@ extension NotificationTable {
         } else {
             part = try database.all(
                 Self.allReports, .string(position.id), .integer(NotificationSearch.partMax),
-                as: { NotificationReport(row: $0, now: now) })
+                as: { row throws(DatabaseError) in try NotificationReport(row: row, now: now) })
         }
         let new = part.filter(search.filter.includes).prefix(search.limit - search.found.count)
         search.found += new
@@ -87,7 +87,7 @@ extension NotificationTable {
     func reports(ofChannel channel: String, before sequence: Int64, now: Int64) throws(DatabaseError) -> [NotificationReport] {
         try database.all(
             Self.reportsOfChannel, .string(channel), .integer(sequence), .integer(NotificationSearch.partMax),
-            as: { NotificationReport(row: $0, now: now) })
+            as: { row throws(DatabaseError) in try NotificationReport(row: row, now: now) })
     }
 
     private static let reportsOfChannel = SQL(
@@ -104,7 +104,7 @@ extension NotificationTable {
         let part = try database.all(
             Self.unconfirmedReports, .integer(now), .integer(time), .integer(time), .string(id),
             .integer(NotificationSearch.partMax),
-            as: { NotificationReport(row: $0, now: now) })
+            as: { row throws(DatabaseError) in try NotificationReport(row: row, now: now) })
         let isFull = search.found.count >= search.limit
         let least = isFull ? search.found.last?.logged.notification.id ?? "" : ""
         let new = part.filter { report in

@@ -2,12 +2,15 @@ import Primitives
 
 /// The log of notifications.
 struct NotificationTable {
-    /// The columns of ``LoggedNotification``.
-    static let columns = "\(columnsWithoutReadMark), \(ReadMarkTable.time(orMarkOf: "read_at"))"
-    /// The same, for statements that read the mark from another table.
-    static let columnsWithoutReadMark = """
-        id, channel, sequence, event, data, correlation_id, actor, action, created_at, expires_at, collapse_key
-        """
+    static let table = Table<LoggedNotification>("notifications", key: ["id"], others: ["unconfirmed"])
+    /// The columns of ``LoggedNotification``, as statements read them.
+    static let columns = columns(readAt: ReadMarkTable.time(orMarkOf: "read_at"))
+
+    /// - Parameter readAt: what stands for the last column, the read mark.
+    static func columns(readAt: String) -> String {
+        (LoggedNotification.columnNames.dropLast() + [readAt]).joined(separator: ", ")
+    }
+
     private static let select = "SELECT \(columns) FROM notifications"
     /// Greater than every sequence number.
     private static let end = Int64.max
@@ -25,23 +28,13 @@ struct NotificationTable {
     }
 
     func append(_ logged: LoggedNotification) throws(DatabaseError) {
-        let notification = logged.notification
-        try database.change(
-            Self.insert, .string(notification.id), .string(notification.channel), .integer(logged.sequence),
-            .string(notification.event),
-            .blob(PackedData.pack(notification.data, id: notification.id, correlationID: logged.correlationID)),
-            .blob(PackedText.pack(logged.correlationID)), .string(PackedWord.pack(logged.actor)),
-            .string(PackedWord.pack(logged.action)),
-            .integer(notification.createdAt), .integer(notification.expiresAt),
-            .string(
-                notification.collapseKey.hasSameBytes(as: notification.id) ? nil : PackedWord.pack(notification.collapseKey)),
-            .integer(notification.hasOwner ? 1 : 0))
+        try database.change(Self.insert, Self.table.values(of: logged, .flag(logged.notification.hasOwner)))
     }
 
     private static let insert = SQL(
         """
-        INSERT INTO notifications (number, \(columnsWithoutReadMark), unconfirmed) \
-        VALUES ((SELECT COALESCE(MAX(number), 0) + 1 FROM notifications), ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+        INSERT INTO notifications (number, \(table.columnList)) \
+        VALUES ((SELECT COALESCE(MAX(number), 0) + 1 FROM notifications), \(table.placeholders))
         """)
 
     func notification(id: String) throws(DatabaseError) -> LoggedNotification? {
@@ -284,16 +277,35 @@ struct NotificationTable {
         "DELETE FROM notifications WHERE id IN \(old) RETURNING channel, read_at, seen_at, sequence")
 }
 
-extension LoggedNotification {
-    init(row: Row) {
-        let (id, correlationID) = (row.string(0), PackedText.unpack(row.bytes(5)))
-        self.init(
+extension LoggedNotification: RowRecord {
+    static func columns(_ column: inout some ColumnVisitor<LoggedNotification>) throws(DatabaseError) -> LoggedNotification {
+        let id = try column("id", of: { $0.notification.id })
+        let channel = try column("channel", of: { $0.notification.channel })
+        let sequence = try column("sequence", \.sequence)
+        let event = try column("event", of: { $0.notification.event })
+        let correlationID = try column("correlation_id", \.correlationID, as: .packedText)
+        let data = try column.visit(
+            "data",
+            write: { record in
+                let (data, id) = (record.pointee.notification.data, record.pointee.notification.id)
+                return .blob(PackedData.pack(data, id: id, correlationID: record.pointee.correlationID))
+            }, read: { PackedData.unpack($0.bytes($1), id: id, correlationID: correlationID) })
+        let actor = try column("actor", \.actor, as: .packedWord)
+        let action = try column("action", \.action, as: .packedWord)
+        let createdAt = try column("created_at", of: { $0.notification.createdAt })
+        let expiresAt = try column("expires_at", of: { $0.notification.expiresAt })
+        // NULL is the notification's id.
+        let collapseKey = try column.visit(
+            "collapse_key",
+            write: { record in
+                let (key, id) = (record.pointee.notification.collapseKey, record.pointee.notification.id)
+                return .string(key.hasSameBytes(as: id) ? nil : PackedWord.pack(key))
+            }, read: { $0.optionalString($1).map(PackedWord.unpack) ?? id })
+        return LoggedNotification(
             notification: Notification(
-                id: id, channel: row.string(1), event: row.string(3),
-                data: PackedData.unpack(row.bytes(4), id: id, correlationID: correlationID), createdAt: row.integer(8),
-                expiresAt: row.integer(9), collapseKey: row.optionalString(10).map(PackedWord.unpack) ?? id),
-            sequence: row.integer(2), correlationID: correlationID, actor: PackedWord.unpack(row.string(6)),
-            action: PackedWord.unpack(row.string(7)),
-            readAt: row.optionalInteger(11))
+                id: id, channel: channel, event: event, data: data ?? [], createdAt: createdAt, expiresAt: expiresAt,
+                collapseKey: collapseKey ?? id),
+            sequence: sequence, correlationID: correlationID, actor: actor, action: action,
+            readAt: try column("read_at", \.readAt))
     }
 }

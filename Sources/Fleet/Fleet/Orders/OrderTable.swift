@@ -4,13 +4,8 @@ import Primitives
 
 /// The orders in their current state.
 struct OrderTable {
-    private static let columns = """
-        code, status, driver_id, driver_name, version, booking_id, booking_reference, customer_id, customer_name, \
-        pickup_address, dropoff_address, scheduled_at, total_gbp, pickup_latitude, pickup_longitude, dropoff_latitude, \
-        dropoff_longitude, trip_started_at, arrived_at, arrived_by_position, departed_at, completed_at, nearby_told_at, \
-        waiting_told_at, destination_near_told_at, trip_driver_name, corrected_at, left_at
-        """
-    private static let select = "SELECT \(columns), created_at FROM orders"
+    static let table = Table<Order>(
+        "orders", key: ["code"], others: ["created_at", "updated_at"], constant: ["created_at"])
 
     let database: Database
 
@@ -20,7 +15,7 @@ struct OrderTable {
 
     func prefetch(code: String) throws(DatabaseError) { try database.prefetch(Self.selectByCode, .string(code)) }
 
-    private static let selectByCode = SQL("\(select) WHERE code = ?")
+    private static let selectByCode = table.select("WHERE code = ?")
 
     /// Finds the order for a job id that an app of the driver `driverID` sent. The id is an order's code or a booking's
     /// id. If an order has this code, the booking's orders are ignored.
@@ -31,9 +26,9 @@ struct OrderTable {
 
     // A booking may have several orders. The query returns the first when they are sorted like this: those of the
     // driver before others, then open before ended, then newer before older.
-    private static let selectByBooking = SQL(
+    private static let selectByBooking = table.select(
         """
-        \(select) WHERE booking_id = ? ORDER BY CASE WHEN driver_id = ? THEN 0 ELSE 1 END, \
+        WHERE booking_id = ? ORDER BY CASE WHEN driver_id = ? THEN 0 ELSE 1 END, \
         CASE WHEN status IN ('completed', 'cancelled') THEN 1 ELSE 0 END, \
         created_at DESC, code DESC LIMIT 1
         """)
@@ -59,16 +54,13 @@ struct OrderTable {
             Self.selectIdle, .integer(position.changedAt), .string(position.id), .integer(most),
             as: { row throws(DatabaseError) in
                 let order = try Order(row: row)
-                return (order, IdlePosition(changedAt: row.integer(29), id: order.code))
+                return (order, IdlePosition(changedAt: row.integer(Self.table.end), id: order.code))
             })
     }
 
-    private static let selectIdle = SQL(
-        """
-        SELECT \(columns), created_at, updated_at FROM orders WHERE status NOT IN ('completed', 'cancelled') \
-        AND (updated_at, code) > (?, ?) \
-        ORDER BY updated_at, code LIMIT ?
-        """)
+    private static let selectIdle = table.select(
+        "WHERE status NOT IN ('completed', 'cancelled') AND (updated_at, code) > (?, ?) ORDER BY updated_at, code LIMIT ?",
+        and: "updated_at")
 
     /// The most open orders of a driver that are listed. A backend that never ends its orders leaves ever more of them open.
     static let listedMax = 500
@@ -77,22 +69,21 @@ struct OrderTable {
     func open(driverID: String) throws(DatabaseError) -> [(order: Order, createdAt: Int64)] {
         try database.all(
             Self.selectOpenByDriver, .string(driverID), .integer(Self.listedMax),
-            as: { row throws(DatabaseError) in (try Order(row: row), row.integer(28)) }
+            as: { row throws(DatabaseError) in (try Order(row: row), row.integer(Self.table.end)) }
         ).reversed()
     }
 
-    private static let selectOpenByDriver = SQL(
-        """
-        \(select) WHERE driver_id = ? AND status NOT IN ('completed', 'cancelled') ORDER BY created_at DESC, code DESC LIMIT ?
-        """)
+    private static let selectOpenByDriver = table.select(
+        "WHERE driver_id = ? AND status NOT IN ('completed', 'cancelled') ORDER BY created_at DESC, code DESC LIMIT ?",
+        and: "created_at")
 
     /// The newest order with a reference, that is, the one that was changed last; nil if there is none.
     func newest(reference: String) throws(DatabaseError) -> Order? {
         try database.first(Self.selectByReference, .string(reference), as: Order.init(row:))
     }
 
-    private static let selectByReference = SQL(
-        "\(select) WHERE COALESCE(booking_reference, code) = ? ORDER BY updated_at DESC, code DESC LIMIT 1")
+    private static let selectByReference = table.select(
+        "WHERE COALESCE(booking_reference, code) = ? ORDER BY updated_at DESC, code DESC LIMIT 1")
 
     /// True if the driver has an order under way.
     func hasUnderWay(ofDriver id: String) throws(DatabaseError) -> Bool {
@@ -107,34 +98,8 @@ struct OrderTable {
 
     /// Inserts or updates an order.
     func store(_ order: Order, now: Int64) throws(DatabaseError) {
-        try database.change(Self.upsert, order.values + [.integer(now), .integer(now)])
+        try database.change(Self.table.upsert, Self.table.values(of: order, .integer(now), .integer(now)))
     }
-
-    private static let upsert = SQL(
-        """
-        INSERT INTO orders (\(columns), created_at, updated_at) \
-        VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) \
-        ON CONFLICT (code) DO UPDATE SET status = excluded.status, driver_id = excluded.driver_id, \
-        driver_name = excluded.driver_name, version = excluded.version, booking_id = excluded.booking_id, \
-        booking_reference = excluded.booking_reference, customer_id = excluded.customer_id, \
-        customer_name = excluded.customer_name, pickup_address = excluded.pickup_address, \
-        dropoff_address = excluded.dropoff_address, scheduled_at = excluded.scheduled_at, \
-        total_gbp = excluded.total_gbp, pickup_latitude = excluded.pickup_latitude, \
-        pickup_longitude = excluded.pickup_longitude, dropoff_latitude = excluded.dropoff_latitude, \
-        dropoff_longitude = excluded.dropoff_longitude, \
-        trip_started_at = excluded.trip_started_at, \
-        arrived_at = excluded.arrived_at, \
-        arrived_by_position = excluded.arrived_by_position, \
-        departed_at = excluded.departed_at, \
-        completed_at = excluded.completed_at, \
-        nearby_told_at = excluded.nearby_told_at, \
-        waiting_told_at = excluded.waiting_told_at, \
-        destination_near_told_at = excluded.destination_near_told_at, \
-        trip_driver_name = excluded.trip_driver_name, \
-        corrected_at = excluded.corrected_at, \
-        left_at = excluded.left_at, \
-        updated_at = excluded.updated_at
-        """)
 
     /// Deletes at most `most` orders that have ended and were not updated since `cutoff`.
     /// - Returns: the number of deleted orders.
@@ -203,7 +168,8 @@ struct OrderTable {
             "SELECT status, pickup_address, dropoff_address FROM orders WHERE customer_id = ?", .string(id)
         ) { row throws(DatabaseError) in
             let both = [row.optionalString(1), row.optionalString(2)].compactMap { $0 }
-            if try row.status(0).isFinal { addresses.ended.formUnion(both) } else { addresses.open.formUnion(both) }
+            let status: JobStatus = try row.value(0, "status")
+            if status.isFinal { addresses.ended.formUnion(both) } else { addresses.open.formUnion(both) }
         }
         addresses.ended.subtract(addresses.open)
         return addresses
@@ -255,84 +221,69 @@ struct OrderTable {
     func references(ofCustomer id: String) throws(DatabaseError) -> [(reference: String, isFinal: Bool)] {
         try database.all(
             "SELECT COALESCE(booking_reference, code), status FROM orders WHERE customer_id = ?", .string(id),
-            as: { row throws(DatabaseError) in (row.string(0), try row.status(1).isFinal) })
+            as: { row throws(DatabaseError) in
+                let status: JobStatus = try row.value(1, "status")
+                return (row.string(0), status.isFinal)
+            })
     }
 }
 
-extension Order {
-    /// The values of ``OrderTable/columns``.
-    var values: [SQLValue] {
-        [
-            .string(code), .string(assignment.status.rawValue), .string(assignment.driver?.id.text),
-            .string(assignment.driver?.name), .integer(assignment.version), .string(bookingID), .string(bookingReference),
-            .string(customerID), .string(customerName), .string(pickupAddress), .string(dropoffAddress),
-            .string(scheduledAt), .string(totalGBP?.text), .string(pickupCoordinates?.latitude.text),
-            .string(pickupCoordinates?.longitude.text), .string(dropoffCoordinates?.latitude.text),
-            .string(dropoffCoordinates?.longitude.text), .integer(trip.startedAt), .integer(trip.arrivedAt),
-            .integer(trip.isArrivedByPosition ? 1 : 0), .integer(trip.departedAt), .integer(trip.completedAt),
-            .integer(trip.nearbyToldAt), .integer(trip.waitingToldAt), .integer(trip.destinationNearToldAt),
-            .string(trip.driverName), .integer(trip.correctedAt), .integer(trip.leftAt),
-        ]
-    }
-
-    init(row: Row) throws(DatabaseError) {
-        self.init(code: row.string(0))
-        assignment = try row.assignment(1)
-        bookingID = row.optionalString(5)
-        bookingReference = row.optionalString(6)
-        customerID = row.optionalString(7)
-        customerName = row.optionalString(8)
-        pickupAddress = row.optionalString(9)
-        dropoffAddress = row.optionalString(10)
-        scheduledAt = row.optionalString(11)
-        totalGBP = row.number(12)
-        pickupCoordinates = row.coordinates(13)
-        dropoffCoordinates = row.coordinates(15)
-        trip = TripRecord(row: row, column: 17)
+/// A commit's record keeps orders with the same columns (``CommitRecord``). Nodes of other versions read it, so further ones go
+/// to the end. The same applies to cards and positions.
+extension Order: RowRecord {
+    static func columns(_ column: inout some ColumnVisitor<Order>) throws(DatabaseError) -> Order {
+        var order = Order(code: try column("code", \.code))
+        order.assignment = try column.part(\.assignment)
+        try column("booking_id", \.bookingID, in: &order)
+        try column("booking_reference", \.bookingReference, in: &order)
+        try column("customer_id", \.customerID, in: &order)
+        try column("customer_name", \.customerName, in: &order)
+        try column("pickup_address", \.pickupAddress, in: &order)
+        try column("dropoff_address", \.dropoffAddress, in: &order)
+        try column("scheduled_at", \.scheduledAt, in: &order)
+        try column("total_gbp", \.totalGBP, in: &order)
+        order.pickupCoordinates = try column.part(ifReadable: \.pickupCoordinates) { "pickup_\($0)" }
+        order.dropoffCoordinates = try column.part(ifReadable: \.dropoffCoordinates) { "dropoff_\($0)" }
+        order.trip = try column.part(\.trip)
+        return order
     }
 }
 
-extension TripRecord {
-    /// Reads eleven columns, from `column` on.
-    fileprivate init(row: Row, column: Int32) {
-        self.init()
-        startedAt = row.optionalInteger(column)
-        arrivedAt = row.optionalInteger(column + 1)
-        isArrivedByPosition = row.integer(column + 2) == 1
-        departedAt = row.optionalInteger(column + 3)
-        completedAt = row.optionalInteger(column + 4)
-        nearbyToldAt = row.optionalInteger(column + 5)
-        waitingToldAt = row.optionalInteger(column + 6)
-        destinationNearToldAt = row.optionalInteger(column + 7)
-        driverName = row.optionalString(column + 8)
-        correctedAt = row.optionalInteger(column + 9)
-        leftAt = row.optionalInteger(column + 10)
+extension JobStatus: ColumnValue {}
+
+extension Assignment: RowRecord {
+    static func columns(_ column: inout some ColumnVisitor<Assignment>) throws(DatabaseError) -> Assignment {
+        try Assignment(
+            status: column("status", \.status), driver: column.part(orNull: \.driver), version: column("version", \.version))
     }
 }
 
-extension Row {
-    /// - Throws: ``DatabaseError`` of kind `damaged` if the status is unknown.
-    func status(_ column: Int32) throws(DatabaseError) -> JobStatus {
-        guard let status = JobStatus(rawValue: string(column)) else {
-            throw .unreadable("the status '\(string(column))'", doing: sql)
-        }
-        return status
+extension Assignment.Driver: RowRecord {
+    static func columns(_ column: inout some ColumnVisitor<Self>) throws(DatabaseError) -> Self {
+        try Self(id: column("driver_id", \.id), name: column("driver_name", \.name))
     }
+}
 
-    /// Reads four columns: status, driver's id, driver's name, version.
-    func assignment(_ column: Int32) throws(DatabaseError) -> Assignment {
-        let (id, name) = (optionalString(column + 1), optionalString(column + 2))
-        return Assignment(
-            status: try status(column), driver: id.map { Assignment.Driver(id: Identifier($0), name: name) },
-            version: Int(integer(column + 3)))
+extension Coordinates: RowRecord {
+    static func columns(_ column: inout some ColumnVisitor<Coordinates>) throws(DatabaseError) -> Coordinates {
+        try Coordinates(latitude: column("latitude", \.latitude), longitude: column("longitude", \.longitude))
     }
+}
 
-    /// Reads a number that is stored as JSON text.
-    func number(_ column: Int32) -> JSONNumber? { optionalString(column).map(JSONNumber.init) }
-
-    /// Reads two columns: latitude, longitude.
-    func coordinates(_ column: Int32) -> Coordinates? {
-        guard let latitude = number(column), let longitude = number(column + 1) else { return nil }
-        return Coordinates(latitude: latitude, longitude: longitude)
+extension TripRecord: RowRecord {
+    static func columns(_ column: inout some ColumnVisitor<TripRecord>) throws(DatabaseError) -> TripRecord {
+        var trip = TripRecord()
+        try column("trip_started_at", \.startedAt, in: &trip)
+        try column("arrived_at", \.arrivedAt, in: &trip)
+        try column("arrived_by_position", \.isArrivedByPosition, in: &trip)
+        try column("departed_at", \.departedAt, in: &trip)
+        try column("completed_at", \.completedAt, in: &trip)
+        try column("nearby_told_at", \.nearbyToldAt, in: &trip)
+        try column("waiting_told_at", \.waitingToldAt, in: &trip)
+        try column("destination_near_told_at", \.destinationNearToldAt, in: &trip)
+        try column("trip_driver_name", \.driverName, in: &trip)
+        try column("corrected_at", \.correctedAt, in: &trip)
+        try column("left_at", \.leftAt, in: &trip)
+        return trip
     }
 }

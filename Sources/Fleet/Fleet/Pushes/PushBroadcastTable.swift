@@ -15,15 +15,23 @@ struct PushBroadcastTable {
         let afterOwner: String
         /// 0 for the first push, n for the n-th reminder: only those drivers get it who have neither confirmed nor
         /// acknowledged the notification.
-        let round: Int64
+        var round: Int64 = 0
+        /// Whether its jobs are being created.
+        var isExpanding = true
+        fileprivate let audience: String?
+
         /// Whether only approved drivers get it who are online.
-        let isForOnlineDrivers: Bool
+        var isForOnlineDrivers: Bool { audience == PushBroadcastTable.onlineAudience }
+
         /// Of an announcement that names many drivers, each of whom has a notification of its own: the id of the last one.
         /// `notificationID` is the first one, and ``afterOwner`` the first one that has no push jobs yet.
-        let lastNamed: String?
-        /// Whether its jobs are being created.
-        let isExpanding: Bool
+        var lastNamed: String? {
+            guard let audience, audience.utf8.starts(with: PushBroadcastTable.namedPrefix.utf8) else { return nil }
+            return String(Substring(audience.utf8.dropFirst(PushBroadcastTable.namedPrefix.utf8.count)))
+        }
     }
+
+    static let table = Table<Broadcast>("push_audiences", key: ["notification_id"])
 
     let database: Database
 
@@ -31,19 +39,23 @@ struct PushBroadcastTable {
     /// - Parameter isForOnlineDrivers: whether only approved drivers get it who are online.
     func add(_ intent: PushIntent, except: String?, isForOnlineDrivers: Bool) throws(DatabaseError) {
         // "driver:" sorts before the keys of all drivers and after those of admins and customers.
-        try database.change(
-            "INSERT INTO push_audiences (notification_id, excepted, entity, after_owner, audience) VALUES (?, ?, ?, ?, ?)",
-            .string(intent.notificationID), .string(except), .string(intent.entity?.stored), .string("driver:"),
-            .string(isForOnlineDrivers ? "online" : nil))
+        try add(
+            Broadcast(
+                notificationID: intent.notificationID, except: except, entity: intent.entity, afterOwner: "driver:",
+                audience: isForOnlineDrivers ? Self.onlineAudience : nil))
     }
 
     /// Adds the pushes of notifications with consecutive ids, each for one driver.
     func add(named first: String, upTo last: String) throws(DatabaseError) {
-        try database.change(
-            "INSERT INTO push_audiences (notification_id, after_owner, audience) VALUES (?, ?, ?)", .string(first),
-            .string(first), .string(Self.namedPrefix + last))
+        try add(
+            Broadcast(notificationID: first, except: nil, entity: nil, afterOwner: first, audience: Self.namedPrefix + last))
     }
 
+    private func add(_ broadcast: Broadcast) throws(DatabaseError) {
+        try database.change(Self.table.insert, Self.table.values(of: broadcast))
+    }
+
+    fileprivate static let onlineAudience = "online"
     fileprivate static let namedPrefix = "named:"
 
     /// At most `most` of the notifications with ids from `id` up to and including `last`.
@@ -77,10 +89,8 @@ struct PushBroadcastTable {
         try database.first(Self.selectByID, .string(notificationID), as: Broadcast.init(row:))
     }
 
-    private static let select =
-        "SELECT notification_id, excepted, entity, after_owner, reminder, expanding, audience FROM push_audiences"
-    private static let selectFirst = SQL("\(select) WHERE expanding = 1 ORDER BY notification_id LIMIT 1")
-    private static let selectByID = SQL("\(select) WHERE notification_id = ?")
+    private static let selectFirst = table.select("WHERE expanding = 1 ORDER BY notification_id LIMIT 1")
+    private static let selectByID = table.select("WHERE notification_id = ?")
 
     /// Stores the progress of a broadcast: `owner` is the last driver that has its push jobs.
     func advance(_ id: String, to owner: String) throws(DatabaseError) {
@@ -107,15 +117,12 @@ struct PushBroadcastTable {
     }
 }
 
-extension PushBroadcastTable.Broadcast {
-    fileprivate init(row: Row) {
-        self.init(
-            notificationID: row.string(0), except: row.optionalString(1),
-            entity: row.optionalString(2).flatMap { .init(stored: $0) }, afterOwner: row.string(3), round: row.integer(4),
-            isForOnlineDrivers: row.optionalString(6) == "online",
-            lastNamed: row.optionalString(6).flatMap { audience in
-                guard audience.utf8.starts(with: PushBroadcastTable.namedPrefix.utf8) else { return nil }
-                return String(Substring(audience.utf8.dropFirst(PushBroadcastTable.namedPrefix.utf8.count)))
-            }, isExpanding: row.integer(5) == 1)
+extension PushBroadcastTable.Broadcast: RowRecord {
+    static func columns(_ column: inout some ColumnVisitor<Self>) throws(DatabaseError) -> Self {
+        try Self(
+            notificationID: column("notification_id", \.notificationID), except: column("excepted", \.except),
+            entity: column("entity", \.entity), afterOwner: column("after_owner", \.afterOwner),
+            round: column("reminder", \.round), isExpanding: column("expanding", \.isExpanding),
+            audience: column("audience", \.audience))
     }
 }

@@ -19,3 +19,9 @@ extension PushIntent.Entity {
         }
     }
 }
+
+extension PushIntent.Entity: ColumnValue {
+    var sqlValue: SQLValue { .string(stored) }
+    init?(_ row: Row, _ column: Int32) { self.init(stored: row.string(column)) }
+    static var blank: Self { .job("") }
+}

@@ -47,24 +47,14 @@ extension PushJobTable {
     }
 
     private func queuedSummaries(ofNotification id: String, most: Int) throws(DatabaseError) -> [PushJobSummary] {
-        try database.all(
-            """
-            SELECT job.lane, job.recipient, COALESCE(devices.masked, job.device_id), job.state, job.attempts, job.reason, \
-            job.message_id, job.queued_at, job.settled_at, job.device_id, job.round FROM push_jobs AS job \
-            LEFT JOIN devices ON devices.id = job.device_id \
-            WHERE job.notification_id = ? ORDER BY job.device_id, job.round LIMIT ?
-            """, .string(id), .integer(most),
-            as: { row throws(DatabaseError) in
-                guard let state = PushState(rawValue: row.string(3)) else {
-                    throw .unreadable("the state '\(row.string(3))'", doing: row.sql)
-                }
-                return PushJobSummary(
-                    deviceID: row.string(9), round: row.integer(10), lane: Self.lane(row), recipient: row.string(1),
-                    device: row.string(2), state: state,
-                    attempts: Int(row.integer(4)), reason: row.optionalString(5), messageID: row.optionalString(6),
-                    queuedAt: row.integer(7), settledAt: row.optionalInteger(8))
-            })
+        try database.all(Self.selectSummaries, .string(id), .integer(most), as: PushJobSummary.init(row:))
     }
+
+    private static let selectSummaries = SQL(
+        """
+        SELECT \(PushJobSummary.columnList) FROM push_jobs AS job LEFT JOIN devices ON devices.id = job.device_id \
+        WHERE job.notification_id = ? ORDER BY job.device_id, job.round LIMIT ?
+        """)
 
     /// Marks unsent jobs as failed if their stored lane is unknown, at most `most`.
     /// - Returns: the recipient of each job.
@@ -93,3 +83,17 @@ extension PushJobTable {
             """, .string(ULID.least(at: cutoff)), .integer(most))
     }
 }
+
+extension PushJobTable.PushJobSummary: RowRecord {
+    static func columns(_ column: inout some ColumnVisitor<Self>) throws(DatabaseError) -> Self {
+        try Self(
+            deviceID: column("job.device_id", \.deviceID), round: column("job.round", \.round),
+            lane: column("job.lane", \.lane), recipient: column("job.recipient", \.recipient),
+            device: column("COALESCE(devices.masked, job.device_id)", \.device), state: column("job.state", \.state),
+            attempts: column("job.attempts", \.attempts), reason: column("job.reason", \.reason),
+            messageID: column("job.message_id", \.messageID), queuedAt: column("job.queued_at", \.queuedAt),
+            settledAt: column("job.settled_at", \.settledAt))
+    }
+}
+
+extension PushLane: ColumnValue {}

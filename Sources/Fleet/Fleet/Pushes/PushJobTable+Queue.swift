@@ -22,7 +22,8 @@ extension PushJobTable {
         /// whose result is lost, is queued again. Nil if the push is needed.
         let arrival: String?
         /// Whether the job is of a reminder, not of the notification's first push.
-        let isReminder: Bool
+        var isReminder: Bool { round > 0 }
+        fileprivate let round: Int64
 
         enum DeviceLookup {
             case found(Device)
@@ -52,14 +53,7 @@ extension PushJobTable {
 
     private static let next = SQL(
         """
-        SELECT job.number, job.notification_id, job.device_id, job.recipient, job.entity, job.attempts, job.turn, \
-        job.expires_at, CASE WHEN devices.owner = job.recipient THEN 1 ELSE 0 END, devices.provider, devices.platform, \
-        devices.environment, devices.sealed, devices.key_id, devices.last_seen_at, notifications.channel, \
-        notifications.event, notifications.data, notifications.created_at, notifications.collapse_key, preferences.json, \
-        CASE WHEN (\(mayBeOvertaken)) AND \(isSuperseded("job")) THEN 1 ELSE 0 END, \
-        CASE WHEN job.fallback = 0 THEN NULL WHEN notifications.confirmed_at IS NOT NULL THEN 'confirmed' \
-        WHEN \(NotificationTable.isAcknowledged) THEN 'acknowledged' END, notifications.correlation_id, job.round \
-        FROM push_jobs AS job \
+        SELECT \(Candidate.columnList) FROM push_jobs AS job \
         LEFT JOIN devices ON devices.id = job.device_id LEFT JOIN notifications ON notifications.id = job.notification_id \
         LEFT JOIN preferences ON preferences.owner = job.recipient \
         WHERE job.lane = ? AND job.state = 'queued' AND devices.quarantined_at IS NULL \
@@ -71,7 +65,7 @@ extension PushJobTable {
     /// cancelled as soon as a newer one is queued (``PushJobTable/supersede(of:_:before:now:most:onCancel:)``). The exceptions are jobs
     /// that were on their way to the provider then, and jobs created later than their notification (broadcasts). The
     /// query searches for newer jobs only in these cases.
-    private static let mayBeOvertaken = """
+    fileprivate static let mayBeOvertaken = """
         job.attempts > 0 OR job.reason IS NOT NULL OR job.queued_at > notifications.created_at
         """
 
@@ -175,31 +169,60 @@ extension PushJobTable {
     }
 }
 
-extension PushJobTable.Candidate {
-    fileprivate init(row: Row) {
-        self.init(
-            number: row.integer(0), notificationID: row.string(1), deviceID: row.string(2), recipient: row.string(3),
-            entity: row.optionalString(4).flatMap { .init(stored: $0) }, attempts: Int(row.integer(5)),
-            turn: row.integer(6), expiresAt: row.integer(7), notification: Self.notification(row),
-            device: Self.device(row), preferences: row.optionalBytes(20), isSuperseded: row.integer(21) == 1,
-            arrival: row.optionalString(22), isReminder: row.integer(24) > 0)
+extension PushJobTable.Candidate: RowRecord {
+    static func columns(_ column: inout some ColumnVisitor<Self>) throws(DatabaseError) -> Self {
+        let expiresAt = try column("job.expires_at", \.expiresAt)
+        return try Self(
+            number: column("job.number", \.number), notificationID: column("job.notification_id", \.notificationID),
+            deviceID: column("job.device_id", \.deviceID), recipient: column("job.recipient", \.recipient),
+            entity: column("job.entity", \.entity), attempts: column("job.attempts", \.attempts),
+            turn: column("job.turn", \.turn), expiresAt: expiresAt, notification: notification(&column, expiresAt),
+            device: column.part(\.device), preferences: column("preferences.json", \.preferences, as: .utf8),
+            isSuperseded: column(
+                "CASE WHEN (\(PushJobTable.mayBeOvertaken)) AND \(PushJobTable.isSuperseded("job")) THEN 1 ELSE 0 END",
+                \.isSuperseded),
+            arrival: column(
+                """
+                CASE WHEN job.fallback = 0 THEN NULL WHEN notifications.confirmed_at IS NOT NULL THEN 'confirmed' \
+                WHEN \(NotificationTable.isAcknowledged) THEN 'acknowledged' END
+                """, \.arrival),
+            round: column("job.round", \.round))
     }
 
-    private static func device(_ row: Row) -> DeviceLookup {
-        guard row.integer(8) == 1 else { return .gone }
-        guard let origin = row.origin(9, 11) else { return .unreadable }
+    private static func notification(
+        _ column: inout some ColumnVisitor<Self>, _ expiresAt: Int64
+    ) throws(DatabaseError) -> Notification? {
+        let id: String? = try column(reading: "notifications.id")
+        let channel: String = try column(reading: "notifications.channel")
+        let event: String = try column(reading: "notifications.event")
+        let data: [UInt8] = try column(reading: "notifications.data")
+        let correlationID: [UInt8] = try column(reading: "notifications.correlation_id")
+        let createdAt: Int64 = try column(reading: "notifications.created_at")
+        let collapseKey: String? = try column(reading: "notifications.collapse_key")
+        return id.map { id in
+            Notification(
+                id: id, channel: channel, event: event,
+                data: PackedData.unpack(data, id: id, correlationID: PackedText.unpack(correlationID)), createdAt: createdAt,
+                expiresAt: expiresAt, collapseKey: collapseKey.map(PackedWord.unpack) ?? id)
+        }
+    }
+}
+
+extension PushJobTable.Candidate.DeviceLookup: RowRecord {
+    static func columns(_ column: inout some ColumnVisitor<Self>) throws(DatabaseError) -> Self {
+        let isRecipients: Bool = try column(reading: "CASE WHEN devices.owner = job.recipient THEN 1 ELSE 0 END")
+        let provider: PushProvider? = try column(reading: "devices.provider")
+        let platform: DeviceToken.Platform? = try column(reading: "devices.platform")
+        let environment: String? = try column(reading: "devices.environment")
+        let sealed: [UInt8] = try column(reading: "devices.sealed")
+        let keyID: String = try column(reading: "devices.key_id")
+        let lastSeenAt: Int64 = try column(reading: "devices.last_seen_at")
+        guard isRecipients else { return .gone }
+        let known = environment.flatMap(DeviceToken.Environment.init)
+        guard let provider, (known == nil) == (environment == nil) else { return .unreadable }
         return .found(
-            Device(
-                provider: origin.provider, platform: row.platform(10), environment: origin.environment, sealed: row.bytes(12),
-                keyID: row.string(13), lastSeenAt: row.integer(14)))
-    }
-
-    private static func notification(_ row: Row) -> Notification? {
-        guard !row.isNull(15) else { return nil }
-        let id = row.string(1)
-        let data = PackedData.unpack(row.bytes(17), id: id, correlationID: PackedText.unpack(row.bytes(23)))
-        return Notification(
-            id: id, channel: row.string(15), event: row.string(16), data: data, createdAt: row.integer(18),
-            expiresAt: row.integer(7), collapseKey: row.optionalString(19).map(PackedWord.unpack) ?? id)
+            PushJobTable.Candidate.Device(
+                provider: provider, platform: platform, environment: known, sealed: sealed, keyID: keyID,
+                lastSeenAt: lastSeenAt))
     }
 }

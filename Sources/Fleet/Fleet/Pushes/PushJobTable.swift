@@ -2,7 +2,7 @@ import Primitives
 
 /// A push job's state. A job that is `queued`, `waiting` or `sending` is open; in all other states it has ended. Only a
 /// lane's report makes a job `accepted`; the store itself can end a job as `failed`, `expired` or `cancelled`.
-enum PushState: String {
+enum PushState: String, CaseIterable, ColumnValue {
     case queued
     /// Waits for a retry at its due time.
     case waiting

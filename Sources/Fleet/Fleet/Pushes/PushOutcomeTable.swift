@@ -30,19 +30,20 @@ struct PushOutcomeTable {
         let settledAt: Int64
         let collapseKey: String?
         /// Nil if the notification is no longer in the log.
-        let notification: (number: Int64, channel: String, createdAt: Int64)?
+        let notification: Notified?
+    }
+
+    /// The notification of a job.
+    fileprivate struct Notified {
+        let number: Int64
+        let channel: String
+        let createdAt: Int64
     }
 
     /// Moves the jobs that ended first here.
     /// - Returns: their number, at most `most`.
     func move(most: Int) throws(DatabaseError) -> Int {
-        let jobs = try database.all(
-            """
-            SELECT job.number, device_id, round, recipient, lane, state, attempts, reason, message_id, queued_at, settled_at, \
-            job.collapse_key, notifications.number, channel, created_at FROM push_jobs AS job \
-            LEFT JOIN notifications ON notifications.id = job.notification_id \
-            WHERE settled_at IS NOT NULL ORDER BY settled_at LIMIT ?
-            """, .integer(most), as: Ended.init(row:))
+        let jobs = try database.all(Self.selectEnded, .integer(most), as: Ended.init(row:))
         for job in jobs {
             if let notification = job.notification, let state = job.state.flatMap(Self.states.firstIndex) {
                 try insert(job, notification, state)
@@ -53,9 +54,14 @@ struct PushOutcomeTable {
         return jobs.count
     }
 
-    private func insert(
-        _ job: Ended, _ notification: (number: Int64, channel: String, createdAt: Int64), _ state: Int
-    ) throws(DatabaseError) {
+    private static let selectEnded = SQL(
+        """
+        SELECT \(Ended.columnList) FROM push_jobs AS job \
+        LEFT JOIN notifications ON notifications.id = job.notification_id \
+        WHERE settled_at IS NOT NULL ORDER BY settled_at LIMIT ?
+        """)
+
+    private func insert(_ job: Ended, _ notification: Notified, _ state: Int) throws(DatabaseError) {
         let lane = job.lane.flatMap(Self.lanes.firstIndex) ?? Self.unknownLane
         try database.change(
             """
@@ -170,25 +176,36 @@ struct PushOutcomeTable {
 
     /// At most `most` pushes of a notification.
     func summaries(ofNotification id: String, most: Int) throws(DatabaseError) -> [PushJobTable.PushJobSummary] {
-        let rows = try database.all(
-            """
-            SELECT outcome.device, outcome.round, recipient, state, attempts, reason, message, queued + created_at, \
-            settled + created_at, channel FROM notifications JOIN push_outcomes AS outcome \
-            ON outcome.number = notifications.number WHERE id = ? ORDER BY outcome.device, outcome.round LIMIT ?
-            """, .string(id), .integer(most),
-            as: { row in
-                let (device, recipient, state) = (PackedText.unpack(row.bytes(0)), row.string(2), row.integer(3))
-                return PushJobTable.PushJobSummary(
-                    deviceID: device, round: row.integer(1), lane: Self.lane(state),
-                    recipient: recipient.isEmpty ? ReceiptTable.owner(of: row.string(9)) : recipient, device: device,
-                    state: Self.states[min(Int(state / 10), Self.states.count - 1)], attempts: Int(row.integer(4)),
-                    reason: row.optionalString(5), messageID: row.optionalBytes(6).map(PackedText.unpack),
-                    queuedAt: row.integer(7), settledAt: row.integer(8))
-            })
+        let rows = try database.all(Self.selectSummaries, .string(id), .integer(most), as: Summary.init(row:)).map(\.job)
         return try rows.map { row throws(DatabaseError) in
             let masked = try database.first(
                 "SELECT masked FROM devices WHERE id = ?", .string(row.deviceID), as: { $0.string(0) })
             return masked.map(row.named) ?? row
+        }
+    }
+
+    private static let selectSummaries = SQL(
+        """
+        SELECT \(Summary.columnList) FROM notifications JOIN push_outcomes AS outcome \
+        ON outcome.number = notifications.number WHERE id = ? ORDER BY outcome.device, outcome.round LIMIT ?
+        """)
+
+    private struct Summary: RowRecord {
+        let job: PushJobTable.PushJobSummary
+
+        static func columns(_ column: inout some ColumnVisitor<Summary>) throws(DatabaseError) -> Summary {
+            let device = try column("outcome.device", \.job.deviceID, as: .packedText)
+            let recipient = try column("recipient", \.job.recipient)
+            let channel: String = try column(reading: "channel")
+            let state: Int64 = try column(reading: "state")
+            return Summary(
+                job: try PushJobTable.PushJobSummary(
+                    deviceID: device, round: column("outcome.round", \.job.round), lane: lane(state),
+                    recipient: recipient.isEmpty ? ReceiptTable.owner(of: channel) : recipient, device: device,
+                    state: states[min(Int(state / 10), states.count - 1)], attempts: column("attempts", \.job.attempts),
+                    reason: column("reason", \.job.reason), messageID: column("message", \.job.messageID, as: .packedText),
+                    queuedAt: column("queued + created_at", \.job.queuedAt),
+                    settledAt: column("settled + created_at", \.job.settledAt)))
         }
     }
 
@@ -231,13 +248,22 @@ struct PushOutcomeTable {
     }
 }
 
-extension PushOutcomeTable.Ended {
-    fileprivate init(row: Row) {
-        self.init(
-            number: row.integer(0), device: row.string(1), round: row.integer(2), recipient: row.string(3),
-            lane: PushLane(rawValue: row.string(4)), state: PushState(rawValue: row.string(5)), attempts: row.integer(6),
-            reason: row.optionalString(7), messageID: row.optionalString(8), queuedAt: row.integer(9),
-            settledAt: row.integer(10), collapseKey: row.optionalString(11),
-            notification: row.isNull(12) ? nil : (row.integer(12), row.string(13), row.integer(14)))
+extension PushOutcomeTable.Ended: RowRecord {
+    static func columns(_ column: inout some ColumnVisitor<Self>) throws(DatabaseError) -> Self {
+        try Self(
+            number: column("job.number", \.number), device: column("device_id", \.device), round: column("round", \.round),
+            recipient: column("recipient", \.recipient), lane: column("lane", \.lane), state: column("state", \.state),
+            attempts: column("attempts", \.attempts), reason: column("reason", \.reason),
+            messageID: column("message_id", \.messageID), queuedAt: column("queued_at", \.queuedAt),
+            settledAt: column("settled_at", \.settledAt), collapseKey: column("job.collapse_key", \.collapseKey),
+            notification: column.part(orNull: \.notification))
+    }
+}
+
+extension PushOutcomeTable.Notified: RowRecord {
+    static func columns(_ column: inout some ColumnVisitor<Self>) throws(DatabaseError) -> Self {
+        try Self(
+            number: column("notifications.number", \.number), channel: column("channel", \.channel),
+            createdAt: column("created_at", \.createdAt))
     }
 }

@@ -3,18 +3,16 @@ import Primitives
 /// The steps in the histories of notifications, as devices reported them: for example, that a notification was received
 /// or accepted. A step is stray if its notification is not in the log.
 struct NotificationStepTable {
+    static let table = Table<NotificationStep>(
+        "notification_steps", key: ["notification_id", "step", "subject"], others: ["stray"])
+
     let database: Database
 
     /// Stores a step, unless the same subject has already reported the same step of the notification.
     /// - Parameter isStray: true if the step's notification is not in the log.
     /// - Returns: true if the step was stored; false if the subject has reported it before.
     func record(_ step: NotificationStep, isStray: Bool) throws(DatabaseError) -> Bool {
-        try database.changeCountingRows(
-            """
-            INSERT INTO notification_steps (notification_id, step, subject, at, told_at, detail, stray) \
-            VALUES (?, ?, ?, ?, ?, ?, ?) ON CONFLICT (notification_id, step, subject) DO NOTHING
-            """, .string(step.notificationID), .string(step.step), .string(step.subject), .integer(step.at),
-            .string(step.reportedAt), .utf8(step.detail), .integer(isStray ? 1 : 0)) > 0
+        try database.changeCountingRows(Self.table.insertNew, Self.table.values(of: step, .flag(isStray))) > 0
     }
 
     /// The names of all steps, for statements that look for the steps of one subject: the key has the step before the
@@ -90,18 +88,15 @@ struct NotificationStepTable {
 
     /// A notification's steps, oldest first, at most ``listedMax``.
     func steps(of id: String) throws(DatabaseError) -> [NotificationStep] {
-        // Within one millisecond, steps are sorted in the order in which they can have happened.
-        try database.all(
-            """
-            SELECT notification_id, step, subject, at, told_at, detail FROM notification_steps WHERE notification_id = ? \
-            ORDER BY at, CASE step WHEN 'received' THEN 0 WHEN 'action_view_now' THEN 1 ELSE 2 END, step, subject LIMIT ?
-            """, .string(id), .integer(Self.listedMax),
-            as: { row in
-                NotificationStep(
-                    row.string(1), of: row.string(0), at: row.integer(3), subject: row.string(2),
-                    reportedAt: row.optionalString(4), detail: row.optionalBytes(5))
-            })
+        try database.all(Self.selectSteps, .string(id), .integer(Self.listedMax), as: NotificationStep.init(row:))
     }
+
+    // Within one millisecond, steps are sorted in the order in which they can have happened.
+    private static let selectSteps = table.select(
+        """
+        WHERE notification_id = ? \
+        ORDER BY at, CASE step WHEN 'received' THEN 0 WHEN 'action_view_now' THEN 1 ELSE 2 END, step, subject LIMIT ?
+        """)
 
     /// Deletes steps of the oldest notifications created before `cutoff`, of at most `notifications`.
     /// - Returns: the number of deleted steps, at most `most`.
@@ -125,5 +120,15 @@ struct NotificationStepTable {
             DELETE FROM notification_steps WHERE (notification_id, step, subject) IN (SELECT notification_id, step, subject \
             FROM notification_steps WHERE at < ? ORDER BY at LIMIT ?)
             """, .integer(cutoff), .integer(most))
+    }
+}
+
+/// A step as an app has reported it: without a device.
+extension NotificationStep: RowRecord {
+    static func columns(_ column: inout some ColumnVisitor<NotificationStep>) throws(DatabaseError) -> NotificationStep {
+        try NotificationStep(
+            column("step", \.step), of: column("notification_id", \.notificationID), at: column("at", \.at),
+            subject: column("subject", \.subject), reportedAt: column("told_at", \.reportedAt),
+            detail: column("detail", \.detail, as: .utf8))
     }
 }

@@ -38,12 +38,12 @@ extension NotificationTable {
 
     // MARK: Reports
 
-    static let selectReport = "SELECT \(columns), written_at, confirmed_at, \(acknowledgedAt) FROM notifications"
-    private static let acknowledgedAt = ReadMarkTable.time(orMarkOf: "acknowledged_at")
+    static let selectReport = "SELECT \(columns), \(ReceiptTimes.columnList) FROM notifications"
 
     /// Nil if the notification is not in the log.
     func report(id: String, now: Int64) throws(DatabaseError) -> NotificationReport? {
-        try database.first(Self.selectReportByID, .string(id), as: { NotificationReport(row: $0, now: now) })
+        try database.first(
+            Self.selectReportByID, .string(id), as: { row throws(DatabaseError) in try NotificationReport(row: row, now: now) })
     }
 
     private static let selectReportByID = SQL("\(selectReport) WHERE id = ?")
@@ -113,16 +113,17 @@ extension NotificationTable {
     /// - Returns: the figures, if no further notification is left; `unconfirmed` is not set.
     func count(_ count: inout FiguresCount, most: Int) throws(DatabaseError) -> ReceiptFigures? {
         let before = count.figures.created
-        try database.each(Self.selectFigures, .string(count.position), .integer(most)) { row in
+        try database.each(Self.selectFigures, .string(count.position), .integer(most)) { row throws(DatabaseError) in
+            let times = try ReceiptTimes(row: row, at: 3)
             count.position = row.string(0)
             count.figures.created += 1
-            if !row.isNull(2) { count.figures.written += 1 }
-            if let confirmedAt = row.optionalInteger(3) {
+            if times.writtenAt != nil { count.figures.written += 1 }
+            if let confirmedAt = times.confirmedAt {
                 count.figures.confirmed += 1
                 count.times.append(max(0, confirmedAt - row.integer(1)))
             }
-            if !row.isNull(4) { count.figures.acknowledged += 1 }
-            if row.integer(5) > 0 { count.figures.pushed += 1 }
+            if times.acknowledgedAt != nil { count.figures.acknowledged += 1 }
+            if row.integer(2) > 0 { count.figures.pushed += 1 }
         }
         if count.figures.created - before == most { return nil }
         count.figures.setPercentiles(of: count.times)
@@ -131,21 +132,26 @@ extension NotificationTable {
 
     private static let selectFigures = SQL(
         """
-        SELECT id, created_at, written_at, confirmed_at, \(acknowledgedAt), CASE WHEN EXISTS (SELECT 1 FROM push_jobs \
+        SELECT id, created_at, CASE WHEN EXISTS (SELECT 1 FROM push_jobs \
         WHERE notification_id = notifications.id AND state = 'accepted') \
         OR EXISTS (SELECT 1 FROM push_outcomes AS outcome WHERE outcome.number = notifications.number \
-        AND \(PushOutcomeTable.isAccepted)) THEN 1 ELSE 0 END FROM notifications \
+        AND \(PushOutcomeTable.isAccepted)) THEN 1 ELSE 0 END, \(ReceiptTimes.columnList) FROM notifications \
         WHERE id > ? AND COALESCE(channel, '') > 'customer-' AND COALESCE(channel, '') < 'drivers-d' ORDER BY id LIMIT ?
         """)
 }
 
 extension NotificationReport {
-    init(row: Row, now: Int64) {
+    /// - Parameter row: of ``NotificationTable/selectReport``.
+    init(row: Row, now: Int64) throws(DatabaseError) {
         self.init(
-            LoggedNotification(row: row),
-            ReceiptTimes(
-                writtenAt: row.optionalInteger(12), confirmedAt: row.optionalInteger(13),
-                acknowledgedAt: row.optionalInteger(14)),
-            now: now)
+            try LoggedNotification(row: row), try ReceiptTimes(row: row, at: NotificationTable.table.end), now: now)
+    }
+}
+
+extension ReceiptTimes: RowRecord {
+    static func columns(_ column: inout some ColumnVisitor<ReceiptTimes>) throws(DatabaseError) -> ReceiptTimes {
+        try ReceiptTimes(
+            writtenAt: column("written_at", \.writtenAt), confirmedAt: column("confirmed_at", \.confirmedAt),
+            acknowledgedAt: column(ReadMarkTable.time(orMarkOf: "acknowledged_at"), \.acknowledgedAt))
     }
 }

@@ -22,15 +22,15 @@ extension NotificationTable {
         try database.all(
             Self.selectPending, .string(pending.channel), .integer(after), .integer(pending.expiresAfter),
             .string(pending.owner), .integer(limit),
-            as: { row in
-                let logged = LoggedNotification(row: row)
+            as: { row throws(DatabaseError) in
+                let logged = try LoggedNotification(row: row)
                 return ReplayedNotification(sequence: logged.sequence, notification: logged.notification)
             })
     }
 
     private static let selectPending = SQL(
         """
-        SELECT \(columnsWithoutReadMark), read_at FROM notifications WHERE channel = ? AND sequence > ? AND \(isPending) \
+        SELECT \(LoggedNotification.columnList) FROM notifications WHERE channel = ? AND sequence > ? AND \(isPending) \
         ORDER BY sequence LIMIT ?
         """)
 

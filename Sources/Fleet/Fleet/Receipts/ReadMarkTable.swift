@@ -48,6 +48,8 @@ struct ReadMarkTable {
         WHERE mark.recipient = entry.recipient AND mark.entry >= entry.notification_id))
         """
 
+    static let table = Table<Mark>("read_marks", key: ["channel", "sequence", "entry"])
+
     let database: Database
 
     func add(_ mark: Mark) throws(DatabaseError) {
@@ -61,27 +63,13 @@ struct ReadMarkTable {
                 FROM read_marks WHERE channel = ? ORDER BY sequence DESC, entry DESC LIMIT 1)
                 """, .integer(mark.sequence), .string(mark.entry), .string(mark.channel), .string(mark.channel))
         }
-        try database.change(
-            """
-            INSERT INTO read_marks (channel, sequence, entry, recipient, read_at, written_to) VALUES (?, ?, ?, ?, ?, ?) \
-            ON CONFLICT (channel, sequence, entry) DO NOTHING
-            """, .string(mark.channel), .integer(mark.sequence), .string(mark.entry), .string(mark.recipient),
-            .integer(mark.readAt), .integer(mark.writtenTo))
+        try database.change(Self.table.insertNew, Self.table.values(of: mark))
     }
 
     /// The oldest mark; nil if all rows have their marks.
-    func first() throws(DatabaseError) -> Mark? {
-        try database.first(
-            """
-            SELECT channel, sequence, entry, recipient, read_at, written_to FROM read_marks \
-            ORDER BY read_at, channel, sequence, entry LIMIT 1
-            """,
-            as: { row in
-                Mark(
-                    channel: row.string(0), sequence: row.integer(1), entry: row.string(2), recipient: row.string(3),
-                    readAt: row.integer(4), writtenTo: row.integer(5))
-            })
-    }
+    func first() throws(DatabaseError) -> Mark? { try database.first(Self.selectFirst, as: Mark.init(row:)) }
+
+    private static let selectFirst = table.select("ORDER BY read_at, channel, sequence, entry LIMIT 1")
 
     /// Stores that the rows of the channel up to a sequence number have their marks.
     func advance(_ mark: Mark, to sequence: Int64) throws(DatabaseError) {
@@ -101,5 +89,14 @@ struct ReadMarkTable {
         try database.first(
             "SELECT 1 FROM read_marks WHERE recipient = ? AND entry >= ? LIMIT 1", .string(recipient), .string(id),
             as: { _ in true }) ?? false
+    }
+}
+
+extension ReadMarkTable.Mark: RowRecord {
+    static func columns(_ column: inout some ColumnVisitor<Self>) throws(DatabaseError) -> Self {
+        try Self(
+            channel: column("channel", \.channel), sequence: column("sequence", \.sequence), entry: column("entry", \.entry),
+            recipient: column("recipient", \.recipient), readAt: column("read_at", \.readAt),
+            writtenTo: column("written_to", \.writtenTo))
     }
 }

@@ -17,10 +17,11 @@ struct ReceiptTable {
         /// The device that alone has got it, in packed form.
         fileprivate let onlyDevice: [UInt8]?
 
-        fileprivate init(row: Row) {
-            logged = LoggedNotification(row: row)
-            (wasWritten, wasConfirmed) = (row.integer(12) > 0, row.integer(13) > 0)
-            onlyDevice = row.optionalBytes(14)
+        fileprivate init(row: Row) throws(DatabaseError) {
+            let end = NotificationTable.table.end
+            logged = try LoggedNotification(row: row)
+            (wasWritten, wasConfirmed) = (row.integer(end) > 0, row.integer(end + 1) > 0)
+            onlyDevice = row.optionalBytes(end + 2)
         }
     }
 

@@ -1,9 +1,7 @@
 /// The routes in their current state.
 struct RouteTable {
-    private static let columns = """
-        id, status, driver_id, driver_name, version, route_number, bookings_count, drops_count, earnings_adjustment
-        """
-    private static let select = "SELECT \(columns), created_at FROM routes"
+    static let table = Table<Route>(
+        "routes", key: ["id"], others: ["created_at", "updated_at"], constant: ["created_at"])
 
     let database: Database
 
@@ -13,20 +11,19 @@ struct RouteTable {
 
     func prefetch(id: String) throws(DatabaseError) { try database.prefetch(Self.selectByID, .string(id)) }
 
-    private static let selectByID = SQL("\(select) WHERE id = ?")
+    private static let selectByID = table.select("WHERE id = ?")
 
     /// A driver's open routes with their creation times, the newest ``OrderTable/listedMax``, oldest first.
     func open(driverID: String) throws(DatabaseError) -> [(route: Route, createdAt: Int64)] {
         try database.all(
             Self.selectOpenByDriver, .string(driverID), .integer(OrderTable.listedMax),
-            as: { row throws(DatabaseError) in (try Route(row: row), row.integer(9)) }
+            as: { row throws(DatabaseError) in (try Route(row: row), row.integer(Self.table.end)) }
         ).reversed()
     }
 
-    private static let selectOpenByDriver = SQL(
-        """
-        \(select) WHERE driver_id = ? AND status NOT IN ('completed', 'cancelled') ORDER BY created_at DESC, id DESC LIMIT ?
-        """)
+    private static let selectOpenByDriver = table.select(
+        "WHERE driver_id = ? AND status NOT IN ('completed', 'cancelled') ORDER BY created_at DESC, id DESC LIMIT ?",
+        and: "created_at")
 
     /// At most `most` open routes, those that were changed longest ago first, after a position.
     func idle(after position: IdlePosition, most: Int) throws(DatabaseError) -> [(route: Route, position: IdlePosition)] {
@@ -34,34 +31,18 @@ struct RouteTable {
             Self.selectIdle, .integer(position.changedAt), .string(position.id), .integer(most),
             as: { row throws(DatabaseError) in
                 let route = try Route(row: row)
-                return (route, IdlePosition(changedAt: row.integer(10), id: route.id))
+                return (route, IdlePosition(changedAt: row.integer(Self.table.end), id: route.id))
             })
     }
 
-    private static let selectIdle = SQL(
-        """
-        SELECT \(columns), created_at, updated_at FROM routes WHERE status NOT IN ('completed', 'cancelled') \
-        AND (updated_at, id) > (?, ?) ORDER BY updated_at, id LIMIT ?
-        """)
+    private static let selectIdle = table.select(
+        "WHERE status NOT IN ('completed', 'cancelled') AND (updated_at, id) > (?, ?) ORDER BY updated_at, id LIMIT ?",
+        and: "updated_at")
 
     /// Inserts or updates a route.
     func store(_ route: Route, now: Int64) throws(DatabaseError) {
-        try database.change(
-            Self.upsert, .string(route.id), .string(route.assignment.status.rawValue),
-            .string(route.assignment.driver?.id.text), .string(route.assignment.driver?.name),
-            .integer(route.assignment.version), .string(route.routeNumber),
-            .string(route.bookingsCount?.text), .string(route.dropsCount?.text), .string(route.earningsAdjustment?.text),
-            .integer(now), .integer(now))
+        try database.change(Self.table.upsert, Self.table.values(of: route, .integer(now), .integer(now)))
     }
-
-    private static let upsert = SQL(
-        """
-        INSERT INTO routes (\(columns), created_at, updated_at) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) \
-        ON CONFLICT (id) DO UPDATE SET status = excluded.status, driver_id = excluded.driver_id, \
-        driver_name = excluded.driver_name, version = excluded.version, route_number = excluded.route_number, \
-        bookings_count = excluded.bookings_count, drops_count = excluded.drops_count, \
-        earnings_adjustment = excluded.earnings_adjustment, updated_at = excluded.updated_at
-        """)
 
     /// Deletes at most `most` routes that have ended and were not updated since `cutoff`.
     /// - Returns: the number of deleted routes.
@@ -102,13 +83,14 @@ struct RouteTable {
     }
 }
 
-extension Route {
-    fileprivate init(row: Row) throws(DatabaseError) {
-        self.init(id: row.string(0))
-        assignment = try row.assignment(1)
-        routeNumber = row.optionalString(5)
-        bookingsCount = row.number(6)
-        dropsCount = row.number(7)
-        earningsAdjustment = row.number(8)
+extension Route: RowRecord {
+    static func columns(_ column: inout some ColumnVisitor<Route>) throws(DatabaseError) -> Route {
+        var route = Route(id: try column("id", \.id))
+        route.assignment = try column.part(\.assignment)
+        try column("route_number", \.routeNumber, in: &route)
+        try column("bookings_count", \.bookingsCount, in: &route)
+        try column("drops_count", \.dropsCount, in: &route)
+        try column("earnings_adjustment", \.earningsAdjustment, in: &route)
+        return route
     }
 }

@@ -1,11 +1,10 @@
 /// The accounts of customers who have signed in by code. Only an erasure deletes one.
 struct CustomerTable {
-    let database: Database
+    static let table = Table<Customer>(
+        "customers", key: ["id"], others: ["email_key"], constant: ["phone", "created_at", "email_key"],
+        update: ["email_key = COALESCE(excluded.email_key, customers.email_key)"])
 
-    private static let columns = """
-        id, phone, name, email, payment_token, card_brand, card_last4, expiry_month, expiry_year, created_at, updated_at, \
-        last_login_at
-        """
+    let database: Database
 
     func customer(id: Int64) throws(DatabaseError) -> Customer? {
         try database.first(Self.selectByID, .integer(id), as: Customer.init(row:))
@@ -15,8 +14,8 @@ struct CustomerTable {
         try database.first(Self.selectByPhone, .string(phone), as: Customer.init(row:))
     }
 
-    private static let selectByID = SQL("SELECT \(columns) FROM customers WHERE id = ?")
-    private static let selectByPhone = SQL("SELECT \(columns) FROM customers WHERE phone = ?")
+    private static let selectByID = table.select("WHERE id = ?")
+    private static let selectByPhone = table.select("WHERE phone = ?")
 
     /// Whether another account has the e-mail address.
     /// - Parameter key: ``BasicDetails/emailKey``.
@@ -28,22 +27,8 @@ struct CustomerTable {
     /// Inserts or updates an account.
     /// - Parameter emailKey: ``BasicDetails/emailKey`` of a new address; nil: the address is unchanged.
     func store(_ customer: Customer, emailKey: String? = nil) throws(DatabaseError) {
-        let payment = customer.payment
-        try database.change(
-            Self.upsert, .integer(customer.id), .string(customer.phone), .string(customer.name), .string(customer.email),
-            .string(payment?.token), .string(payment?.brand), .string(payment?.last4),
-            .integer(payment?.expiryMonth.map { Int64($0) }), .integer(payment?.expiryYear.map { Int64($0) }),
-            .integer(customer.createdAt), .integer(customer.updatedAt), .integer(customer.lastLoginAt), .string(emailKey))
+        try database.change(Self.table.upsert, Self.table.values(of: customer, .string(emailKey)))
     }
-
-    private static let upsert = SQL(
-        """
-        INSERT INTO customers (\(columns), email_key) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) \
-        ON CONFLICT (id) DO UPDATE SET name = excluded.name, email = excluded.email, \
-        payment_token = excluded.payment_token, card_brand = excluded.card_brand, card_last4 = excluded.card_last4, \
-        expiry_month = excluded.expiry_month, expiry_year = excluded.expiry_year, updated_at = excluded.updated_at, \
-        last_login_at = excluded.last_login_at, email_key = COALESCE(excluded.email_key, customers.email_key)
-        """)
 
     /// Deletes an account. The oldest of those that could not have its number gets it (``duplicates()``).
     func remove(_ customer: Customer) throws(DatabaseError) {
@@ -91,15 +76,21 @@ struct CustomerTable {
     }
 }
 
-extension Customer {
-    fileprivate init(row: Row) {
-        let payment = row.optionalString(4).map {
-            PaymentMethod(
-                token: $0, brand: row.optionalString(5), last4: row.optionalString(6),
-                expiryMonth: row.optionalInteger(7).map { Int($0) }, expiryYear: row.optionalInteger(8).map { Int($0) })
-        }
-        self.init(
-            id: row.integer(0), phone: row.string(1), name: row.optionalString(2), email: row.optionalString(3),
-            payment: payment, createdAt: row.integer(9), updatedAt: row.integer(10), lastLoginAt: row.integer(11))
+extension Customer: RowRecord {
+    static func columns(_ column: inout some ColumnVisitor<Customer>) throws(DatabaseError) -> Customer {
+        try Customer(
+            id: column("id", \.id), phone: column("phone", \.phone), name: column("name", \.name),
+            email: column("email", \.email), payment: column.part(orNull: \.payment),
+            createdAt: column("created_at", \.createdAt), updatedAt: column("updated_at", \.updatedAt),
+            lastLoginAt: column("last_login_at", \.lastLoginAt))
+    }
+}
+
+extension PaymentMethod: RowRecord {
+    static func columns(_ column: inout some ColumnVisitor<PaymentMethod>) throws(DatabaseError) -> PaymentMethod {
+        try PaymentMethod(
+            token: column("payment_token", \.token), brand: column("card_brand", \.brand),
+            last4: column("card_last4", \.last4), expiryMonth: column("expiry_month", \.expiryMonth),
+            expiryYear: column("expiry_year", \.expiryYear))
     }
 }

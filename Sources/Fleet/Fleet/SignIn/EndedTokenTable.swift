@@ -1,11 +1,11 @@
 /// Tokens of sign-ins and customers that have ended, until they cannot be refreshed any more.
 struct EndedTokenTable {
+    static let table = Table<EndedTokens>("ended_tokens", key: ["id"])
+
     let database: Database
 
     func add(_ ended: EndedTokens) throws(DatabaseError) {
-        try database.change(
-            "INSERT INTO ended_tokens (id, until) VALUES (?, ?) ON CONFLICT (id) DO UPDATE SET until = excluded.until",
-            .string(ended.key), .integer(ended.until))
+        try database.change(Self.table.upsert, Self.table.values(of: ended))
     }
 
     func contains(_ key: String) throws(DatabaseError) -> Bool {
@@ -14,15 +14,21 @@ struct EndedTokenTable {
 
     /// Calls `each` for every row. Used at the start.
     func each(_ each: (EndedTokens) -> Void) throws(DatabaseError) {
-        try database.each("SELECT id, until FROM ended_tokens") { row throws(DatabaseError) in
-            each(EndedTokens(key: row.string(0), until: row.integer(1)))
-        }
+        try database.each(Self.selectAll) { row throws(DatabaseError) in each(try EndedTokens(row: row)) }
     }
+
+    private static let selectAll = table.select("")
 
     /// Deletes at most `most` rows whose time is over.
     func deleteExpired(now: Int64, most: Int) throws(DatabaseError) -> Int {
         try database.changeCountingRows(
             "DELETE FROM ended_tokens WHERE id IN (SELECT id FROM ended_tokens WHERE until <= ? ORDER BY until LIMIT ?)",
             .integer(now), .integer(most))
+    }
+}
+
+extension EndedTokens: RowRecord {
+    static func columns(_ column: inout some ColumnVisitor<EndedTokens>) throws(DatabaseError) -> EndedTokens {
+        try EndedTokens(key: column("id", \.key), until: column("until", \.until))
     }
 }

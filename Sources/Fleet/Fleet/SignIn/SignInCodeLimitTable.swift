@@ -1,6 +1,10 @@
 /// What limits codes beside a phone's own: how many were sent in each hour, the prefixes of numbers, and the client addresses
 /// from which phones have signed in. No number of rows that strangers determine has to be read for a code.
 struct SignInCodeLimitTable {
+    static let prefixes = Table<SignInCodePrefix>("code_prefixes", key: ["prefix"], others: ["prefix", "used_at"])
+    static let addresses = Table<OwnAddress>(
+        "own_addresses", key: ["phone", "digest"], others: ["phone"], constant: ["key_id"])
+
     let database: Database
 
     // MARK: Counts
@@ -59,18 +63,13 @@ struct SignInCodeLimitTable {
 
     /// A prefix of which nothing is stored has had no code.
     func prefix(_ prefix: String) throws(DatabaseError) -> SignInCodePrefix {
-        try database.first(
-            "SELECT unused, stopped_at FROM code_prefixes WHERE prefix = ?", .string(prefix),
-            as: { SignInCodePrefix(unused: Int($0.integer(0)), stoppedAt: $0.optionalInteger(1)) }) ?? SignInCodePrefix()
+        try database.first(Self.selectPrefix, .string(prefix), as: SignInCodePrefix.init(row:)) ?? SignInCodePrefix()
     }
 
+    private static let selectPrefix = prefixes.select("WHERE prefix = ?")
+
     func store(_ state: SignInCodePrefix, of prefix: String, now: Int64) throws(DatabaseError) {
-        try database.change(
-            """
-            INSERT INTO code_prefixes (prefix, unused, stopped_at, used_at) VALUES (?, ?, ?, ?) \
-            ON CONFLICT (prefix) DO UPDATE SET unused = excluded.unused, stopped_at = excluded.stopped_at, \
-            used_at = excluded.used_at
-            """, .string(prefix), .integer(state.unused), .integer(state.stoppedAt), .integer(now))
+        try database.change(Self.prefixes.upsert, Self.prefixes.values(of: state, .string(prefix), .integer(now)))
     }
 
     // MARK: Own addresses
@@ -85,18 +84,14 @@ struct SignInCodeLimitTable {
 
     /// The addresses of a phone: at most ``SignInCodeLimits/ownAddressesMax``.
     func addresses(of phone: String) throws(DatabaseError) -> [OwnAddress] {
-        try database.all(
-            "SELECT digest, key_id, signed_in_at FROM own_addresses WHERE phone = ?", .string(phone),
-            as: { OwnAddress(digest: $0.bytes(0), keyID: $0.string(1), signedInAt: $0.integer(2)) })
+        try database.all(Self.selectAddresses, .string(phone), as: OwnAddress.init(row:))
     }
+
+    private static let selectAddresses = addresses.select("WHERE phone = ?")
 
     /// Inserts or updates an address.
     func store(_ address: OwnAddress, of phone: String) throws(DatabaseError) {
-        try database.change(
-            """
-            INSERT INTO own_addresses (phone, digest, key_id, signed_in_at) VALUES (?, ?, ?, ?) \
-            ON CONFLICT (phone, digest) DO UPDATE SET signed_in_at = excluded.signed_in_at
-            """, .string(phone), .blob(address.digest), .string(address.keyID), .integer(address.signedInAt))
+        try database.change(Self.addresses.upsert, Self.addresses.values(of: address, .string(phone)))
     }
 
     func remove(_ address: OwnAddress, of phone: String) throws(DatabaseError) {
@@ -131,5 +126,19 @@ struct SignInCodeLimitTable {
             WHERE signed_in_at <= ? ORDER BY signed_in_at LIMIT ?)
             """, .integer(now - SignInCodeLimits.ownAddressTime), .integer(most))
         return count
+    }
+}
+
+extension SignInCodePrefix: RowRecord {
+    static func columns(_ column: inout some ColumnVisitor<Self>) throws(DatabaseError) -> Self {
+        try SignInCodePrefix(unused: column("unused", \.unused), stoppedAt: column("stopped_at", \.stoppedAt))
+    }
+}
+
+extension SignInCodeLimitTable.OwnAddress: RowRecord {
+    static func columns(_ column: inout some ColumnVisitor<Self>) throws(DatabaseError) -> Self {
+        try Self(
+            digest: column("digest", \.digest), keyID: column("key_id", \.keyID),
+            signedInAt: column("signed_in_at", \.signedInAt))
     }
 }

@@ -1,5 +1,8 @@
 /// Sign-ins by code that have begun, what was sent, and what was tried. Nothing here is in clear but the phone.
 struct SignInCodeTable {
+    static let table = Table<Stored>("code_sessions", key: ["id"], constant: ["phone", "is_own"])
+    static let sends = Table<Send>("code_sends", key: ["id"])
+
     let database: Database
 
     struct Stored {
@@ -22,10 +25,6 @@ struct SignInCodeTable {
 
     // MARK: Sessions
 
-    private static let columns = """
-        id, phone, delivery, send_id, sends, sent_at, tries_left, verified_at, key_id, digest, answer, answer_key_id, is_own
-        """
-
     func session(id: String) throws(DatabaseError) -> Stored? {
         try database.first(Self.selectByID, .string(id), as: Stored.init(row:))
     }
@@ -35,27 +34,14 @@ struct SignInCodeTable {
         try database.first(Self.selectNewest, .string(phone), .flag(isOwn), .integer(until), as: Stored.init(row:))
     }
 
-    private static let selectByID = SQL("SELECT \(columns) FROM code_sessions WHERE id = ?")
-    private static let selectNewest = SQL(
-        "SELECT \(columns) FROM code_sessions WHERE phone = ? AND is_own = ? AND sent_at <= ? ORDER BY sent_at DESC LIMIT 1")
+    private static let selectByID = table.select("WHERE id = ?")
+    private static let selectNewest = table.select(
+        "WHERE phone = ? AND is_own = ? AND sent_at <= ? ORDER BY sent_at DESC LIMIT 1")
 
     /// Inserts or updates a session.
     func store(_ stored: Stored) throws(DatabaseError) {
-        let session = stored.session
-        try database.change(
-            Self.upsert, .string(session.id), .string(session.phone), .string(session.smsState.rawValue),
-            .string(stored.sendID), .integer(stored.sends), .integer(session.sentAt), .integer(session.triesLeft),
-            .integer(session.verifiedAt), .string(stored.keyID), .blob(stored.digest),
-            stored.answer.map { .blob($0.sealed) } ?? .null, .string(stored.answer?.keyID), .flag(session.isOwn))
+        try database.change(Self.table.upsert, Self.table.values(of: stored))
     }
-
-    private static let upsert = SQL(
-        """
-        INSERT INTO code_sessions (\(columns)) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (id) DO UPDATE SET \
-        delivery = excluded.delivery, send_id = excluded.send_id, sends = excluded.sends, sent_at = excluded.sent_at, \
-        tries_left = excluded.tries_left, verified_at = excluded.verified_at, key_id = excluded.key_id, \
-        digest = excluded.digest, answer = excluded.answer, answer_key_id = excluded.answer_key_id
-        """)
 
     /// Marks the sessions that a process was sending, before `time`, when it was killed.
     /// - Returns: their number.
@@ -81,22 +67,16 @@ struct SignInCodeTable {
     }
 
     func addSend(_ send: Send) throws(DatabaseError) {
-        try database.change(
-            "INSERT INTO code_sends (id, phone, is_own, at, prefix, address) VALUES (?, ?, ?, ?, ?, ?)", .string(send.id),
-            .string(send.phone), .flag(send.isOwn), .integer(send.at), .string(send.prefix), .string(send.address))
+        try database.change(Self.sends.insert, Self.sends.values(of: send))
     }
 
     /// Removes an SMS that could not be sent.
     /// - Returns: nil if it is not stored any more.
     func removeSend(_ id: String) throws(DatabaseError) -> Send? {
-        try database.first(
-            "DELETE FROM code_sends WHERE id = ? RETURNING phone, is_own, at, prefix, address", .string(id),
-            as: {
-                Send(
-                    id: id, phone: $0.string(0), isOwn: $0.integer(1) == 1, at: $0.integer(2), prefix: $0.optionalString(3),
-                    address: $0.optionalString(4))
-            })
+        try database.first(Self.deleteSend, .string(id), as: Send.init(row:))
     }
+
+    private static let deleteSend = SQL("DELETE FROM code_sends WHERE id = ? RETURNING \(Send.columnList)")
 
     /// When SMS were sent to a phone: at most ``SignInCodeLimits/dayMax`` times in a day.
     func sends(toPhone phone: String, isOwn: Bool, since: Int64) throws(DatabaseError) -> [Int64] {
@@ -151,18 +131,38 @@ struct SignInCodeTable {
     }
 }
 
-extension SignInCodeTable.Stored {
-    fileprivate init(row: Row) throws(DatabaseError) {
-        guard let smsState = SignInCodeSession.SMSState(rawValue: row.string(2)) else {
-            throw .unreadable("the delivery '\(row.string(2))'", doing: row.sql)
-        }
-        session = SignInCodeSession(
-            id: row.string(0), phone: row.string(1), isOwn: row.integer(12) == 1, now: row.integer(5))
-        session.smsState = smsState
-        session.triesLeft = Int(row.integer(6))
-        session.verifiedAt = row.optionalInteger(7)
-        (sendID, sends) = (row.string(3), Int(row.integer(4)))
-        (keyID, digest) = (row.string(8), row.bytes(9))
-        answer = row.optionalBytes(10).map { Answer(sealed: $0, keyID: row.string(11)) }
+extension SignInCodeTable.Stored: RowRecord {
+    static func columns(_ column: inout some ColumnVisitor<Self>) throws(DatabaseError) -> Self {
+        try Self(
+            session: column.part(\.session), sendID: column("send_id", \.sendID), sends: column("sends", \.sends),
+            keyID: column("key_id", \.keyID), digest: column("digest", \.digest), answer: column.part(orNull: \.answer))
+    }
+}
+
+extension SignInCodeTable.Stored.Answer: RowRecord {
+    static func columns(_ column: inout some ColumnVisitor<Self>) throws(DatabaseError) -> Self {
+        try Self(sealed: column("answer", \.sealed), keyID: column("answer_key_id", \.keyID))
+    }
+}
+
+extension SignInCodeSession: RowRecord {
+    static func columns(_ column: inout some ColumnVisitor<Self>) throws(DatabaseError) -> Self {
+        var session = try SignInCodeSession(
+            id: column("id", \.id), phone: column("phone", \.phone), isOwn: column("is_own", \.isOwn),
+            now: column("sent_at", \.sentAt))
+        try column("delivery", \.smsState, in: &session)
+        try column("tries_left", \.triesLeft, in: &session)
+        try column("verified_at", \.verifiedAt, in: &session)
+        return session
+    }
+}
+
+extension SignInCodeSession.SMSState: ColumnValue {}
+
+extension SignInCodeTable.Send: RowRecord {
+    static func columns(_ column: inout some ColumnVisitor<Self>) throws(DatabaseError) -> Self {
+        try Self(
+            id: column("id", \.id), phone: column("phone", \.phone), isOwn: column("is_own", \.isOwn), at: column("at", \.at),
+            prefix: column("prefix", \.prefix), address: column("address", \.address))
     }
 }

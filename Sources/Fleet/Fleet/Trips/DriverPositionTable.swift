@@ -1,25 +1,22 @@
 /// The newest position of each driver who has a job under way. The gateway has them in memory; the table is for its next
 /// start.
 struct DriverPositionTable {
+    static let table = Table<DriverPosition>("driver_positions", key: ["driver_id"])
+
     let database: Database
 
-    /// Calls `each` for every position.
+    /// Calls `each` for every position that can be read: the driver's next position replaces one that cannot.
     func each(_ each: (DriverPosition) -> Void) throws(DatabaseError) {
-        try database.each("SELECT driver_id, latitude, longitude, heading, accuracy, recorded_at, speed FROM driver_positions") {
-            row throws(DatabaseError) in
-            if let position = DriverPosition(row: row) { each(position) }
+        try database.each(Self.selectAll) { row throws(DatabaseError) in
+            if let position = try? DriverPosition(row: row) { each(position) }
         }
     }
 
+    private static let selectAll = table.select("")
+
     /// Inserts or updates a driver's position.
     func store(_ driver: DriverPosition) throws(DatabaseError) {
-        try database.change(
-            """
-            INSERT INTO driver_positions (driver_id, latitude, longitude, heading, accuracy, recorded_at, speed) \
-            VALUES (?, ?, ?, ?, ?, ?, ?) ON CONFLICT (driver_id) DO UPDATE SET latitude = excluded.latitude, \
-            longitude = excluded.longitude, heading = excluded.heading, accuracy = excluded.accuracy, \
-            recorded_at = excluded.recorded_at, speed = excluded.speed
-            """, driver.values)
+        try database.change(Self.table.upsert, Self.table.values(of: driver))
     }
 
     /// - Returns: whether the driver had a position.
@@ -38,24 +35,19 @@ struct DriverPositionTable {
     }
 }
 
-extension DriverPosition {
-    /// The values of the columns that ``init(row:)`` reads.
-    var values: [SQLValue] {
-        [
-            .string(driverID), .string("\(position.latitude)"), .string("\(position.longitude)"),
-            .string(position.heading.map { "\($0)" }), .string(position.accuracy.map { "\($0)" }),
-            .integer(position.recordedAt), .string(position.speed.map { "\($0)" }),
-        ]
+extension DriverPosition: RowRecord {
+    static func columns(_ column: inout some ColumnVisitor<DriverPosition>) throws(DatabaseError) -> DriverPosition {
+        try DriverPosition(driverID: column("driver_id", \.driverID), position: column.part(\.position))
     }
+}
 
-    /// Nil if the numbers cannot be read: the driver's next position replaces them.
-    init?(row: Row) {
-        guard let latitude = Double(row.string(1)), let longitude = Double(row.string(2)) else { return nil }
-        self.init(
-            driverID: row.string(0),
-            position: Position(
-                latitude: latitude, longitude: longitude, heading: row.optionalString(3).flatMap(Double.init),
-                accuracy: row.optionalString(4).flatMap(Double.init), speed: row.optionalString(6).flatMap(Double.init),
-                recordedAt: row.integer(5)))
+extension Position: RowRecord {
+    static func columns(_ column: inout some ColumnVisitor<Position>) throws(DatabaseError) -> Position {
+        var position = try Position(
+            latitude: column("latitude", \.latitude), longitude: column("longitude", \.longitude),
+            heading: column("heading", \.heading), accuracy: column("accuracy", \.accuracy),
+            recordedAt: column("recorded_at", \.recordedAt))
+        try column("speed", \.speed, in: &position)
+        return position
     }
 }

@@ -19,15 +19,3 @@ extension JSONWriter {
         }
     }
 }
-
-extension KitchenAddress {
-    package func writeMembers(to json: inout JSONWriter) {
-        json.member("street", street)
-        json.member("area", area)
-        json.member("city", city)
-        json.member("state", state)
-        json.member("pincode", pincode)
-        json.member("latitude", latitude)
-        json.member("longitude", longitude)
-    }
-}

@@ -9,24 +9,29 @@ struct ClockTable {
         case confirmed
     }
 
+    static let table = Table<ClockReading>("clock_readings", key: ["name"], others: ["name"])
+
     let database: Database
 
     func reading(_ name: Name) throws(DatabaseError) -> ClockReading? {
-        try database.first(
-            "SELECT wall, uptime, boot_id FROM clock_readings WHERE name = ?", .string(name.rawValue),
-            as: { row in ClockReading(wall: row.integer(0), uptime: row.integer(1), bootID: row.string(2)) })
+        try database.first(Self.selectByName, .string(name.rawValue), as: ClockReading.init(row:))
     }
+
+    private static let selectByName = table.select("WHERE name = ?")
 
     /// Inserts or replaces a reading.
     func store(_ reading: ClockReading, as name: Name) throws(DatabaseError) {
-        try database.change(
-            """
-            INSERT INTO clock_readings (name, wall, uptime, boot_id) VALUES (?, ?, ?, ?) \
-            ON CONFLICT (name) DO UPDATE SET wall = excluded.wall, uptime = excluded.uptime, boot_id = excluded.boot_id
-            """, .string(name.rawValue), .integer(reading.wall), .integer(reading.uptime), .string(reading.bootID))
+        try database.change(Self.table.upsert, Self.table.values(of: reading, .string(name.rawValue)))
     }
 
     func remove(_ name: Name) throws(DatabaseError) {
         try database.change("DELETE FROM clock_readings WHERE name = ?", .string(name.rawValue))
+    }
+}
+
+extension ClockReading: RowRecord {
+    static func columns(_ column: inout some ColumnVisitor<ClockReading>) throws(DatabaseError) -> ClockReading {
+        try ClockReading(
+            wall: column("wall", \.wall), uptime: column("uptime", \.uptime), bootID: column("boot_id", \.bootID))
     }
 }

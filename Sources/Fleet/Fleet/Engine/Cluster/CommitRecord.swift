@@ -65,11 +65,11 @@ package struct CommitRecord {
         var changes: [(kind: Kind, values: [SQLValue])] = []
         for effect in effects {
             switch effect {
-            case .orderChanged(let order): changes.append((.order, order.values))
-            case .cardShown(let card): changes.append((.card, card.values))
-            case .positionReported(let position): changes.append((.position, position.values))
+            case .orderChanged(let order): changes.append((.order, OrderTable.table.values(of: order)))
+            case .cardShown(let card): changes.append((.card, DriverTable.table.values(of: card)))
+            case .positionReported(let position): changes.append((.position, DriverPositionTable.table.values(of: position)))
             case .accountChanged(let change): changes.append((.account, change.values))
-            case .tokensEnded(let ended): changes.append((.ended, [.string(ended.key), .integer(ended.until)]))
+            case .tokensEnded(let ended): changes.append((.ended, EndedTokenTable.table.values(of: ended)))
             case .personErased(let person): changes.append((.erased, [.string(person.key)]))
             case .deviceRemoved(let device): changes.append((.removed, device.values))
             case .lanesWoken(let woken): lanes.formUnion(woken)
@@ -117,10 +117,10 @@ package struct CommitRecord {
                         createdAt: row.integer(4), expiresAt: row.integer(5), collapseKey: row.string(6)))
                 sequences.append(row.integer(7))
             case .order: effects.append(.orderChanged(try Order(row: row)))
-            case .card: effects.append(.cardShown(DriverCard(row: row)))
-            case .position: if let position = DriverPosition(row: row) { effects.append(.positionReported(position)) }
+            case .card: effects.append(.cardShown(try DriverCard(row: row)))
+            case .position: if let position = try? DriverPosition(row: row) { effects.append(.positionReported(position)) }
             case .account: effects.append(.accountChanged(try AccountChange(row: row)))
-            case .ended: effects.append(.tokensEnded(EndedTokens(key: row.string(0), until: row.integer(1))))
+            case .ended: effects.append(.tokensEnded(try EndedTokens(row: row)))
             case .erased: if let person = Identity(key: row.string(0)) { effects.append(.personErased(person)) }
             case .removed: if let device = RemovedDevice(row: row) { effects.append(.deviceRemoved(device)) }
             case .end, .update, .lane: break

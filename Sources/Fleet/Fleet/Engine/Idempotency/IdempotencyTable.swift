@@ -10,27 +10,24 @@ struct IdempotencyTable {
         let body: [UInt8]
     }
 
+    static let table = Table<StoredResponse>(
+        "idempotency", key: ["subject", "key"], others: ["subject", "key", "created_at"])
+
     let database: Database
 
     /// The stored response to the request with the idempotency key `key`; nil if there is none or it has expired.
     /// - Parameter subject: ``Identity/key`` of the user. Two users may use the same key.
     func response(subject: String, key: String, now: Int64) throws(DatabaseError) -> StoredResponse? {
         try database.first(
-            "SELECT digest, status, body FROM idempotency WHERE subject = ? AND key = ? AND created_at > ?",
-            .string(subject), .string(key), .integer(now - Self.lifetime),
-            as: { row in StoredResponse(digest: row.bytes(0), status: Int(row.integer(1)), body: row.bytes(2)) })
+            Self.selectNew, .string(subject), .string(key), .integer(now - Self.lifetime), as: StoredResponse.init(row:))
     }
+
+    private static let selectNew = table.select("WHERE subject = ? AND key = ? AND created_at > ?")
 
     /// Stores the response to a request.
     func store(_ response: StoredResponse, subject: String, key: String, now: Int64) throws(DatabaseError) {
         // A row with this key exists only if its response has expired and is not deleted yet.
-        try database.change(
-            """
-            INSERT INTO idempotency (subject, key, digest, status, body, created_at) VALUES (?, ?, ?, ?, ?, ?) \
-            ON CONFLICT (subject, key) DO UPDATE SET digest = excluded.digest, status = excluded.status, \
-            body = excluded.body, created_at = excluded.created_at
-            """, .string(subject), .string(key), .blob(response.digest), .integer(response.status),
-            .utf8(response.body), .integer(now))
+        try database.change(Self.table.upsert, Self.table.values(of: response, .string(subject), .string(key), .integer(now)))
     }
 
     /// The number of responses to a user that are stored.
@@ -90,5 +87,12 @@ struct IdempotencyTable {
             DELETE FROM idempotency WHERE (subject, key) IN (SELECT subject, key FROM idempotency WHERE created_at <= ? \
             ORDER BY created_at LIMIT ?)
             """, .integer(now - Self.lifetime), .integer(most))
+    }
+}
+
+extension IdempotencyTable.StoredResponse: RowRecord {
+    static func columns(_ column: inout some ColumnVisitor<Self>) throws(DatabaseError) -> Self {
+        try Self(
+            digest: column("digest", \.digest), status: column("status", \.status), body: column("body", \.body, as: .utf8))
     }
 }

@@ -3,7 +3,7 @@ import Primitives
 /// A sign-in by a code that was sent to a phone. The code itself is not here: the caller compares digests. Times are
 /// milliseconds since 1970.
 package struct SignInCodeSession: Equatable, Sendable {
-    package enum SMSState: String, Sendable {
+    package enum SMSState: String, CaseIterable, Sendable {
         /// The code is on its way to the operator's SMS adapter.
         case sending
         case sent
