@@ -1,5 +1,6 @@
 import Access
 import Fleet
+import Observability
 import PusherProtocol
 import Testing
 
@@ -11,7 +12,7 @@ import Testing
     @Test func aLongListTakesTheTokensOfManyShortOnes() {
         var limits = FleetLimits()
         limits.queriesPerSecond = 10
-        let rates = SubjectRates(Limits(), limits, NodeMetrics(loopCount: 1, limits: []), FleetCounters())
+        let rates = SubjectRates(Limits(), limits, NodeMetrics(loopCount: 1, limits: Limit.ofFleet), FleetCounters())
         let greedy = Sender.person(Identity(role: .driver, id: "1"))
         let other = Sender.person(Identity(role: .driver, id: "2"))
         #expect(rates.permits(greedy, .query) && rates.permits(other, .query))

@@ -34,7 +34,11 @@ package final class NodeMetrics: Sendable {
     }
 
     /// Counts rejections by a limit that has no family of its own. Any thread may call it.
-    package func countLimited(_ limit: Limit, _ count: Int = 1) { limited.withLock { $0[limit, default: 0] += count } }
+    /// - Precondition: the limit is one of those that `init` got: `/metrics` shows no others.
+    package func countLimited(_ limit: Limit, _ count: Int = 1) {
+        assert(limits.contains(limit), "\(limit.name) is in no list of limits")
+        limited.withLock { $0[limit, default: 0] += count }
+    }
 
     /// The limits to log now; see ``LimitLog``.
     /// - Parameter others: those that the extension counts.
