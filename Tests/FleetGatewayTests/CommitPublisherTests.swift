@@ -51,7 +51,7 @@ import Threads
             pushService: try PushService(
                 Settings.Push(),
                 .init(failed: { _, _ in }, removed: { device in removed.withLock { $0.append(device.id) } }), log: log),
-            counters: counters, intake: intake, order: Lock(CommitOrder()), log: log,
+            counters: counters, intake: intake, order: Lock(ClusterCommitOrder()), log: log,
             refusedTransitions: RateLimitedLog(log, .warning, "transition_refused"))
     }
 

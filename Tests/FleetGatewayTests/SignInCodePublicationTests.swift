@@ -42,7 +42,7 @@ import Threads
             accounts: AccountDirectory(), codes: codes, codeMetrics: metrics, endedSessions: ended,
             pushService: try PushService(
                 Settings.Push(), .init(failed: { _, _ in }, removed: { _ in }), log: log),
-            counters: FleetCounters(), intake: intake, order: Lock(CommitOrder()), log: log,
+            counters: FleetCounters(), intake: intake, order: Lock(ClusterCommitOrder()), log: log,
             refusedTransitions: RateLimitedLog(log, .warning, "transition_refused"))
     }
 

@@ -3,12 +3,6 @@ import PusherProtocol
 /// Queries. They return values, which the caller encodes after it has unlocked the hub, so that the lock is held only
 /// briefly.
 extension Hub {
-    /// Whether an application may have one more connection.
-    package func hasRoomForConnection(app: AppIndex) -> Bool {
-        let limit = apps[app].rules.limits.connections
-        return limit == 0 || apps[app].connectionCount < limit
-    }
-
     /// The event loops with subscribers of a channel. The caller publishes to the channel only if the mailboxes of
     /// these loops have room.
     package func loops(of channel: ChannelName, app: AppIndex) -> LoopSet {

@@ -168,6 +168,23 @@ package struct Hub {
         }
     }
 
+    // MARK: Events of backends
+
+    private mutating func publish(
+        _ publication: Publication, _ app: AppIndex, except sender: SocketID?, _ effects: inout [Effect]
+    ) {
+        // Protocol point K5: the event is cached even if a connection is excluded from it, or the channel has no
+        // subscribers.
+        let slot = apps[app].slots[publication.channel]
+        let isCached = publication.channel.isCache
+        guard slot != nil || isCached else { return }
+        let frame = publication.frame
+        if isCached { apps[app].cache.store(frame, on: publication.channel, at: now) }
+        guard let slot else { return }
+        channels[slot].events.add(at: now)
+        fanOut(frame, on: slot, except: sender, &effects)
+    }
+
     // MARK: Connections
 
     private mutating func open(_ socket: SocketID, _ app: AppIndex) {

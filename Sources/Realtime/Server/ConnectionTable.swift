@@ -35,7 +35,7 @@ struct ConnectionTable {
         let socket: SocketID
         /// The address of the client, as far as it is known: the peer's, or what a trusted proxy states.
         var peer: IPAddress
-        /// Whether ``ClientLimits`` counts the connection for `peer`.
+        /// Whether ``SharedAddressLimits`` counts the connection for `peer`.
         var isCounted: Bool
         /// Whether the client uses TLS with the load balancer, as a trusted one states it with the PROXY protocol.
         var isSecure = false

@@ -14,7 +14,7 @@ extension EventLoop {
         package let proxies: TrustedProxies
         /// Whether each connection begins with a header of the PROXY protocol. Not together with `certificates`.
         package let usesProxyProtocol: Bool
-        package let clientLimits: ClientLimits
+        package let clientLimits: SharedAddressLimits
         /// The largest head of a request in bytes. Above it, the request gets 431.
         package let headBytesMax: Int
         /// What is removed from the paths of requests: begins with a slash; empty: nothing.
@@ -22,7 +22,7 @@ extension EventLoop {
 
         package init(
             bufferedBytesMax: Int, outboxBytesMax: Int, certificates: TLSCertificates?, proxies: TrustedProxies,
-            usesProxyProtocol: Bool, clientLimits: ClientLimits, headBytesMax: Int, pathPrefix: String = ""
+            usesProxyProtocol: Bool, clientLimits: SharedAddressLimits, headBytesMax: Int, pathPrefix: String = ""
         ) {
             self.bufferedBytesMax = bufferedBytesMax
             self.outboxBytesMax = outboxBytesMax

@@ -21,7 +21,7 @@ extension EventLoop {
         let measured = MeasuredRequest(
             endpoint: delegate.endpoint(of: request), method: request.method, receivedAt: Clock.monotonicNanoseconds())
         measure(measured, 101, bytes: 0, slot)
-        if let code = drain?.code { return close(socket, code, reason: Drain.reason) }
+        if let code = drain?.code { return close(socket, code, reason: DrainWaves.reason) }
         let isSecure = options.certificates != nil || client.isSecure == true
         switch delegate.opened(socket, UpgradeRequest(http: request, isSecure: isSecure, address: client.address)) {
         case .admitted(let limits, let frame):

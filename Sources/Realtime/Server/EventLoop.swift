@@ -24,7 +24,7 @@ package final class EventLoop: TransportDelegate {
     private(set) var transport: Transport!
     var listener: Listener?
     /// Nil unless the loop is draining or has drained.
-    private(set) var drain: Drain?
+    private(set) var drain: DrainWaves?
     /// Whether ``EventLoopDelegate/drained()`` was called.
     private var hasDrained = false
 
@@ -266,7 +266,7 @@ package final class EventLoop: TransportDelegate {
     package func drain(over seconds: Int, requestSeconds: Int, closingWith code: CloseCode) {
         stopListening()
         var random = BlockRandom()
-        drain = Drain(
+        drain = DrainWaves(
             connections.webSockets.shuffled(using: &random), seconds: seconds, requestSeconds: requestSeconds, closingWith: code)
         ev_timer_start(wakeup.loop, drainTimer)
     }
@@ -274,7 +274,7 @@ package final class EventLoop: TransportDelegate {
     private func drainTick() {
         performMessages(until: .max)  // so that their frames are sent before the close frames
         guard let code = drain?.code else { return }
-        for socket in drain?.nextWave() ?? [] { close(socket, code, reason: Drain.reason) }
+        for socket in drain?.nextWave() ?? [] { close(socket, code, reason: DrainWaves.reason) }
     }
 
     // MARK: C callbacks

@@ -57,7 +57,7 @@ package struct Listener: Sendable {
         package let descriptor: Int32
         /// The peer's address.
         package let address: IPAddress
-        /// Whether ``ClientLimits`` counts the connection.
+        /// Whether ``SharedAddressLimits`` counts the connection.
         var isCounted = false
 
         /// Closes the connection.

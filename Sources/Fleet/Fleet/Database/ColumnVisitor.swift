@@ -81,7 +81,7 @@ extension ColumnVisitor {
         try visit(
             name,
             write: { record in
-                let value = record.pointee[keyPath: path]  // as an argument, it would be a part of a copy of the whole record
+                let value = record.pointee[keyPath: path]  // passed directly, it copies the whole record
                 return form.sqlValue(value)
             },
             read: { row, column throws(DatabaseError) in try row.value(column, name, as: form) })

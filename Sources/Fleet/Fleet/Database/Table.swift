@@ -1,4 +1,5 @@
 /// A table whose rows hold records. Its statements are composed of the columns that ``RowRecord/columns(_:)`` lists.
+/// It is a class so that using it copies no texts.
 final class Table<Record: RowRecord>: Sendable {
     let name: String
     /// The columns that are not part of the record. In statements they follow the record's columns.

@@ -28,7 +28,7 @@ final class CommitPublisher: Sendable {
     private let intake: CommandIntake
     private let deferred = DeferredReplies()
     /// The order of all nodes' commits, if there is a cluster.
-    let order: Lock<CommitOrder>
+    let order: Lock<ClusterCommitOrder>
     private let onDroppedUpdates: @Sendable (Int) -> Void
     let log: Log
     let refusedTransitions: RateLimitedLog
@@ -39,7 +39,7 @@ final class CommitPublisher: Sendable {
         hub: SharedHub, publications: Publications, app: AppIndex, policy: ChannelPolicy, trips: SharedTrips,
         accounts: AccountDirectory,
         codes: SignInCodeDispatch, codeMetrics: SignInCodeMetrics, endedSessions: EndedSessions, pushService: PushService,
-        counters: FleetCounters, intake: CommandIntake, order: Lock<CommitOrder>, log: Log,
+        counters: FleetCounters, intake: CommandIntake, order: Lock<ClusterCommitOrder>, log: Log,
         refusedTransitions: RateLimitedLog,
         onDroppedUpdates: @escaping @Sendable (Int) -> Void = { _ in }
     ) {

@@ -102,7 +102,7 @@ final class FleetService: ExtensionService {
         }
         self.trips = trips
         legacy = LegacyAccess(policy, app: app, hub: hub, log: log)
-        let order = Lock(CommitOrder())
+        let order = Lock(ClusterCommitOrder())
         let publisher = CommitPublisher(
             hub: hub, publications: publications, app: app, policy: policy, trips: trips, accounts: accounts, codes: codes,
             codeMetrics: codeMetrics,

@@ -36,9 +36,6 @@ package final class Node: EventLoopDelegate {
     let channelQueries: ChannelQueryWorker
     let appIDs: [String]
 
-    /// The number of writes after which a flush looks at the time.
-    private static let writesPerLook = 64
-
     package private(set) var loop: EventLoop?
     let wakeup: Wakeup
     package var fanOut = LoopFanOut()
@@ -271,58 +268,6 @@ package final class Node: EventLoopDelegate {
     package func drained() {
         guard readiness.recordDrained() == hub.mailboxes.count else { return }
         for loop in hub.mailboxes.indices { hub.post(.stop, to: loop) }
-    }
-
-    package func turnEnded(begunAt: UInt64) {
-        wakeOtherThreads()  // first, so that they work while this thread writes
-        if fanOut.isPending { flush(TimeSlice(turnBegunAt: begunAt)) }
-        observeFanOuts()
-        nodeExtension?.turnEnded()
-        reportIfClosed()
-        overloadLog.write(loopMetrics, at: now)
-    }
-
-    /// Writes events until all are written or the turn's time is over.
-    private func flush(_ slice: TimeSlice) {
-        while flushPart() {
-            if slice.isOver { return wakeup.signal() }  // so that the loop does not sleep before the next turn
-        }
-    }
-
-    /// Writes all that is queued for a connection that is about to close.
-    func flush(_ socket: SocketID) {
-        fanOut.flush(
-            socket, while: { loop?.isWritable(socket) == true }, { send(nodeExtension?.marked($1, to: $0) ?? $1, to: $0) })
-    }
-
-    /// - Returns: whether anything is left to write.
-    private func flushPart() -> Bool {
-        // Asked once, because asking for each recipient would be a sixth of the instructions of a delivery.
-        if let nodeExtension, nodeExtension.hasMarks {
-            return fanOut.flush(writesMax: Self.writesPerLook) { send(nodeExtension.marked($1, to: $0), to: $0) }
-        }
-        return fanOut.flush(writesMax: Self.writesPerLook) { send($1, to: $0) }
-    }
-
-    private func wakeOtherThreads() {
-        hub.wake(threadsToWake, except: index)
-        threadsToWake = SharedHub.ThreadsToWake()
-    }
-
-    /// Measures the publishes whose frames are all written.
-    private func observeFanOuts() {
-        let count = measuredPublishes.prefix { $0.end <= fanOut.writtenEnd }.count
-        guard count > 0 else { return }
-        let now = Clock.monotonicNanoseconds()
-        for publish in measuredPublishes.prefix(count) {
-            metrics.fanOuts.observe(Double(now - publish.takenAt) / 1_000_000_000)
-        }
-        measuredPublishes.removeFirst(count)
-    }
-
-    /// Writes to the socket.
-    package func send(_ frame: Frame, to socket: SocketID) {
-        if !isVoid { loop?.write(frame, to: socket) }
     }
 
     // MARK: Counting

@@ -6,11 +6,11 @@ package struct Track: Equatable, Sendable {
     /// Whether the newest position is where the way led: only such a position causes a moment.
     package private(set) var isNewestOnWay = false
     /// The last fixes, oldest first.
-    private var points: [Point] = []
+    private(set) var points: [Point] = []
 
     /// A fix on the way. The distance and the time from the track's beginning make the length of any part of the way one
     /// subtraction, and stay exact if points between are left out.
-    private struct Point: Equatable {
+    struct Point: Equatable {
         let at: Int64
         let latitude: Double
         let longitude: Double
@@ -20,11 +20,11 @@ package struct Track: Equatable, Sendable {
     }
 
     /// The speed is that of so many milliseconds.
-    private static let window: Int64 = 60_000
+    static let window: Int64 = 60_000
     /// With more points, every second one is left out: a phone may send hundreds of positions a second.
     private static let pointsMax = 120
     /// The limits of the speed in km/h. A driver in a traffic jam will move again, and GPS jumps are no speed.
-    private static let speeds = 10.0...90.0
+    static let speeds = 10.0...90.0
     /// A faster part of the way does not count, in km/h. Two fixes within a second count as a second apart: phones are not
     /// that exact.
     private static let kmhMax = 250.0
@@ -75,21 +75,5 @@ package struct Track: Equatable, Sendable {
 
     private static func metres(from last: Point, to position: Position) -> Double {
         Position.metres((last.latitude, last.longitude), (position.latitude, position.longitude))
-    }
-
-    /// The minutes to a place, rounded up. Nil if the place is nil, or no position is new enough.
-    /// - Parameter now: milliseconds since 1970.
-    package func etaMinutes(to place: Coordinates?, now: Int64, _ rules: TripRules) -> Int? {
-        guard let place, let newest, now - newest.recordedAt <= Int64(rules.staleSeconds) * 1_000 else { return nil }
-        let minutes = (newest.metres(to: place) * rules.detourFactor / metresPerSecond(now, rules) / 60).rounded(.up)
-        // Half the earth at the lowest speed is 120,000 minutes; only the configured factor can make it absurd.
-        return minutes < Double(Int32.max) ? Int(minutes) : nil
-    }
-
-    private func metresPerSecond(_ now: Int64, _ rules: TripRules) -> Double {
-        let fresh = points.drop { $0.at < now - Self.window }
-        guard let first = fresh.first, let last = fresh.last, last.time > first.time else { return rules.defaultSpeedKmh / 3.6 }
-        let kmh = (last.metres - first.metres) / Double(last.time - first.time) * 3_600
-        return min(max(kmh, Self.speeds.lowerBound), Self.speeds.upperBound) / 3.6
     }
 }

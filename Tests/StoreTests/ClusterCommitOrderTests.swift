@@ -4,7 +4,7 @@ import Threads
 @testable import Fleet
 
 /// What the writer publishes after a commit, and that a failure of one task or command does not affect the others.
-@Suite(.timeLimit(.minutes(5))) struct CommitOrderTests {
+@Suite(.timeLimit(.minutes(5))) struct ClusterCommitOrderTests {
     private let store = TemporaryStore()
 
     private func harness(

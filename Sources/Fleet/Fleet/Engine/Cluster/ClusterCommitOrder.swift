@@ -4,7 +4,7 @@ import Primitives
 ///
 /// The bus is faster than the log, and keeps the order of each sender only. A commit that comes before its predecessor is
 /// held back; if that does not come soon, it is read from the log.
-package struct CommitOrder: Sendable {
+package struct ClusterCommitOrder: Sendable {
     /// The most commits that are held back. Those beyond are read from the log.
     static let heldMax = 1_000
 
@@ -24,7 +24,7 @@ package struct CommitOrder: Sendable {
     }
 
     /// This node has read everything up to a position.
-    package mutating func start(at position: Int64) { self = CommitOrder(applied: position) }
+    package mutating func start(at position: Int64) { self = ClusterCommitOrder(applied: position) }
 
     /// A commit has come.
     /// - Parameter record: empty if it is too large for the bus.

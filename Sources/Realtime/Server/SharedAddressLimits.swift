@@ -2,7 +2,7 @@ import Addresses
 import Threads
 
 /// The limits of connections per address, which all loops share: loop 0 accepts, and the others close.
-package final class ClientLimits: Sendable {
+package final class SharedAddressLimits: Sendable {
     private let limits: Lock<AddressLimits>
 
     package init(_ limits: AddressLimits) { self.limits = Lock(limits) }

@@ -3,10 +3,10 @@ import Testing
 @testable import Fleet
 
 @Suite("The order of the nodes' commits")
-struct CommitOrderTests {
+struct ClusterCommitOrderTests {
     @Test("a commit waits for its predecessor")
     func holdsBack() {
-        var order = CommitOrder(applied: 4)
+        var order = ClusterCommitOrder(applied: 4)
         #expect(order.receive([6], position: 6, at: 0) == [])
         #expect(order.receive([7], position: 7, at: 1) == [])
         #expect(order.receive([5], position: 5, at: 2) == [[5], [6], [7]])
@@ -15,7 +15,7 @@ struct CommitOrderTests {
 
     @Test("what was applied is not applied again")
     func dropsOld() {
-        var order = CommitOrder(applied: 4)
+        var order = ClusterCommitOrder(applied: 4)
         #expect(order.receive([4], position: 4, at: 0) == [])
         #expect(order.receive([5], position: 5, at: 0) == [[5]])
         #expect(order.receive([5], position: 5, at: 0) == [])
@@ -23,7 +23,7 @@ struct CommitOrderTests {
 
     @Test("the log is read if the predecessor does not come, and again if that did not help")
     func readsTheLog() {
-        var order = CommitOrder()
+        var order = ClusterCommitOrder()
         #expect(order.receive([2], position: 2, at: 100) == [])
         let tooEarly = order.needsLog(at: 299)
         #expect(!tooEarly)
@@ -40,7 +40,7 @@ struct CommitOrderTests {
 
     @Test("a commit without its record is read from the log")
     func largeRecords() {
-        var order = CommitOrder()
+        var order = ClusterCommitOrder()
         #expect(order.receive([], position: 1, at: 0) == [])
         let due = order.needsLog(at: 200)
         #expect(due)
@@ -49,7 +49,7 @@ struct CommitOrderTests {
 
     @Test("this node's own commits take their places")
     func own() {
-        var order = CommitOrder()
+        var order = ClusterCommitOrder()
         #expect(order.receive([3], position: 3, at: 0) == [])
         #expect(order.receive([1], position: 1, at: 0) == [[1]])
         #expect(order.apply(own: 2, at: 0) == [[3]])

@@ -4,7 +4,7 @@ import Testing
 
 @testable import Server
 
-@Suite struct DrainTests {
+@Suite struct DrainWavesTests {
     struct Case: Sendable {
         /// The number of connections to close.
         let sockets: Int
@@ -30,7 +30,7 @@ import Testing
 
     /// All waves of a drain, including the empty ones of the grace period.
     private func waves(_ example: Case) -> [[SocketID]] {
-        var drain = Drain(sockets(example.sockets), seconds: example.seconds, requestSeconds: 0, closingWith: .restart)
+        var drain = DrainWaves(sockets(example.sockets), seconds: example.seconds, requestSeconds: 0, closingWith: .restart)
         var waves: [[SocketID]] = []
         while !drain.isOver(hasRequests: true), waves.count < 10_000 { waves.append(drain.nextWave()) }
         return waves
@@ -67,19 +67,19 @@ import Testing
     }
 
     @Test func isNotOverBeforeTheFirstWave() {
-        #expect(!Drain(sockets(1), seconds: 0, requestSeconds: 0, closingWith: .restart).isOver(hasRequests: false))
-        #expect(!Drain([], seconds: 0, requestSeconds: 0, closingWith: .restart).isOver(hasRequests: false))
+        #expect(!DrainWaves(sockets(1), seconds: 0, requestSeconds: 0, closingWith: .restart).isOver(hasRequests: false))
+        #expect(!DrainWaves([], seconds: 0, requestSeconds: 0, closingWith: .restart).isOver(hasRequests: false))
     }
 
     @Test func staysOver() {
-        var drain = Drain(sockets(3), seconds: 0, requestSeconds: 0, closingWith: .overCapacity)
+        var drain = DrainWaves(sockets(3), seconds: 0, requestSeconds: 0, closingWith: .overCapacity)
         for _ in 0..<21 { _ = drain.nextWave() }
         #expect(drain.isOver(hasRequests: true))
         #expect(drain.nextWave() == [] && drain.isOver(hasRequests: true))
     }
 
     @Test func requestsHaveTheirTime() {
-        var drain = Drain(sockets(3), seconds: 0, requestSeconds: 3, closingWith: .overCapacity)
+        var drain = DrainWaves(sockets(3), seconds: 0, requestSeconds: 3, closingWith: .overCapacity)
         var ticks = 0
         while !drain.isOver(hasRequests: true) {
             _ = drain.nextWave()

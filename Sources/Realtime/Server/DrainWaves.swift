@@ -3,7 +3,7 @@ import PusherProtocol
 
 /// The schedule by which a stopping loop closes its connections gradually: which ones are still to close, and how many
 /// of them per tick.
-struct Drain {
+struct DrainWaves {
     /// The close code of all connections, also of those whose upgrade request arrives during the drain.
     let code: CloseCode
     static let reason = "Server is restarting: connect again"
