@@ -167,8 +167,7 @@ let package = Package(
         .target(
             name: "Simulation",
             dependencies: [
-                "Access", "Cluster", "Crypto", "FanOut", "Fleet", "FleetGateway", "JSON", "Primitives", "PusherProtocol",
-                "TestSupport",
+                "Access", "Cluster", "Crypto", "FanOut", "Fleet", "JSON", "Primitives", "PusherProtocol", "TestSupport",
             ],
             path: "Tests/Simulation",
             swiftSettings: settings),
@@ -197,7 +196,7 @@ let package = Package(
             "FleetRules", of: "Fleet", ["Access", "JSON", "Primitives", "TestSupport"], exclude: ["Golden"]),
         tests("FanOut", ["HubFixture", "PusherProtocol", "TestSupport"]),
         tests("Cluster", ["FanOut", "Primitives", "PusherProtocol", "TestSupport"]),
-        tests("Replay", of: "Fleet", ["TestSupport"]),
+        tests("Replay", of: "Fleet", ["Access", "FanOut", "PusherProtocol", "TestSupport"]),
         tests("Trips", of: "Fleet", ["Access", "JSON", "Primitives", "TestSupport"]),
         tests("Crypto", ["TestSupport"]),
         tests("JWT", ["Access", "Crypto", "TestSupport", "Threads"]),

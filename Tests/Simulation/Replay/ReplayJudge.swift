@@ -101,13 +101,11 @@ final class ReplayJudge {
         openings[Request(loop: loop, number: number)] ?? 0
     }
 
-    /// A loop queues a message of a replay.
-    func check(replayed frame: Frame, _ connection: ReplayConnection) {
-        let message = WireMessage(frame, at: 0)
-        let channel = message.channel
+    /// A loop queues a message of a replay, or an error, which names no channel.
+    func check(sent frame: Frame, _ connection: ReplayConnection) {
+        guard let channel = WireMessage(frame, at: 0).channel else { return }
         guard connection.joined.contains(where: { $0.text == channel }) else {
-            problem =
-                problem ?? "connection \(connection.index) is not subscribed to \(channel ?? "no channel"), but gets a page of it"
+            problem = problem ?? "connection \(connection.index) is not subscribed to \(channel), but gets a page of it"
             return
         }
         if Self.isGap(frame.bytes) { connection.gapsQueued += 1 }

@@ -1,14 +1,12 @@
-import Access
 import FanOut
 import Fleet
-import FleetGateway
 import Primitives
 import PusherProtocol
 import TestSupport
 
 /// An event loop without sockets and threads. What it does about deliveries is the gateway's own code
-/// (``ReplayLoop``); the rest is what `Node` does around it.
-final class SimulatedLoop: ReplayLoop {
+/// (``OwnerReplay``); the rest is what `FleetNode` and `Node` do around it.
+final class SimulatedLoop {
     /// A message in the loop's mailbox.
     enum Message {
         case instruction(Instruction)
@@ -17,11 +15,9 @@ final class SimulatedLoop: ReplayLoop {
     }
 
     let index: Int
-    var loopReplay: LoopReplay
-    var random: FaultyRandom
-    let confirmSeconds = 5
-    var unixTime: Int64 { process.judge.now }
-    var fanOut = LoopFanOut()
+    private(set) var ownerReplay: OwnerReplay
+    private var random: FaultyRandom
+    private var fanOut = LoopFanOut()
     var mailbox: [Message] = []
     /// The store's replies to openings, which are handled when the mailbox is drained.
     private var cursors = FIFO<(request: Int, cursor: Int64?)>()
@@ -33,14 +29,14 @@ final class SimulatedLoop: ReplayLoop {
     init(index: Int, _ process: SimulatedProcess, pageMax: Int, seed: UInt64) {
         self.index = index
         self.process = process
-        loopReplay = LoopReplay(pageMax: pageMax)
+        ownerReplay = OwnerReplay(loop: index, pageMax: pageMax)
         random = FaultyRandom(random: SplitMix(seed: seed &+ UInt64(index)), change: process.fault.random)
     }
 
     /// Whether nothing is left to do without another thread or client.
-    var isIdle: Bool { mailbox.isEmpty && !fanOut.isPending && loopReplay.receipts.isEmpty }
+    var isIdle: Bool { mailbox.isEmpty && !fanOut.isPending && ownerReplay.receipts.isEmpty }
     /// Whether a subscription waits for the store, or is replaying.
-    var isWaiting: Bool { !loopReplay.openings.isEmpty || !loopReplay.replays.isEmpty }
+    var isWaiting: Bool { !ownerReplay.openings.isEmpty || !ownerReplay.replays.isEmpty }
 
     var vacantSlot: Int { connections.firstIndex { $0 == nil } ?? connections.count }
 
@@ -60,7 +56,7 @@ final class SimulatedLoop: ReplayLoop {
         fanOut.flush(socket) { send(marked($1, to: $0), to: $0) }
         apply(.closed(socket))
         fanOut.close(socket)
-        loopReplay.receipts += loopReplay.table.close(socket.slot)
+        ownerReplay.closed(socket)
         connections[socket.slot] = nil
         connection.isClosed = true
     }
@@ -75,22 +71,25 @@ final class SimulatedLoop: ReplayLoop {
         switch message {
         case .subscribe(let name):
             guard let grant = process.authorize(connection, name) else { return }
-            let isNew = !connection.joined.contains(name)
-            subscribe(socket, grant, isDurable: true)
-            // The subscriptions of others do not wait for a cursor.
-            if isNew, ownership(of: socket, on: name) == nil { connection.joined.insert(name) }
+            if let ownership = process.hub.ownership(of: socket, on: name) {
+                replay { $0.subscribe(socket, grant, as: ownership, &$1) }
+            } else {
+                // The subscriptions of others do not wait for a cursor.
+                apply(.subscribe(socket, grant))
+                connection.joined.insert(name)
+            }
         case .unsubscribe(let name):
-            if loopReplay.cancelOpening(socket, name) { return }
+            if ownerReplay.cancel(socket, name) { return }
             apply(.unsubscribe(socket, name))
             connection.joined.remove(name)
         case .pong(let payload):
-            let before = loopReplay.receipts.count
-            payload.withUnsafeBytes { confirm(socket, $0) }
-            process.judge.confirmed(loopReplay.receipts[before...], on: index)
+            let before = ownerReplay.receipts.count
+            confirm(socket, payload)
+            process.judge.confirmed(ownerReplay.receipts[before...], on: index)
         }
     }
 
-    // MARK: The loop's own code
+    // MARK: Turns
 
     /// As `Node.drainMailbox()`.
     func drainMailbox() {
@@ -103,101 +102,124 @@ final class SimulatedLoop: ReplayLoop {
             case .page(let request, let page, let gap): handle(page, of: request, gap)
             }
         }
-        while let (request, cursor) = cursors.popFirst() {
-            if let cursor { handle(cursor, of: request) } else { cursorNotFound(request) }
-        }
+        while let (request, cursor) = cursors.popFirst() { handle(cursor, of: request) }
     }
 
     private func handle(_ page: ReplayPage?, of request: Int, _ gap: [Int64]) {
-        if let replay = loopReplay.replays[request], page?.gap != nil, let connection = connection(replay.socket) {
+        if let waiting = ownerReplay.replays[request], page?.gap != nil, let connection = connection(waiting.socket) {
             // Recorded before, because the loop may drop the page: then the client reads no gap.
-            connection.gaps[replay.name, default: []].append(gap)
+            connection.gaps[waiting.name, default: []].append(gap)
             let frames = connection.gapsQueued
-            pageRead(request, page)
-            if connection.gapsQueued == frames { connection.gaps[replay.name]?.removeLast() }
+            replay { $0.answered(request, page: page, &$1) }
+            if connection.gapsQueued == frames { connection.gaps[waiting.name]?.removeLast() }
         } else {
-            pageRead(request, page)
+            replay { $0.answered(request, page: page, &$1) }
         }
     }
 
-    private func handle(_ cursor: Int64, of request: Int) {
-        guard let opening = loopReplay.openings[request] else { return cursorFound(request, cursor) }
+    private func handle(_ cursor: Int64?, of request: Int) {
+        guard cursor != nil, let opening = ownerReplay.openings[request] else {
+            return replay { $0.answered(request, cursor: cursor, &$1) }
+        }
         let connection = connection(opening.socket)
         connection?.joined.insert(opening.grant.channel)
-        let known = Set(loopReplay.replays.keys)
-        cursorFound(request, cursor)
+        let known = Set(ownerReplay.replays.keys)
+        replay { $0.answered(request, cursor: cursor, &$1) }
         // The loop may have opened other subscriptions meanwhile.
         let name = opening.grant.channel
-        let replay = loopReplay.replays.first { request, replay in
+        let begun = ownerReplay.replays.first { request, replay in
             replay.socket == opening.socket && replay.name == name && !known.contains(request)
         }
-        guard let replay, let connection else { return }
+        guard let begun, let connection else { return }
         let start = ReplayConnection.Start(
-            after: replay.value.after, confirmed: process.judge.confirmedAtOpening(request, index))
+            after: begun.value.after, confirmed: process.judge.confirmedAtOpening(request, index))
         connection.starts[name, default: []].append(start)
     }
 
     /// As `Node.turnEnded()`.
     func endTurn(writesMax: Int) {
         _ = fanOut.flush(writesMax: writesMax) { send(marked($1, to: $0), to: $0) }
-        postReceipts()
+        storeReceipts()
     }
 
-    // MARK: ReplayLoop
+    func storeReceipts() { replay { $0.storeReceipts(&$1) } }
 
-    func ownership(of socket: SocketID, on channel: ChannelName) -> FleetAccess.Ownership? {
-        process.hub.ownership(of: socket, on: channel)
+    /// As `FleetNode.ticked()`.
+    func tick() {
+        ownerReplay.ticked(now: process.judge.now)
+        while ownerReplay.hasRequestsToRepeat { replay { $0.repeatRequest(&$1) } }
     }
 
-    func apply(_ input: Hub.Input) {
+    private func apply(_ input: Hub.Input) {
         process.apply(input)
         drainMailbox()
     }
 
-    /// As `Node.perform(_:)`.
-    func perform(_ instruction: Instruction) {
-        guard case .notify(let frame, let channel, let sequence) = instruction else { return deliver(instruction) }
-        if fault.loses(sequence) { return }
-        guard let change = fault.excluded else { return deliver(instruction) }
-        let excluded = change(loopReplay.table.notify(channel, sequence))
-        fanOut.send(frame, toSubscribersOf: channel, exceptSlots: excluded)
+    /// As `FleetNode.perform(_:)`.
+    private func perform(_ instruction: Instruction) {
+        if case .notify(let frame, let channel, let sequence) = instruction {
+            if fault.loses(sequence) { return }
+            if let change = fault.excluded {
+                let excluded = change(ownerReplay.table.notify(channel, sequence))
+                return fanOut.send(frame, toSubscribersOf: channel, exceptSlots: excluded)
+            }
+        }
+        replay { $0.deliver(instruction, to: &fanOut, &$1) }
     }
 
-    func fanOutDirect(_ frame: Frame, to socket: SocketID) {
-        if let connection = connection(socket) { process.judge.check(replayed: frame, connection) }
-        fanOut.apply(.send(frame, to: socket))
+    // MARK: Writing
+
+    private func marked(_ frame: Frame, to socket: SocketID) -> Frame {
+        ownerReplay.marked(frame, to: socket, now: process.judge.now, using: &random)
     }
 
-    func isFull(_ socket: SocketID) -> Bool { (connection(socket)?.unread ?? 0) > process.socketBytes }
-
-    func send(_ frame: Frame, to socket: SocketID) {
+    private func send(_ frame: Frame, to socket: SocketID) {
         let bytes = fault.write(frame.bytes)
         connection(socket)?.write(bytes)
         guard fault.writesConfirm, bytes.count >= 18, bytes[bytes.count - 18] == 0x89 else { return }
-        bytes.suffix(16).withUnsafeBytes { confirm(socket, $0) }
+        confirm(socket, Array(bytes.suffix(16)))
     }
 
-    func post(_ request: CursorRequest) -> PostResult {
-        process.judge.opening(request)
-        process.requests.append(.subscription(request))
-        return .queued
+    private func confirm(_ socket: SocketID, _ payload: [UInt8]) {
+        payload.withUnsafeBytes { ownerReplay.confirm(socket, $0, now: process.judge.now) }
     }
 
-    func post(_ receipts: [Receipt]) -> PostResult {
-        let receipts = fault.receipts(receipts)
-        process.judge.posted(receipts)
-        process.requests.append(.receipts(receipts))
-        return .queued
+    // MARK: Effects
+
+    /// As `FleetNode.replay(_:)`.
+    private func replay(_ change: (inout OwnerReplay, inout [OwnerReplay.Effect]) -> Void) {
+        var effects: [OwnerReplay.Effect] = []
+        change(&ownerReplay, &effects)
+        for effect in effects { perform(effect) }
     }
 
-    func post(_ request: ReplayRequest) -> Bool {
-        process.pageRequests.append(request)
-        return true
+    private func perform(_ effect: OwnerReplay.Effect) {
+        switch effect {
+        case .store(let receipts):
+            let receipts = fault.receipts(receipts)
+            process.judge.posted(receipts)
+            process.requests.append(.receipts(receipts))
+            _ = ownerReplay.receiptsPosted(areQueued: true)
+        case .findCursor(let request):
+            process.judge.opening(request)
+            process.requests.append(.subscription(request))
+        case .open(let socket, let grant):
+            apply(.subscribe(socket, grant))
+            ownerReplay.opened()
+        case .readPage(let request, let socket):
+            if isFull(socket) {
+                ownerReplay.failed(request.replyTo.request)
+            } else {
+                process.pageRequests.append(request)
+            }
+        case .send(let frame, let socket):
+            if let connection = connection(socket) { process.judge.check(sent: frame, connection) }
+            fanOut.apply(.send(frame, to: socket))
+        case .count: break
+        }
     }
 
-    func countReplay(notifications: Int, gaps: Int) {}
-
-    func countDropped(receipts: Int) {}
+    private func isFull(_ socket: SocketID) -> Bool { (connection(socket)?.unread ?? 0) > process.socketBytes }
 }
 
 /// Random numbers that a fault can change.

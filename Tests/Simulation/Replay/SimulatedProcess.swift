@@ -190,8 +190,7 @@ final class SimulatedProcess {
     /// As `Node.ticked()`.
     func tick(_ loop: Int) {
         if loop == 0 { apply(.tick(judge.now)) }
-        loops[loop].replayTicked()
-        while loops[loop].loopReplay.hasRequestsToRepeat { loops[loop].repeatRequests() }
+        loops[loop].tick()
     }
 
     /// Ends after SIGTERM: what was accepted is executed and published, the connections are closed, and the receipts are
@@ -202,7 +201,7 @@ final class SimulatedProcess {
             loop.drainMailbox()
             for connection in loop.connections { connection.map { loop.close($0) } }
         }
-        for loop in loops where fault.postsAtEnd { loop.postReceipts() }
+        for loop in loops where fault.postsAtEnd { loop.storeReceipts() }
         try finishWriting()
         if !store.isFull { try judge.checkStored() }
     }

@@ -16,8 +16,10 @@ import Threads
 final class FleetNode: NodeExtension {
     let fleet: FleetService
     let fleetRouter: FleetRouter
+    /// The index of the loop.
+    let index: Int
     private unowned var startedNode: Node?
-    var loopReplay = LoopReplay()
+    var ownerReplay: OwnerReplay
     /// For the payloads of pings.
     var random = BlockRandom()
     /// Authorizations that are decided when this node knows what other nodes have committed.
@@ -27,9 +29,11 @@ final class FleetNode: NodeExtension {
     /// The same requests as commands, of queries whose answers may need a write.
     var writings: [RequestID: IssuedCommand] = [:]
 
-    init(_ fleet: FleetService, _ router: FleetRouter) {
+    init(_ fleet: FleetService, _ router: FleetRouter, loop: Int) {
         self.fleet = fleet
         fleetRouter = router
+        index = loop
+        ownerReplay = OwnerReplay(loop: loop, confirmSeconds: fleet.settings.delivery.confirmSeconds)
     }
 
     var node: Node {
@@ -51,7 +55,7 @@ final class FleetNode: NodeExtension {
         case .queryReply(let reply, let request): respond(to: request, with: reply)
         case .cursor(let request, let cursor): later(.cursor(request: request, cursor))
         case .looked(let request): later(.decideAuthorization(request))
-        case .page(let request, let page): pageRead(request, page)
+        case .page(let request, let page): replay { $0.answered(request, page: page, &$1) }
         case .confirmPublication: publicationToConfirm = node.fanOut.end
         case .keysFetched(let request, let seconds): later(.retry(request, afterSeconds: seconds))
         case .tokenAnswered(let request, let answer): later(.answerToken(request, answer))
@@ -61,23 +65,20 @@ final class FleetNode: NodeExtension {
     func perform(_ work: any ExtensionWork) {
         guard let work = work as? FleetWork else { preconditionFailure("work of no fleet: \(work)") }
         switch work {
-        case .cursor(let request, let cursor?): cursorFound(request, cursor)
-        case .cursor(let request, nil): cursorNotFound(request)
+        case .cursor(let request, let cursor): replay { $0.answered(request, cursor: cursor, &$1) }
         case .decideAuthorization(let request): decideAuthorization(of: request)
         case .retry(let request, let seconds): retry(request, retryAfterSeconds: seconds)
         case .answerToken(let request, let answer): retry(request, with: answer)
         case .endLegacy(let pattern): endLegacy(pattern)
-        case .repeatRequests:
-            repeatRequests()
-            if loopReplay.hasRequestsToRepeat { later(.repeatRequests) }
+        case .repeatRequests: repeatRequests()
         }
     }
 
     func later(_ work: FleetWork) { node.later(.custom(work)) }
 
     func ticked() {
-        replayTicked()
-        if loopReplay.hasRequestsToRepeat { later(.repeatRequests) }
+        ownerReplay.ticked(now: Clock.unixMilliseconds())
+        if ownerReplay.hasRequestsToRepeat { later(.repeatRequests) }
         guard index == 0 else { return }
         fleet.ticked()
         for pattern in fleet.legacy.tick(at: Clock.unixMilliseconds()) { endLegacy(pattern) }
@@ -89,7 +90,7 @@ final class FleetNode: NodeExtension {
             publicationToConfirm = nil
             fleet.confirmPublication(loop: index)
         }
-        postReceipts()
+        replay { $0.storeReceipts(&$1) }
     }
 
     /// Ends the subscriptions of apps that never sign, whose time is over, one slice after the other.

@@ -6,9 +6,6 @@ import Threads
 
 /// The state of the fleet's parts, for `/metrics`, `/healthz` and operators.
 extension FleetService {
-    /// After this time, a notification that no device has confirmed counts as unconfirmed; `delivery.confirm_seconds`.
-    var confirmSeconds: Int { settings.delivery.confirmSeconds }
-
     var statistics: StoreStatistics { writer.statistics }
     /// Why the store cannot be written, for operators; nil: it can.
     var storeProblem: String? {

@@ -10,8 +10,8 @@ import Server
 
 /// What the fleet does on one loop's thread.
 extension FleetService {
-    func makeNodeExtension(_ apps: [Application]) throws(StartError) -> any NodeExtension {
-        FleetNode(self, try makeRouter(of: apps[app]))
+    func makeNodeExtension(_ apps: [Application], loop: Int) throws(StartError) -> any NodeExtension {
+        FleetNode(self, try makeRouter(of: apps[app]), loop: loop)
     }
 
     /// The fleet API's router for one loop, with its own keys.

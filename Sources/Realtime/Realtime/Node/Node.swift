@@ -90,7 +90,7 @@ package final class Node: EventLoopDelegate {
         appIDs = apps.map(\.id)
         wakeup = assembly.wakeups[index]
         service = assembly.service
-        let nodeExtension = try assembly.service?.makeNodeExtension(apps)
+        let nodeExtension = try assembly.service?.makeNodeExtension(apps, loop: index)
         self.nodeExtension = nodeExtension
         router = Router(
             apps: apps, metricsToken: assembly.configuration.metrics.token, pathPrefix: assembly.configuration.server.pathPrefix,

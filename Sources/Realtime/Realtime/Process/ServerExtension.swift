@@ -60,7 +60,7 @@ package protocol ExtensionService: AnyObject, Sendable {
 
     /// What the extension does on one loop's thread. Called on that thread.
     /// - Throws: ``StartError`` if a configured key is unusable.
-    func makeNodeExtension(_ apps: [Application]) throws(StartError) -> any NodeExtension
+    func makeNodeExtension(_ apps: [Application], loop: Int) throws(StartError) -> any NodeExtension
 
     // MARK: The end
 
