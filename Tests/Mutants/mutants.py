@@ -108,7 +108,7 @@ MUTANTS = [
            "guard let driver = stored.assignment.driver else {", "JobProgressTests"),
     Mutant("moment-first", "Fleet/Fleet/Pushes/Rules/PushPolicy.swift", "the push of a trip's moment gives way to the general one",
            "in moments + events {", "in events + moments {", "PushIntentTests"),
-    Mutant("reported-twice", "Fleet/Fleet/Receipts/Rules/OwnerReceipts.swift", "what is not confirmed is reported again and again",
+    Mutant("reported-twice", "Fleet/Fleet/Receipts/Rules/OwnerReceipts+Pongs.swift", "what is not confirmed is reported again and again",
            "where mark.writtenAt <= moment && !mark.isReported {", "where mark.writtenAt <= moment {", "OwnerReceiptsTests"),
     Mutant("denied-replay", "Fleet/Fleet/Receipts/Rules/OwnerReplay.swift", "after a denied subscription, another one replays",
            "func opened() { current = nil }", "func opened() {}", "OwnerReplayTests"),

@@ -5,7 +5,7 @@
 /// durable channel have state here; a write to any other costs one look-up.
 package struct OwnerReceipts {
     /// What stands behind a ping: notifications of one channel.
-    private struct Mark {
+    struct Mark {
         let payload: PingPayload
         /// The index in ``Connection/subscriptions``.
         let subscription: Int
@@ -15,7 +15,7 @@ package struct OwnerReceipts {
         var isReported = false
     }
 
-    private struct Connection {
+    struct Connection {
         /// Those that have ended, too: what was written to them is not written again.
         var subscriptions: [OwnerSubscription] = []
         /// Oldest first.
@@ -66,7 +66,7 @@ package struct OwnerReceipts {
     static let subscriptionsMax = 16
 
     /// By the connection's slot.
-    private var connections: [Connection?] = []
+    var connections: [Connection?] = []
     /// By slot: whether a ping must stand behind the next write.
     private var owed: [Bool] = []
     /// The number of slots for which that is so.
@@ -120,7 +120,7 @@ package struct OwnerReceipts {
     }
 
     /// Nil if the connection has no state here.
-    private func connection(_ slot: Int) -> Connection? { slot < connections.count ? connections[slot] : nil }
+    func connection(_ slot: Int) -> Connection? { slot < connections.count ? connections[slot] : nil }
 
     private func index(of channel: Int, _ slot: Int) -> Int? {
         connection(slot)?.subscriptions.firstIndex { $0.channel == channel && $0.isOpen }
@@ -217,38 +217,5 @@ package struct OwnerReceipts {
         }
         connections[slot] = connection
         return payload
-    }
-
-    // MARK: Confirming
-
-    /// Handles a pong. It confirms what was written before its ping.
-    /// - Parameter now: milliseconds since 1970.
-    /// - Returns: what is confirmed; empty if the payload is none of this connection's.
-    package mutating func confirm(_ slot: Int, _ payload: PingPayload, now: Int64) -> [Receipt] {
-        guard let connection = connection(slot), let last = connection.marks.lastIndex(where: { $0.payload == payload })
-        else { return [] }
-        // A new array, because an empty one would keep the memory of the others.
-        connections[slot]?.marks = Array(connection.marks[(last + 1)...])
-        return connection.marks[...last].map { receipt($0, connection, confirmedAt: now) }
-    }
-
-    /// What was written before a moment, is not confirmed, and was not returned yet.
-    /// - Parameter moment: milliseconds since 1970.
-    package mutating func unconfirmed(since moment: Int64) -> [Receipt] {
-        var receipts: [Receipt] = []
-        for (slot, connection) in connections.enumerated() {
-            guard let connection else { continue }
-            for (index, mark) in connection.marks.enumerated() where mark.writtenAt <= moment && !mark.isReported {
-                receipts.append(receipt(mark, connection, confirmedAt: nil))
-                connections[slot]?.marks[index].isReported = true
-            }
-        }
-        return receipts
-    }
-
-    private func receipt(_ mark: Mark, _ connection: Connection, confirmedAt: Int64?) -> Receipt {
-        Receipt(
-            key: connection.subscriptions[mark.subscription].key, after: mark.range.after, upTo: mark.range.upTo,
-            writtenAt: mark.writtenAt, confirmedAt: confirmedAt)
     }
 }
