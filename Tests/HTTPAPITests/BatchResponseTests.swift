@@ -77,7 +77,7 @@ import Testing
         #expect(String(decoding: body, as: UTF8.self) + "\n" == expected, "\(name)", sourceLocation: location)
     }
 
-    private func golden(_ name: String, _ response: BatchResponse, _ location: SourceLocation = #_sourceLocation) throws {
+    private func golden(_ name: String, _ response: BatchAnswer, _ location: SourceLocation = #_sourceLocation) throws {
         try golden(name, FleetResponses.body(of: .batch(response), correlationID: "c-1"), location)
     }
 

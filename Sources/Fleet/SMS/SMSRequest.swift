@@ -1,3 +1,5 @@
+import Crypto
+import HTTPClient
 import JSON
 
 /// The body of a request to the adapter. All attempts send the same bytes.
@@ -16,6 +18,12 @@ struct SMSRequest: Equatable, Sendable {
             $0.member("id", id)
         }
         body = json.bytes
+    }
+
+    /// The request of one attempt, signed as webhooks are.
+    func signed(with key: HMACKey, to url: String) -> HTTPClientRequest {
+        let headers = [("Content-Type", "application/json"), ("X-Pusher-Signature", key.signature(of: body))]
+        return HTTPClientRequest(.post, url, headers: headers, body: body)
     }
 }
 

@@ -211,8 +211,7 @@ extension SMSSender {
 
         private func start(_ number: Int) {
             guard let one = sending[number] else { return }
-            let headers = [("Content-Type", "application/json"), ("X-Pusher-Signature", key.signature(of: one.request.body))]
-            var request = HTTPClientRequest(.post, adapter.url, headers: headers, body: one.request.body)
+            var request = one.request.signed(with: key, to: adapter.url)
             request.needsFreshConnection = one.needsFreshConnection
             pool.start(request, tag: number)
             underWay += 1

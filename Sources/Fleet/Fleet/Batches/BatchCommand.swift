@@ -14,7 +14,7 @@ extension Transaction {
     /// Plans an action on a batch and writes it.
     /// - Parameter batch: nil: the caller gets 404.
     func change(
-        _ batch: Batch?, by action: BatchAction, respond: (BatchDecision, [String]) -> BatchResponse
+        _ batch: Batch?, by action: BatchAction, respond: (BatchDecision, [String]) -> BatchAnswer
     ) throws(DatabaseError) -> CommandReply {
         guard let batch else { return .rejected(RuleError(.unknownBatch)) }
         let reply = try plan { planner, context throws(RuleError) in
@@ -34,7 +34,7 @@ extension Transaction {
 
     /// The same for the driver who acts.
     func change(
-        _ id: ObjectID, by action: (Account) throws(DatabaseError) -> BatchAction, respond: (Batch) -> BatchResponse
+        _ id: ObjectID, by action: (Account) throws(DatabaseError) -> BatchAction, respond: (Batch) -> BatchAnswer
     ) throws(DatabaseError) -> CommandReply {
         try withApprovedAccount { account throws(DatabaseError) in
             try change(try stores.batches.batch(id), by: try action(account)) { decision, _ in respond(decision.batch) }

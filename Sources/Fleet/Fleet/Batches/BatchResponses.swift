@@ -3,7 +3,7 @@ import Primitives
 
 /// The bodies of responses about batches of orders. Existing apps parse those below `/api/delivery`.
 extension FleetResponses {
-    static func body(of response: BatchResponse, correlationID: String) -> [UInt8] {
+    static func body(of response: BatchAnswer, correlationID: String) -> [UInt8] {
         switch response {
         case .changed(let message, let batch, let notificationIDs):
             success(message, correlationID) {

@@ -40,7 +40,7 @@ package final class Node: EventLoopDelegate {
     let wakeup: Wakeup
     package var fanOut = LoopFanOut()
     /// Admitted connections, by slot.
-    var connections: [ConnectionLimits?] = []
+    var connections: [ConnectionRates?] = []
     /// What was taken from the mailbox, and how much of it is performed.
     var messages: [LoopMessage] = []
     var performedMessages = 0
@@ -211,7 +211,7 @@ package final class Node: EventLoopDelegate {
 
     private func admit(_ socket: SocketID, to app: Application) {
         while connections.count <= socket.slot { connections.append(nil) }
-        connections[socket.slot] = ConnectionLimits(app: app, seenAt: now)
+        connections[socket.slot] = ConnectionRates(app: app, seenAt: now)
         fanOut.open(socket)
         drainMailbox()
         loopMetrics.add(to: .connected)

@@ -21,7 +21,7 @@ extension DispatchPlanner {
     /// - Throws: ``RuleError``, why the action is refused.
     package mutating func plan(
         _ action: BatchAction, for stored: Batch, _ context: CommandContext, using random: inout some RandomNumberGenerator,
-        respond: (BatchDecision, [String]) -> BatchResponse
+        respond: (BatchDecision, [String]) -> BatchAnswer
     ) throws(RuleError) -> DispatchPlan {
         try context.checkVersion(stored.version, of: "Batch \(stored.id.text)")
         let decision = try stored.apply(action, at: context.now, using: &random)

@@ -25,7 +25,7 @@ package enum CommandResponse: Equatable, Sendable {
     case preferences(Preferences, unknown: [String])
     case erasure(ErasureCounts)
     case account(AccountResponse)
-    case batch(BatchResponse)
+    case batch(BatchAnswer)
     case availability(AvailabilityState)
     case code(SignInCodeResponse)
 

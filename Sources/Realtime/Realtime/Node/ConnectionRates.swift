@@ -4,7 +4,7 @@ import PusherAPI
 import PusherProtocol
 
 /// What a loop stores about an admitted connection for the Pusher protocol.
-struct ConnectionLimits {
+struct ConnectionRates {
     let app: Application
     /// The user of the connection's `pusher:signin`; nil before it.
     var user: SignedInUser?

@@ -8,7 +8,7 @@ package enum BatchReading: Equatable, Sendable {
 }
 
 /// The response to a command about a batch of orders.
-package enum BatchResponse: Equatable, Sendable {
+package enum BatchAnswer: Equatable, Sendable {
     /// To an admin. The string is the response's message.
     case changed(String, Batch, notificationIDs: [String])
     case accepted(Batch)

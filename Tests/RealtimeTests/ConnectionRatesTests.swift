@@ -5,9 +5,9 @@ import Testing
 
 @testable import Realtime
 
-@Suite struct ConnectionLimitsTests {
-    private func connection() -> ConnectionLimits {
-        ConnectionLimits(app: Application(index: 0, id: "1", key: "k", secrets: ["s"]), seenAt: 0)
+@Suite struct ConnectionRatesTests {
+    private func connection() -> ConnectionRates {
+        ConnectionRates(app: Application(index: 0, id: "1", key: "k", secrets: ["s"]), seenAt: 0)
     }
 
     @Test func measuresFromTheLastPing() {
@@ -33,6 +33,6 @@ import Testing
 
     /// Every connection has one.
     @Test func isSmall() {
-        #expect(MemoryLayout<ConnectionLimits>.size <= 40)
+        #expect(MemoryLayout<ConnectionRates>.size <= 40)
     }
 }
