@@ -36,7 +36,7 @@ extension FleetNode {
 
     /// Repeats some of what the store could not take before the last tick; the rest later.
     func repeatRequests() {
-        for _ in 0..<OwnerReplay.repeatedMax where ownerReplay.hasRequestsToRepeat { replay { $0.repeatRequest(&$1) } }
+        for _ in 0..<OwnerReplay.repeatedMax { replay { $0.repeatRequest(&$1) } }
         if ownerReplay.hasRequestsToRepeat { later(.repeatRequests) }
     }
 

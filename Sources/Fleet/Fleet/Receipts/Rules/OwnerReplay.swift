@@ -280,7 +280,7 @@ package struct OwnerReplay {
     /// Whether ``repeatRequest(_:)`` has something to repeat.
     package var hasRequestsToRepeat: Bool { !requestsToRepeat.isEmpty }
 
-    /// Repeats one request.
+    /// Repeats one request, if any is left.
     package mutating func repeatRequest(_ effects: inout [Effect]) {
         guard let request = requestsToRepeat.popFirst() else { return }
         if openings[request]?.isPosted == false { return findCursor(request, &effects) }
