@@ -26,7 +26,7 @@ final class Assembly: Sendable {
     let budget: DescriptorBudget
     private let clientLimits: SharedAddressLimits
     /// Of the applications, by index.
-    private let rules: [AppRules]
+    let rules: [AppRules]
     /// Nil for unencrypted connections.
     let certificates: TLSCertificates?
     /// Nil if signed requests may be repeated.

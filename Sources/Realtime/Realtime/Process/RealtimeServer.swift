@@ -1,7 +1,5 @@
-import FanOut
 import Glibc
 import Observability
-import PusherProtocol
 import Server
 import Threads
 
@@ -9,7 +7,7 @@ import Threads
 ///
 /// It owns the process's signals SIGTERM, SIGINT, SIGHUP and SIGPIPE. A process has one.
 public final class RealtimeServer: Sendable {
-    private let assembly: Assembly
+    let assembly: Assembly
     private let listener: Listener
     private let threads: [Thread]
     private let signals: SignalWait
@@ -117,25 +115,6 @@ public final class RealtimeServer: Sendable {
         for thread in threads { thread.join() }
         assembly.stopServices(webhookSeconds: 0, hasDrained: true)
         throw error
-    }
-
-    /// Publishes an event to a channel, like a backend that uses Pusher's HTTP API.
-    /// - Parameters:
-    ///   - data: what subscribers get as the event's `data`; mostly JSON.
-    ///   - app: the id of one of the configured apps.
-    /// - Returns: false if a queue was full: nobody got the event.
-    /// - Precondition: there is such an app, and the names of channel and event are valid.
-    @discardableResult
-    public func publish(_ event: String, data: String, on channel: String, ofApp app: String) -> Bool {
-        guard let index = assembly.configuration.apps.firstIndex(where: { $0.id == app }) else {
-            preconditionFailure("There is no app \(app)")
-        }
-        let lengthMax = assembly.configuration.apps[index].limits.nameLength
-        guard let name = ChannelName(channel, lengthMax: lengthMax) else {
-            preconditionFailure("\(channel) is no name of a channel")
-        }
-        return assembly.hub.publish(on: name, app: index) { [ServerMessage.event(event, name, data: Array(data.utf8))] }
-            != .rejected
     }
 
     /// Serves until SIGTERM or SIGINT, then drains: `/readyz` fails, the listener closes, clients are disconnected, within

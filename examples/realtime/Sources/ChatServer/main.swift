@@ -16,7 +16,7 @@ let server = try RealtimeServer(configuration)
 Task.detached {
     for second in 1... {
         try await Task.sleep(for: .seconds(1))
-        server.publish("second", data: "\(second)", on: "uptime", ofApp: "1")
+        try server.publish("second", data: "\(second)", on: ["uptime"], ofApp: "1")
     }
 }
 
