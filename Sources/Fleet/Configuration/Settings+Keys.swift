@@ -5,7 +5,7 @@ import Server
 
 // The configuration keys. Sections with a file of their own: push, webhooks, store, cluster, accounts, otp. Each line
 // states a key's name, the field that it sets, and its valid values. To add a key, add a documented field to
-// `Settings`, a line here, and a line to config/fleetwire.yaml. The name of the key's environment variable is derived
+// `Settings` or, of the server, `RealtimeConfiguration`, a line here, and a line to config/fleetwire.yaml. The name of the key's environment variable is derived
 // from the key's path.
 
 extension Settings {

@@ -219,7 +219,7 @@ extension CheckedProof: RowRecord {
 
 extension ProofOfDelivery: RowRecord {
     static func columns(_ column: inout some ColumnVisitor<ProofOfDelivery>) throws(DatabaseError) -> ProofOfDelivery {
-        let (kind, text) = (try column("proof_kind", \.kind), try column("proof", \.text))
+        let (kind, text) = (try column("proof_kind", \.kind), try column("proof", \.text, as: .present))
         switch kind {
         case .otp: return .otp(text)
         case .signature: return .signature(url: text)

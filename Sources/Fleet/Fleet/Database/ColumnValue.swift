@@ -111,6 +111,10 @@ extension ColumnForm<[UInt8]?> {
 }
 
 extension ColumnForm<String> {
+    /// A text that is not NULL.
+    static var present: ColumnForm {
+        ColumnForm(sqlValue: { .string($0) }, read: { $0.isNull($1) ? nil : $0.string($1) }, blank: "")
+    }
     static var packedText: ColumnForm {
         ColumnForm(sqlValue: { .blob(PackedText.pack($0)) }, read: { PackedText.unpack($0.bytes($1)) }, blank: "")
     }

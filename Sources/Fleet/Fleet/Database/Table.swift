@@ -44,7 +44,8 @@ final class Table<Record: RowRecord>: Sendable {
             Array(unsafeUninitializedCapacity: Int(end) + others.count) { values, count in
                 var writer = RecordWriter(record: record, next: values.baseAddress!)
                 _ = try? Record.columns(&writer)
-                assert(writer.next == values.baseAddress! + Int(end), "a record's columns are always the same")
+                // Behind the last written value, memory is not initialised.
+                precondition(writer.next == values.baseAddress! + Int(end), "a record's columns are always the same")
                 for value in others { writer.append(value) }
                 count = values.count
             }

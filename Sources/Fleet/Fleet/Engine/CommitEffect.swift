@@ -1,6 +1,6 @@
 import Access
 
-/// What follows from a command's commit besides its events. `Gateway/CommitPublisher` carries it out, and ``CommitRecord``
+/// What follows from a command's commit besides its events. `FleetGateway/CommitPublisher` carries it out, and ``CommitRecord``
 /// tells the other nodes of a cluster, as far as it concerns them.
 package enum CommitEffect: Equatable, Sendable {
     /// The order's new state.

@@ -10,6 +10,8 @@ enum LiveStats {
     /// Admins and ops may subscribe to it.
     static let channel = ChannelPolicy.operatorsChannel
     private static let event = "stats"
+    /// Each node of a cluster publishes its own figures to its own subscribers.
+    static let localChannels = Set([ChannelName(channel, lengthMax: 256)].compactMap { $0 })
     private static let names = [channel, "private-" + channel].compactMap { ChannelName($0, lengthMax: 256) }
 
     /// Each node of a cluster publishes its own figures to its own subscribers.

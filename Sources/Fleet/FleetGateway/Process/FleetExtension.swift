@@ -24,8 +24,8 @@ final class FleetExtension: ServerExtension {
         policy = ChannelPolicy([ChannelPolicy.Rule(LiveStats.channel, .ops)] + settings.channels.map(ChannelPolicy.Rule.init))
     }
 
-    /// Nil before the start.
-    var service: FleetService? { started.withLock { $0 } }
+    /// What the start has made; nil before. It is not kept: the server has it, and closures of the server refer to this value.
+    func takeService() -> FleetService? { started.withLock { $0.take() } }
 
     /// The connections to the SMS adapter, and those to the backend that knows opaque tokens.
     var descriptorCount: Int {
@@ -35,7 +35,7 @@ final class FleetExtension: ServerExtension {
 
     let limits = Limit.ofFleet
 
-    let localChannels: Set = [LiveStats.channel]
+    let localChannels = LiveStats.localChannels
 
     let webhookKinds = WebhookKinds.namesOfFleet
 

@@ -33,7 +33,7 @@ package struct Gateway {
         let fleet = settings.fleet.enabled ? FleetExtension(settings) : nil
         server = try RealtimeServer(
             settings.realtime, extension: fleet, inherited: inherited, log: log, logWriter: logWriter)
-        self.fleet = fleet?.service
+        self.fleet = fleet?.takeService()
         settings.logWarnings(to: log)
     }
 

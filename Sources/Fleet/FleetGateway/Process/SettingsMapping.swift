@@ -10,7 +10,8 @@ import PusherAPI
 import Server
 import Threads
 
-// Maps the configuration's values to those of the modules: tokens and channels here, the rest in `+Push`, `+Webhooks`.
+// Maps the configuration's values to those of the modules: tokens and channels here, the rest in `+Realtime`,
+// `+Store` and `Pushes/PushProviders`.
 
 extension Settings {
     /// The trusted issuers that are configured, Firebase last.

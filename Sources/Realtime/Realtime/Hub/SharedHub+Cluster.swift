@@ -135,7 +135,7 @@ extension SharedHub {
     /// Whether subscriptions to a channel may be opened at once. If not, the loop gets ``LoopMessage/subscribable(_:app:)``
     /// when they may: in a cluster, events that other nodes publish must reach this one first.
     func isSubscribable(_ channel: ChannelName, app: AppIndex, loop: Int, _ woken: inout ThreadsToWake) -> Bool {
-        guard isClustered, !localChannels.contains(channel.text) else { return true }
+        guard isClustered, !localChannels.contains(channel) else { return true }
         let now = Clock.monotonicMilliseconds()
         return state.withLock { state in
             let isReady = state.withCluster { cluster, _ in

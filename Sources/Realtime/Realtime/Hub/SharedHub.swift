@@ -45,8 +45,8 @@ package final class SharedHub: Sendable {
     private let webhookInbox: WebhookInbox?
     /// Receives refused subscriptions.
     package let refusals: ClientRefusals?
-    /// The names of the channels on which each node publishes for its own connections only.
-    let localChannels: Set<String>
+    /// The channels on which each node publishes for its own connections only.
+    let localChannels: Set<ChannelName>
     /// Gets what the gate has reported, while the hub is locked.
     private let onReport: @Sendable (String) -> Void
 
@@ -59,7 +59,7 @@ package final class SharedHub: Sendable {
     ///   - onReport: gets what the gate has reported, while the hub is locked.
     init(
         wakeups: [Wakeup], apps: [AppRules], webhookInbox: WebhookInbox? = nil, refusals: ClientRefusals? = nil,
-        cluster: ClusterState? = nil, localChannels: Set<String> = [], gate: (any HubGate)? = nil,
+        cluster: ClusterState? = nil, localChannels: Set<ChannelName> = [], gate: (any HubGate)? = nil,
         onReport: @escaping @Sendable (String) -> Void = { _ in }
     ) {
         isClustered = cluster != nil

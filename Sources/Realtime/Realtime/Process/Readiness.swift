@@ -11,7 +11,7 @@ final class Readiness: Sendable {
 
     func setReady(_ isReady: Bool) { ready.store(isReady, ordering: .relaxed) }
 
-    /// Whether a loop or the store writer is stuck.
+    /// Whether a thread is stuck.
     var isStalled: Bool { stalled.load(ordering: .relaxed) }
 
     func setStalled(_ isStalled: Bool) { stalled.store(isStalled, ordering: .relaxed) }

@@ -3,18 +3,21 @@ import Server
 
 /// What a Pusher server is told at its start. The default listens on loopback, port 6001, and has no app.
 ///
-/// The values are expected to lie within the ranges that their comments name: whoever reads them from a file or from
-/// people checks them.
+/// Numbers are expected to lie within the ranges that their comments name: whoever reads them from a file or from people
+/// checks them.
 public struct RealtimeConfiguration: Equatable, Sendable {
     public var server = Server()
     /// At least one app. Two apps must not have the same id or the same key.
     public var apps: [App] = []
     /// True: a signed request of Pusher's HTTP API is accepted once.
-    public var replayProtection = true
+    public var replayProtection = false
     public var cluster = Cluster()
     public var metrics = Metrics()
 
     public init() {}
+
+    public typealias TLS = TLSFiles
+    public typealias Limits = PusherProtocol.Limits
 
     /// The listening socket, the event loops, time limits and TLS.
     public struct Server: Equatable, Sendable {
@@ -48,8 +51,8 @@ public struct RealtimeConfiguration: Equatable, Sendable {
         public var connectionsPerIP = 0
         /// The most new connections of one address per second (0–100,000). 0: no limit.
         public var handshakesPerIPPerSecond = 0
-        /// The seconds after which a loop or store writer that makes no progress makes the process abort (0–3,600), so
-        /// that its supervisor restarts it. 0: never.
+        /// The seconds after which a loop or another needed thread that makes no progress makes the process abort
+        /// (0–3,600), so that its supervisor restarts it. 0: never.
         public var watchdogSeconds = 30
         /// True: a process that crashes or aborts may leave a core file, which has the secrets and what people sent.
         public var coreDumps = false

@@ -5,7 +5,8 @@ import Threads
 
 /// A running Pusher server: serves Pusher's protocol over WebSockets and its HTTP API, with webhooks.
 ///
-/// It owns the process's signals SIGTERM, SIGINT, SIGHUP and SIGPIPE. A process has one.
+/// It owns the process's signals SIGTERM, SIGINT, SIGHUP and SIGPIPE: a process has one server, and creates it on its main
+/// thread before it starts any other, because a thread that exists before gets the signals instead.
 public final class RealtimeServer: Sendable {
     let assembly: Assembly
     private let listener: Listener
@@ -22,8 +23,10 @@ public final class RealtimeServer: Sendable {
     package var isSocketInherited: Bool { listener.isInherited }
 
     /// Starts a server that logs to standard error, in JSON. On return, it serves.
-    /// - Throws: an error whose description completes "cannot …", if the address cannot be bound or a certificate is unusable.
+    /// - Throws: an error whose description completes "cannot …", if the configuration cannot be meant, the address cannot be
+    ///   bound, or a certificate is unusable.
     public convenience init(_ configuration: RealtimeConfiguration) throws {
+        if let problem = configuration.problem { throw StartError("use the configuration: \(problem)", isConfiguration: true) }
         let writer = LogWriter(format: .json)
         let log = Log(level: .info, format: .json) { writer.write($0) }
         do throws(StartError) {
@@ -126,8 +129,9 @@ public final class RealtimeServer: Sendable {
         logWriter.stop()
     }
 
-    /// Serves until SIGTERM or SIGINT, then drains: `/readyz` fails, commands are refused, the events of earlier commands
-    /// are sent, the listener closes, clients are disconnected, within `server.drain_seconds`, and the extension ends.
+    /// Serves until SIGTERM or SIGINT, then drains: `/readyz` fails, the extension accepts nothing more, the events of what it
+    /// has accepted are sent, the listener closes, clients are disconnected, within `server.drain_seconds`, and the extension
+    /// ends.
     ///
     /// A second signal aborts the drain. A third one exits even if the extension has not finished.
     /// - Parameter onHangUp: called for each SIGHUP.
@@ -164,11 +168,11 @@ public final class RealtimeServer: Sendable {
             signals.waitForEnd()
             assembly.abortDrain()
             if isStopped.withLock({ $0 }) { return }
-            // From here on only a disk that does not respond can delay the exit. Commands that got a response are on
-            // disk; others may or may not be.
+            // From here on only a thread of the extension can delay the exit, such as one that waits for a disk.
             signals.waitForEnd()
             if isStopped.withLock({ $0 }) { return }
-            assembly.log.error("forced_exit", ["reason": "the store did not finish"])
+            assembly.log.error(
+                "forced_exit", ["reason": assembly.service == nil ? "a thread did not finish" : "the store did not finish"])
             logWriter.stop()
             _exit(EXIT_FAILURE)
         }

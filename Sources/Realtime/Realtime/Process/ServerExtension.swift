@@ -15,8 +15,8 @@ package protocol ServerExtension: Sendable {
     var webhookKinds: [(name: String, kind: WebhookKinds)] { get }
     /// Its limits whose rejections are counted by ``NodeMetrics/countLimited(_:_:)``.
     var limits: [Limit] { get }
-    /// The names of the channels on which each node of a cluster publishes for its own connections only.
-    var localChannels: Set<String> { get }
+    /// The channels on which each node of a cluster publishes for its own connections only.
+    var localChannels: Set<ChannelName> { get }
     /// What the names of some of an app's channels mean; nil if they mean no more than the protocol says.
     func channelRules(ofApp index: AppIndex) -> (any ChannelRules)?
     /// Decides who may subscribe to what.

@@ -3,7 +3,7 @@ import Observability
 import Primitives
 import Threads
 
-/// Looks once a second whether the loops and the store writer make progress. If one is stuck, `/healthz` of the other
+/// Looks once a second whether the loops, and the threads that the extension names, make progress. If one is stuck, `/healthz` of the other
 /// loops responds 503; if it stays stuck, the watchdog aborts the process, so that a supervisor restarts it. It also
 /// feeds the watchdog of systemd.
 ///

@@ -22,8 +22,8 @@ extension CommandExecutor {
     private func executeUnlessRepeated(_ transaction: Transaction) throws(DatabaseError) -> CommandReply {
         let (issued, now) = (transaction.issued, transaction.now)
         if database.canPrefetch { try issued.command.prefetch(transaction) }
-        guard let key = issued.idempotencyKey else { return try executeOnce(transaction) }
-        if let stored = try idempotency.response(subject: issued.actor.key, key: key.text, now: now - clockLead) {
+        guard let key = issued.idempotencyKey, let actor = issued.sender.person else { return try executeOnce(transaction) }
+        if let stored = try idempotency.response(subject: actor.key, key: key.text, now: now - clockLead) {
             guard stored.digest == key.digest else { return .rejected(RuleError(.keyReuse, key.text)) }
             return .replayed(status: stored.status, body: stored.body)
         }
@@ -31,7 +31,7 @@ extension CommandExecutor {
         let reply = try executeOnce(transaction)
         // A command that changed nothing can be executed again: storing its response would only cost space.
         if case .committed(let result) = reply, try database.hasChanged(since: start) {
-            try store(result, of: issued.actor, key, now)
+            try store(result, of: actor, key, now)
         }
         return reply
     }

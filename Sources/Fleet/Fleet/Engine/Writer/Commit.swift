@@ -1,5 +1,5 @@
 /// What the writer publishes after a transaction. After a failed one, these are error replies and the rejected requests.
-/// `Gateway/CommitPublisher` defines the order of publication.
+/// `FleetGateway/CommitPublisher` defines the order of publication.
 package struct Commit: Sendable {
     /// The push jobs that each lane (one per provider and APNs environment) is to send next. A lane asks for them with
     /// a report of the results of its earlier jobs; the leases are in the order of these reports.

@@ -100,7 +100,7 @@ struct RequestBacklog {
     /// addresses and phones have limits.
     private func subject(of request: Request) -> Identity? {
         guard case .command(let request) = request else { return nil }
-        return request.issued.command.origin == .actor ? request.issued.actor : nil
+        return request.issued.command.origin == .actor ? request.issued.sender.person : nil
     }
 }
 
