@@ -326,7 +326,7 @@ private func check(_ issued: IssuedCommand, _ body: Slice<UnsafeRawBufferPointer
     let hasActor = command.origin == .actor
     invariant(issued.idempotencyKey == nil, "a request of sign-in by code takes no idempotency key")
     invariant(!hasActor || isAuthorized && issued.sender.role == .customer, "only a customer has an account")
-    invariant(hasActor || issued.sender == .anonymous, "who signs in is nobody yet")
+    invariant(hasActor || issued.sender == .anonymous, "a request of sign-in without a token is of an anonymous sender")
     invariant(command.subject.utf8.count <= 20, "the log has no secret")
     switch command {
     case let command as SendSignInCode:

@@ -145,6 +145,14 @@ extension SignInCodeTests {
         #expect(try executor.commit(command(Erase(.customer, id: "ann"))).result?.ended == nil)
     }
 
+    /// The token of another issuer may name its customer `010000`, who is not the one of account 10000.
+    @Test(arguments: ["010000", "+10000", "-10000", "10000 "]) func anotherSpellingIsAnotherCustomer(id: String) throws {
+        let (customer, _) = try signIn(at: 0)
+        #expect(customer.id == "10000")
+        #expect(try executor.commit(command(Erase(.customer, id: id)), at: noon + 1_000).result?.ended == nil)
+        #expect(try commit(SaveBasicDetails(try details("ann@b.example", "Zoe Quill")), at: 2, by: customer).status == 200)
+    }
+
     @Test func retentionDeletesWhatMattersNoMore() throws {
         let message = try send(at: 0)
         _ = try verify(message, wrong(message), at: 1)

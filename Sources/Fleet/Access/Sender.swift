@@ -4,7 +4,7 @@ package enum Sender: Equatable, Sendable {
     case anonymous
     /// An operator without a name, who has the token of the metrics, or is on this machine.
     case `operator`
-    /// Whom a token names.
+    /// The person whom a token names.
     case person(Identity)
 
     /// Nil: anybody.

@@ -12,7 +12,7 @@ extension CommandExecutor {
     /// - Parameter last: gets the last of them; nil at the end of the round.
     /// - Returns: the accounts of those who were away for too long.
     ///
-    /// In a cluster, other nodes may store a little later whom they have seen.
+    /// In a cluster, each node stores the drivers that it has seen: the others may be a little late.
     func driversAway(
         after account: String, now: Int64, most: Int, _ last: inout String?
     ) throws(DatabaseError) -> [ObjectID] {

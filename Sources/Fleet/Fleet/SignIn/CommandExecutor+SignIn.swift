@@ -33,9 +33,7 @@ extension CommandExecutor {
     /// Ends a customer's account: all of its tokens, and what is stored about its phone.
     /// - Returns: nil if there is no such account.
     func endAccount(of person: Identity, _ now: Int64) throws(DatabaseError) -> (Customer, EndedTokens)? {
-        guard person.role == .customer, let id = Int64(person.id), let customer = try customers.customer(id: id) else {
-            return nil
-        }
+        guard let customer = try customers.customer(person) else { return nil }
         try signIns.erase(phone: customer.phone)
         try codeCounters.erase(phone: customer.phone)
         try customers.remove(customer)

@@ -95,8 +95,7 @@ package struct SavePaymentMethod: Command {
 extension Transaction {
     /// The account of the actor; nil if another issuer has made the token.
     fileprivate func customer() throws(DatabaseError) -> Customer? {
-        guard let id = Int64(actor.id), String(id) == actor.id else { return nil }
-        return try stores.customers.customer(id: id)
+        try stores.customers.customer(actor)
     }
 
     fileprivate func changed(

@@ -1,3 +1,5 @@
+import Access
+
 /// The accounts of customers who have signed in by code. Only an erasure deletes one.
 struct CustomerTable {
     static let table = Table<Customer>(
@@ -5,6 +7,13 @@ struct CustomerTable {
         update: ["email_key = COALESCE(excluded.email_key, customers.email_key)"])
 
     let database: Database
+
+    /// The account of a customer; nil if there is none. Its id has one spelling: an issuer's `010000` is somebody else than
+    /// the customer of account 10000.
+    func customer(_ person: Identity) throws(DatabaseError) -> Customer? {
+        guard person.role == .customer, let id = Int64(person.id), String(id) == person.id else { return nil }
+        return try customer(id: id)
+    }
 
     func customer(id: Int64) throws(DatabaseError) -> Customer? {
         try database.first(Self.selectByID, .integer(id), as: Customer.init(row:))

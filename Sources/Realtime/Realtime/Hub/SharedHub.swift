@@ -95,9 +95,9 @@ package final class SharedHub: Sendable {
     /// See ``Hub/takeKeptName(of:)``.
     func takeKeptName(of socket: SocketID) -> SubscriptionGrant? { state.withLock { $0.hub.takeKeptName(of: socket) } }
 
-    /// Publishes all events, or none if a mailbox that they need is full. Call it on a loop's thread and drain that
-    /// loop's mailbox next.
-    /// - Parameter woken: the threads to wake at the end of the turn are added.
+    /// Publishes all events, or none if a mailbox that they need is full. Any thread may call it; a loop then drains its own
+    /// mailbox.
+    /// - Parameter woken: gets the threads that the caller wakes: a loop at the end of its turn.
     func publish(_ request: PublishRequest, app: AppIndex, _ woken: inout ThreadsToWake) -> PublishResult {
         let takenAt = Clock.monotonicNanoseconds()
         return state.withLock { state in

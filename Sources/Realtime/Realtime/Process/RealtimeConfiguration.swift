@@ -3,8 +3,7 @@ import Server
 
 /// What a Pusher server is told at its start. The default listens on loopback, port 6001, and has no app.
 ///
-/// Numbers are expected to lie within the ranges that their comments name: whoever reads them from a file or from people
-/// checks them.
+/// The caller checks the ranges that the comments name: the server checks that of the port only.
 public struct RealtimeConfiguration: Equatable, Sendable {
     public var server = Server()
     /// At least one app. Two apps must not have the same id or the same key.
